@@ -1,0 +1,64 @@
+# make demo       build, then reproduce the study kalampoukas; prints the path of the report
+# make build      .venv with the locked packages and .venv/bin/perhop
+# make test       everything CI runs
+# make test-long  the same, then the full reproduction
+# make bench      speed and memory, as JSON
+# make clean      remove what the others made
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := build
+.PHONY: demo build test test-long bench clean rust-test python-test lint
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+DEMO   := out/kalampoukas
+
+export UV_PYTHON_DOWNLOADS := never
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# maturin and cargo must agree on the interpreter, or each builds the bindings anew
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+build: $(VENV)/.synced
+	@echo "building the core and installing perhop into $(VENV)"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall-package perhop -e .
+
+# The packages are fetched while cargo compiles what does not depend on the interpreter.
+$(VENV)/.synced: pyproject.toml uv.lock
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	cargo build --release --locked --quiet & rust=$$!
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv sync --frozen --inexact --no-install-project --quiet
+	wait $$rust
+	touch $@
+
+demo: build
+	$(BIN)/perhop reproduce kalampoukas -o $(DEMO)
+
+test: build lint rust-test python-test
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+rust-test:
+	cargo test --workspace --exclude perhop-py --locked --quiet
+
+# The wheel is built, installed in an environment of its own and used by tests/test_wheel.py.
+python-test: build
+	$(BIN)/pytest -n 2
+
+test-long: test
+	$(BIN)/perhop reproduce kalampoukas --json >/dev/null
+
+bench: build
+	$(BIN)/perhop bench --json
+
+clean:
+	rm -rf target dist $(VENV) out .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,144 @@
+//! What an element may know about a packet.
+
+use core::fmt::Debug;
+
+use crate::time::Instant;
+use crate::units::Bytes;
+
+/// A connection; both directions share it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct FlowId(pub u32);
+
+/// A class of a port, by its position.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ClassId(pub u16);
+
+/// A port of a node, by its position.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PortId(pub u32);
+
+/// What a flow was contracted as, whatever mark its packets carry now.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct TrafficClass(pub u8);
+
+/// A differentiated services code point (RFC 2474 section 3): six bits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Dscp(u8);
+
+impl Dscp {
+    /// The default PHB (RFC 2474 section 4.1).
+    pub const DEFAULT: Self = Self(0);
+
+    /// The code point `value`, or `None` above 63.
+    #[must_use]
+    pub const fn new(value: u8) -> Option<Self> {
+        if value < 64 { Some(Self(value)) } else { None }
+    }
+
+    /// The six bits.
+    #[must_use]
+    pub const fn value(self) -> u8 {
+        self.0
+    }
+}
+
+/// The ECN field (RFC 3168 section 5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable, code point 01.
+    Ect1,
+    /// ECN-capable, code point 10.
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+/// A meter's verdict (RFC 2697, 2698); two-colour papers use green for IN and red for OUT.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Color {
+    /// In profile.
+    #[default]
+    Green,
+    /// In excess of the committed profile, within the peak.
+    Yellow,
+    /// Out of profile.
+    Red,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Kind {
+    /// Payload.
+    #[default]
+    Data,
+    /// An acknowledgment and no payload.
+    PureAck,
+    /// A connection's first segment in either direction.
+    Syn,
+    /// Anything else.
+    Other,
+}
+
+/// Direction within the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Dir {
+    /// From the sender of the data to its receiver.
+    #[default]
+    Forward,
+    /// Back.
+    Reverse,
+}
+
+/// What an element may see of a TCP header; sequence numbers modulo 2^32 as on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TcpView {
+    /// One past the last payload byte.
+    pub seq_end: u32,
+    /// Cumulative acknowledgment.
+    pub ack: u32,
+    /// One past the highest selectively acknowledged byte.
+    pub sack_top: u32,
+    /// Flag bits as in the header.
+    pub flags: u8,
+    /// Number of SACK blocks.
+    pub sack_blocks: u8,
+}
+
+/// All an element may know about a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Meta {
+    /// Length on the link it is queued for.
+    pub len: Bytes,
+    /// Set by the queue that holds the packet.
+    pub enqueued_at: Instant,
+    /// The connection.
+    pub flow: FlowId,
+    /// TCP header fields, where it is TCP.
+    pub tcp: Option<TcpView>,
+    /// Direction within the connection.
+    pub dir: Dir,
+    /// What the flow was contracted as.
+    pub class: TrafficClass,
+    /// The DS field.
+    pub dscp: Dscp,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// Set by a meter, cleared on transmission.
+    pub color: Color,
+    /// What the packet carries.
+    pub kind: Kind,
+}
+
+/// A packet as an element handles it: something that owns a [`Meta`].
+///
+/// A simulated packet has no bytes; a live one writes the DS field back when it leaves.
+/// Implement it for a pointer: what elements hand on should be eight bytes.
+pub trait Packet: Debug + Send + 'static {
+    /// What an element may read.
+    fn meta(&self) -> &Meta;
+    /// What an element may change.
+    fn meta_mut(&mut self) -> &mut Meta;
+}

@@ -1,0 +1,220 @@
+//! One outgoing interface: classifier, queues and scheduler.
+//!
+//! The port moves packets between its parts, so that no part needs to know another. Cost: with one class, a queue
+//! operation; with more, one scheduler decision for each departure.
+
+use crate::classify::{Classifier, KindClassifier, Selector};
+use crate::node::Departure;
+use crate::packet::{ClassId, Kind, Meta, Packet};
+use crate::queue::{Backlog, Queue};
+use crate::sched::{Heads, Scheduler, Select};
+use crate::sink::{DropReason, Sink, SiteId};
+use crate::time::Instant;
+
+/// Counters of one class, over the whole run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClassStats {
+    /// Offered to the queue.
+    pub offered: Backlog,
+    /// Handed to the link.
+    pub sent: Backlog,
+    /// Dropped by the queue, at arrival or later.
+    pub dropped: Backlog,
+    /// Removed by [`Port::take`].
+    pub taken: Backlog,
+    /// Largest backlog in packets.
+    pub max_packets: u64,
+    /// Packets with data that wait now.
+    pub data_packets: u64,
+    /// Largest number of packets with data that waited.
+    pub max_data_packets: u64,
+}
+
+impl ClassStats {
+    /// Whether offered = sent + dropped + taken + `backlog`, in packets and in bytes.
+    #[must_use]
+    pub fn conserved(&self, backlog: Backlog) -> bool {
+        let sum = [self.sent, self.dropped, self.taken, backlog].iter().fold(Backlog::default(), |a, b| {
+            Backlog { packets: a.packets + b.packets, bytes: a.bytes + b.bytes }
+        });
+        sum == self.offered
+    }
+
+    fn left(&mut self, meta: &Meta) {
+        self.data_packets -= u64::from(meta.kind == Kind::Data);
+    }
+}
+
+/// A class of a port: its queue and what passed through it.
+pub struct Class<P: Packet> {
+    site: SiteId,
+    queue: Box<dyn Queue<P>>,
+    stats: ClassStats,
+}
+
+impl<P: Packet> Class<P> {
+    /// A class whose packets wait in `queue`, known to observers as `site`.
+    #[must_use]
+    pub fn new(site: SiteId, queue: Box<dyn Queue<P>>) -> Self {
+        Self { site, queue, stats: ClassStats::default() }
+    }
+
+    /// The class as observers know it.
+    #[must_use]
+    pub const fn site(&self) -> SiteId {
+        self.site
+    }
+
+    /// Counters over the whole run.
+    #[must_use]
+    pub const fn stats(&self) -> &ClassStats {
+        &self.stats
+    }
+
+    /// What waits.
+    #[must_use]
+    pub fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> bool {
+        count(&mut self.stats.offered, pkt.meta());
+        self.stats.data_packets += u64::from(pkt.meta().kind == Kind::Data);
+        let before = self.queue.backlog().packets;
+        self.queue.enqueue(now, pkt, &mut Watch { stats: &mut self.stats, sink });
+        let after = self.queue.backlog().packets;
+        self.stats.max_packets = self.stats.max_packets.max(after);
+        self.stats.max_data_packets = self.stats.max_data_packets.max(self.stats.data_packets);
+        after > before
+    }
+
+    fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
+        let pkt = self.queue.dequeue(now, &mut Watch { stats: &mut self.stats, sink })?;
+        count(&mut self.stats.sent, pkt.meta());
+        self.stats.left(pkt.meta());
+        sink.sent(now, self.site, pkt.meta());
+        Some(pkt)
+    }
+}
+
+/// Counts a queue's drops on their way to the observer.
+struct Watch<'a, P> {
+    stats: &'a mut ClassStats,
+    sink: &'a mut dyn Sink<P>,
+}
+
+impl<P: Packet> Sink<P> for Watch<'_, P> {
+    fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
+        count(&mut self.stats.dropped, pkt.meta());
+        self.stats.left(pkt.meta());
+        self.sink.dropped(now, site, pkt, why);
+    }
+
+    fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.sink.enqueued(now, site, meta);
+    }
+}
+
+fn count(total: &mut Backlog, meta: &Meta) {
+    total.packets += 1;
+    total.bytes += meta.len;
+}
+
+/// An outgoing interface.
+pub struct Port<P: Packet> {
+    /// Where unclassified drops are reported.
+    site: SiteId,
+    classifier: Box<dyn Classifier>,
+    classes: Vec<Class<P>>,
+    /// Absent where there is nothing to choose.
+    scheduler: Option<Box<dyn Scheduler>>,
+}
+
+impl<P: Packet> Port<P> {
+    /// A port with several classes; `classifier` and `scheduler` name them by position.
+    #[must_use]
+    pub fn new(
+        site: SiteId,
+        classifier: Box<dyn Classifier>,
+        classes: Vec<Class<P>>,
+        scheduler: Box<dyn Scheduler>,
+    ) -> Self {
+        Self { site, classifier, classes, scheduler: Some(scheduler) }
+    }
+
+    /// A port with one class that takes every packet.
+    #[must_use]
+    pub fn single(site: SiteId, class: Class<P>) -> Self {
+        let everything = KindClassifier::new([[Selector::Any].as_slice()]);
+        Self { site, classifier: Box::new(everything), classes: vec![class], scheduler: None }
+    }
+
+    /// The classes, in order.
+    #[must_use]
+    pub fn classes(&self) -> &[Class<P>] {
+        &self.classes
+    }
+
+    /// Puts `pkt` into its class's queue, or drops it.
+    pub fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        let Some(scheduler) = &mut self.scheduler else {
+            self.classes[0].enqueue(now, pkt, sink);
+            return;
+        };
+        let Some(id) = self.classifier.classify(pkt.meta()) else {
+            sink.dropped(now, self.site, pkt, DropReason::Unclassified);
+            return;
+        };
+        let meta = *pkt.meta();
+        if self.classes[usize::from(id.0)].enqueue(now, pkt, sink) {
+            scheduler.on_enqueued(now, id, &meta);
+        }
+    }
+
+    /// The packet to transmit now.
+    pub fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Departure<P> {
+        let Some(scheduler) = &mut self.scheduler else {
+            return self.classes[0].dequeue(now, sink).map_or(Departure::Empty, Departure::Packet);
+        };
+        loop {
+            match scheduler.select(now, &PortHeads(&self.classes)) {
+                Select::Idle => return Departure::Empty,
+                Select::NotBefore(at) => return Departure::NotBefore(at),
+                Select::Serve(id) => {
+                    if let Some(pkt) = self.classes[usize::from(id.0)].dequeue(now, sink) {
+                        scheduler.on_served(now, id, pkt.meta());
+                        return Departure::Packet(pkt);
+                    }
+                    scheduler.on_emptied(now, id);
+                }
+            }
+        }
+    }
+
+    /// Removes the first packet of `class` that `pred` accepts.
+    pub fn take(&mut self, now: Instant, class: ClassId, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
+        let class = &mut self.classes[usize::from(class.0)];
+        let pkt = class.queue.take(now, pred)?;
+        count(&mut class.stats.taken, pkt.meta());
+        class.stats.left(pkt.meta());
+        Some(pkt)
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.classes.iter().all(|c| c.backlog().packets == 0)
+    }
+}
+
+struct PortHeads<'a, P: Packet>(&'a [Class<P>]);
+
+impl<P: Packet> Heads for PortHeads<'_, P> {
+    fn classes(&self) -> u16 {
+        u16::try_from(self.0.len()).unwrap_or(u16::MAX)
+    }
+
+    fn head(&self, class: ClassId) -> Option<&Meta> {
+        self.0[usize::from(class.0)].queue.peek()
+    }
+}

@@ -1,0 +1,74 @@
+//! First in, first out; an arrival that would exceed the limit is dropped (drop-tail).
+//!
+//! Source: Kalampoukas, Varma, Ramakrishnan 1997, section 2 (the common queue of the IP layer).
+//! Different: nothing. Units: the limit is in packets or in bytes, the packet on the wire not counted.
+//! Cost: one ring-buffer push or pop.
+
+use std::collections::VecDeque;
+
+use super::{Backlog, Queue, Timed};
+use crate::packet::{Meta, Packet};
+use crate::sink::{DropReason, Sink, SiteId};
+use crate::time::Instant;
+use crate::units::{Bytes, QueueSize};
+
+/// A drop-tail queue.
+#[derive(Clone, Debug)]
+pub struct Fifo<P> {
+    site: SiteId,
+    limit: QueueSize,
+    packets: VecDeque<P>,
+    bytes: Bytes,
+}
+
+impl<P: Packet> Fifo<P> {
+    /// An empty queue that holds up to `limit`; drops are reported as from `site`.
+    #[must_use]
+    pub const fn new(site: SiteId, limit: QueueSize) -> Self {
+        Self { site, limit, packets: VecDeque::new(), bytes: Bytes(0) }
+    }
+
+    fn has_room_for(&self, len: Bytes) -> bool {
+        match self.limit {
+            QueueSize::Packets(limit) => (self.packets.len() as u64) < limit,
+            QueueSize::Bytes(limit) => (self.bytes + len).0 <= limit,
+        }
+    }
+}
+
+impl<P: Packet> Timed for Fifo<P> {}
+
+impl<P: Packet> Queue<P> for Fifo<P> {
+    fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
+        let len = pkt.meta().len;
+        if !self.has_room_for(len) {
+            sink.dropped(now, self.site, pkt, DropReason::Overflow);
+            return;
+        }
+        pkt.meta_mut().enqueued_at = now;
+        sink.enqueued(now, self.site, pkt.meta());
+        self.bytes += len;
+        self.packets.push_back(pkt);
+    }
+
+    fn dequeue(&mut self, _now: Instant, _sink: &mut dyn Sink<P>) -> Option<P> {
+        let pkt = self.packets.pop_front()?;
+        self.bytes -= pkt.meta().len;
+        Some(pkt)
+    }
+
+    fn peek(&self) -> Option<&Meta> {
+        self.packets.front().map(Packet::meta)
+    }
+
+    fn take(&mut self, _now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
+        let at = self.packets.iter().position(|pkt| pred(pkt.meta()))?;
+        let pkt = self.packets.remove(at)?;
+        self.bytes -= pkt.meta().len;
+        Some(pkt)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
+    }
+}

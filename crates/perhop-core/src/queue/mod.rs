@@ -1,0 +1,47 @@
+//! Queues with their drop policy.
+
+mod fifo;
+
+pub use fifo::Fifo;
+
+use crate::packet::{Meta, Packet};
+use crate::sink::Sink;
+use crate::time::Instant;
+use crate::units::Bytes;
+
+/// What waits in a queue; the packet being transmitted is not in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: u64,
+    /// Their length.
+    pub bytes: Bytes,
+}
+
+/// Something with a deadline.
+pub trait Timed {
+    /// When [`Timed::on_timeout`] should next be called, if ever.
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+    /// The deadline has come. An extra call changes nothing.
+    fn on_timeout(&mut self, _now: Instant) {}
+}
+
+/// A queue with its drop policy. It may drop at arrival (RED) or at departure (CoDel).
+///
+/// `now` never decreases between calls. Laws: `perhop_testkit::laws::queue`.
+pub trait Queue<P: Packet>: Timed + Send {
+    /// Accepts `pkt` and tells `sink` so, or hands it to `sink` as dropped.
+    fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>);
+    /// The next packet to transmit. `None` does not promise an empty queue: the policy may have dropped the rest.
+    fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P>;
+    /// What `dequeue` considers first; a policy that drops at departure may return another.
+    fn peek(&self) -> Option<&Meta>;
+    /// Removes and returns the first packet that `pred` accepts (ACK filters). The order of the rest stays.
+    fn take(&mut self, _now: Instant, _pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
+        None
+    }
+    /// What waits.
+    fn backlog(&self) -> Backlog;
+}

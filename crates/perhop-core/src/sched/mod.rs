@@ -1,0 +1,44 @@
+//! Schedulers: which class of a port is served next.
+
+mod paired_counter;
+mod strict_priority;
+
+pub use paired_counter::{PairedCounter, ShareError};
+pub use strict_priority::StrictPriority;
+
+use crate::packet::{ClassId, Meta};
+use crate::time::Instant;
+
+/// The packets at the heads of a port's queues.
+pub trait Heads {
+    /// Number of classes; they are `0..classes()`.
+    fn classes(&self) -> u16;
+    /// The packet that `class` would send first, or `None` where it has nothing.
+    fn head(&self, class: ClassId) -> Option<&Meta>;
+}
+
+/// A scheduler's decision.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Select {
+    /// Serve this class; it has a head.
+    Serve(ClassId),
+    /// Nothing may be sent before this time, which lies in the future (a regulated class).
+    NotBefore(Instant),
+    /// Nothing waits.
+    Idle,
+}
+
+/// Chooses a class and never touches a packet.
+///
+/// It decides on the heads and is charged for what really left. `now` never decreases between calls.
+/// Laws: `perhop_testkit::laws::scheduler`.
+pub trait Scheduler: Send {
+    /// `class` accepted a packet.
+    fn on_enqueued(&mut self, _now: Instant, _class: ClassId, _meta: &Meta) {}
+    /// `class` ran empty without being served (its queue dropped the rest).
+    fn on_emptied(&mut self, _now: Instant, _class: ClassId) {}
+    /// The class to serve. Asking again without serving gives the same answer.
+    fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select;
+    /// `class` was served: `served` leaves now.
+    fn on_served(&mut self, _now: Instant, _class: ClassId, _served: &Meta) {}
+}

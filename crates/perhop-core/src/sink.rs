@@ -1,0 +1,45 @@
+//! Where packets go that are not returned, and what observers hear.
+
+use crate::packet::{Meta, Packet};
+use crate::time::Instant;
+
+/// Path of an element, interned by whoever built it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SiteId(pub u32);
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DropReason {
+    /// No room.
+    Overflow,
+    /// Chosen by an AQM by chance.
+    Early,
+    /// Chosen by an AQM because its average is above the upper threshold.
+    Forced,
+    /// Waited too long.
+    Sojourn,
+    /// Out of profile at a policer.
+    Policed,
+    /// No class takes it.
+    Unclassified,
+    /// Removed by an ACK filter.
+    Filtered,
+    /// On a link's list of losses.
+    LossList,
+    /// No room in a shaper.
+    Shaper,
+}
+
+/// Receives dropped packets, and hears of every step.
+///
+/// Nothing flows back: no element can learn whether anybody listens. The provided methods do nothing.
+pub trait Sink<P: Packet> {
+    /// `pkt` ends here.
+    fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason);
+    /// A meter coloured a packet; `meta.color` is the verdict.
+    fn coloured(&mut self, _now: Instant, _site: SiteId, _meta: &Meta) {}
+    /// A queue accepted a packet.
+    fn enqueued(&mut self, _now: Instant, _site: SiteId, _meta: &Meta) {}
+    /// A packet left its queue for the link.
+    fn sent(&mut self, _now: Instant, _site: SiteId, _meta: &Meta) {}
+}

@@ -1,0 +1,30 @@
+//! `perhop._core`: converts types and releases the interpreter. No algorithm lives here.
+
+mod batch;
+mod describe;
+mod error;
+mod scenario;
+mod simulation;
+mod tables;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::batch::run_batch;
+    #[pymodule_export]
+    use crate::error::ScenarioError;
+    #[pymodule_export]
+    use crate::scenario::{check, describe, resolve, schema};
+    #[pymodule_export]
+    use crate::simulation::Simulation;
+
+    #[pymodule_init]
+    fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
+        m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        m.add("RESULTS_VERSION", perhop_sim::RESULTS_VERSION)
+    }
+}

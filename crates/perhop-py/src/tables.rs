@@ -1,0 +1,177 @@
+//! Results as Python dicts of NumPy columns.
+
+use numpy::{Element, PyArray1};
+use perhop_core::packet::Kind;
+use perhop_core::time::{Instant, Span};
+use perhop_scenario::model::Scenario;
+use perhop_sim::{PacketEvent, Results, Subject, Trace};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Everything a run leaves.
+pub fn to_python<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    results: &Results,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("flows", flows(py, scenario, results)?)?;
+    dict.set_item("links", links(py, results)?)?;
+    dict.set_item("queues", queues(py, results)?)?;
+    dict.set_item("series", series(py, scenario, results)?)?;
+    dict.set_item("trace", trace(py, scenario, results)?)?;
+    let counts = PyDict::new(py);
+    counts.set_item("events", results.counts.events)?;
+    counts.set_item("packet_hops", results.counts.packet_hops)?;
+    counts.set_item("packets_created", results.counts.packets_created)?;
+    dict.set_item("counts", counts)?;
+    dict.set_item("invariants", &results.invariants)?;
+    dict.set_item("event_digest", format!("{:016x}", results.event_digest))?;
+    Ok(dict)
+}
+
+fn secs(span: Option<Span>) -> f64 {
+    span.map_or(f64::NAN, Span::as_secs_f64)
+}
+
+/// Columns under construction.
+struct Columns<'py>(Bound<'py, PyDict>);
+
+impl<'py> Columns<'py> {
+    fn new(py: Python<'py>) -> Self {
+        Self(PyDict::new(py))
+    }
+
+    fn text<'a>(&self, name: &str, values: impl Iterator<Item = &'a str>) -> PyResult<()> {
+        self.0.set_item(name, values.collect::<Vec<_>>())
+    }
+
+    fn numbers<T: Element>(&self, name: &str, values: impl Iterator<Item = T>) -> PyResult<()> {
+        self.0.set_item(name, PyArray1::from_vec(self.0.py(), values.collect()))
+    }
+}
+
+fn flows<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let c = Columns::new(py);
+    let (given, rows) = (&scenario.flows, &results.flows);
+    let node = |i: usize| scenario.nodes[i].name.as_str();
+    c.text("name", given.iter().map(|f| f.name.as_str()))?;
+    c.text("class", given.iter().map(|f| f.class.as_str()))?;
+    c.text("from", given.iter().map(|f| node(f.from)))?;
+    c.text("to", given.iter().map(|f| node(f.to)))?;
+    c.numbers("start_s", rows.iter().map(|f| f.start.as_secs_f64()))?;
+    c.numbers("segments_sent", rows.iter().map(|f| f.stats.segments))?;
+    c.numbers("retransmissions", rows.iter().map(|f| f.stats.retransmissions))?;
+    c.numbers("fast_retransmits", rows.iter().map(|f| f.stats.fast_retransmits))?;
+    c.numbers("timeouts", rows.iter().map(|f| f.stats.timeouts))?;
+    c.numbers("delivered_bytes", rows.iter().map(|f| f.delivered.0))?;
+    c.numbers("goodput_bit_s", rows.iter().map(|f| f.goodput_bit_s))?;
+    c.numbers("throughput_bit_s", rows.iter().map(|f| f.throughput_bit_s))?;
+    c.numbers("srtt_s", rows.iter().map(|f| secs(f.srtt)))?;
+    c.numbers("rtt_min_s", rows.iter().map(|f| secs(f.rtt.map(|r| r.0))))?;
+    c.numbers("rtt_max_s", rows.iter().map(|f| secs(f.rtt.map(|r| r.1))))?;
+    Ok(c.0)
+}
+
+fn links<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let c = Columns::new(py);
+    let rows = &results.links;
+    c.text("name", results.link_names.iter().map(String::as_str))?;
+    c.numbers("packets", rows.iter().map(|l| l.stats.packets))?;
+    c.numbers("bytes", rows.iter().map(|l| l.stats.bytes.0))?;
+    c.numbers("data_packets", rows.iter().map(|l| l.stats.packets - l.stats.acks))?;
+    c.numbers("ack_packets", rows.iter().map(|l| l.stats.acks))?;
+    c.numbers("utilization", rows.iter().map(|l| l.utilization_data + l.utilization_acks))?;
+    c.numbers("utilization_data", rows.iter().map(|l| l.utilization_data))?;
+    c.numbers("utilization_acks", rows.iter().map(|l| l.utilization_acks))?;
+    Ok(c.0)
+}
+
+fn queues<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let c = Columns::new(py);
+    let rows = &results.queues;
+    c.text("path", rows.iter().map(|q| q.path.as_str()))?;
+    c.numbers("in_packets", rows.iter().map(|q| q.stats.offered.packets))?;
+    c.numbers("out_packets", rows.iter().map(|q| q.stats.sent.packets))?;
+    c.numbers("dropped_packets", rows.iter().map(|q| q.stats.dropped.packets))?;
+    c.numbers("taken_packets", rows.iter().map(|q| q.stats.taken.packets))?;
+    c.numbers("backlog_packets", rows.iter().map(|q| q.backlog.packets))?;
+    c.numbers("in_bytes", rows.iter().map(|q| q.stats.offered.bytes.0))?;
+    c.numbers("out_bytes", rows.iter().map(|q| q.stats.sent.bytes.0))?;
+    c.numbers("dropped_bytes", rows.iter().map(|q| q.stats.dropped.bytes.0))?;
+    c.numbers("taken_bytes", rows.iter().map(|q| q.stats.taken.bytes.0))?;
+    c.numbers("backlog_bytes", rows.iter().map(|q| q.backlog.bytes.0))?;
+    c.numbers("max_packets", rows.iter().map(|q| q.stats.max_packets))?;
+    c.numbers("max_data_packets", rows.iter().map(|q| q.stats.max_data_packets))?;
+    Ok(c.0)
+}
+
+fn series<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let c = Columns::new(py);
+    let series = &results.series;
+    let times: Vec<f64> = series.times.iter().map(|t| t.as_secs_f64()).collect();
+    let (mut paths, mut quantities) = (Vec::new(), Vec::new());
+    for (subject, quantity, values) in &series.columns {
+        let path = match *subject {
+            Subject::Flow(i) => format!("flow.{}", scenario.flows[i].name),
+            Subject::Link(i) => format!("link.{}", results.link_names[i]),
+            Subject::Queue(i) => results.queues[i].path.clone(),
+        };
+        for _ in values {
+            paths.push(path.clone());
+            quantities.push(quantity.name());
+        }
+    }
+    c.numbers("time_s", series.columns.iter().flat_map(|_| times.iter().copied()))?;
+    c.text("path", paths.iter().map(String::as_str))?;
+    c.text("quantity", quantities.into_iter())?;
+    c.numbers("value", series.columns.iter().flat_map(|column| column.2.iter().copied()))?;
+    Ok(c.0)
+}
+
+fn trace<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let Trace { packets, queue, cwnd } = &results.trace;
+    let flow = |f: perhop_core::packet::FlowId| scenario.flows[f.0 as usize].name.as_str();
+    let site = |s: perhop_core::sink::SiteId| results.sites[s.0 as usize].as_str();
+    let time = |t: Instant| t.as_secs_f64();
+    if !packets.is_empty() {
+        let c = Columns::new(py);
+        c.numbers("time_s", packets.iter().map(|r| time(r.time)))?;
+        c.text("path", packets.iter().map(|r| site(r.site)))?;
+        c.text("event", packets.iter().map(|r| event_name(r.event)))?;
+        c.text("flow", packets.iter().map(|r| flow(r.flow)))?;
+        c.text("kind", packets.iter().map(|r| if r.kind == Kind::PureAck { "pure-ack" } else { "data" }))?;
+        c.numbers("packet", packets.iter().map(|r| r.number))?;
+        c.numbers("bytes", packets.iter().map(|r| r.len.0))?;
+        dict.set_item("packets", c.0)?;
+    }
+    if !queue.is_empty() {
+        let c = Columns::new(py);
+        c.numbers("time_s", queue.iter().map(|r| time(r.time)))?;
+        c.text("path", queue.iter().map(|r| site(r.site)))?;
+        c.numbers("packets", queue.iter().map(|r| r.backlog.packets))?;
+        c.numbers("bytes", queue.iter().map(|r| r.backlog.bytes.0))?;
+        dict.set_item("queue", c.0)?;
+    }
+    if !cwnd.is_empty() {
+        let c = Columns::new(py);
+        c.numbers("time_s", cwnd.iter().map(|r| time(r.time)))?;
+        c.text("flow", cwnd.iter().map(|r| flow(r.flow)))?;
+        c.numbers("cwnd_bytes", cwnd.iter().map(|r| r.cwnd.0))?;
+        c.numbers("ssthresh_bytes", cwnd.iter().map(|r| r.ssthresh.0))?;
+        c.numbers("flight_bytes", cwnd.iter().map(|r| r.in_flight.0))?;
+        c.numbers("rto_s", cwnd.iter().map(|r| r.rto_s))?;
+        dict.set_item("cwnd", c.0)?;
+    }
+    Ok(dict)
+}
+
+const fn event_name(event: PacketEvent) -> &'static str {
+    match event {
+        PacketEvent::Enqueued => "enqueued",
+        PacketEvent::Sent => "sent",
+        PacketEvent::Dropped(_) => "dropped",
+        PacketEvent::Delivered => "delivered",
+    }
+}

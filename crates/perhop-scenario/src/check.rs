@@ -1,0 +1,155 @@
+//! Values that must be in range or in relation to one another, one element at a time.
+
+use perhop_core::units::{Bytes, QueueSize};
+
+use crate::file::{Class, PerDirection, Port, Queue, ScenarioFile, Scheduler, Selector, Tcp};
+use crate::names::Label;
+use crate::report::Report;
+use crate::suggest;
+use crate::tree::{Step, steps};
+use crate::units::{Limit, Size};
+
+/// Longest packet: the length field of an IPv4 header has 16 bits (RFC 791 section 3.1).
+const LONGEST_PACKET: u64 = 65_535;
+/// Largest window: 2^30 bytes (RFC 7323 section 2.2).
+const LARGEST_WINDOW: u64 = 1 << 30;
+
+/// Checks every element of `file` by itself.
+pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
+    run(file, report);
+    for (i, link) in file.link.iter().enumerate() {
+        let at = steps!["link", i, "pure_ack_size"];
+        match &link.pure_ack_size {
+            Some(PerDirection::Both(size)) => packet(*size, &at, report),
+            Some(PerDirection::Each(sizes)) => {
+                for (direction, size) in sizes {
+                    packet(*size, &[&at[..], &steps![direction.clone()]].concat(), report);
+                }
+            }
+            None => {}
+        }
+    }
+    for (i, port) in file.port.iter().enumerate() {
+        classes(port, i, report);
+        scheduler(port, i, report);
+    }
+    for (i, flow) in file.flow.iter().enumerate() {
+        tcp(&flow.tcp, &steps!["flow", i, "tcp"], report);
+    }
+}
+
+fn run(file: &ScenarioFile, report: &mut Report) {
+    let run = &file.run;
+    let at = steps!["run"];
+    for (key, time) in [("duration", run.duration), ("interval", run.interval)] {
+        if time.0.as_nanos() == 0 {
+            report.error(&steps!["run", key], format!("{key} must be above zero"), None);
+        }
+    }
+    let (warmup, duration) = (("warmup", run.warmup.to_string()), ("duration", run.duration.to_string()));
+    if run.duration.0.as_nanos() > 0 {
+        report.relation(&at, warmup, "must be below", duration, run.warmup.0 < run.duration.0);
+    }
+    if let Some(size) = run.packet_size {
+        packet(size, &steps!["run", "packet_size"], report);
+    }
+}
+
+/// The length of a packet.
+fn packet(size: Size, at: &[Step], report: &mut Report) {
+    if size.0.0 == 0 {
+        report.error(at, "a packet cannot be 0 bytes long", None);
+    } else if size.0.0 > LONGEST_PACKET {
+        report.error(at, format!("{size} is longer than an IPv4 packet can be ({LONGEST_PACKET}B)"), None);
+    }
+}
+
+fn tcp(tcp: &Tcp, at: &[Step], report: &mut Report) {
+    let key = |key: &'static str| [at, &steps![key]].concat();
+    let full = Size(Bytes(tcp.mss.0.0.saturating_add(tcp.header.0.0)));
+    if tcp.mss.0.0 == 0 {
+        report.error(&key("mss"), "a segment needs data: mss must be above zero", None);
+    } else if full.0.0 > LONGEST_PACKET {
+        let at = if tcp.mss.0 >= tcp.header.0 { "mss" } else { "header" };
+        let rule =
+            format!("mss and header make {full}, longer than an IPv4 packet can be ({LONGEST_PACKET}B)");
+        report.error(&key(at), rule, None);
+    }
+    if tcp.window.0.0 > LARGEST_WINDOW {
+        report.error(&key("window"), format!("{} is above 1GiB, the largest TCP window", tcp.window), None);
+    }
+    for (name, rto) in [("initial_rto", tcp.initial_rto), ("min_rto", tcp.min_rto)] {
+        if rto.0.as_nanos() == 0 {
+            let hint = "RFC 6298 has 1s".to_owned();
+            report.error(
+                &key(name),
+                format!("{name} of zero would resend a segment before it arrives"),
+                Some(hint),
+            );
+        }
+    }
+    let text = |size: &dyn ToString| size.to_string();
+    let (window, mss) = (("window", text(&tcp.window)), ("mss", text(&tcp.mss)));
+    report.relation(at, window, "must hold at least one segment of", mss, tcp.window.0 >= tcp.mss.0);
+    let (min, max) = (("min_rto", text(&tcp.min_rto)), ("max_rto", text(&tcp.max_rto)));
+    report.relation(at, min, "must not exceed", max, tcp.min_rto.0 <= tcp.max_rto.0);
+    let (first, max) = (("initial_rto", text(&tcp.initial_rto)), ("max_rto", text(&tcp.max_rto)));
+    report.relation(at, first, "must not exceed", max, tcp.initial_rto.0 <= tcp.max_rto.0);
+}
+
+/// Which packets a class can match: data and ACKs without data.
+fn kinds(class: &Class) -> [bool; 2] {
+    let any = |selector| class.matches.iter().any(|m| *m == selector || *m == Selector::Any);
+    [any(Selector::Data), any(Selector::PureAck)]
+}
+
+fn classes(port: &Port, i: usize, report: &mut Report) {
+    let mut covered = [false; 2];
+    for (j, class) in port.class.iter().enumerate() {
+        if let Some(first) = port.class[..j].iter().position(|c| c.name == class.name) {
+            let at = steps!["port", i, "class", j, "name"];
+            if report.is_sound(&steps!["port", i, "class", first, "name"]) {
+                report.error(&at, format!("the port already has a class `{}`", class.name), None);
+            }
+        }
+        let mine = kinds(class);
+        let takes = [mine[0] && !covered[0], mine[1] && !covered[1]];
+        let earlier = (0..=j).all(|j| report.is_sound(&steps!["port", i, "class", j, "match"]));
+        if takes == [false; 2] && earlier {
+            let rule = "no packet can reach this class: earlier ones take all that it matches";
+            let hint = "put it before them, or match fewer packets there";
+            report.error(&steps!["port", i, "class", j, "match"], rule, Some(hint.to_owned()));
+        }
+        covered = [covered[0] || mine[0], covered[1] || mine[1]];
+        let Queue::Fifo { limit } = class.queue;
+        if matches!(limit, Limit(QueueSize::Packets(0) | QueueSize::Bytes(0))) {
+            let at = steps!["port", i, "class", j, "queue", "limit"];
+            report.error(&at, "a queue of 0 drops every packet", Some("write at least `1p`".to_owned()));
+        }
+    }
+    let missing = match covered {
+        [true, true] => return,
+        [true, false] => ("ACKs without data", "pure-ack"),
+        [false, true] => ("data", "data"),
+        [false, false] => ("any packet", "any"),
+    };
+    let hint = format!("end with a class that takes the rest: `match = [\"any\"]` or `[\"{}\"]`", missing.1);
+    report.error(&steps!["port", i, "class"], format!("no class takes {}", missing.0), Some(hint));
+}
+
+fn scheduler(port: &Port, i: usize, report: &mut Report) {
+    let Scheduler::PairedCounter { data, .. } = &port.scheduler else { return };
+    let at = |key: &'static str| steps!["port", i, "scheduler", key];
+    if !report.is_sound(&steps!["port", i, "class"]) {
+        return;
+    }
+    if port.class.len() != 2 {
+        let rule =
+            format!("paired-counter shares a link between two classes; this port has {}", port.class.len());
+        report.error(&at("kind"), rule, None);
+    }
+    if !port.class.iter().any(|class| class.name == *data) {
+        let hint = suggest::among(data.as_str(), port.class.iter().map(|c| Label::as_str(&c.name)));
+        report.error(&at("data"), format!("the port has no class `{data}`"), hint);
+    }
+}

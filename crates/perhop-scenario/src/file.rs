@@ -1,0 +1,288 @@
+//! A scenario file as it is written. The comments here are the reference text of every setting.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::defaults;
+use crate::names::{End, Label, NodeName};
+use crate::units::{Limit, Rate, Size, Time};
+
+/// A scenario: nodes, links, ports, flows, and how long to run them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioFile {
+    /// Settings of the run as a whole.
+    pub run: Run,
+    /// Hosts and routers.
+    #[schemars(length(min = 1))]
+    pub node: Vec<Node>,
+    /// Links between nodes, both directions each.
+    #[schemars(length(min = 1))]
+    pub link: Vec<Link>,
+    /// Outgoing interfaces; one that is not listed has a single class `all` with the default queue.
+    #[serde(default)]
+    pub port: Vec<Port>,
+    /// TCP connections.
+    #[schemars(length(min = 1))]
+    pub flow: Vec<Flow>,
+}
+
+/// Settings of the run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Key of every random stream.
+    #[serde(default = "defaults::seed")]
+    pub seed: u64,
+    /// Which repetition of the scenario this is: a second key of every random stream.
+    #[serde(default)]
+    pub replication: u64,
+    /// When the run ends.
+    pub duration: Time,
+    /// Measured results leave out what happens before this time.
+    #[serde(default = "defaults::no_time")]
+    pub warmup: Time,
+    /// Spacing of the samples in the series.
+    #[serde(default = "defaults::interval")]
+    pub interval: Time,
+    /// How long a packet is taken to be where a number of packets has to become bytes; a fifo limit in packets counts
+    /// packets and does not need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub packet_size: Option<Size>,
+}
+
+/// A host or a router, or `count` of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Name in the file, in paths and in results.
+    pub name: NodeName,
+    /// Makes this many nodes: `name[0]`, `name[1]`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 1_000_000))]
+    pub count: Option<u32>,
+    /// What it does with packets.
+    #[serde(default = "defaults::node_kind")]
+    pub kind: NodeKind,
+}
+
+/// What a node does with packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeKind {
+    /// Ends connections; passes nothing on.
+    Host,
+    /// Forwards packets between its links.
+    Router,
+}
+
+/// A link: a wire in each direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The two nodes. `s[*]` makes one link per member; with `[*]` at both ends the members are joined pairwise.
+    pub ends: [End; 2],
+    /// Serialisation rate, one for both directions or one for each: `{ "a->b" = "1Mbit/s", "b->a" = "5Mbit/s" }`.
+    pub rate: PerDirection<Rate>,
+    /// Propagation delay, one for both directions or one for each.
+    #[serde(default = "no_delay")]
+    pub delay: PerDirection<Time>,
+    /// Length of an ACK without data on this link, where its headers are compressed; for both directions, for each, or
+    /// for one only. Without it such an ACK is as long as the flow's `header`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PerDirection<Size>")]
+    pub pure_ack_size: Option<PerDirection<Size>>,
+}
+
+/// One value for both directions of a link, or one for each under `a->b` and `b->a`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "{T}PerDirection")]
+pub enum PerDirection<T> {
+    /// For both directions.
+    Both(T),
+    /// By direction.
+    Each(BTreeMap<String, T>),
+}
+
+fn no_delay() -> PerDirection<Time> {
+    PerDirection::Both(defaults::no_time())
+}
+
+/// An outgoing interface: the queues in front of the direction `at -> to` of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// The sending node. With `[*]` the port is made at each member; one that names a member goes before one with `[*]`.
+    pub at: End,
+    /// The receiving node.
+    pub to: End,
+    /// Hosts only: a connection with this many data packets handed to the port and not yet fully transmitted hands over
+    /// no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1))]
+    pub backpressure: Option<u32>,
+    /// Which class is served next.
+    #[serde(default = "defaults::scheduler")]
+    pub scheduler: Scheduler,
+    /// The classes in order; a packet belongs to the first that matches it.
+    #[serde(default = "defaults::classes")]
+    #[schemars(length(min = 1))]
+    pub class: Vec<Class>,
+}
+
+/// A class of a port: which packets, and the queue they wait in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Name within the port.
+    pub name: Label,
+    /// Which packets: any one of these suffices.
+    #[serde(rename = "match", default = "defaults::matches")]
+    #[schemars(length(min = 1))]
+    pub matches: Vec<Selector>,
+    /// The queue.
+    #[serde(default = "defaults::queue")]
+    pub queue: Queue,
+}
+
+/// What a class can ask of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Selector {
+    /// Every packet.
+    Any,
+    /// ACKs without data.
+    PureAck,
+    /// Segments with data.
+    Data,
+}
+
+/// A queue and its drop policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Queue {
+    /// First in, first out; an arrival that would exceed the limit is dropped.
+    Fifo {
+        /// Most that may wait, in packets or in bytes; the packet being transmitted does not count.
+        #[serde(default = "defaults::queue_limit")]
+        limit: Limit,
+    },
+}
+
+/// How a port chooses among its classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Scheduler {
+    /// The first class in order that has a packet. With one class: plain FIFO.
+    StrictPriority,
+    /// Two classes share the link by two byte counters (Kalampoukas, Varma and Ramakrishnan 1997, Figure 6.1).
+    PairedCounter {
+        /// The class that is guaranteed `share`.
+        data: Label,
+        /// The fraction of the link guaranteed to it, between 0 and 1.
+        #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+        share: f64,
+    },
+}
+
+/// TCP connections from a node to another, data one way and ACKs back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Name in paths and results; with `[*]` at an end the connections are `name[0]`, `name[1]`, ...
+    pub name: Label,
+    /// The sending host. `[*]` at both ends connects the members pairwise, at one end each of them to the other end.
+    pub from: End,
+    /// The receiving host.
+    pub to: End,
+    /// What the flow was contracted as; any word.
+    #[serde(default = "defaults::traffic_class")]
+    pub class: String,
+    /// First transmission.
+    #[serde(default = "defaults::no_time")]
+    pub start: Time,
+    /// The start is moved later by a uniform draw from zero up to this.
+    #[serde(default = "defaults::no_time")]
+    pub start_jitter: Time,
+    /// The sender.
+    #[serde(default = "defaults::tcp")]
+    pub tcp: Tcp,
+    /// The receiver.
+    #[serde(default = "defaults::ack")]
+    pub ack: Ack,
+}
+
+/// A TCP sender.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// How the window grows.
+    #[serde(default = "defaults::cc")]
+    pub cc: CongestionControl,
+    /// How losses are repaired.
+    #[serde(default = "defaults::recovery")]
+    pub recovery: Recovery,
+    /// Payload of a full segment.
+    #[serde(default = "defaults::mss")]
+    pub mss: Size,
+    /// Added to every segment on the wire; the length of an ACK without data where no link has a `pure_ack_size`.
+    #[serde(default = "defaults::header")]
+    pub header: Size,
+    /// The receiver's window; rounded down to whole segments.
+    #[serde(default = "defaults::window")]
+    pub window: Size,
+    /// Initial congestion window in segments.
+    #[serde(default = "defaults::initial_window")]
+    #[schemars(range(min = 1))]
+    pub initial_window: u32,
+    /// Retransmission time-out before the first measured round trip.
+    #[serde(default = "defaults::initial_rto")]
+    pub initial_rto: Time,
+    /// Lower bound of the retransmission time-out.
+    #[serde(default = "defaults::min_rto")]
+    pub min_rto: Time,
+    /// Upper bound of the retransmission time-out.
+    #[serde(default = "defaults::max_rto")]
+    pub max_rto: Time,
+}
+
+/// How the congestion window grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CongestionControl {
+    /// RFC 5681.
+    Reno,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// Fast retransmit and fast recovery, RFC 5681 section 3.2.
+    Reno,
+}
+
+/// A TCP receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ack {
+    /// When an ACK is sent.
+    #[serde(default = "policy")]
+    pub policy: AckPolicy,
+}
+
+fn policy() -> AckPolicy {
+    defaults::ack().policy
+}
+
+/// When a receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckPolicy {
+    /// Each arriving segment at once.
+    EverySegment,
+}

@@ -1,0 +1,195 @@
+//! The scenario as a driver reads it: every name resolved, every count expanded, every default filled.
+//!
+//! `ScenarioFile` is what was written; `Scenario` is what it means. Indices are positions in the vectors here.
+
+use perhop_core::time::Span;
+use perhop_core::units::{BitRate, Bytes, QueueSize};
+
+/// A complete, valid scenario.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Settings of the run as a whole.
+    pub run: Run,
+    /// Hosts and routers, in file order, counts expanded.
+    pub nodes: Vec<Node>,
+    /// Links, one entry per direction; the two directions of a `[[link]]` follow one another.
+    pub links: Vec<Link>,
+    /// Flows, in file order, pairs expanded.
+    pub flows: Vec<Flow>,
+}
+
+/// Settings of the run as a whole.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Key of every random stream.
+    pub seed: u64,
+    /// Second key of every random stream: which repetition of the same scenario this is.
+    pub replication: u64,
+    /// When the run ends.
+    pub duration: Span,
+    /// Measured results start here; earlier ones are left out of `flows` and `links`.
+    pub warmup: Span,
+    /// Spacing of the samples in the series.
+    pub interval: Span,
+}
+
+/// A host or a router.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// `s[3]`, or the plain name where there is no count.
+    pub name: String,
+    /// What it does with packets.
+    pub kind: NodeKind,
+}
+
+/// What a node does with packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Ends connections.
+    Host,
+    /// Forwards.
+    Router,
+}
+
+/// One direction of a link, with the port that feeds it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// `slow->fast`.
+    pub name: String,
+    /// Node index of the sending end.
+    pub from: usize,
+    /// Node index of the receiving end.
+    pub to: usize,
+    /// Serialisation rate.
+    pub rate: BitRate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Length of a pure ACK on this link where headers are compressed.
+    pub pure_ack_size: Option<Bytes>,
+    /// The outgoing interface at `from`.
+    pub port: Port,
+}
+
+/// An outgoing interface: classifier, queues and scheduler.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// Path of the port in errors, traces, statistics and random streams: `port.slow-fast`.
+    pub path: String,
+    /// Classes in file order; at least one.
+    pub classes: Vec<Class>,
+    /// Which class is served next.
+    pub scheduler: Scheduler,
+    /// Backpressure threshold in data packets per connection; hosts only.
+    pub backpressure: Option<u32>,
+}
+
+/// A class of a port: which packets, and the queue they wait in.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Name within the port.
+    pub name: String,
+    /// Selectors of which any one suffices; the first class that matches takes the packet.
+    pub matches: Vec<Selector>,
+    /// The queue.
+    pub queue: Queue,
+}
+
+/// What a class can ask of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// Every packet.
+    Any,
+    /// ACKs without data.
+    PureAck,
+    /// Segments with data.
+    Data,
+}
+
+/// A queue and its drop policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// First in, first out; an arrival that would exceed `limit` is dropped.
+    Fifo {
+        /// Most that may wait.
+        limit: QueueSize,
+    },
+}
+
+/// How a port chooses among its classes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scheduler {
+    /// The earliest class in file order that has a packet. With one class: plain FIFO.
+    StrictPriority,
+    /// Two classes share by two byte counters (Kalampoukas et al. 1997, Figure 6.1).
+    PairedCounter {
+        /// Index of the class that is guaranteed `share`.
+        data: usize,
+        /// Guaranteed fraction of the link for `data`, inside (0, 1).
+        share: f64,
+    },
+}
+
+/// One connection: data `from` -> `to`, ACKs back.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// `bulk[3]`, or the plain name where it is a single pair.
+    pub name: String,
+    /// What the flow was contracted as; free text.
+    pub class: String,
+    /// Node index of the sender.
+    pub from: usize,
+    /// Node index of the receiver.
+    pub to: usize,
+    /// First transmission, before `start_jitter`.
+    pub start: Span,
+    /// The start is moved later by a uniform draw from [0, this).
+    pub start_jitter: Span,
+    /// The sender.
+    pub tcp: Tcp,
+    /// When the receiver acknowledges.
+    pub ack: AckPolicy,
+}
+
+/// Parameters of a TCP sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tcp {
+    /// How the window grows.
+    pub cc: CongestionControl,
+    /// How losses are repaired.
+    pub recovery: Recovery,
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Added to every segment on the wire; the length of a pure ACK where no link says otherwise.
+    pub header: Bytes,
+    /// Receiver window; rounded down to whole segments.
+    pub window: Bytes,
+    /// Initial congestion window in segments.
+    pub initial_window: u32,
+    /// Retransmission time-out before the first RTT sample.
+    pub initial_rto: Span,
+    /// Lower bound of the retransmission time-out.
+    pub min_rto: Span,
+    /// Upper bound of the retransmission time-out.
+    pub max_rto: Span,
+}
+
+/// How the window grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CongestionControl {
+    /// RFC 5681.
+    Reno,
+}
+
+/// How losses are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Fast retransmit and fast recovery, RFC 5681 section 3.2.
+    Reno,
+}
+
+/// When the receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Each arriving segment at once.
+    EverySegment,
+}

@@ -1,0 +1,183 @@
+//! Names to nodes: which nodes an end of a link, a port or a flow means.
+
+use std::collections::BTreeMap;
+
+use crate::file::{Node, NodeKind};
+use crate::model;
+use crate::names::{End, Member};
+use crate::report::Report;
+use crate::suggest;
+use crate::tree::{Step, steps};
+
+/// Most nodes, links or flows of a scenario, all counts expanded.
+pub(crate) const MOST: usize = 1_000_000;
+
+/// The nodes of a scenario by name.
+pub(crate) struct Names<'a> {
+    groups: BTreeMap<&'a str, Group>,
+    /// Whether every name was read; if not, one that is not found may be missing only here.
+    known: bool,
+    /// Whether every node was made as it was written.
+    complete: bool,
+}
+
+/// A `[[node]]`.
+#[derive(Clone, Copy)]
+struct Group {
+    first: usize,
+    /// `None` where what was written is no count.
+    count: Option<Option<u32>>,
+    /// `None` where what was written is no kind.
+    kind: Option<NodeKind>,
+}
+
+/// The nodes that an end means.
+#[derive(Clone, Copy)]
+pub(crate) struct Members {
+    first: usize,
+    /// How many, where it is each member of a counted node.
+    each: Option<usize>,
+    kind: Option<NodeKind>,
+}
+
+/// Two ends joined: pairwise, or each of one side with the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Pairs {
+    a: Members,
+    b: Members,
+    /// Number of pairs.
+    pub len: usize,
+}
+
+impl Pairs {
+    /// Pair number `i`.
+    pub(crate) fn get(&self, i: usize) -> (usize, usize) {
+        let member = |m: Members| m.first + if m.each.is_some() { i } else { 0 };
+        (member(self.a), member(self.b))
+    }
+
+    /// All of them in order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.len).map(move |i| self.get(i))
+    }
+
+    /// Whether the first and the second end are routers.
+    pub(crate) fn routers(&self) -> [bool; 2] {
+        [self.a, self.b].map(|end| end.kind == Some(NodeKind::Router))
+    }
+
+    /// How many ends are `[*]`.
+    pub(crate) fn stars(&self) -> u8 {
+        u8::from(self.a.each.is_some()) + u8::from(self.b.each.is_some())
+    }
+}
+
+impl<'a> Names<'a> {
+    /// Makes the nodes of the file.
+    pub(crate) fn new(file: &'a [Node], report: &mut Report) -> (Self, Vec<model::Node>) {
+        let mut groups: BTreeMap<&'a str, Group> = BTreeMap::new();
+        let mut nodes = Vec::new();
+        let known = (0..file.len()).all(|i| report.tree.text(&steps!["node", i, "name"]).is_some());
+        let sound = |report: &Report, i, key: &'static str| report.is_sound(&steps!["node", i, key]);
+        let mut complete =
+            known && (0..file.len()).all(|i| sound(report, i, "count") && sound(report, i, "kind"));
+        for (i, node) in file.iter().enumerate() {
+            let at = steps!["node", i, "name"];
+            if !report.is_sound(&at) {
+                continue;
+            }
+            if groups.contains_key(node.name.as_str()) {
+                let first = file.iter().position(|other| other.name == node.name).unwrap_or(0);
+                let line = report.tree.line(&steps!["node", first]);
+                report.error(&at, format!("there already is a node `{}`, in line {line}", node.name), None);
+                continue;
+            }
+            let count = node.count.map_or(1, |count| count as usize);
+            if nodes.len() + count > MOST {
+                let at = steps!["node", i, "count"];
+                report.error(
+                    &at,
+                    format!("this makes more than {MOST} nodes, the most a scenario may have"),
+                    None,
+                );
+                complete = false;
+                continue;
+            }
+            let written = Group {
+                first: nodes.len(),
+                count: sound(report, i, "count").then_some(node.count),
+                kind: sound(report, i, "kind").then_some(node.kind),
+            };
+            groups.insert(node.name.as_str(), written);
+            let kind = match node.kind {
+                NodeKind::Host => model::NodeKind::Host,
+                NodeKind::Router => model::NodeKind::Router,
+            };
+            match node.count {
+                None => nodes.push(model::Node { name: node.name.to_string(), kind }),
+                Some(_) => nodes
+                    .extend((0..count).map(|k| model::Node { name: format!("{}[{k}]", node.name), kind })),
+            }
+        }
+        (Self { groups, known, complete }, nodes)
+    }
+
+    /// Whether every `[[node]]` was made as it was written.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The nodes that `end`, written at `at`, means.
+    fn members(&self, end: &End, at: &[Step], report: &mut Report) -> Option<Members> {
+        if !report.is_sound(at) {
+            return None;
+        }
+        let name = &end.node;
+        let Some(group) = self.groups.get(name.as_str()) else {
+            if self.known {
+                let hint = suggest::among(name.as_str(), self.groups.keys().copied());
+                report.error(at, format!("there is no node `{name}`"), hint);
+            }
+            return None;
+        };
+        let Group { first, count, kind } = *group;
+        match (end.member, count?) {
+            (Member::Only, None) => Some(Members { first, each: None, kind }),
+            (Member::Each, Some(count)) => Some(Members { first, each: Some(count as usize), kind }),
+            (Member::One(k), Some(count)) if k < count => {
+                Some(Members { first: first + k as usize, each: None, kind })
+            }
+            (Member::One(_), Some(count)) => {
+                let last = format!("the last member is `{name}[{}]`", count - 1);
+                report.error(at, format!("`{end}` does not exist: `{name}` has {count} members"), Some(last));
+                None
+            }
+            (Member::Only, Some(count)) => {
+                let hint = format!("write `{name}[*]` for each of them, or `{name}[0]` for one");
+                report.error(at, format!("`{name}` is {count} nodes, not one"), Some(hint));
+                None
+            }
+            (Member::Each | Member::One(_), None) => {
+                let hint = format!("write `{name}`, or give the node a count");
+                report.error(at, format!("`{name}` is a single node without a count"), Some(hint));
+                None
+            }
+        }
+    }
+
+    /// Joins two ends: where each is written, and what is written there.
+    pub(crate) fn join(&self, a: (&End, &[Step]), b: (&End, &[Step]), report: &mut Report) -> Option<Pairs> {
+        let (ma, mb) = (self.members(a.0, a.1, report), self.members(b.0, b.1, report));
+        let (ma, mb) = (ma?, mb?);
+        let len = match (ma.each, mb.each) {
+            (Some(n), Some(m)) if n != m => {
+                let rule = format!("`{}` has {n} members and `{}` has {m}: they cannot be paired", a.0, b.0);
+                report.error(b.1, rule, Some("give both nodes the same count".to_owned()));
+                return None;
+            }
+            (Some(n), _) | (None, Some(n)) => n,
+            (None, None) => 1,
+        };
+        Some(Pairs { a: ma, b: mb, len })
+    }
+}

@@ -1,0 +1,35 @@
+//! "Did you mean ...?"
+
+/// Most names that are compared; more would make a file full of mistakes slow to refuse.
+const MOST: usize = 1_000;
+/// Longest name that is compared.
+const LONGEST: usize = 100;
+
+/// A hint for `wrong`: the nearest of `known`, or all of them where none is near and they are few.
+pub(crate) fn among<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<&str> = known.filter(|name| name.len() <= LONGEST).take(MOST).collect();
+    let few = || (1..=20).contains(&known.len()).then(|| format!("known here: {}", known.join(", ")));
+    near(wrong, known.iter().copied()).or_else(few)
+}
+
+/// A hint for `wrong` where one of `known` is near.
+pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    if wrong.len() > LONGEST {
+        return None;
+    }
+    let known = known.map(|name| (strsim::damerau_levenshtein(wrong, name), name));
+    let (distance, best) = known.min_by_key(|(distance, _)| *distance)?;
+    // Nothing of a short name is left when as many letters as it has are changed.
+    let is_near = distance <= 1 + wrong.chars().count() / 3 && distance < best.chars().count().max(2);
+    is_near.then(|| format!("did you mean `{best}`?"))
+}
+
+/// `text` short enough for a message.
+pub(crate) fn short(text: &str) -> String {
+    let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut out: String = chars.by_ref().take(60).collect();
+    if chars.next().is_some() {
+        out.push('…');
+    }
+    out
+}

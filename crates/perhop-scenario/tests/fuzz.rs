@@ -1,0 +1,161 @@
+//! The body of a fuzz target, replayed over seeded mutations of scenarios: no input panics, and what loads resolves to a
+//! text that loads to the same text.
+
+mod common;
+
+use common::BASE;
+use perhop_scenario::{load, render};
+
+/// `data` is a scenario file; its first line may be overrides after `#-s `, separated by `|`.
+pub fn fuzz(data: &[u8]) {
+    let first = data.split(|b| *b == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(first);
+    let overrides: Vec<String> =
+        line.strip_prefix("#-s ").map(|o| o.split('|').map(str::to_owned).collect()).unwrap_or_default();
+    match load(data, "fuzz.toml", &overrides) {
+        Ok(loaded) => {
+            let text = loaded.resolved_toml();
+            let again = load(text.as_bytes(), "resolved.toml", &[]);
+            let again = again.unwrap_or_else(|found| panic!("{text}\n{}", render(&found[0], false)));
+            assert_eq!(again.resolved_toml(), text);
+            assert_eq!(format!("{:?}", again.scenario), format!("{:?}", loaded.scenario));
+        }
+        Err(found) => {
+            assert!(!found.is_empty());
+            for diagnostic in found.iter().take(20) {
+                assert!(!render(diagnostic, false).is_empty());
+            }
+        }
+    }
+}
+
+/// SplitMix64: the same inputs on every machine.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ (z >> 31)) % n as u64).expect("n is a usize")
+    }
+}
+
+/// Pieces that mean something to the parser.
+const WORDS: [&str; 30] = [
+    "\"",
+    "[",
+    "]",
+    "{",
+    "}",
+    "=",
+    ",",
+    "\n",
+    "[*]",
+    "[0]",
+    "->",
+    "0",
+    "-1",
+    "1e9",
+    "nan",
+    "\"1s\"",
+    "\"0B\"",
+    "\"9p\"",
+    "\"1Mbit/s\"",
+    "true",
+    "1979-05-27",
+    "slow",
+    "fast",
+    "\"s[*]\"",
+    "kind",
+    "\"any\"",
+    "[[port]]",
+    "[[flow]]",
+    "µ",
+    "\u{0}",
+];
+
+/// Overrides that reach every part of the grammar.
+const OVERRIDES: [&str; 10] = [
+    "run.duration=9s",
+    "node.s.count=2",
+    "node.d.count=2",
+    "link.slow-fast.rate.slow->fast=1Mbps",
+    "link.s-r.delay.s->r=1ms",
+    "port.slow-fast.scheduler.share=0.1",
+    "port.slow-fast.class.data.queue.limit=9p",
+    "flow.bulk.tcp={ mss = \"536B\" }",
+    "flow.up.ack.policy=never",
+    "flow=[]",
+];
+
+fn mutated(numbers: &mut Numbers) -> Vec<u8> {
+    let mut data = BASE.as_bytes().to_vec();
+    for _ in 0..numbers.below(5) {
+        let at = numbers.below(data.len());
+        match numbers.below(6) {
+            0 => data[at] = u8::try_from(numbers.below(256)).expect("a byte"),
+            1 => drop(data.drain(at..(at + 1 + numbers.below(20)).min(data.len()))),
+            2 => drop(data.splice(at..at, WORDS[numbers.below(WORDS.len())].bytes())),
+            3 => {
+                // A whole line is repeated elsewhere, or taken away.
+                let lines: Vec<&[u8]> = data.split(|b| *b == b'\n').collect();
+                let (from, to) = (numbers.below(lines.len()), numbers.below(lines.len()));
+                let mut lines = lines.clone();
+                if numbers.below(2) == 0 {
+                    lines.insert(to, lines[from])
+                } else {
+                    drop(lines.remove(from))
+                }
+                data = lines.join(&b'\n');
+            }
+            4 => {
+                // A digit or letter becomes another one: names and numbers that are nearly right.
+                if let Some(c) = data[at..].iter_mut().find(|c| c.is_ascii_alphanumeric()) {
+                    *c = b"abcdefrstkM0159"[numbers.below(15)];
+                }
+            }
+            _ => {
+                let tables: Vec<usize> = BASE.match_indices("\n[[").map(|(i, _)| i).collect();
+                let from = tables[numbers.below(tables.len())];
+                let end = tables.iter().copied().find(|i| *i > from).unwrap_or(BASE.len());
+                data.extend_from_slice(&BASE.as_bytes()[from..end]);
+            }
+        }
+        if data.is_empty() {
+            return data;
+        }
+    }
+    if numbers.below(3) == 0 {
+        let chosen: Vec<&str> =
+            (0..=numbers.below(3)).map(|_| OVERRIDES[numbers.below(OVERRIDES.len())]).collect();
+        data.splice(0..0, format!("#-s {}\n", chosen.join("|")).bytes());
+    }
+    data
+}
+
+#[test]
+fn mutated_scenarios() {
+    let mut numbers = Numbers(1);
+    let mut loaded = 0;
+    for _ in 0..4_000 {
+        let data = mutated(&mut numbers);
+        loaded += usize::from(load(&data, "fuzz.toml", &[]).is_ok());
+        fuzz(&data);
+    }
+    assert!(
+        loaded > 200,
+        "only {loaded} mutated scenarios load: the mutations are too coarse to test loading"
+    );
+}
+
+#[test]
+fn random_bytes() {
+    let mut numbers = Numbers(2);
+    for _ in 0..2_000 {
+        let data: Vec<u8> =
+            (0..numbers.below(200)).map(|_| u8::try_from(numbers.below(256)).expect("a byte")).collect();
+        fuzz(&data);
+    }
+}

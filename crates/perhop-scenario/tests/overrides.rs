@@ -1,0 +1,86 @@
+//! The path grammar of `-s`.
+
+mod common;
+
+use common::{BASE, lines};
+use insta::assert_snapshot;
+use perhop_core::time::Span;
+use perhop_core::units::{Bytes, QueueSize};
+use perhop_scenario::model::{Queue, Scenario, Scheduler};
+use perhop_scenario::{Diagnostic, Loaded, load};
+
+fn try_with(overrides: &[&str]) -> Result<Loaded, Vec<Diagnostic>> {
+    let overrides: Vec<String> = overrides.iter().map(|o| (*o).to_owned()).collect();
+    load(BASE.as_bytes(), "test.toml", &overrides)
+}
+
+fn with(overrides: &[&str]) -> Scenario {
+    let result = try_with(overrides);
+    result.unwrap_or_else(|found| panic!("{}", lines(Err(found)))).scenario
+}
+
+#[test]
+fn settings_of_the_run() {
+    let run = with(&["run.seed=7", "run.duration=2s", "run.warmup = \"500ms\"", "run.duration=3 s"]).run;
+    assert_eq!((run.seed, run.warmup, run.duration), (7, Span::from_millis(500), Span::from_secs(3)));
+}
+
+#[test]
+fn counts() {
+    let scenario = with(&["node.s.count=5", "node.d.count=5"]);
+    assert_eq!((scenario.nodes.len(), scenario.links.len(), scenario.flows.len()), (13, 22, 6));
+    assert_eq!(scenario.flows[5].name, "bulk[4]");
+}
+
+#[test]
+fn links_whole_and_by_direction() {
+    let rates = |s: &Scenario| [s.links[0].rate.bits_per_sec(), s.links[1].rate.bits_per_sec()];
+    assert_eq!(rates(&with(&["link.slow-fast.rate=1Mbit/s"])), [1_000_000, 1_000_000]);
+    assert_eq!(rates(&with(&["link.slow-fast.rate.slow->fast=200kbit/s"])), [200_000, 5_000_000]);
+    // One value for both directions becomes two, of which one changes.
+    let scenario = with(&["link.s-r.delay.r->s=1ms"]);
+    let delays: Vec<Span> = scenario.links[2..8].iter().map(|link| link.delay).collect();
+    assert_eq!(delays, [Span::from_millis(5), Span::from_millis(1)].repeat(3));
+    let sizes = with(&["link.slow-fast.pure_ack_size.fast->slow=9B"]);
+    assert_eq!(sizes.links[1].pure_ack_size, Some(Bytes(9)));
+}
+
+#[test]
+fn ports() {
+    let port = |overrides: &[&str]| with(overrides).links[0].port.clone();
+    assert_eq!(port(&["port.slow-fast.backpressure=4"]).backpressure, Some(4));
+    let share = port(&["port.slow-fast.scheduler.share=0.25"]).scheduler;
+    assert_eq!(share, Scheduler::PairedCounter { data: 1, share: 0.25 });
+    let scheduler = port(&[r#"port.slow-fast.scheduler={ kind = "strict-priority" }"#]).scheduler;
+    assert_eq!(scheduler, Scheduler::StrictPriority);
+    let queue =
+        port(&["port.slow-fast.class.acks.queue.kind=fifo", "port.slow-fast.class.acks.queue.limit=9p"]);
+    assert_eq!(queue.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(9) });
+}
+
+#[test]
+fn flows() {
+    let scenario = with(&["flow.bulk.tcp.mss=512B", "flow.bulk.class=best-effort", "flow.up.start=1s"]);
+    assert_eq!((scenario.flows[0].start, scenario.flows[0].tcp.mss), (Span::from_secs(1), Bytes(1460)));
+    assert!(scenario.flows[1..].iter().all(|flow| flow.tcp.mss == Bytes(512) && flow.class == "best-effort"));
+}
+
+#[test]
+fn mistakes() {
+    let of = |text: &str| lines(try_with(&[text]));
+    assert_snapshot!(of("run.seed"), @"");
+    assert_snapshot!(of("run..seed=1"), @"");
+    assert_snapshot!(of("=1"), @"");
+    assert_snapshot!(of("run.sede=1"), @"");
+    assert_snapshot!(of("run.seed.x=1"), @"");
+    assert_snapshot!(of("run.seed=one"), @"");
+    assert_snapshot!(of("run=1"), @"");
+    assert_snapshot!(of("flow=1"), @"");
+    assert_snapshot!(of("flow.up=1"), @"");
+    assert_snapshot!(of("flow.upp.start=1s"), @"");
+    assert_snapshot!(of("port.fast-slow.backpressure=1"), @"");
+    assert_snapshot!(of("port.slow-fast.class.ack.queue.limit=1p"), @"");
+    assert_snapshot!(of("link.slow-fast.rate.slow->slow=1Mbps"), @"");
+    assert_snapshot!(of("node.s.count=4"), @"");
+    assert_snapshot!(of("run.seed=99999999999999999999"), @"");
+}

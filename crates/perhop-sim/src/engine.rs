@@ -1,0 +1,317 @@
+//! The event loop: links deliver packets to nodes, nodes fill links, timers expire.
+//!
+//! Order of events: time first; at equal times departures, then arrivals, then timers; then first in, first out.
+//! The phase sits in the top bits of the sequence number, so the event list knows (time, sequence number) alone.
+//! A link that falls idle with nothing waiting schedules nothing: a packet that finds it idle is transmitted at
+//! once, which costs one event per hop; a packet that must wait costs two.
+
+use perhop_core::node::{Departure, Node};
+use perhop_core::packet::{Kind, PortId};
+use perhop_core::port::Class;
+use perhop_core::sink::SiteId;
+use perhop_core::time::Instant;
+
+use crate::event::{Due, EventList};
+use crate::host::Host;
+use crate::link::Link;
+use crate::observe::{PacketEvent, QueueRecord, Recorder, WindowRecord};
+use crate::outgoing::Outgoing;
+use crate::packet::SimPacket;
+use crate::router::Router;
+
+const PHASE_BITS: u32 = 62;
+
+/// Phases of one instant, in their order.
+#[derive(Clone, Copy)]
+enum Phase {
+    Departure = 0,
+    Arrival = 1,
+    Timer = 2,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The first packet in flight on a link reaches the other end.
+    Arrival(u32),
+    /// A link may transmit again.
+    Departure(u32),
+}
+
+/// A host or a router.
+pub enum AnyNode {
+    /// Ends connections.
+    Host(Host),
+    /// Forwards.
+    Router(Router),
+}
+
+impl AnyNode {
+    fn as_node(&mut self) -> &mut dyn Node<SimPacket> {
+        match self {
+            Self::Host(host) => host,
+            Self::Router(router) => router,
+        }
+    }
+
+    /// The outgoing interface `port`.
+    pub fn outgoing(&self, port: PortId) -> &Outgoing {
+        match self {
+            Self::Host(host) => &host.ports[port.0 as usize].outgoing,
+            Self::Router(router) => &router.outgoing[port.0 as usize],
+        }
+    }
+}
+
+/// Nodes, links and the events between them.
+pub struct Engine {
+    /// Nodes, in the scenario's order.
+    pub nodes: Vec<AnyNode>,
+    /// Links, grouped by sending node and in the order of its ports.
+    pub links: Vec<Link>,
+    /// The first link of each node.
+    first_link: Vec<u32>,
+    /// Site of each link's port.
+    port_sites: Vec<SiteId>,
+    events: EventList<Event>,
+    timers: EventList<u32>,
+    /// The timer event of each node that counts; others are stale.
+    armed: Vec<Instant>,
+    seq: u64,
+    /// What nodes call, and what observers get.
+    pub recorder: Recorder,
+    /// Events processed.
+    pub processed: u64,
+    /// Packets that finished a link.
+    pub hops: u64,
+    /// Running digest of all arrivals.
+    pub digest: u64,
+}
+
+impl Engine {
+    /// An engine at time zero; `first_link[n]` is the index of node n's port 0 in `links`.
+    pub fn new(
+        nodes: Vec<AnyNode>,
+        links: Vec<Link>,
+        first_link: Vec<u32>,
+        port_sites: Vec<SiteId>,
+        recorder: Recorder,
+    ) -> Self {
+        let armed = vec![Instant::MAX; nodes.len()];
+        let mut engine = Self {
+            nodes,
+            links,
+            first_link,
+            port_sites,
+            events: EventList::new(),
+            timers: EventList::new(),
+            armed,
+            seq: 0,
+            recorder,
+            processed: 0,
+            hops: 0,
+            digest: 0,
+        };
+        for node in 0..engine.nodes.len() {
+            engine.arm(node);
+        }
+        engine
+    }
+
+    /// Every class of every port, in the order of links.
+    pub fn classes(&self) -> impl Iterator<Item = &Class<SimPacket>> {
+        self.links
+            .iter()
+            .flat_map(|link| self.nodes[link.from as usize].outgoing(link.from_port).port.classes())
+    }
+
+    /// The time of the next event.
+    pub fn next_time(&self) -> Instant {
+        let at = |first: Option<Due>| first.map_or(Instant::MAX, Due::at);
+        at(self.events.first().map(|e| e.0)).min(at(self.timers.first().map(|e| e.0)))
+    }
+
+    /// Processes every event before `end`.
+    pub fn run_until(&mut self, end: Instant) {
+        loop {
+            let timer_first = match (self.events.first(), self.timers.first()) {
+                (None, None) => return,
+                (Some(_), None) => false,
+                (None, Some(_)) => true,
+                (Some(event), Some(timer)) => timer.0 < event.0,
+            };
+            if timer_first {
+                let Some((due, node)) = self.timers.first() else { return };
+                if due.at() >= end {
+                    return;
+                }
+                self.processed += 1;
+                self.timers.pop();
+                self.expire(due.at(), node as usize);
+            } else {
+                let Some((due, event)) = self.events.first() else { return };
+                if due.at() >= end {
+                    return;
+                }
+                self.processed += 1;
+                match event {
+                    Event::Arrival(link) => self.arrive(due.at(), link as usize),
+                    Event::Departure(link) => {
+                        self.events.pop();
+                        self.depart(due.at(), link as usize);
+                    }
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, now: Instant, id: usize) {
+        let link = &mut self.links[id];
+        let Some(pkt) = link.deliver() else { return };
+        let (to, to_port) = (link.to as usize, link.to_port);
+        match link.in_flight.front() {
+            Some((due, _)) => self.events.replace_first(*due, Event::Arrival(index(id))),
+            None => self.events.pop(),
+        }
+        self.hops += 1;
+        let contents = pkt.get();
+        self.digest = mix(self.digest, now.as_nanos(), (id as u64) << 40 ^ contents.end ^ contents.ack << 1);
+        self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, &contents.meta);
+        let acked =
+            (self.recorder.kinds().cwnd && contents.meta.kind == Kind::PureAck).then_some(contents.meta.flow);
+        self.nodes[to].as_node().on_packet(now, to_port, pkt, &mut self.recorder);
+        if let Some(flow) = acked {
+            self.record_window(now, to, flow);
+        }
+        self.after_call(now, to);
+    }
+
+    fn depart(&mut self, now: Instant, id: usize) {
+        if self.links[id].poll_due != now {
+            return;
+        }
+        self.links[id].poll_due = Instant::MAX;
+        let (node, port) = (self.links[id].from as usize, self.links[id].from_port);
+        if now == self.links[id].busy_until
+            && self.nodes[node].as_node().watches_transmission(port)
+            && let Some((_, pkt)) = self.links[id].in_flight.back()
+        {
+            let meta = pkt.get().meta;
+            self.nodes[node].as_node().on_transmitted(now, port, &meta, &mut self.recorder);
+            self.after_call(now, node);
+        }
+        self.transmit(now, id);
+    }
+
+    fn expire(&mut self, now: Instant, node: usize) {
+        if self.armed[node] != now {
+            return;
+        }
+        self.armed[node] = Instant::MAX;
+        self.nodes[node].as_node().on_timeout(now, &mut self.recorder);
+        self.after_call(now, node);
+    }
+
+    /// Serves the ports that a call made ready, and arms the node's timer.
+    fn after_call(&mut self, now: Instant, node: usize) {
+        let mut ready = std::mem::take(&mut self.recorder.ready);
+        for port in ready.drain(..) {
+            let link = (self.first_link[node] + port.0) as usize;
+            self.record_backlog(now, link);
+            self.transmit(now, link);
+        }
+        self.recorder.ready = ready;
+        self.arm(node);
+    }
+
+    fn arm(&mut self, node: usize) {
+        if let Some(at) = self.nodes[node].as_node().next_timeout()
+            && at < self.armed[node]
+        {
+            self.armed[node] = at;
+            let seq = self.next_seq(Phase::Timer);
+            self.timers.push(Due::new(at, seq), index(node));
+        }
+    }
+
+    /// Starts the next transmission on a link, now or when it is free.
+    fn transmit(&mut self, now: Instant, id: usize) {
+        let link = &self.links[id];
+        if now < link.busy_until {
+            self.poll_at(link.busy_until, id);
+            return;
+        }
+        let (from, port) = (link.from as usize, link.from_port);
+        let node = self.nodes[from].as_node();
+        match node.poll_transmit(now, port, &mut self.recorder) {
+            Departure::Empty => {}
+            Departure::NotBefore(at) => self.poll_at(at, id),
+            Departure::Packet(pkt) => {
+                let again = node.waits(port) || node.watches_transmission(port);
+                let seq = self.next_seq(Phase::Arrival);
+                let link = &mut self.links[id];
+                let due = link.transmit(now, pkt, seq);
+                if link.in_flight.len() == 1 {
+                    self.events.push(due, Event::Arrival(index(id)));
+                }
+                if again {
+                    self.poll_at(self.links[id].busy_until, id);
+                }
+                self.record_backlog(now, id);
+            }
+        }
+    }
+
+    /// Asks the port again at `at`; an event for an earlier time makes a later one stale.
+    fn poll_at(&mut self, at: Instant, id: usize) {
+        if self.links[id].poll_due <= at {
+            return;
+        }
+        self.links[id].poll_due = at;
+        let seq = self.next_seq(Phase::Departure);
+        self.events.push(Due::new(at, seq), Event::Departure(index(id)));
+    }
+
+    const fn next_seq(&mut self, phase: Phase) -> u64 {
+        self.seq += 1;
+        (phase as u64) << PHASE_BITS | self.seq
+    }
+
+    fn record_backlog(&mut self, time: Instant, id: usize) {
+        if self.recorder.kinds().queue {
+            let link = &self.links[id];
+            for class in self.nodes[link.from as usize].outgoing(link.from_port).port.classes() {
+                let (site, backlog) = (class.site(), class.backlog());
+                self.recorder.trace.queue.push(QueueRecord { time, site, backlog });
+            }
+        }
+    }
+
+    fn record_window(&mut self, time: Instant, node: usize, flow: perhop_core::packet::FlowId) {
+        if let AnyNode::Host(host) = &self.nodes[node]
+            && let Some(end) = host.sending(flow)
+        {
+            let sender = &end.sender;
+            self.recorder.trace.cwnd.push(WindowRecord {
+                time,
+                flow,
+                cwnd: sender.cwnd(),
+                ssthresh: sender.ssthresh(),
+                in_flight: sender.in_flight(),
+                rto_s: sender.rtt().rto().as_secs_f64(),
+            });
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a scenario has fewer than 2^32 nodes and links")]
+const fn index(i: usize) -> u32 {
+    i as u32
+}
+
+/// One step of a 64-bit digest: a folded 128-bit product, as in wyhash.
+#[expect(clippy::cast_possible_truncation, reason = "the two halves of a product")]
+fn mix(digest: u64, time: u64, what: u64) -> u64 {
+    let a = digest ^ time.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(what ^ 0xe703_7ed1_a0b4_28db);
+    (product as u64) ^ ((product >> 64) as u64)
+}

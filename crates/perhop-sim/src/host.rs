@@ -1,0 +1,292 @@
+//! A node that ends connections: TCP senders and receivers behind their outgoing interfaces.
+//!
+//! Backpressure (Kalampoukas et al. 1997, section 5) lives here: a sender is not asked for segments while `b` of its
+//! data packets have been handed to the port and not fully transmitted.
+
+use perhop_core::node::{Departure, Io, Node};
+use perhop_core::packet::{Dir, FlowId, Kind, Meta, Packet, PortId, TcpView, TrafficClass};
+use perhop_core::queue::Timed;
+use perhop_core::sink::{DropReason, Sink, SiteId};
+use perhop_core::time::Instant;
+use perhop_core::units::Bytes;
+use perhop_tcp::ack::{AckAction, AckPolicy};
+use perhop_tcp::receiver::Receiver;
+use perhop_tcp::sender::Sender;
+
+use crate::deadlines::Deadlines;
+use crate::flow_table::FlowTable;
+use crate::outgoing::Outgoing;
+use crate::packet::SimPacket;
+
+/// What both ends of a connection have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// The connection.
+    pub flow: FlowId,
+    /// Its traffic class.
+    pub class: TrafficClass,
+    /// Bytes added to the payload on the wire.
+    pub header: Bytes,
+    /// The host's port towards the other end.
+    pub port: PortId,
+}
+
+/// The sending end.
+pub struct SendingEnd {
+    /// The connection.
+    pub connection: Connection,
+    /// TCP.
+    pub sender: Sender,
+    /// Data packets handed to the port and not yet fully transmitted; counted under backpressure only.
+    pub in_port: u32,
+}
+
+/// The receiving end.
+pub struct ReceivingEnd {
+    /// The connection.
+    pub connection: Connection,
+    /// TCP.
+    pub receiver: Receiver,
+    /// When to acknowledge.
+    pub policy: Box<dyn AckPolicy>,
+    /// Data packets that arrived, repeats included, at their length where no link compresses them.
+    pub arrived: Bytes,
+}
+
+/// A connection's end at this host.
+#[expect(clippy::large_enum_variant, reason = "a pointer more on every packet costs more than idle bytes")]
+enum End {
+    Sending(SendingEnd),
+    Receiving(ReceivingEnd),
+}
+
+/// A port of a host.
+pub struct HostPort {
+    /// Queues and scheduler.
+    pub outgoing: Outgoing,
+    /// Backpressure threshold in data packets per connection.
+    pub backpressure: Option<u32>,
+}
+
+/// A host.
+pub struct Host {
+    site: SiteId,
+    /// Outgoing interfaces, by port.
+    pub ports: Vec<HostPort>,
+    ends: Vec<End>,
+    slots: FlowTable,
+    deadlines: Deadlines,
+    /// Flows whose data packets a port dropped during the current call.
+    lost: Vec<FlowId>,
+}
+
+impl Host {
+    /// A host with these connections; packets of other connections are reported as dropped at `site`.
+    pub fn new(
+        site: SiteId,
+        ports: Vec<HostPort>,
+        senders: Vec<SendingEnd>,
+        receivers: Vec<ReceivingEnd>,
+    ) -> Self {
+        let ends: Vec<End> =
+            senders.into_iter().map(End::Sending).chain(receivers.into_iter().map(End::Receiving)).collect();
+        let pairs: Vec<(u32, u32)> =
+            (0u32..).zip(&ends).map(|(slot, end)| (end.connection().flow.0, slot)).collect();
+        let mut deadlines = Deadlines::new(ends.len());
+        for (slot, end) in (0u32..).zip(&ends) {
+            if let End::Sending(end) = end {
+                deadlines.set(slot, end.sender.next_timeout());
+            }
+        }
+        Self { site, ports, ends, slots: FlowTable::new(&pairs), deadlines, lost: Vec::new() }
+    }
+
+    /// The sending end of `flow`, if it is here.
+    pub fn sending(&self, flow: FlowId) -> Option<&SendingEnd> {
+        match &self.ends[self.slots.get(flow.0)? as usize] {
+            End::Sending(end) => Some(end),
+            End::Receiving(_) => None,
+        }
+    }
+
+    /// The receiving end of `flow`, if it is here.
+    pub fn receiving(&self, flow: FlowId) -> Option<&ReceivingEnd> {
+        match &self.ends[self.slots.get(flow.0)? as usize] {
+            End::Receiving(end) => Some(end),
+            End::Sending(_) => None,
+        }
+    }
+
+    /// Hands the port what TCP will send now.
+    fn drain(&mut self, now: Instant, slot: u32, io: &mut dyn Io<SimPacket>) {
+        let End::Sending(end) = &mut self.ends[slot as usize] else { return };
+        let port = &mut self.ports[end.connection.port.0 as usize];
+        let mut handed = false;
+        while port.backpressure.is_none_or(|limit| end.in_port < limit) {
+            let Some(segment) = end.sender.poll_transmit(now) else { break };
+            let mut pkt = io.fresh();
+            fill_data(&mut pkt, &end.connection, segment.seq, segment.end);
+            handed = true;
+            if port.backpressure.is_some() {
+                end.in_port += 1;
+                port.outgoing.enqueue(now, pkt, &mut Lost { io: &mut *io, flows: &mut self.lost });
+                end.in_port -= count_out(&mut self.lost, end.connection.flow);
+            } else {
+                port.outgoing.enqueue(now, pkt, io);
+            }
+        }
+        if handed {
+            io.ready(end.connection.port);
+        }
+        self.deadlines.set(slot, end.sender.next_timeout());
+        self.write_off();
+    }
+
+    /// Stops backpressure from waiting for packets that a port has dropped.
+    fn write_off(&mut self) {
+        while let Some(flow) = self.lost.pop() {
+            if let Some(slot) = self.slots.get(flow.0)
+                && let End::Sending(end) = &mut self.ends[slot as usize]
+            {
+                end.in_port -= 1;
+            }
+        }
+    }
+}
+
+/// Notes the flows whose data packets a port drops.
+struct Lost<'a> {
+    io: &'a mut dyn Io<SimPacket>,
+    flows: &'a mut Vec<FlowId>,
+}
+
+impl Sink<SimPacket> for Lost<'_> {
+    fn dropped(&mut self, now: Instant, site: SiteId, pkt: SimPacket, why: DropReason) {
+        if pkt.meta().kind == Kind::Data {
+            self.flows.push(pkt.meta().flow);
+        }
+        self.io.dropped(now, site, pkt, why);
+    }
+
+    fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.io.enqueued(now, site, meta);
+    }
+
+    fn sent(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.io.sent(now, site, meta);
+    }
+}
+
+/// Removes `flow` from `flows`; returns how often it was there.
+fn count_out(flows: &mut Vec<FlowId>, flow: FlowId) -> u32 {
+    let before = flows.len();
+    flows.retain(|&f| f != flow);
+    u32::try_from(before - flows.len()).unwrap_or(u32::MAX)
+}
+
+impl End {
+    const fn connection(&self) -> &Connection {
+        match self {
+            Self::Sending(end) => &end.connection,
+            Self::Receiving(end) => &end.connection,
+        }
+    }
+}
+
+fn fill_data(pkt: &mut SimPacket, connection: &Connection, seq: u64, end: u64) {
+    let contents = pkt.get_mut();
+    (contents.seq, contents.end, contents.ack) = (seq, end, 0);
+    contents.full_len = Bytes(end - seq) + connection.header;
+    contents.meta =
+        meta(connection, Kind::Data, Dir::Forward, TcpView { seq_end: low(end), ..TcpView::default() });
+}
+
+fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: u64) {
+    let contents = pkt.get_mut();
+    (contents.seq, contents.end, contents.ack) = (0, 0, ack);
+    contents.full_len = connection.header;
+    contents.meta =
+        meta(connection, Kind::PureAck, Dir::Reverse, TcpView { ack: low(ack), ..TcpView::default() });
+}
+
+fn meta(connection: &Connection, kind: Kind, dir: Dir, tcp: TcpView) -> Meta {
+    Meta { flow: connection.flow, class: connection.class, kind, dir, tcp: Some(tcp), ..Meta::default() }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32 on the wire")]
+const fn low(seq: u64) -> u32 {
+    seq as u32
+}
+
+impl Node<SimPacket> for Host {
+    fn on_packet(&mut self, now: Instant, _from: PortId, mut pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
+        let Some(slot) = self.slots.get(pkt.meta().flow.0) else {
+            io.dropped(now, self.site, pkt, DropReason::Unclassified);
+            return;
+        };
+        match &mut self.ends[slot as usize] {
+            End::Sending(end) => {
+                end.sender.on_ack(now, pkt.get().ack);
+                io.consumed(pkt);
+                self.drain(now, slot, io);
+            }
+            End::Receiving(end) => {
+                end.arrived += pkt.get().full_len;
+                let arrival = end.receiver.on_segment(pkt.get().seq, pkt.get().end);
+                if end.policy.on_arrival(now, &arrival) == AckAction::None {
+                    io.consumed(pkt);
+                    return;
+                }
+                end.policy.on_ack_sent(now);
+                fill_ack(&mut pkt, &end.connection, end.receiver.ack());
+                self.ports[end.connection.port.0 as usize].outgoing.enqueue(now, pkt, io);
+                io.ready(end.connection.port);
+            }
+        }
+    }
+
+    fn poll_transmit(
+        &mut self,
+        now: Instant,
+        to: PortId,
+        io: &mut dyn Io<SimPacket>,
+    ) -> Departure<SimPacket> {
+        let port = &mut self.ports[to.0 as usize];
+        if port.backpressure.is_none() {
+            return port.outgoing.port.dequeue(now, io);
+        }
+        let departure = port.outgoing.port.dequeue(now, &mut Lost { io, flows: &mut self.lost });
+        self.write_off();
+        departure
+    }
+
+    fn waits(&self, to: PortId) -> bool {
+        !self.ports[to.0 as usize].outgoing.port.is_empty()
+    }
+
+    fn watches_transmission(&self, to: PortId) -> bool {
+        self.ports[to.0 as usize].backpressure.is_some()
+    }
+
+    fn on_transmitted(&mut self, now: Instant, _to: PortId, meta: &Meta, io: &mut dyn Io<SimPacket>) {
+        if meta.kind == Kind::Data
+            && let Some(slot) = self.slots.get(meta.flow.0)
+            && let End::Sending(end) = &mut self.ends[slot as usize]
+        {
+            end.in_port -= 1;
+            self.drain(now, slot, io);
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.deadlines.next()
+    }
+
+    fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+        while let Some(slot) = self.deadlines.pop_due(now) {
+            let End::Sending(end) = &mut self.ends[slot as usize] else { continue };
+            end.sender.on_timeout(now);
+            self.drain(now, slot, io);
+        }
+    }
+}

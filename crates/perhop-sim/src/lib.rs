@@ -1,0 +1,27 @@
+//! perhop in virtual time: a scenario becomes nodes and links on an event list.
+//!
+//! Start at [`Simulation`]. The engine moves packets between nodes; what happens inside a node is the elements'
+//! matter (`perhop-core`, `perhop-tcp`), which a live loop drives in the same way.
+
+mod build;
+mod deadlines;
+mod engine;
+mod event;
+mod flow_table;
+mod host;
+mod link;
+mod observe;
+mod outgoing;
+mod packet;
+mod results;
+mod router;
+mod sample;
+mod simulation;
+
+pub use observe::{PacketEvent, PacketRecord, QueueRecord, Trace, TraceKinds, WindowRecord};
+pub use results::{Counts, FlowResult, LinkResult, QueueResult, Results};
+pub use sample::{Quantity, Series, Subject};
+pub use simulation::Simulation;
+
+/// Raised by one with every change that makes any scenario's results differ.
+pub const RESULTS_VERSION: u32 = 1;

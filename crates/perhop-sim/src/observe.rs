@@ -1,0 +1,161 @@
+//! What observers of a run may record, and the engine's side of a node's calls.
+
+use perhop_core::node::Io;
+use perhop_core::packet::{FlowId, Kind, Meta, PortId};
+use perhop_core::queue::Backlog;
+use perhop_core::sink::{DropReason, Sink, SiteId};
+use perhop_core::time::Instant;
+use perhop_core::units::Bytes;
+
+use crate::packet::SimPacket;
+
+/// What a trace records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TraceKinds {
+    /// Every step of every packet.
+    pub packets: bool,
+    /// Every change of a backlog.
+    pub queue: bool,
+    /// The sender's state after every acknowledgment and time-out.
+    pub cwnd: bool,
+}
+
+/// What happened to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacketEvent {
+    /// Accepted by a queue.
+    Enqueued,
+    /// Left its queue for the link.
+    Sent,
+    /// Dropped.
+    Dropped(DropReason),
+    /// Reached the other end of a link.
+    Delivered,
+}
+
+/// A step of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketRecord {
+    /// When.
+    pub time: Instant,
+    /// Where; for a delivery, the port that fed the link.
+    pub site: SiteId,
+    /// What.
+    pub event: PacketEvent,
+    /// Whose.
+    pub flow: FlowId,
+    /// Data or pure ACK.
+    pub kind: Kind,
+    /// One past the last payload byte, or the acknowledgment number of a pure ACK.
+    pub number: u32,
+    /// Length on the link it is queued for.
+    pub len: Bytes,
+}
+
+/// A backlog after a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueRecord {
+    /// When.
+    pub time: Instant,
+    /// Which queue.
+    pub site: SiteId,
+    /// What waits.
+    pub backlog: Backlog,
+}
+
+/// A sender's state.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WindowRecord {
+    /// When.
+    pub time: Instant,
+    /// Whose.
+    pub flow: FlowId,
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Slow start threshold; `u64::MAX` before the first loss.
+    pub ssthresh: Bytes,
+    /// Sent and not acknowledged.
+    pub in_flight: Bytes,
+    /// Retransmission time-out, s.
+    pub rto_s: f64,
+}
+
+/// Everything recorded.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// Steps of packets.
+    pub packets: Vec<PacketRecord>,
+    /// Changes of backlogs.
+    pub queue: Vec<QueueRecord>,
+    /// Changes of windows.
+    pub cwnd: Vec<WindowRecord>,
+}
+
+/// The engine's side of a node's calls: packet store, ports to ask, recorder.
+#[derive(Debug)]
+pub struct Recorder {
+    kinds: TraceKinds,
+    /// What was recorded.
+    pub trace: Trace,
+    /// Ports that a node's call made ready.
+    pub ready: Vec<PortId>,
+    /// Packets not in use.
+    idle: Vec<SimPacket>,
+    /// Packets that exist.
+    pub created: u64,
+}
+
+impl Recorder {
+    /// Records `kinds`.
+    pub fn new(kinds: TraceKinds) -> Self {
+        Self { kinds, trace: Trace::default(), ready: Vec::new(), idle: Vec::new(), created: 0 }
+    }
+
+    /// What is recorded.
+    pub const fn kinds(&self) -> TraceKinds {
+        self.kinds
+    }
+
+    /// Records a step of a packet, if asked to.
+    #[inline]
+    pub fn packet(&mut self, time: Instant, site: SiteId, event: PacketEvent, meta: &Meta) {
+        if self.kinds.packets {
+            let tcp = meta.tcp.unwrap_or_default();
+            let number = if meta.kind == Kind::PureAck { tcp.ack } else { tcp.seq_end };
+            let (flow, kind, len) = (meta.flow, meta.kind, meta.len);
+            self.trace.packets.push(PacketRecord { time, site, event, flow, kind, number, len });
+        }
+    }
+}
+
+impl Sink<SimPacket> for Recorder {
+    fn dropped(&mut self, now: Instant, site: SiteId, pkt: SimPacket, why: DropReason) {
+        self.packet(now, site, PacketEvent::Dropped(why), &pkt.get().meta);
+        self.idle.push(pkt);
+    }
+
+    fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.packet(now, site, PacketEvent::Enqueued, meta);
+    }
+
+    fn sent(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.packet(now, site, PacketEvent::Sent, meta);
+    }
+}
+
+impl Io<SimPacket> for Recorder {
+    fn ready(&mut self, port: PortId) {
+        self.ready.push(port);
+    }
+
+    fn fresh(&mut self) -> SimPacket {
+        self.idle.pop().unwrap_or_else(|| {
+            self.created += 1;
+            SimPacket::default()
+        })
+    }
+
+    fn consumed(&mut self, pkt: SimPacket) {
+        self.idle.push(pkt);
+    }
+}

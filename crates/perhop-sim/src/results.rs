@@ -1,0 +1,152 @@
+//! What a finished run leaves, as plain tables.
+
+use perhop_core::packet::FlowId;
+use perhop_core::port::ClassStats;
+use perhop_core::queue::Backlog;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::{BitRate, Bytes};
+use perhop_tcp::sender::SenderStats;
+
+use crate::engine::Engine;
+use crate::link::LinkStats;
+use crate::observe::Trace;
+use crate::sample::{Ends, Reading, Series, both_ends, busy_between};
+
+/// A flow's row. Rates are over the measured time, from the end of the warm-up to the end of the run.
+#[derive(Clone, Debug)]
+pub struct FlowResult {
+    /// When its first segment could leave.
+    pub start: Instant,
+    /// Counters since the start of the run.
+    pub stats: SenderStats,
+    /// Payload delivered in order during the measured time.
+    pub delivered: Bytes,
+    /// The same as a rate, bit/s.
+    pub goodput_bit_s: f64,
+    /// Data packets that arrived, repeats and headers included, bit/s.
+    pub throughput_bit_s: f64,
+    /// Smoothed round-trip time at the end.
+    pub srtt: Option<Span>,
+    /// Smallest and largest round-trip sample.
+    pub rtt: Option<(Span, Span)>,
+}
+
+/// A link's row.
+#[derive(Clone, Debug)]
+pub struct LinkResult {
+    /// Counters since the start of the run.
+    pub stats: LinkStats,
+    /// Serialisation rate.
+    pub rate: BitRate,
+    /// Part of the measured time spent transmitting data.
+    pub utilization_data: f64,
+    /// Part of the measured time spent transmitting pure ACKs.
+    pub utilization_acks: f64,
+}
+
+/// A queue's row: counters since the start of the run, and what waits at its end.
+#[derive(Clone, Debug)]
+pub struct QueueResult {
+    /// Path of the class.
+    pub path: String,
+    /// Counters.
+    pub stats: ClassStats,
+    /// What waits.
+    pub backlog: Backlog,
+}
+
+/// Totals of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Events processed.
+    pub events: u64,
+    /// Packets that finished transmission and propagation on a link.
+    pub packet_hops: u64,
+    /// Packets ever allocated.
+    pub packets_created: u64,
+}
+
+/// Everything a run leaves.
+#[derive(Debug)]
+pub struct Results {
+    /// In the scenario's order.
+    pub flows: Vec<FlowResult>,
+    /// In the order of `link_names`.
+    pub links: Vec<LinkResult>,
+    /// Names of the links.
+    pub link_names: Vec<String>,
+    /// Every class of every port.
+    pub queues: Vec<QueueResult>,
+    /// Values for each interval.
+    pub series: Series,
+    /// What was recorded.
+    pub trace: Trace,
+    /// Path of each site in the trace.
+    pub sites: Vec<String>,
+    /// Totals.
+    pub counts: Counts,
+    /// Broken invariants, in words; empty when all hold.
+    pub invariants: Vec<String>,
+    /// Digest of every arrival of the run.
+    pub event_digest: u64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+fn rate(bytes: Bytes, secs: f64) -> f64 {
+    bytes.bits() as f64 / secs
+}
+
+/// A flow's row from two readings and its sender.
+pub fn flow_results(
+    engine: &Engine,
+    ends: &[Ends],
+    starts: &[Instant],
+    from: &Reading,
+    to: &Reading,
+) -> Vec<FlowResult> {
+    let secs = (to.at - from.at).as_secs_f64();
+    let row = |(i, &start): (usize, &Instant)| {
+        let flow = FlowId(u32::try_from(i).unwrap_or(u32::MAX));
+        let sender = &both_ends(engine, flow, ends[i]).0.sender;
+        let delivered = to.flows[i].delivered - from.flows[i].delivered;
+        FlowResult {
+            start,
+            stats: *sender.stats(),
+            delivered,
+            goodput_bit_s: rate(delivered, secs),
+            throughput_bit_s: rate(to.flows[i].arrived - from.flows[i].arrived, secs),
+            srtt: sender.rtt().srtt(),
+            rtt: sender.rtt().extremes(),
+        }
+    };
+    starts.iter().enumerate().map(row).collect()
+}
+
+/// The links' rows from two readings.
+pub fn link_results(engine: &Engine, from: &Reading, to: &Reading) -> Vec<LinkResult> {
+    let secs = (to.at - from.at).as_secs_f64();
+    let row = |(i, link): (usize, &crate::link::Link)| {
+        let (data, acks) = busy_between(from.links[i], to.links[i]);
+        LinkResult {
+            stats: *link.stats(),
+            rate: link.rate(),
+            utilization_data: data / secs,
+            utilization_acks: acks / secs,
+        }
+    };
+    engine.links.iter().enumerate().map(row).collect()
+}
+
+/// Conservation of packets and bytes, for each queue and link.
+pub fn broken_invariants(engine: &Engine, names: &[String], queues: &[QueueResult]) -> Vec<String> {
+    let queues = queues.iter().filter(|q| !q.stats.conserved(q.backlog)).map(|q| {
+        format!("{}: offered != sent + dropped + taken + backlog: {:?}, {:?}", q.path, q.stats, q.backlog)
+    });
+    let links = engine
+        .links
+        .iter()
+        .zip(names)
+        .filter(|(link, _)| !link.conserved())
+        .map(|(link, name)| format!("link {name}: sent != delivered + in flight: {:?}", link.stats()));
+    queues.chain(links).collect()
+}

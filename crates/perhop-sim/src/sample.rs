@@ -1,0 +1,190 @@
+//! Series: what flows, links and queues did in each interval.
+
+use perhop_core::packet::FlowId;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::Bytes;
+
+use crate::engine::{AnyNode, Engine};
+use crate::host::{ReceivingEnd, SendingEnd};
+
+/// What a series is about, by its position in the results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A flow.
+    Flow(usize),
+    /// One direction of a link.
+    Link(usize),
+    /// A class of a port.
+    Queue(usize),
+}
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantity {
+    /// Payload delivered in order during the interval, bit/s.
+    Goodput,
+    /// Congestion window at the end of the interval, bytes.
+    Cwnd,
+    /// Smoothed round-trip time at the end of the interval, s; NaN before the first sample.
+    Srtt,
+    /// Segments sent again during the interval.
+    Retransmissions,
+    /// Part of the interval spent transmitting.
+    Utilization,
+    /// Part of the interval spent transmitting data.
+    UtilizationData,
+    /// Packets waiting at the end of the interval.
+    Backlog,
+    /// Packets dropped during the interval.
+    Dropped,
+}
+
+impl Quantity {
+    /// Its name in tables, with the unit where it has one.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput_bit_s",
+            Self::Cwnd => "cwnd_bytes",
+            Self::Srtt => "srtt_s",
+            Self::Retransmissions => "retransmissions",
+            Self::Utilization => "utilization",
+            Self::UtilizationData => "utilization_data",
+            Self::Backlog => "backlog_packets",
+            Self::Dropped => "dropped_packets",
+        }
+    }
+}
+
+/// Values at the same times for every subject and quantity.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Ends of the intervals.
+    pub times: Vec<Instant>,
+    /// One column for each subject and quantity.
+    pub columns: Vec<(Subject, Quantity, Vec<f64>)>,
+}
+
+/// The counters of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowReading {
+    /// Payload delivered in order.
+    pub delivered: Bytes,
+    /// Data packets that arrived, on the wire.
+    pub arrived: Bytes,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Span>,
+}
+
+/// A reading of every counter.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// When.
+    pub at: Instant,
+    /// Flows.
+    pub flows: Vec<FlowReading>,
+    /// For each link: busy with data, with pure ACKs.
+    pub links: Vec<(Span, Span)>,
+    /// For each queue: packets dropped, packets waiting.
+    pub queues: Vec<(u64, u64)>,
+}
+
+/// Where the sending and the receiving end of a flow are.
+pub type Ends = (usize, usize);
+
+impl Reading {
+    /// Reads every counter of `engine` at `at`.
+    pub fn take(engine: &Engine, ends: &[Ends], at: Instant) -> Self {
+        let flows = (0u32..).map(FlowId).zip(ends).map(|(flow, &ends)| {
+            let (sending, receiving) = both_ends(engine, flow, ends);
+            let sender = &sending.sender;
+            FlowReading {
+                delivered: Bytes(receiving.receiver.ack()),
+                arrived: receiving.arrived,
+                retransmissions: sender.stats().retransmissions,
+                cwnd: sender.cwnd(),
+                srtt: sender.rtt().srtt(),
+            }
+        });
+        let queues = engine.classes().map(|class| (class.stats().dropped.packets, class.backlog().packets));
+        Self {
+            at,
+            flows: flows.collect(),
+            links: engine.links.iter().map(|link| link.busy(at)).collect(),
+            queues: queues.collect(),
+        }
+    }
+}
+
+/// Both ends of a flow. They are at hosts: the scenario was checked and the build put them there.
+pub fn both_ends(engine: &Engine, flow: FlowId, ends: Ends) -> (&SendingEnd, &ReceivingEnd) {
+    let host = |node: usize| match &engine.nodes[node] {
+        AnyNode::Host(host) => Some(host),
+        AnyNode::Router(_) => None,
+    };
+    let sending = host(ends.0).and_then(|h| h.sending(flow));
+    let receiving = host(ends.1).and_then(|h| h.receiving(flow));
+    sending.zip(receiving).expect("a flow has its two ends at hosts")
+}
+
+impl Series {
+    /// Adds the values of the interval between two readings.
+    pub fn push(&mut self, before: &Reading, now: &Reading) {
+        if self.times.is_empty() {
+            self.columns = layout(now);
+        }
+        self.times.push(now.at);
+        for (subject, quantity, values) in &mut self.columns {
+            values.push(value(before, now, *subject, *quantity));
+        }
+    }
+}
+
+fn layout(reading: &Reading) -> Vec<(Subject, Quantity, Vec<f64>)> {
+    use Quantity::{Backlog, Cwnd, Dropped, Goodput, Retransmissions, Srtt, Utilization, UtilizationData};
+    let flows = (0..reading.flows.len()).map(Subject::Flow);
+    let links = (0..reading.links.len()).map(Subject::Link);
+    let queues = (0..reading.queues.len()).map(Subject::Queue);
+    let with = |quantities: &'static [Quantity]| {
+        move |subject: Subject| quantities.iter().map(move |&quantity| (subject, quantity, Vec::new()))
+    };
+    flows
+        .flat_map(with(&[Goodput, Cwnd, Srtt, Retransmissions]))
+        .chain(links.flat_map(with(&[Utilization, UtilizationData])))
+        .chain(queues.flat_map(with(&[Backlog, Dropped])))
+        .collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+fn value(before: &Reading, now: &Reading, subject: Subject, quantity: Quantity) -> f64 {
+    let secs = (now.at - before.at).as_secs_f64();
+    match subject {
+        Subject::Flow(i) => {
+            let (before, now) = (&before.flows[i], &now.flows[i]);
+            match quantity {
+                Quantity::Goodput => (now.delivered - before.delivered).bits() as f64 / secs,
+                Quantity::Cwnd => now.cwnd.0 as f64,
+                Quantity::Srtt => now.srtt.map_or(f64::NAN, Span::as_secs_f64),
+                _ => (now.retransmissions - before.retransmissions) as f64,
+            }
+        }
+        Subject::Link(i) => {
+            let (data, acks) = busy_between(before.links[i], now.links[i]);
+            if quantity == Quantity::UtilizationData { data / secs } else { (data + acks) / secs }
+        }
+        Subject::Queue(i) => match quantity {
+            Quantity::Dropped => (now.queues[i].0 - before.queues[i].0) as f64,
+            _ => now.queues[i].1 as f64,
+        },
+    }
+}
+
+/// Seconds spent on data and on pure ACKs between two readings of a link.
+pub fn busy_between(before: (Span, Span), now: (Span, Span)) -> (f64, f64) {
+    let secs = |before: Span, now: Span| Span::from_nanos(now.as_nanos() - before.as_nanos()).as_secs_f64();
+    (secs(before.0, now.0), secs(before.1, now.1))
+}

@@ -1,0 +1,108 @@
+//! A run, from a scenario to its results.
+
+use perhop_core::time::{Instant, Span};
+use perhop_scenario::model::Scenario;
+
+use crate::build::{Built, build};
+use crate::observe::TraceKinds;
+use crate::results::{Counts, QueueResult, Results, broken_invariants, flow_results, link_results};
+use crate::sample::{Reading, Series};
+
+/// A run in virtual time.
+///
+/// The same scenario gives the same results whatever the slices it is advanced in and whatever is traced.
+pub struct Simulation {
+    built: Built,
+    now: Instant,
+    end: Instant,
+    warmup: Instant,
+    interval: Span,
+    next_sample: Instant,
+    /// At the end of the warm-up, once it is over.
+    baseline: Option<Reading>,
+    last: Reading,
+    series: Series,
+}
+
+impl Simulation {
+    /// A run of `scenario` at time zero, recording `trace`.
+    #[must_use]
+    pub fn new(scenario: &Scenario, trace: TraceKinds) -> Self {
+        let built = build(scenario, trace);
+        let last = Reading::take(&built.engine, &built.ends, Instant::ZERO);
+        Self {
+            built,
+            now: Instant::ZERO,
+            end: Instant::ZERO + scenario.run.duration,
+            warmup: Instant::ZERO + scenario.run.warmup,
+            interval: scenario.run.interval,
+            next_sample: Instant::ZERO + scenario.run.interval,
+            baseline: None,
+            last,
+            series: Series::default(),
+        }
+    }
+
+    /// When the run ends.
+    #[must_use]
+    pub const fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// Processes every event before `until`, at most to the end of the run.
+    pub fn advance_to(&mut self, until: Instant) {
+        let until = until.min(self.end);
+        while self.now < until {
+            let warmup = if self.baseline.is_none() { self.warmup } else { Instant::MAX };
+            let stop = until.min(self.next_sample).min(warmup);
+            self.built.engine.run_until(stop);
+            self.now = stop;
+            if stop == warmup {
+                self.baseline = Some(self.read());
+            }
+            if stop == self.next_sample {
+                let reading = self.read();
+                self.series.push(&self.last, &reading);
+                self.last = reading;
+                self.next_sample += self.interval;
+            }
+        }
+    }
+
+    /// Runs to the end and returns the results.
+    #[must_use]
+    pub fn finish(mut self) -> Results {
+        self.advance_to(self.end);
+        let end = self.read();
+        let Built { engine, ends, starts, link_names, sites } = self.built;
+        let from = self.baseline.unwrap_or_else(|| self.last.clone());
+        let queues: Vec<QueueResult> = engine
+            .classes()
+            .map(|class| QueueResult {
+                path: sites[class.site().0 as usize].clone(),
+                stats: *class.stats(),
+                backlog: class.backlog(),
+            })
+            .collect();
+        Results {
+            flows: flow_results(&engine, &ends, &starts, &from, &end),
+            links: link_results(&engine, &from, &end),
+            invariants: broken_invariants(&engine, &link_names, &queues),
+            link_names,
+            queues,
+            series: self.series,
+            counts: Counts {
+                events: engine.processed,
+                packet_hops: engine.hops,
+                packets_created: engine.recorder.created,
+            },
+            event_digest: engine.digest,
+            trace: engine.recorder.trace,
+            sites,
+        }
+    }
+
+    fn read(&self) -> Reading {
+        Reading::take(&self.built.engine, &self.built.ends, self.now)
+    }
+}

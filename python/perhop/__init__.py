@@ -1,0 +1,53 @@
+"""perhop, a DiffServ laboratory: scenario files, a packet-level simulator, judged reproductions of studies.
+
+The public names below are imported when first used, so that ``import perhop`` costs nothing.
+
+Examples
+--------
+>>> import perhop
+>>> scenario = perhop.Scenario.load("two-way.toml")             # doctest: +SKIP
+>>> result = scenario.override("run.seed=2").run()              # doctest: +SKIP
+>>> result.flows.select("name", "goodput_bit_s")                # doctest: +SKIP
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perhop._core import RESULTS_VERSION as RESULTS_VERSION
+    from perhop._core import ScenarioError as ScenarioError
+    from perhop._core import __version__ as __version__
+    from perhop.record import DamagedRunError as DamagedRunError
+    from perhop.record import StoredRun as StoredRun
+    from perhop.run import Result as Result
+    from perhop.scenario import Scenario as Scenario
+
+_HOME = {
+    "RESULTS_VERSION": "perhop._core",
+    "DamagedRunError": "perhop.record",
+    "Result": "perhop.run",
+    "Scenario": "perhop.scenario",
+    "ScenarioError": "perhop._core",
+    "StoredRun": "perhop.record",
+    "__version__": "perhop._core",
+}
+
+__all__ = [
+    "RESULTS_VERSION",
+    "DamagedRunError",
+    "Result",
+    "Scenario",
+    "ScenarioError",
+    "StoredRun",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'perhop' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,54 @@
+"""The compiled core: scenario files, their mistakes, runs. Columns cross as NumPy arrays or lists of str."""
+
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+__version__: str
+RESULTS_VERSION: int
+
+Columns = dict[str, NDArray[np.float64] | NDArray[np.uint64] | list[str]]
+
+class Diagnostic(TypedDict):
+    """One mistake in a scenario: where, what was written, which rule it breaks, what would mend it."""
+
+    path: str
+    line: int | None
+    column: int | None
+    value: str | None
+    rule: str
+    hint: str | None
+    rendered: str
+
+class RawResult(TypedDict):
+    """What a run returns."""
+
+    flows: Columns
+    links: Columns
+    queues: Columns
+    series: Columns
+    trace: dict[str, Columns]
+    counts: dict[str, int]
+    invariants: list[str]
+    event_digest: str
+
+class ScenarioError(ValueError):
+    """A scenario that cannot run; every mistake found is in `diagnostics`."""
+
+    diagnostics: list[Diagnostic]
+
+class Simulation:
+    """One run, advanced in slices."""
+
+    def __init__(self, source: bytes, name: str, overrides: list[str], trace: list[str]) -> None: ...
+    @property
+    def duration_s(self) -> float: ...
+    def advance_to(self, t_s: float) -> None: ...
+    def finish(self) -> RawResult: ...
+
+def schema() -> str: ...
+def resolve(source: bytes, name: str, overrides: list[str]) -> str: ...
+def check(source: bytes, name: str, overrides: list[str]) -> list[Diagnostic]: ...
+def describe(source: bytes, name: str, overrides: list[str]) -> str: ...
+def run_batch(jobs: list[tuple[bytes, str, list[str]]], threads: int) -> list[RawResult]: ...

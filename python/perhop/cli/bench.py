@@ -1,0 +1,36 @@
+"""`perhop bench`: speed and memory of the engine, by the benchmark in the source checkout."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from typing import Annotated
+
+import typer
+
+from perhop.cli import options
+from perhop.cli.exit import CommandError, ExitCode
+
+
+def command(
+    case: Annotated[
+        list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be repeated.")
+    ] = None,
+    as_json: options.Json = False,
+) -> int:
+    """Measure speed and memory of the engine (needs the source checkout and cargo)."""
+    from perhop.record import checkout
+
+    top = checkout()
+    if top is None:
+        raise CommandError(
+            ExitCode.MACHINE,
+            "the benchmark is built from the source checkout, and this is an installed wheel",
+        )
+    if shutil.which("cargo") is None:
+        raise CommandError(ExitCode.MACHINE, "cargo is not installed", "install Rust with rustup")
+    words = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "perhop-bench", "--"]
+    words += ["--json"] if as_json else []
+    for one in case or []:
+        words += ["--case", one]
+    return subprocess.run(words, cwd=top, check=False).returncode

@@ -1,0 +1,45 @@
+"""What the exit status of a command means."""
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit statuses, the same for every command."""
+
+    DONE = 0
+    INTERNAL = 1
+    """A defect in perhop."""
+    USAGE = 2
+    """The command line asks for something that cannot be."""
+    INVALID = 3
+    """A scenario file has mistakes."""
+    FAILED_RUNS = 4
+    """Finished, but a run broke an invariant."""
+    CONDITION = 5
+    """A condition the command was asked to watch for was met."""
+    DIFFERS = 6
+    """A replay gave other results."""
+    MACHINE = 7
+    """This machine lacks something."""
+    STORE = 8
+    """A run folder is locked, damaged or from a newer version."""
+    INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A command that cannot go on, told to the user in one line.
+
+    Parameters
+    ----------
+    code
+        Exit status.
+    message
+        What is wrong, with the value.
+    hint
+        What would mend it.
+    """
+
+    def __init__(self, code: ExitCode, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.hint = hint

@@ -1,0 +1,42 @@
+"""Options that several commands share, and the scenario they add up to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from perhop.scenario import Scenario
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("-s", "--set", metavar="PATH=VALUE", help="Override a setting; may be repeated."),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same as -s run.seed=N.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same as -s run.duration=TIME.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def load(
+    file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
+) -> Scenario:
+    """Read a scenario and lay the overrides over it, in the order written, then `--seed` and `--until`."""
+    from perhop.scenario import Scenario
+
+    assignments = list(overrides or [])
+    for assignment in assignments:
+        if "=" not in assignment:
+            raise CommandError(
+                ExitCode.USAGE, f"-s {assignment}: no value", "write -s path=value, such as -s run.seed=2"
+            )
+    if seed is not None:
+        assignments.append(f"run.seed={seed}")
+    if until is not None:
+        assignments.append(f"run.duration={until}")
+    return Scenario.load(file, tuple(assignments))

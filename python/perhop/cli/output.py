@@ -1,0 +1,77 @@
+"""What commands print: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MOST_ROWS = 20
+_WIDTH_WITHOUT_TERMINAL = 140
+
+
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON; what is not a number becomes null."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def note(text: str) -> None:
+    """Print a remark to stderr."""
+    print(text, file=sys.stderr)
+
+
+def console() -> Console:
+    """Return stdout as rich sees it; without a terminal it is wide and plain. NO_COLOR is heeded by rich."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
+
+
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Iterable[str]],
+    rest: str = "",
+    *,
+    most: int = _MOST_ROWS,
+    wrap: bool = False,
+) -> None:
+    """Print a table, numbers to the right. Of a long one only the start, with where the rest is.
+
+    Parameters
+    ----------
+    title, columns, rows
+        Text of the table.
+    rest
+        Where the rows that are not shown can be seen.
+    most
+        Rows shown.
+    wrap
+        Break long text in the last column instead of cutting it.
+    """
+    from rich import box
+    from rich.table import Table
+
+    shown = [tuple(row) for row in rows[:most]]
+    table = Table(
+        title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False
+    )
+    for index, column in enumerate(columns):
+        numbers = all(row[index][:1].isdigit() or row[index] == "-" for row in shown)
+        table.add_column(
+            column,
+            justify="right" if numbers and index else "left",
+            no_wrap=not (wrap and index == len(columns) - 1),
+        )
+    for row in shown:
+        table.add_row(*row)
+    out = console()
+    out.print(table)
+    out.print()
+    if len(rows) > most:
+        out.print(f"... {len(rows) - most} more rows {rest}".rstrip())

@@ -1,0 +1,68 @@
+"""Progress of long work on stderr: a bar with the time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+_SECONDS_BETWEEN_LINES = 5.0
+
+
+class Progress:
+    """Context in which `update` may be called as often as one likes.
+
+    Parameters
+    ----------
+    label
+        What is being done.
+    quiet
+        Show nothing.
+    """
+
+    def __init__(self, label: str, *, quiet: bool = False) -> None:
+        self._label = label
+        self._quiet = quiet
+        self._bar: Bar | None = None
+        self._began = self._said = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+            columns = (
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TaskProgressColumn(),
+                TimeRemainingColumn(),
+            )
+            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._bar.add_task(self._label, total=1.0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: float, total: float, label: str = "") -> None:
+        """Say how far the work is; `label` replaces what is being done."""
+        self._label = label or self._label
+        fraction = done / total if total > 0 else 1.0
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=fraction, description=self._label)
+            return
+        now = time.monotonic()
+        if self._quiet or now - self._said < _SECONDS_BETWEEN_LINES or fraction <= 0:
+            return
+        self._said = now
+        left = (now - self._began) * (1 - fraction) / fraction
+        print(f"{self._label}: {fraction:.0%}, about {left:.0f} s left", file=sys.stderr, flush=True)

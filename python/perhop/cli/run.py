@@ -1,0 +1,133 @@
+"""`perhop run`: one run of one scenario, left in a folder."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perhop.cli import options
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from perhop.record import Record
+    from perhop.run import Result
+
+
+def command(
+    scenario: options.ScenarioFile,
+    overrides: options.Set = None,
+    seed: options.Seed = None,
+    until: options.Until = None,
+    trace: Annotated[
+        str,
+        typer.Option(
+            "--trace", metavar="KINDS", help="Any of packets,queue,cwnd; the results do not change."
+        ),
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-<seed>.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier run.")] = False,
+    as_json: options.Json = False,
+) -> int:
+    """Run a scenario once and leave a folder of tables."""
+    from perhop import record
+    from perhop.cli.output import print_json
+    from perhop.cli.progress import Progress
+
+    kinds = _trace_kinds(trace)
+    loaded = options.load(scenario, overrides, seed, until)
+    folder = out or Path("out") / f"{scenario.stem}-{loaded.describe().run.seed}"
+    if folder.exists() and not force:
+        raise CommandError(
+            ExitCode.USAGE, f"{folder} exists", "give another folder with -o, or replace it with --force"
+        )
+    with Progress(f"running {scenario.name}") as progress:
+        result = loaded.run(trace=kinds, progress=progress.update)
+    written = record.write(
+        result, loaded, folder, trace=kinds, command=_again(scenario, loaded.overrides, kinds), replace=force
+    )
+    if as_json:
+        print_json(
+            {
+                "folder": str(folder),
+                "record": written,
+                "flows": result.flows.to_dicts(),
+                "links": result.links.to_dicts(),
+                "queues": result.queues.to_dicts(),
+            }
+        )
+    else:
+        _print(result, folder)
+    return _status(written)
+
+
+def _trace_kinds(text: str) -> list[str]:
+    from perhop.run import TRACES
+
+    kinds = [kind.strip() for kind in text.split(",") if kind.strip()]
+    for kind in kinds:
+        if kind not in TRACES:
+            raise CommandError(
+                ExitCode.USAGE, f"--trace {kind}: no such trace", f"choose among {', '.join(TRACES)}"
+            )
+    return kinds
+
+
+def _again(scenario: Path, overrides: tuple[str, ...], kinds: list[str]) -> str:
+    words = ["perhop", "run", str(scenario)]
+    for assignment in overrides:
+        words += ["-s", assignment]
+    if kinds:
+        words += ["--trace", ",".join(kinds)]
+    return shlex.join(words)
+
+
+def _print(result: Result, folder: Path) -> None:
+    from perhop.cli.output import print_table
+    from perhop.units import bit_rate, milliseconds, percent
+
+    print_table(
+        "Flows",
+        ("flow", "from", "to", "goodput", "RTT now", "RTT most", "segments", "again", "time-outs"),
+        [
+            (
+                row["name"],
+                row["from"],
+                row["to"],
+                bit_rate(row["goodput_bit_s"]),
+                milliseconds(row["srtt_s"]),
+                milliseconds(row["rtt_max_s"]),
+                str(row["segments_sent"]),
+                str(row["retransmissions"]),
+                str(row["timeouts"]),
+            )
+            for row in result.flows.to_dicts()
+        ],
+        f"in {folder}/flows.parquet",
+    )
+    print_table(
+        "Links",
+        ("link", "busy", "with data", "with ACKs"),
+        [
+            (
+                row["name"],
+                percent(row["utilization"]),
+                percent(row["utilization_data"]),
+                percent(row["utilization_acks"]),
+            )
+            for row in result.links.to_dicts()
+        ],
+        f"in {folder}/links.parquet",
+    )
+    print(f"{folder}\nnext: perhop report {shlex.quote(str(folder))}")
+
+
+def _status(written: Record) -> int:
+    for law in written.invariants:
+        print(f"broken invariant: {law}", file=sys.stderr)
+    return ExitCode.FAILED_RUNS if written.invariants else ExitCode.DONE

@@ -1,0 +1,24 @@
+"""`perhop schema`: the JSON Schema of scenario files, for editors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perhop.cli import options
+
+
+def command(
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write to this file instead.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Print the JSON Schema of scenario files (JSON, with or without --json)."""
+    from perhop import _core
+
+    text = _core.schema().rstrip() + "\n"
+    if out is None:
+        print(text, end="")
+    else:
+        out.write_text(text, encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Closed forms, held against the simulator and against the papers they come from."""

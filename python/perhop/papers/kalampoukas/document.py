@@ -1,0 +1,204 @@
+"""The reproduction as a document: published, computed and simulated numbers side by side, claims judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from perhop.models import two_way
+from perhop.papers.kalampoukas.measure import Curve, Measurements, Result, curves, measure
+from perhop.papers.kalampoukas.plan import Figure, Plan
+from perhop.papers.kalampoukas.predicates import PREDICATES
+from perhop.papers.pack import Claim, PackError
+from perhop.papers.verdict import Part, Verdict, compound, interval_json
+
+_UNITS = {"slow_efficiency": "1", "fast_efficiency": "1", "fast_throughput": "kbit/s"}
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What comes out of a reproduction.
+
+    Attributes
+    ----------
+    document
+        Rows and claims, plain JSON values; equal runs give equal bytes.
+    measurements
+        Every quantity, per replication.
+    curves
+        Per figure id, the lines of its first replication.
+    findings
+        What the comparison says beyond the claims: a title and a text each.
+    warnings
+        Runs that do not meet what the study assumes, in words.
+    left_out
+        What a quick reproduction does not do.
+    """
+
+    document: dict[str, Any]
+    measurements: Measurements
+    curves: dict[str, list[Curve]]
+    findings: list[tuple[str, str]]
+    warnings: list[str]
+    left_out: tuple[str, ...]
+
+
+def reduce(plan: Plan, results: Sequence[Result], command: str, results_version: int) -> Reproduction:
+    """Turn the results of a plan into rows and verdicts.
+
+    Parameters
+    ----------
+    plan
+        What was run.
+    results
+        What the engine returned, in the order of `plan.jobs`.
+    command
+        The command that makes the document again.
+    results_version
+        Version of the engine's results.
+
+    Raises
+    ------
+    BrokenRun
+        If a run reports a broken invariant.
+    """
+    m = measure(plan, results)
+    finding = allocation_finding(m)
+    claims = [entry for claim in plan.pack.claims for entry in judge_claim(m, claim)]
+    for entry in claims:
+        if entry["id"] == "K1":
+            entry["evidence"]["note"] = finding[1]
+    document = {
+        "paper": plan.pack.key,
+        "results_version": results_version,
+        "command": command,
+        "rows": [row for figure in plan.figures for row in figure_rows(m, figure)],
+        "claims": claims,
+    }
+    lines = {
+        figure.id: curves(figure, results[index * plan.replications])
+        for index, figure in enumerate(plan.figures)
+    }
+    return Reproduction(document, m, lines, [finding], run_warnings(m), plan.left_out)
+
+
+def figure_rows(m: Measurements, figure: Figure) -> list[dict[str, Any]]:
+    """Give the rows of one figure: its quantities, the slow link's utilization, the longest queues."""
+    rows = []
+    for quantity, published in figure.published.items():
+        closed = {
+            "printed": _closed(figure, quantity, "printed"),
+            "bounded": _closed(figure, quantity, "bounded"),
+        }
+        rows.append(_row(m, figure, quantity, _UNITS[quantity], published, closed))
+    nothing: dict[str, float | None] = {"printed": None, "bounded": None}
+    rows.append(_row(m, figure, "slow_link_utilization", "1", None, nothing))
+    bound: dict[str, float | None] = {"printed": _theorem_2(figure), "bounded": None}
+    rows.append(_row(m, figure, "slow_queue_data", "packets", None, bound))
+    rows.append(_row(m, figure, "slow_queue_packets", "packets", None, nothing))
+    return rows
+
+
+def run_warnings(m: Measurements) -> list[str]:
+    """List what the study assumes or bounds and a run does not keep: no losses, Theorem 2."""
+    found = []
+    for id_, values in m.values.items():
+        if values["dropped"].any():
+            found.append(f"figure {id_}: packets were lost; the closed forms assume none")
+        bound, longest = _theorem_2(m.figures[id_]), float(values["slow_queue_data"].max())
+        if bound is not None and longest > bound:
+            found.append(f"figure {id_}: {longest:.0f} data packets waited; Theorem 2 allows {bound:.1f}")
+    return found
+
+
+def judge_claim(m: Measurements, claim: Claim) -> list[dict[str, Any]]:
+    """Judge a claim; one about the published rows gets a verdict of its own for every row as well."""
+    if claim.predicate not in PREDICATES:
+        raise PackError(f"claim {claim.id}: no predicate {claim.predicate!r}")
+    parts = PREDICATES[claim.predicate](m, **claim.parameters)
+    entries = [_claim(claim.id, claim.statement, claim.where, parts)]
+    if claim.predicate == "within_published":
+        for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
+            own = [p for p in parts if p.quantity.split(",")[0] == figure]
+            entries.append(
+                _claim(f"{claim.id}/{figure}", f"{claim.statement} (row {figure})", claim.where, own)
+            )
+    return entries
+
+
+def allocation_finding(m: Measurements, figure: str = "6.2") -> tuple[str, str]:
+    """Say which form of (6.2) the two-counter scheduler follows."""
+    setup = m.figures[figure].setup
+    printed, bounded = setup.closed_form("printed"), setup.closed_form("bounded")
+    slow, fast = m.interval(figure, "slow_efficiency").mean, m.interval(figure, "fast_efficiency").mean
+    assert printed is not None
+    assert bounded is not None
+
+    def distance(form: two_way.Efficiencies) -> float:
+        return max(abs(slow - float(form.slow)), abs(fast - float(form.fast)))
+
+    nearer = "bounded" if distance(bounded) < distance(printed) else "printed"
+    text = (
+        f"Figure {figure}: simulated {slow:.3f} slow and {fast:.3f} fast; equation (6.2) as printed gives "
+        f"{float(printed.slow):.3f} and {float(printed.fast):.3f}, bounded {float(bounded.slow):.3f} and "
+        f"{float(bounded.fast):.3f}. The two-counter scheduler does what the {nearer} form says: the largest "
+        f"distance is {distance(bounded):.3f} to the bounded and {distance(printed):.3f} to the printed form."
+    )
+    return "How many ACKs the two counters let through per data packet", text
+
+
+def _closed(figure: Figure, quantity: str, form: two_way.Form) -> float | None:
+    """Evaluate a closed form in the unit of the quantity's row."""
+    found = figure.setup.closed_form(form)
+    if found is None:
+        return None
+    scale = figure.setup.fast_rate / 1e3 if quantity == "fast_throughput" else 1.0
+    return float(found.slow if quantity == "slow_efficiency" else found.fast) * scale
+
+
+def _theorem_2(figure: Figure) -> float | None:
+    """Bound of the slow node's queue, data packets; None without a slow connection."""
+    return None if figure.setup.alone else float(two_way.max_queue(figure.setup.model()).slow)
+
+
+def _row(
+    m: Measurements,
+    figure: Figure,
+    quantity: str,
+    unit: str,
+    published: float | None,
+    closed: dict[str, float | None],
+) -> dict[str, Any]:
+    measured = m.interval(figure.id, quantity)
+    return {
+        "table": figure.table,
+        "id": figure.id,
+        "quantity": quantity,
+        "unit": unit,
+        "published": published,
+        "closed_form": {form: None if value is None else round(value, 6) for form, value in closed.items()},
+        "simulated": {"mean": round(measured.mean, 6), "ci95": interval_json(measured), "n": measured.n},
+    }
+
+
+def _claim(id_: str, statement: str, where: str, parts: list[Part]) -> dict[str, Any]:
+    failing = [p for p in parts if p.verdict is not Verdict.SUPPORTED]
+    summary = f"{len(parts) - len(failing)} of {len(parts)} parts supported"
+    if failing:
+        summary += "; " + "; ".join(_in_words(p) for p in failing)
+    return {
+        "id": id_,
+        "statement": statement,
+        "verdict": str(compound(p.verdict for p in parts)),
+        "evidence": {"summary": summary, "where": where, "parts": [p.to_json() for p in parts]},
+    }
+
+
+def _in_words(p: Part) -> str:
+    ends = [
+        f"at least {p.low:.3g}" if p.low > float("-inf") else "",
+        f"at most {p.high:.3g}" if p.high < float("inf") else "",
+    ]
+    claimed = " and ".join(end for end in ends if end)
+    return f"{p.quantity}: {p.measured.mean:.3f} where {claimed} is claimed ({p.verdict})"

@@ -1,0 +1,139 @@
+"""From the engine's results to the quantities of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perhop.papers.kalampoukas.plan import Figure, Plan
+from perhop.papers.kalampoukas.setup import Setup
+from perhop.stats.intervals import Interval, mean_interval
+
+Result = Mapping[str, Any]
+"""What the engine returns for one run: columns by table."""
+
+SLOW_LINK = "slow->fast"
+SLOW_PORT = "port.slow-fast."
+
+
+class BrokenRun(RuntimeError):
+    """A run whose invariants do not hold; its numbers must not be averaged in."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a figure: efficiency or throughput over time."""
+
+    name: str
+    time_s: npt.NDArray[np.float64]
+    value: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Quantities of every figure, one value per replication.
+
+    Attributes
+    ----------
+    figures
+        What was run, by id.
+    values
+        Per figure id and quantity, the replications' values.
+    """
+
+    figures: dict[str, Figure]
+    values: dict[str, dict[str, npt.NDArray[np.float64]]]
+
+    def interval(self, figure: str, quantity: str) -> Interval:
+        """Mean and 95 % interval of one quantity over the replications."""
+        return mean_interval(self.values[figure][quantity])
+
+
+def measure(plan: Plan, results: Sequence[Result]) -> Measurements:
+    """Reduce the results of a plan, in the order of its jobs.
+
+    Raises
+    ------
+    BrokenRun
+        If a run reports a broken invariant.
+    ValueError
+        If there is not one result per job.
+    """
+    if len(results) != len(plan.jobs):
+        raise ValueError(f"{len(results)} results for {len(plan.jobs)} jobs")
+    values: dict[str, dict[str, npt.NDArray[np.float64]]] = {}
+    for index, figure in enumerate(plan.figures):
+        first = index * plan.replications
+        runs = [quantities(figure, result) for result in results[first : first + plan.replications]]
+        values[figure.id] = {name: np.array([run[name] for run in runs]) for name in runs[0]}
+    return Measurements({figure.id: figure for figure in plan.figures}, values)
+
+
+def quantities(figure: Figure, result: Result) -> dict[str, float]:
+    """Reduce one run.
+
+    Returns
+    -------
+    dict
+        `slow_efficiency`, `fast_efficiency`: delivered payload of all connections of a direction over the
+        rate of the link that carries it. `fast_throughput`: kbit/s. `slow_link_utilization`: share of the
+        time the slow link sends. `slow_queue_data`: longest queue at the slow node, data packets.
+        `slow_queue_packets`: the same with ACKs; with a class for ACKs, the sum of both classes' longest.
+        `dropped`: packets lost at any queue.
+    """
+    if result["invariants"]:
+        raise BrokenRun(f"figure {figure.id}: {'; '.join(result['invariants'])}")
+    links, queues = result["links"], result["queues"]
+    at_slow = np.array([path.startswith(SLOW_PORT) for path in queues["path"]])
+    link = list(links["name"]).index(SLOW_LINK)
+    slow, fast = connection_efficiencies(figure.setup, result)
+    return {
+        "slow_efficiency": slow,
+        "fast_efficiency": fast,
+        "fast_throughput": fast * figure.setup.fast_rate / 1e3,
+        "slow_link_utilization": float(links["utilization"][link]),
+        "slow_queue_data": float(np.asarray(queues["max_data_packets"])[at_slow].sum()),
+        "slow_queue_packets": float(np.asarray(queues["max_packets"])[at_slow].sum()),
+        "dropped": float(np.asarray(queues["dropped_packets"]).sum()),
+    }
+
+
+def connection_efficiencies(setup: Setup, result: Result) -> tuple[float, float]:
+    """Sum the delivered payload of either direction over the rate of the link that carries it: slow, fast."""
+    goodput = np.asarray(result["flows"]["goodput_bit_s"], dtype=np.float64)
+    from_slow = np.array([name == "slow" for name in result["flows"]["from"]])
+    return float(goodput[from_slow].sum()) / setup.slow_rate, float(
+        goodput[~from_slow].sum()
+    ) / setup.fast_rate
+
+
+def curves(figure: Figure, result: Result) -> list[Curve]:
+    """Give what the paper draws of a run: each connection per measurement interval, and the sums of several.
+
+    Efficiencies; for Figure 3.2 throughput of the fast connection, kbit/s.
+    """
+    series = result["series"]
+    path, quantity = np.asarray(series["path"]), np.asarray(series["quantity"])
+    time, value = np.asarray(series["time_s"]), np.asarray(series["value"], dtype=np.float64)
+    found: list[Curve] = []
+    for side in ("slow", "fast"):
+        rate = figure.setup.slow_rate if side == "slow" else figure.setup.fast_rate
+        unit = 1e3 if figure.table == "figure3_2" else rate
+        names = [
+            n
+            for n, start in zip(result["flows"]["name"], result["flows"]["from"], strict=True)
+            if start == side
+        ]
+        lines = []
+        for name in names:
+            rows = (path == f"flow.{name}") & (quantity == "goodput_bit_s")
+            lines.append(Curve(name, time[rows], value[rows] / unit))
+        found.extend(lines)
+        if len(lines) > 1:
+            total = np.sum([line.value for line in lines], axis=0)
+            found.append(Curve(f"{side} connections together", lines[0].time_s, total))
+    return found

@@ -1,0 +1,144 @@
+"""The runs of the reproduction: which scenarios, how often, for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from perhop.papers.kalampoukas.setup import CABLE_MODEM, Setup, from_row
+from perhop.papers.pack import Pack, load_pack
+from perhop.papers.verdict import MIN_REPLICATIONS
+
+Job = tuple[bytes, str, list[str]]
+"""Scenario text, its name in errors, overrides: what the engine's `run_batch` takes."""
+
+QUICK_DURATION = "150s"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One run of the study, with what the paper prints about it.
+
+    Attributes
+    ----------
+    id
+        Figure of the paper, with a suffix where it has several runs.
+    table
+        Published table with its row, or `extra`.
+    title
+        What is shown.
+    scenario
+        Scenario file of the pack.
+    overrides
+        Changes to it, `path=value`.
+    setup
+        The same in numbers, for the closed forms.
+    published
+        Printed value per quantity; None where the paper prints none.
+    """
+
+    id: str
+    table: str
+    title: str
+    scenario: str
+    overrides: tuple[str, ...]
+    setup: Setup
+    published: dict[str, float | None]
+
+    def command(self) -> str:
+        """Give the command that runs it alone."""
+        changes = "".join(f" -s '{change}'" for change in self.overrides)
+        return f"perhop run papers/kalampoukas/{self.scenario}{changes}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs, in order: every replication of the first figure, then of the next.
+
+    Attributes
+    ----------
+    pack
+        The pack they come from.
+    figures
+        What is run.
+    replications
+        Runs per figure.
+    jobs
+        One per figure and replication.
+    left_out
+        What a quick plan does not do, in words; empty otherwise.
+    """
+
+    pack: Pack
+    figures: tuple[Figure, ...]
+    replications: int
+    jobs: tuple[Job, ...]
+    left_out: tuple[str, ...]
+
+
+def make_plan(replications: int = MIN_REPLICATIONS, seed: int = 1, quick: bool = False) -> Plan:
+    """List the runs of the reproduction.
+
+    Parameters
+    ----------
+    replications
+        Runs per figure; claims need at least ten.
+    seed
+        Seed of every run; runs of a figure differ in their replication number.
+    quick
+        Shorten every run.
+
+    Returns
+    -------
+    Plan
+        Its `jobs` go to the engine; the results, in the same order, to `reduce`.
+    """
+    if replications < 1:
+        raise ValueError(f"replications = {replications}: must be at least 1")
+    pack = load_pack("kalampoukas")
+    figures = tuple(_figure(pack, table) for table in pack.figures)
+    shorter = [f"run.duration={QUICK_DURATION}"] if quick else []
+    jobs = tuple(
+        (
+            pack.scenario(figure.scenario),
+            f"{figure.scenario} for figure {figure.id}",
+            [*figure.overrides, f"run.seed={seed}", f"run.replication={k}", *shorter],
+        )
+        for figure in figures
+        for k in range(replications)
+    )
+    left_out = []
+    if quick:
+        left_out.append(f"each run simulates {QUICK_DURATION} where the scenario files say more")
+        left_out.append("the maps and curves beyond the paper")
+    if replications < MIN_REPLICATIONS:
+        left_out.append(f"verdicts: they need {MIN_REPLICATIONS} replications")
+    return Plan(pack, figures, replications, jobs, tuple(left_out))
+
+
+def _figure(pack: Pack, table: dict[str, object]) -> Figure:
+    id_, kind = str(table["id"]), str(table["table"])
+    published: dict[str, float | None]
+    if kind == "figure3_2":
+        wanted = (str(table["socket"]), str(table["traffic"]))
+        rows = pack.published["figure3_2"]
+        row = next(r for r in rows if (r["fast_socket_buffer_bytes"], r["traffic"]) == wanted)
+        setup = replace(CABLE_MODEM, fast_window=int(wanted[0]), alone=wanted[1] == "one-way")
+        published = {"fast_throughput": _number(row["fast_throughput_kbps"])}
+    else:
+        like = str(table.get("like", id_))
+        row = next(r for r in pack.published["efficiencies"] if r["figure"] == like)
+        change = table.get("change", {})
+        setup = from_row({**row, **(change if isinstance(change, dict) else {})})
+        published = {
+            "slow_efficiency": _number(row["slow_eff_published"]) if kind == "efficiencies" else None,
+            "fast_efficiency": _number(row["fast_eff_published"]) if kind == "efficiencies" else None,
+        }
+    overrides = table["set"]
+    assert isinstance(overrides, list)
+    return Figure(
+        id_, kind, str(table["title"]), str(table["scenario"]), tuple(map(str, overrides)), setup, published
+    )
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None

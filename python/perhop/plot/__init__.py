@@ -1,0 +1,1 @@
+"""Figures from tables, never from live objects; each function returns SVG text."""

@@ -1,0 +1,144 @@
+"""One quantity against time, for a few paths line by line and for many as a band."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from perhop.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_LINES = 8
+_MOST_PANELS = 3
+# a line whose maximum is this many times smaller than its neighbour's goes into a panel of its own
+_FLATTENED = 8.0
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a quantity of the `series` table is drawn.
+
+    Parameters
+    ----------
+    name
+        As in the table.
+    prefix
+        Whose paths it has: ``flow.``, ``link.`` or ``port.``.
+    title
+        Of the figure.
+    label
+        Of the vertical axis, with the unit.
+    scale
+        What a value of the table is multiplied by to be in that unit.
+    per_interval
+        Whether a value covers the interval that ends at its time, and is drawn as a step.
+    """
+
+    name: str
+    prefix: str
+    title: str
+    label: str
+    scale: float
+    per_interval: bool
+
+
+QUANTITIES = (
+    Quantity("goodput_bit_s", "flow.", "Goodput", "goodput in Mbit/s", 1e-6, True),
+    Quantity("cwnd_bytes", "flow.", "Congestion window", "cwnd in kB", 1e-3, False),
+    Quantity("srtt_s", "flow.", "Smoothed round-trip time", "srtt in ms", 1e3, False),
+    Quantity("utilization", "link.", "Link utilization", "share of the rate", 1.0, True),
+    Quantity("utilization_data", "link.", "Link utilization by data", "share of the rate", 1.0, True),
+    Quantity("backlog_packets", "port.", "Queues", "packets waiting", 1.0, False),
+    Quantity("dropped_packets", "port.", "Drops", "packets per interval", 1.0, True),
+    Quantity("retransmissions", "flow.", "Retransmissions", "segments per interval", 1.0, True),
+)
+"""What a report draws, in this order."""
+
+
+def draw(series: pl.DataFrame, quantity: Quantity) -> str | None:
+    """Return the figure of one quantity as SVG, or None where no path has a value other than zero.
+
+    Parameters
+    ----------
+    series
+        Long table with ``time_s``, ``path``, ``quantity``, ``value``.
+    quantity
+        What to draw.
+    """
+    rows = series.filter(pl.col("quantity") == quantity.name)
+    if rows.filter(pl.col("value").fill_null(0.0) != 0.0).is_empty():
+        return None
+    paths = rows["path"].unique(maintain_order=True).to_list()
+    panels = _panels(rows, paths) if len(paths) <= _MOST_LINES else [paths]
+    with style.figure(7.6, 1.4 + 1.6 * len(panels), nrows=len(panels), sharex=True, squeeze=False) as (
+        made,
+        grid,
+    ):
+        for axes, inside in zip(grid[:, 0], panels, strict=True):
+            if len(paths) > _MOST_LINES:
+                _band(axes, rows, quantity, len(paths))
+            else:
+                _lines(axes, rows, quantity, inside, paths)
+            axes.set_ylim(bottom=0)
+            axes.margins(x=0.01)
+            style.legend_beside(axes)
+        grid[-1, 0].set_xlabel("time in s")
+        made.supylabel(quantity.label, fontsize=11, color=style.INK)
+        return style.svg(made, quantity.title, f"{quantity.label} against time for {len(paths)} paths")
+
+
+def _panels(rows: pl.DataFrame, paths: list[str]) -> list[list[str]]:
+    """Group paths so that none is flattened by another that is far larger; at most three groups."""
+    values = rows.group_by("path").agg(pl.col("value").fill_nan(None).abs().max().fill_null(0.0))
+    largest: dict[str, float] = dict(values.iter_rows())
+    groups: list[list[str]] = []
+    for path in sorted(paths, key=lambda one: -largest[one]):
+        near = groups and largest[path] * _FLATTENED >= largest[groups[-1][0]]
+        if near or len(groups) == _MOST_PANELS:
+            groups[-1].append(path)
+        else:
+            groups.append([path])
+    return [sorted(group, key=paths.index) for group in groups]
+
+
+def _lines(axes: Axes, rows: pl.DataFrame, quantity: Quantity, inside: list[str], paths: list[str]) -> None:
+    for place, path in enumerate(inside):
+        one = rows.filter(pl.col("path") == path)
+        axes.plot(
+            one["time_s"].to_numpy(),
+            one["value"].to_numpy() * quantity.scale,
+            label=path.removeprefix(quantity.prefix),
+            color=style.COLORS[paths.index(path) % len(style.COLORS)],
+            linestyle=style.DASHES[place % len(style.DASHES)],
+            drawstyle="steps-pre" if quantity.per_interval else "default",
+        )
+
+
+def _band(axes: Axes, rows: pl.DataFrame, quantity: Quantity, count: int) -> None:
+    table = (
+        rows.group_by("time_s")
+        .agg(
+            low=pl.col("value").quantile(0.05),
+            middle=pl.col("value").median(),
+            high=pl.col("value").quantile(0.95),
+        )
+        .sort("time_s")
+    )
+    time, low, middle, high = (
+        np.asarray(table[name].to_numpy(), dtype=float) for name in ("time_s", "low", "middle", "high")
+    )
+    axes.fill_between(
+        time,
+        low * quantity.scale,
+        high * quantity.scale,
+        color=style.COLORS[0],
+        alpha=0.25,
+        linewidth=0,
+        label=f"5 to 95 % of {count}",
+    )
+    axes.plot(time, middle * quantity.scale, color=style.COLORS[0], label="median")

@@ -1,0 +1,124 @@
+"""How every figure looks, and its way into a page: SVG whose colours follow the light or dark scheme."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette (Color Universal Design, 2008): told apart with any colour vision.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a7a7a")
+"""Line colours, in the order of use; the page has a lighter one for each in its dark scheme."""
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)))
+"""Line styles, so that no two lines differ by colour alone."""
+
+_INK = "#010203"
+_FAINT = "#c0c1c2"
+_PAPER = "#fdfeff"
+_VARIABLES = {_INK: "currentColor", _FAINT: "var(--faint, #c0c1c2)", _PAPER: "var(--page, #ffffff)"} | {
+    color: f"var(--c{index}, {color})" for index, color in enumerate(COLORS)
+}
+
+INK = _INK
+"""Colour of text and axes; follows the text of the page."""
+FAINT = _FAINT
+"""Colour of grid lines and reference lines."""
+PAPER = _PAPER
+"""Colour of the page's background."""
+
+_SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "perhop",
+    "font.family": "sans-serif",
+    "font.size": 11,
+    "axes.labelsize": 11,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "legend.fontsize": 10,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": _FAINT,
+    "grid.linewidth": 0.6,
+    "text.color": _INK,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "lines.linewidth": 1.6,
+    "lines.solid_capstyle": "round",
+    "figure.constrained_layout.use": True,
+    "path.simplify_threshold": 0.3,
+}
+
+
+@contextmanager
+def figure(width: float = 7.6, height: float = 3.0, **subplots: Any) -> Iterator[tuple[Figure, Any]]:
+    """Make a figure and its axes in the common style.
+
+    Parameters
+    ----------
+    width, height
+        Inches; 7.6 fills the column of a page.
+    subplots
+        Passed to `Figure.subplots`.
+    """
+    with mpl.rc_context(_SETTINGS):
+        made = Figure(figsize=(width, height))
+        FigureCanvasSVG(made)
+        yield made, made.subplots(**subplots)
+
+
+def svg(made: Figure, title: str, description: str) -> str:
+    """Return a figure as SVG to put into a page: no size in inches, no date, colours as CSS variables.
+
+    Parameters
+    ----------
+    made
+        The figure; call inside the `figure` context that made it.
+    title, description
+        What a reader who cannot see the figure is told.
+    """
+    buffer = io.StringIO()
+    made.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = _drop_unused_ids(text)
+    for color, variable in _VARIABLES.items():
+        text = text.replace(color, variable)
+    view = re.search(r'viewBox="[^"]+"', text)
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" {view.group(0) if view else ""} role="img">'
+    spoken = f"<title>{_escape(title)}</title><desc>{_escape(description)}</desc>"
+    return re.sub(r"<svg[^>]*>", lambda _: opening + spoken, text, count=1, flags=re.DOTALL).strip()
+
+
+def _drop_unused_ids(text: str) -> str:
+    """Remove ids that nothing refers to, for several figures share one page."""
+    used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', text))
+    names = {name for pair in used for name in pair if name}
+    return re.sub(r' id="([^"]+)"', lambda match: match.group(0) if match.group(1) in names else "", text)
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def legend_beside(axes: Axes) -> None:
+    """Put the legend to the right of the axes, where it hides no line."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.3, handlelength=2.2)

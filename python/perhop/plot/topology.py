@@ -1,0 +1,128 @@
+"""The topology of a scenario as a drawing: members of a counted node share one symbol."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from matplotlib.patches import FancyBboxPatch
+
+from perhop.plot import style
+from perhop.scenario import Description, LinkView
+from perhop.units import bit_rate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class _Place:
+    x: float
+    y: float
+
+
+def draw(meaning: Description) -> str:
+    """Return the topology as SVG: hosts as boxes, routers as circles, links with their rates and delays.
+
+    Parameters
+    ----------
+    meaning
+        The scenario, resolved.
+    """
+    members: dict[str, int] = {}
+    kinds: dict[str, str] = {}
+    for node in meaning.nodes:
+        members[_group(node.name)] = members.get(_group(node.name), 0) + 1
+        kinds[_group(node.name)] = node.kind
+    edges: dict[tuple[str, str], LinkView] = {}
+    for link in meaning.links:
+        edges.setdefault((_group(link.source), _group(link.target)), link)
+    places = _places(meaning, list(members), list(edges))
+    rows = 1 + max(place.y for place in places.values()) - min(place.y for place in places.values())
+    columns = 1 + max(place.x for place in places.values())
+    with style.figure(7.6, min(0.3 + 0.9 * rows, 7.0)) as (made, axes):
+        axes.axis("off")
+        axes.grid(False)
+        for (source, target), link in edges.items():
+            back = edges.get((target, source))
+            if back is not None and (places[source].x, source) > (places[target].x, target):
+                continue
+            _link(axes, places[source], places[target], link, back)
+        for name, place in places.items():
+            _node(axes, place, name, kinds[name], members[name])
+        axes.set_xlim(-0.45, columns - 0.55)
+        low = min(place.y for place in places.values())
+        axes.set_ylim(low - 0.6, low + rows - 0.4)
+        described = ", ".join(f"{a} to {b} at {bit_rate(link.rate_bit_s)}" for (a, b), link in edges.items())
+        return style.svg(made, "Topology", f"{len(meaning.nodes)} nodes; links {described}")
+
+
+def _group(name: str) -> str:
+    return re.sub(r"\[\d+\]$", "", name)
+
+
+def _places(meaning: Description, names: list[str], edges: list[tuple[str, str]]) -> dict[str, _Place]:
+    """Columns by distance from the first flow's sender, rows in order of appearance, centred."""
+    distance = {_group(meaning.flows[0].source) if meaning.flows else names[0]: 0}
+    reached = list(distance)
+    for name in reached:
+        for source, target in edges:
+            if source == name and target not in distance:
+                distance[target] = distance[name] + 1
+                reached.append(target)
+    for name in names:
+        distance.setdefault(name, 0)
+    columns: dict[int, list[str]] = {}
+    for name in names:
+        columns.setdefault(distance[name], []).append(name)
+    return {
+        name: _Place(column, (len(inside) - 1) / 2 - row)
+        for column, inside in columns.items()
+        for row, name in enumerate(inside)
+    }
+
+
+def _node(axes: Axes, place: _Place, name: str, kind: str, count: int) -> None:
+    text = name if count == 1 else f"{name} ×{count}"
+    half, tall = max(0.1, 0.022 * len(text) + 0.03), 0.17
+    round_corners = 0.16 if kind == "router" else 0.03
+    axes.add_patch(
+        FancyBboxPatch(
+            (place.x - half, place.y - tall),
+            2 * half,
+            2 * tall,
+            boxstyle=f"round,pad=0,rounding_size={round_corners}",
+            mutation_aspect=1.0,
+            facecolor=style.PAPER,
+            edgecolor=style.INK,
+            linewidth=1.2,
+            zorder=2,
+        )
+    )
+    axes.text(place.x, place.y, text, ha="center", va="center", zorder=3)
+
+
+def _link(axes: Axes, a: _Place, b: _Place, there: LinkView, back: LinkView | None) -> None:
+    axes.plot([a.x, b.x], [a.y, b.y], color=style.FAINT, linewidth=2.5, zorder=1, solid_capstyle="butt")
+    slope = math.degrees(math.atan2((b.y - a.y) * 0.5, b.x - a.x)) if a.y != b.y else 0.0
+    middle = ((a.x + b.x) / 2, (a.y + b.y) / 2)
+    delays = {there.delay_s, back.delay_s if back else there.delay_s}
+    delay = " / ".join(f"{value * 1000:.4g} ms" for value in sorted(delays))
+    right, left = ("→", "←") if b.x >= a.x else ("←", "→")
+    same = back is not None and back.rate_bit_s == there.rate_bit_s
+    above = f"{bit_rate(there.rate_bit_s)} {'↔' if same else right}"
+    below = delay if same or back is None else f"{left} {bit_rate(back.rate_bit_s)} · {delay}"
+    for text, side, va in ((above, 6, "bottom"), (below, -6, "top")):
+        axes.annotate(
+            text,
+            middle,
+            xytext=(0, side),
+            textcoords="offset points",
+            ha="center",
+            va=va,
+            rotation=slope,
+            rotation_mode="anchor",
+            fontsize=10,
+        )

@@ -1,0 +1,234 @@
+"""The folder a run leaves: written whole or not at all, read back with its hash checked."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from perhop import _core
+from perhop.run import TABLES, Result
+from perhop.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+FORMAT = 1
+"""Version of the folder's layout; rises by one with every incompatible change."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """`record.json`: what ran, where, and the hash of what came out."""
+
+    format: int
+    perhop: str
+    results_version: int
+    commit: str | None
+    scenario: str
+    seed: int
+    replication: int
+    overrides: list[str]
+    trace: list[str]
+    command: str
+    counts: dict[str, int]
+    invariants: list[str]
+    event_digest: str
+    output_hash: str
+    table_hashes: dict[str, str]
+    host: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A run read back from its folder."""
+
+    folder: Path
+    record: Record
+    tables: dict[str, pl.DataFrame]
+
+    @classmethod
+    def load(cls, folder: str | Path) -> StoredRun:
+        """Read a folder and compare its tables with the recorded hash.
+
+        Raises
+        ------
+        DamagedRunError
+            The folder is not a run, is incomplete, was changed, or is from a newer perhop.
+        """
+        folder = Path(folder)
+        record = _read_record(folder)
+        try:
+            tables = {name: pl.read_parquet(folder / f"{name}.parquet") for name in TABLES}
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise DamagedRunError(f"{folder}: a table cannot be read: {error}") from error
+        changed = differing(record.table_hashes, table_hashes(tables))
+        if changed:
+            raise DamagedRunError(f"{folder}: {', '.join(changed)} changed since the run was recorded")
+        return cls(folder, record, tables)
+
+    def scenario(self) -> Scenario:
+        """Return the scenario as it was run, overrides included."""
+        source = (self.folder / "scenario.toml").read_bytes()
+        return Scenario(source, str(self.folder / "scenario.toml"), tuple(self.record.overrides))
+
+
+class DamagedRunError(Exception):
+    """A run folder that cannot be trusted or understood."""
+
+
+def _read_record(folder: Path) -> Record:
+    try:
+        text = (folder / "record.json").read_bytes()
+    except OSError as error:
+        raise DamagedRunError(f"{folder} is not a run folder: it has no readable record.json") from error
+    try:
+        version = msgspec.json.decode(text).get("format")
+        if isinstance(version, int) and version > FORMAT:
+            raise DamagedRunError(
+                f"{folder}: format {version} is from a newer perhop; this one reads up to {FORMAT}"
+            )
+        return msgspec.json.decode(text, type=Record)
+    except (msgspec.DecodeError, AttributeError) as error:
+        raise DamagedRunError(f"{folder}: record.json is damaged: {error}") from error
+
+
+def write(
+    result: Result,
+    scenario: Scenario,
+    folder: str | Path,
+    *,
+    trace: Sequence[str] = (),
+    command: str = "",
+    replace: bool = False,
+) -> Record:
+    """Write a run's folder beside its final place, then move it there in one step.
+
+    Parameters
+    ----------
+    result, scenario
+        What came out, and of what.
+    folder
+        Where to; must not exist unless `replace`, and then must be a run's folder.
+    trace
+        What was traced.
+    command
+        The command that makes the run again.
+    replace
+        Put the new folder in the place of an older run.
+    """
+    folder = Path(folder)
+    if folder.exists() and not replace:
+        raise FileExistsError(f"{folder} exists")
+    if folder.exists() and not (folder / "record.json").is_file():
+        raise FileExistsError(f"{folder} exists and is not a run folder: it is left alone")
+    settings = scenario.describe().run
+    tables = result.tables()
+    hashes = table_hashes(tables)
+    record = Record(
+        format=FORMAT,
+        perhop=_core.__version__,
+        results_version=_core.RESULTS_VERSION,
+        commit=_commit(),
+        scenario=scenario.name,
+        seed=settings.seed,
+        replication=settings.replication,
+        overrides=list(scenario.overrides),
+        trace=list(trace),
+        command=command,
+        counts=result.counts,
+        invariants=result.invariants,
+        event_digest=result.event_digest,
+        output_hash=combined_hash(hashes),
+        table_hashes=hashes,
+        host={"platform": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()},
+    )
+    partial = folder.with_name(f"{folder.name}.partial-{os.getpid()}")
+    partial.mkdir(parents=True)
+    try:
+        (partial / "scenario.toml").write_bytes(scenario.source)
+        (partial / "scenario.resolved.toml").write_text(scenario.resolve(), encoding="utf-8")
+        for name, table in tables.items():
+            table.write_parquet(partial / f"{name}.parquet")
+        for kind, table in result.trace.items():
+            table.write_parquet(partial / f"trace.{kind}.parquet")
+        text = msgspec.json.format(msgspec.json.encode(record), indent=2)
+        (partial / "record.json").write_bytes(text + b"\n")
+        _move_into_place(partial, folder)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    return record
+
+
+def _move_into_place(partial: Path, folder: Path) -> None:
+    if not folder.exists():
+        partial.rename(folder)
+        return
+    old = folder.with_name(f"{folder.name}.old-{os.getpid()}")
+    folder.rename(old)
+    try:
+        partial.rename(folder)
+    except BaseException:
+        old.rename(folder)
+        raise
+    shutil.rmtree(old)
+
+
+def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
+    """Return the SHA-256 of each of `TABLES`, over names, types and bytes of its columns in order."""
+    return {name: _table_hash(tables[name]) for name in TABLES}
+
+
+def combined_hash(hashes: Mapping[str, str]) -> str:
+    """Return the output hash: the SHA-256 of the hashes of `TABLES`, in that order."""
+    return hashlib.sha256("".join(hashes[name] for name in TABLES).encode()).hexdigest()
+
+
+def differing(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """Return the tables whose hashes differ."""
+    return [name for name in TABLES if recorded.get(name) != found.get(name)]
+
+
+def _table_hash(table: pl.DataFrame) -> str:
+    digest = hashlib.sha256()
+    for column in table.iter_columns():
+        digest.update(f"{column.name}\0{column.dtype}\0{len(column)}\0".encode())
+        if column.dtype == pl.String:
+            digest.update("\0".join(column.to_list()).encode())
+        else:
+            if column.dtype.is_float():
+                column = column.fill_null(float("nan"))
+            digest.update(column.to_numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _commit() -> str | None:
+    """Return the commit of the checkout perhop runs from, with ``-dirty`` where files differ from it."""
+    top = checkout()
+    if top is None:
+        return None
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(top), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def checkout() -> Path | None:
+    """Return the source checkout that this package was imported from, or None for an installed wheel."""
+    top = Path(__file__).resolve().parents[2]
+    return top if (top / "crates" / "perhop-py" / "Cargo.toml").is_file() else None

@@ -1,0 +1,1 @@
+"""Pages from tables: one self-contained HTML file that opens offline."""

@@ -1,0 +1,70 @@
+"""What every page shares: the template environment, and writing a page whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from perhop.units import bit_rate, milliseconds, percent, size
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of a page: SVG, what it shows, and the command that makes it again."""
+
+    id: str
+    title: str
+    svg: Markup
+    caption: str = ""
+    command: str = ""
+
+
+def drawing(id: str, title: str, svg: str, caption: str = "", command: str = "") -> Drawing:
+    """Return a figure whose SVG, made by `perhop.plot`, goes into the page as it is."""
+    return Drawing(id, title, Markup(svg), caption, command)
+
+
+def render(template: str, context: Mapping[str, Any]) -> str:
+    """Fill a template of ``report/templates``; a name it lacks is an error, text is escaped."""
+    environment = Environment(
+        loader=PackageLoader("perhop.report"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "bit_rate": bit_rate,
+        "milliseconds": milliseconds,
+        "percent": percent,
+        "size": size,
+        "number": _number,
+    }
+    return environment.get_template(template).render(**context)
+
+
+def _number(value: float | int | None, digits: int = 3) -> str:
+    """Return a number with that many decimals, an integer with thin spaces between thousands."""
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+    return f"{value:.{digits}f}"
+
+
+def write_page(path: str | Path, html: str) -> None:
+    """Write a page beside its place and move it there, so that no half of it is ever seen."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    try:
+        partial.write_text(html, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

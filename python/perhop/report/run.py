@@ -1,0 +1,93 @@
+"""The page about one run."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import polars as pl
+
+from perhop.plot import series, topology
+from perhop.record import StoredRun
+from perhop.report import page
+from perhop.scenario import Scenario
+
+
+def render(run: StoredRun) -> str:
+    """Return the page about a run as HTML. The same folder gives the same page.
+
+    Parameters
+    ----------
+    run
+        A run read back from its folder.
+    """
+    resolved = (run.folder / "scenario.resolved.toml").read_bytes()
+    meaning = Scenario(resolved, "scenario.resolved.toml").describe()
+    figures, silent = _figures(run)
+    return page.render(
+        "run.html.j2",
+        {
+            "title": f"{run.record.scenario}, seed {run.record.seed}",
+            "record": run.record,
+            "meaning": meaning,
+            "resolved": resolved.decode(),
+            "topology": page.drawing(
+                "topology", "Topology", topology.draw(meaning), "Rates by direction, one-way delay."
+            ),
+            "flows": run.tables["flows"].to_dicts(),
+            "links": run.tables["links"].to_dicts(),
+            "queues": _with_balance(run.tables["queues"]),
+            "figures": figures,
+            "silent": silent,
+            "commands": _commands(run),
+        },
+    )
+
+
+def _figures(run: StoredRun) -> tuple[list[page.Drawing], list[str]]:
+    """Return the figures, and the titles of those where every value is zero."""
+    drawn, silent = [], []
+    for quantity in series.QUANTITIES:
+        picture = series.draw(run.tables["series"], quantity)
+        if picture is None:
+            silent.append(quantity.title.lower())
+            continue
+        when = "over the interval that ends at each point" if quantity.per_interval else "at each instant"
+        drawn.append(
+            page.drawing(
+                quantity.name,
+                quantity.title,
+                picture,
+                f"{quantity.label[0].upper()}{quantity.label[1:]}, {when}.",
+                _read(run, "series", f'pl.col("quantity") == "{quantity.name}"'),
+            )
+        )
+    return drawn, silent
+
+
+def _with_balance(queues: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the queues, each with what came in minus all that became of it, which must be zero."""
+
+    def balance(unit: str) -> pl.Expr:
+        fates = ("out", "dropped", "taken", "backlog")
+        gone = pl.sum_horizontal(pl.col(f"{fate}_{unit}").cast(pl.Int64) for fate in fates)
+        return (pl.col(f"in_{unit}").cast(pl.Int64) - gone).alias(f"balance_{unit}")
+
+    return queues.with_columns(balance("packets"), balance("bytes")).to_dicts()
+
+
+def _commands(run: StoredRun) -> dict[str, str]:
+    """Return the commands that make the run, its tables and this page again."""
+    folder = shlex.quote(str(run.folder))
+    return {
+        "run": run.record.command,
+        "replay": f"perhop replay {folder}",
+        "report": f"perhop report {folder}",
+        **{name: _read(run, name) for name in ("flows", "links", "queues")},
+    }
+
+
+def _read(run: StoredRun, table: str, condition: str = "") -> str:
+    selected = f".filter({condition})" if condition else ""
+    code = f'import polars as pl; print(pl.read_parquet("{run.folder}/{table}.parquet"){selected})'
+    return f"python -c {shlex.quote(code)}"

@@ -1,0 +1,134 @@
+"""One run of one scenario, or many side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from perhop import _core
+
+if TYPE_CHECKING:
+    from perhop._core import Columns, RawResult
+    from perhop.scenario import Scenario
+
+TABLES = ("flows", "links", "queues", "series")
+"""The tables every run has, in the order in which they are hashed."""
+
+TRACES = ("packets", "queue", "cwnd")
+"""What can be traced."""
+
+Progress = Callable[[float, float], None]
+"""Called with how much is done and how much there is: simulated seconds of a run, runs of many."""
+
+# The core is asked for slices that take about this long, so that Ctrl-C and a progress bar get their turn.
+_SLICE_WALL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run returns.
+
+    Parameters
+    ----------
+    flows, links, queues
+        One row per flow, link direction and queue, over the time after the warm-up.
+    series
+        Long table: ``time_s``, ``path``, ``quantity``, ``value``.
+    trace
+        Empty unless asked for.
+    counts
+        Events, packet-hops and packets created.
+    invariants
+        Broken laws, such as a packet that vanished; empty in a sound run.
+    event_digest
+        Digest of the event log, the same with and without tracing.
+    """
+
+    flows: pl.DataFrame
+    links: pl.DataFrame
+    queues: pl.DataFrame
+    series: pl.DataFrame
+    counts: dict[str, int]
+    event_digest: str
+    trace: dict[str, pl.DataFrame] = field(default_factory=dict)
+    invariants: list[str] = field(default_factory=list)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the tables that are hashed, by name."""
+        return {name: getattr(self, name) for name in TABLES}
+
+
+def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | None = None) -> Result:
+    """Run a scenario to its end.
+
+    Parameters
+    ----------
+    scenario
+        What to run.
+    trace
+        Any of `TRACES`; the results do not depend on it.
+    progress
+        Called several times a second.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario has mistakes.
+    """
+    simulation = _core.Simulation(scenario.source, scenario.name, list(scenario.overrides), list(trace))
+    duration = simulation.duration_s
+    reached, step = 0.0, duration / 1000
+    while reached < duration:
+        reached = min(duration, reached + step)
+        began = time.perf_counter()
+        simulation.advance_to(reached)
+        took = time.perf_counter() - began
+        step *= 2.0 if took < _SLICE_WALL_S / 2 else 0.5 if took > _SLICE_WALL_S * 2 else 1.0
+        if progress is not None:
+            progress(reached, duration)
+    raw = simulation.finish()
+    return Result(
+        flows=_frame(raw["flows"]),
+        links=_frame(raw["links"]),
+        queues=_frame(raw["queues"]),
+        series=_frame(raw["series"]),
+        counts=raw["counts"],
+        event_digest=raw["event_digest"],
+        trace={kind: _frame(columns) for kind, columns in raw["trace"].items()},
+        invariants=list(raw["invariants"]),
+    )
+
+
+def run_jobs(
+    jobs: Sequence[tuple[bytes, str, list[str]]], workers: int, progress: Progress | None = None
+) -> list[RawResult]:
+    """Run many scenarios side by side; the results come in the order of the jobs, whatever `workers` is.
+
+    Parameters
+    ----------
+    jobs
+        Scenario text, its name in messages, overrides.
+    workers
+        Threads; the core lets go of the interpreter while it runs.
+    progress
+        Called with the number of runs done and of all.
+    """
+    pool = ThreadPoolExecutor(max_workers=workers)
+    try:
+        futures = [pool.submit(_core.run_batch, [job], 1) for job in jobs]
+        for done, _ in enumerate(as_completed(futures), start=1):
+            if progress is not None:
+                progress(done, len(futures))
+        return [future.result()[0] for future in futures]
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _frame(columns: Columns) -> pl.DataFrame:
+    """Turn columns into a table; a value that does not exist (NaN) becomes null."""
+    return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))

@@ -1,0 +1,153 @@
+"""Scenarios: a file, the overrides laid over it, and what the two mean together. Validation is the core's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perhop._core import Diagnostic
+    from perhop.run import Progress, Result
+
+# Reading stops here, so that a device or a film named by mistake is refused instead of read to its end.
+_READ_AT_MOST = 64 * 1024 * 1024
+
+
+class RunSettings(msgspec.Struct, frozen=True):
+    """Settings of the run as a whole, in seconds."""
+
+    seed: int
+    replication: int
+    duration_s: float
+    warmup_s: float
+    interval_s: float
+
+
+class NodeView(msgspec.Struct, frozen=True):
+    """A host or a router."""
+
+    name: str
+    kind: str
+
+
+class ClassView(msgspec.Struct, frozen=True):
+    """A class of a port: which packets, and the queue they wait in."""
+
+    name: str
+    matches: list[str]
+    queue: str
+    limit: str
+
+
+class SchedulerView(msgspec.Struct, frozen=True):
+    """How a port chooses among its classes."""
+
+    kind: str
+    data: str | None = None
+    share: float | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.share is None else f"{self.kind}, {self.share:g} for {self.data}"
+
+
+class PortView(msgspec.Struct, frozen=True):
+    """An outgoing interface."""
+
+    path: str
+    scheduler: SchedulerView
+    classes: list[ClassView]
+    backpressure: int | None = None
+
+
+class LinkView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to"}):
+    """One direction of a link."""
+
+    name: str
+    source: str
+    target: str
+    rate_bit_s: float
+    delay_s: float
+    port: PortView
+    pure_ack_bytes: int | None = None
+
+
+class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to", "class_": "class"}):
+    """One connection: data from `source` to `target`, ACKs back."""
+
+    name: str
+    class_: str
+    source: str
+    target: str
+    start_s: float
+    mss_bytes: int
+    header_bytes: int
+    window_bytes: int
+
+
+class Description(msgspec.Struct, frozen=True):
+    """What a scenario means: names resolved, counts expanded, defaults filled."""
+
+    run: RunSettings
+    nodes: list[NodeView]
+    links: list[LinkView]
+    flows: list[FlowView]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario file with overrides.
+
+    Parameters
+    ----------
+    source
+        The file as read; it need not be valid, nor even text.
+    name
+        What messages call it.
+    overrides
+        ``path=value`` each, applied in order.
+    """
+
+    source: bytes
+    name: str
+    overrides: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, path: str | Path, overrides: tuple[str, ...] = ()) -> Scenario:
+        """Read a file. Mistakes in it are reported by `check`, `resolve` and `run`, not here."""
+        with open(path, "rb") as file:
+            return cls(file.read(_READ_AT_MOST + 1), str(path), overrides)
+
+    def override(self, *assignments: str) -> Scenario:
+        """Return the scenario with further ``path=value`` overrides."""
+        return replace(self, overrides=(*self.overrides, *assignments))
+
+    def check(self) -> list[Diagnostic]:
+        """Return every mistake; an empty list means that it will run."""
+        from perhop import _core
+
+        return _core.check(self.source, self.name, list(self.overrides))
+
+    def resolve(self) -> str:
+        """Return the scenario as TOML with every default filled in and the overrides applied."""
+        from perhop import _core
+
+        return _core.resolve(self.source, self.name, list(self.overrides))
+
+    def describe(self) -> Description:
+        """Return what the scenario means."""
+        from perhop import _core
+
+        return msgspec.json.decode(
+            _core.describe(self.source, self.name, list(self.overrides)), type=Description
+        )
+
+    def run(self, *, trace: Sequence[str] = (), progress: Progress | None = None) -> Result:
+        """Run the scenario to its end; see `perhop.run.run`."""
+        from perhop.run import run
+
+        return run(self, trace=trace, progress=progress)

@@ -1,0 +1,1 @@
+"""Statistics of replicated runs: pure functions of arrays."""

@@ -1,0 +1,47 @@
+"""Numbers with their units, as people read them; a value that does not exist is a dash."""
+
+
+def bit_rate(value: float | None) -> str:
+    """Return a rate in bit/s with the prefix that keeps it readable.
+
+    >>> bit_rate(1_500_000.0)
+    '1.5 Mbit/s'
+    """
+    if value is None:
+        return "-"
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.4g} {prefix}bit/s"
+    return f"{value:.4g} bit/s"
+
+
+def milliseconds(value: float | None) -> str:
+    """Return a time in seconds as milliseconds.
+
+    >>> milliseconds(0.0125)
+    '12.5 ms'
+    """
+    return "-" if value is None else f"{value * 1000:.4g} ms"
+
+
+def size(value: float | None) -> str:
+    """Return a size in bytes with the prefix that keeps it readable (1 kB is 1000 B).
+
+    >>> size(65536)
+    '65.5 kB'
+    """
+    if value is None:
+        return "-"
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= factor:
+            return f"{value / factor:.3g} {unit}"
+    return f"{value:.0f} B"
+
+
+def percent(value: float | None) -> str:
+    """Return a fraction as a percentage.
+
+    >>> percent(0.9873)
+    '98.7 %'
+    """
+    return "-" if value is None else f"{value * 100:.1f} %"

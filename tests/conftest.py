@@ -1,0 +1,79 @@
+"""What the tests share: the command line, in this process and in one of its own, and a small scenario."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perhop.cli.__main__ import run as run_cli
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left: its exit status and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Done]
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cli:
+    """Run a command in this process, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str | Path) -> Done:
+        capfd.readouterr()
+        code = run_cli([str(argument) for argument in arguments])
+        return Done(code, *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Cli:
+    """Run a command in a process of its own, in an empty folder."""
+
+    def call(*arguments: str | Path, **environment: str) -> Done:
+        done = subprocess.run(
+            [sys.executable, "-m", "perhop.cli", *map(str, arguments)],
+            cwd=tmp_path,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return call
+
+
+@pytest.fixture
+def two_way(cli: Cli) -> Path:
+    """Give the scenario that `perhop init` writes, shortened: a few thousand packets."""
+    assert cli("init").code == 0
+    file = Path("two-way.toml")
+    text = file.read_text().replace('duration = "60s"', 'duration = "20s"')
+    file.write_text(text.replace('warmup = "10s"', 'warmup = "5s"'))
+    return file
+
+
+@pytest.fixture
+def run_folder(cli: Cli, two_way: Path) -> Path:
+    """Give the folder of a finished run of `two_way`."""
+    assert cli("run", two_way, "-o", "run").code == 0
+    return Path("run")

@@ -1,0 +1,213 @@
+"""The command line where nothing is wrong: help, machine-readable output, what it prints where."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import perhop
+from conftest import Cli
+from perhop.cli.__main__ import COMMANDS
+from perhop.cli.exit import ExitCode
+
+
+def test_exit_codes_are_the_documented_ones() -> None:
+    assert {code.name: code.value for code in ExitCode} == {
+        "DONE": 0,
+        "INTERNAL": 1,
+        "USAGE": 2,
+        "INVALID": 3,
+        "FAILED_RUNS": 4,
+        "CONDITION": 5,
+        "DIFFERS": 6,
+        "MACHINE": 7,
+        "STORE": 8,
+        "INTERRUPTED": 130,
+    }
+
+
+def test_help_lists_every_command(cli: Cli) -> None:
+    for arguments in ((), ("--help",), ("-h",)):
+        done = cli(*arguments)
+        assert done.code == 0
+        assert all(f"\n  {command} " in done.out for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_speaks_json(cli: Cli, command: str) -> None:
+    done = cli(command, "--help")
+    assert done.code == 0
+    assert "--json" in done.out
+
+
+def test_help_answers_in_a_fifth_of_a_second() -> None:
+    def once() -> float:
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "perhop.cli", "--help"], stdout=subprocess.DEVNULL, check=True)
+        return time.perf_counter() - began
+
+    assert min(once() for _ in range(8)) < 0.2
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from perhop.cli.__main__ import run; run(['--help']); "
+        "heavy = {'numpy', 'scipy', 'polars', 'matplotlib', 'jinja2', 'perhop._core'} & set(sys.modules); "
+        "sys.exit(repr(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_version(cli: Cli) -> None:
+    assert cli("--version").out == f"perhop {perhop.__version__} (results_version {perhop.RESULTS_VERSION})\n"
+
+
+def test_init_writes_a_valid_scenario_with_its_schema_and_never_overwrites(cli: Cli) -> None:
+    done = cli("init", "lab", "--json")
+    assert sorted(done.json()["files"]) == ["lab/README.md", "lab/perhop.schema.json", "lab/two-way.toml"]
+    scenario = Path("lab/two-way.toml")
+    assert scenario.read_text().startswith("#:schema ./perhop.schema.json\n")
+    assert json.loads(Path("lab/perhop.schema.json").read_text())
+    assert cli("check", scenario).code == 0
+
+    scenario.write_text("mine")
+    assert cli("init", "lab").code == ExitCode.USAGE
+    assert scenario.read_text() == "mine"
+
+
+def test_check_json(cli: Cli, two_way: Path) -> None:
+    assert cli("check", two_way, "--json").json() == {
+        "files": [{"file": "two-way.toml", "ok": True, "diagnostics": []}]
+    }
+
+
+def test_schema_is_json_and_names_every_table(cli: Cli) -> None:
+    printed = cli("schema").out
+    assert {"run", "node", "link", "port", "flow"} <= set(json.loads(printed)["properties"])
+    assert cli("schema", "--json").out == printed
+    assert cli("schema", "-o", "file.json").out == ""
+    assert Path("file.json").read_text() == printed
+
+
+def test_describe(cli: Cli, two_way: Path) -> None:
+    meaning = cli("describe", two_way, "--seed", "5", "--until", "30s", "--json").json()
+    assert meaning["run"] == {
+        "seed": 5,
+        "replication": 0,
+        "duration_s": 30.0,
+        "warmup_s": 5.0,
+        "interval_s": 1.0,
+    }
+    assert [(link["name"], link["rate_bit_s"]) for link in meaning["links"]] == [
+        ("slow->fast", 1e5),
+        ("fast->slow", 5e6),
+    ]
+    assert [flow["name"] for flow in meaning["flows"]] == ["up", "down"]
+    text = cli("describe", two_way).out
+    assert "port.slow-fast" in text
+    assert "100 kbit/s" in text
+
+
+def test_describe_toml_is_a_scenario_that_means_the_same(cli: Cli, two_way: Path) -> None:
+    Path("resolved.toml").write_text(cli("describe", two_way, "--toml").out)
+    assert cli("describe", "resolved.toml", "--json").json() == cli("describe", two_way, "--json").json()
+
+
+def test_run_prints_results_to_stdout_and_names_the_next_command(cli: Cli, two_way: Path) -> None:
+    done = cli("run", two_way)
+    assert done.code == 0
+    assert done.err == ""
+    assert "up" in done.out
+    assert "slow->fast" in done.out
+    assert done.out.endswith("out/two-way-1\nnext: perhop report out/two-way-1\n")
+
+
+def test_run_json(cli: Cli, two_way: Path) -> None:
+    told = cli("run", two_way, "--seed", "3", "-s", "port.slow-fast.scheduler.share=0.3", "--json").json()
+    assert told["folder"] == "out/two-way-3"
+    assert told["record"]["overrides"] == ["port.slow-fast.scheduler.share=0.3", "run.seed=3"]
+    assert [flow["name"] for flow in told["flows"]] == ["up", "down"]
+    assert {link["name"] for link in told["links"]} == {"slow->fast", "fast->slow"}
+    assert told["queues"]
+
+
+def test_the_share_decides_who_gets_the_slow_link(cli: Cli, two_way: Path) -> None:
+    def busy_with_data(share: str) -> float:
+        told = cli(
+            "run",
+            two_way,
+            "-s",
+            f"port.slow-fast.scheduler.share={share}",
+            "-o",
+            f"share-{share}",
+            "--until",
+            "60s",
+            "--json",
+        ).json()
+        return next(link["utilization_data"] for link in told["links"] if link["name"] == "slow->fast")
+
+    assert busy_with_data("0.5") == pytest.approx(0.5, abs=0.03)
+    assert busy_with_data("0.18") == pytest.approx(0.18, abs=0.03)
+
+
+def test_report_json(cli: Cli, run_folder: Path) -> None:
+    assert cli("report", run_folder, "--json").json() == {"report": "run/report.html"}
+    assert cli("report", run_folder, "-o", "pages/a.html").out == "pages/a.html\n"
+    assert Path("pages/a.html").read_text() == Path("run/report.html").read_text()
+
+
+def test_doctor(cli: Cli) -> None:
+    findings = {finding["what"]: finding for finding in cli("doctor", "--json").json()["findings"]}
+    assert findings["perhop core"]["found"] == perhop.__version__
+    assert set(findings) == {"Python", "perhop core", "cores", "cargo", "chromium", "ns"}
+    assert "perhop core" in cli("doctor").out
+
+
+def test_output_without_a_terminal_has_no_control_characters(process: Cli) -> None:
+    process("init")
+    for environment in ({}, {"NO_COLOR": "1"}):
+        done = process("run", "two-way.toml", "--until", "15s", "--force", **environment)
+        assert done.code == 0
+        assert "\x1b" not in done.out + done.err
+
+
+def test_a_closed_pipe_is_no_error(process: Cli, tmp_path: Path) -> None:
+    process("init")
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m perhop.cli schema | head -c 1; exit ${{PIPESTATUS[0]}}"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_leaves_nothing_half_written(process: Cli, tmp_path: Path) -> None:
+    process("init")
+    running = subprocess.Popen(
+        [sys.executable, "-m", "perhop.cli", "run", "two-way.toml", "--until", "10000000s"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+    time.sleep(2.0)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == ExitCode.INTERRUPTED
+    assert err.splitlines()[-1] == "interrupted: nothing half-written is left behind"
+    assert "Traceback" not in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "README.md",
+        "perhop.schema.json",
+        "two-way.toml",
+    ]

@@ -1,0 +1,198 @@
+"""Every class of bad input: the exit status, a message that names what is wrong, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perhop.cli.exit import ExitCode
+
+# what is replaced in the valid scenario, by what, and a word of the message
+MISTAKES = {
+    "unknown key": ('duration = "20s"', 'duraton = "20s"', "duration"),
+    "unknown table": ("[[flow]]", "[[flwo]]", "flow"),
+    "bare number": ('delay = "0ms"', "delay = 5", "delay"),
+    "missing unit": ('delay = "0ms"', 'delay = "5"', "delay"),
+    "wrong unit": ('delay = "0ms"', 'delay = "5kB"', "delay"),
+    "out of range": ("share = 0.5", "share = 1.5", "share"),
+    "relation": ('warmup = "5s"', 'warmup = "30s"', "warmup"),
+    "no such node": ('to = "fast"\ntcp', 'to = "fsat"\ntcp', "fsat"),
+    "no such kind": ('"paired-counter"', '"paired-countre"', "paired-counter"),
+    "no such class": ('data = "data"', 'data = "dat"', "dat"),
+    "duplicate node": ('name = "fast"', 'name = "slow"', "slow"),
+    "duplicate flow": ('name = "up"', 'name = "down"', "down"),
+    "window below one segment": ('window = "64KiB"', 'window = "100B"', "window"),
+    "missing duration": ('duration = "20s"', "", "duration"),
+    "negative": ('duration = "20s"', 'duration = "-20s"', "duration"),
+    "unreachable": ('name = "slow"        #', 'name = "slow"\n[[node]]\nname = "alone"        #', "alone"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_file_is_named_with_its_place(cli: Cli, two_way: Path, mistake: str) -> None:
+    before, after, word = MISTAKES[mistake]
+    text = two_way.read_text()
+    assert before in text
+    text = text.replace(before, after)
+    if mistake == "unreachable":
+        text = text.replace('from = "slow"\nto = "fast"', 'from = "alone"\nto = "fast"')
+    two_way.write_text(text)
+    done = cli("check", two_way)
+    assert done.code == ExitCode.INVALID
+    assert word in done.out
+    assert "two-way.toml" in done.out
+    found = cli("check", two_way, "--json").json()["files"][0]["diagnostics"]
+    assert found
+    assert {"path", "line", "column", "value", "rule", "hint", "rendered"} == set(found[0])
+    done = cli("run", two_way)
+    assert done.code == ExitCode.INVALID
+    assert word in done.err
+    assert "Traceback" not in done.err
+    assert not Path("out").exists()
+
+
+def test_all_mistakes_in_one_pass(cli: Cli, two_way: Path) -> None:
+    text = (
+        two_way.read_text().replace('warmup = "5s"', 'warmup = "30s"').replace("share = 0.5", "share = 1.5")
+    )
+    two_way.write_text(text.replace('to = "slow"', 'to = "solw"'))
+    found = cli("check", two_way, "--json").json()["files"][0]["diagnostics"]
+    assert len(found) >= 3
+    assert "did you mean" in json.dumps(found).lower()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"run = [", b"\xff\xfe\x00run", b"# only a comment\n", b"\x00" * 100, b"a = 1\n" * 20_000_000],
+    ids=["empty", "not TOML", "not UTF-8", "comment", "zeros", "huge"],
+)
+def test_files_that_are_no_scenario(cli: Cli, content: bytes) -> None:
+    Path("file.toml").write_bytes(content)
+    done = cli("check", "file.toml")
+    assert done.code == ExitCode.INVALID
+    assert "file.toml" in done.out
+    done = cli("run", "file.toml")
+    assert done.code == ExitCode.INVALID
+    assert "file.toml" in done.err
+
+
+@pytest.mark.parametrize("name", ["missing.toml", "."])
+@pytest.mark.parametrize("command", ["check", "run", "describe"])
+def test_files_that_cannot_be_read(cli: Cli, command: str, name: str) -> None:
+    done = cli(command, name)
+    assert done.code == ExitCode.USAGE
+    assert done.err.startswith(f"error: {name}: ")
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "word"),
+    [
+        (("-s", "run.seed"), ExitCode.USAGE, "run.seed"),
+        (("-s", "run.sed=2"), ExitCode.INVALID, "sed"),
+        (("-s", "nothing.here=2"), ExitCode.INVALID, "nothing"),
+        (("-s", "port.slow-fast.scheduler.share=2"), ExitCode.INVALID, "share"),
+        (("-s", "flow.nobody.tcp.window=1kB"), ExitCode.INVALID, "nobody"),
+        (("--until", "60"), ExitCode.INVALID, "duration"),
+        (("--seed", "-1"), ExitCode.USAGE, "seed"),
+        (("--seed", "x"), ExitCode.USAGE, "seed"),
+        (("--trace", "queue,dreams"), ExitCode.USAGE, "dreams"),
+        (("--nonsense",), ExitCode.USAGE, "--nonsense"),
+    ],
+)
+def test_options_that_cannot_be(
+    cli: Cli, two_way: Path, arguments: tuple[str, ...], code: ExitCode, word: str
+) -> None:
+    done = cli("run", two_way, *arguments)
+    assert done.code == code
+    assert word in done.err
+    assert "internal" not in done.err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("arguments", [("frobnicate",), ("run",), ("reproduce", "nobody")])
+def test_commands_that_cannot_be(cli: Cli, arguments: tuple[str, ...]) -> None:
+    done = cli(*arguments)
+    assert done.code == ExitCode.USAGE
+    assert done.err.startswith("error: ")
+
+
+def test_an_existing_folder_is_replaced_only_when_asked_and_only_if_it_is_a_run(
+    cli: Cli, two_way: Path
+) -> None:
+    assert cli("run", two_way, "-o", "here").code == 0
+    first = Path("here/record.json").read_text()
+    assert cli("run", two_way, "-o", "here", "--seed", "2").code == ExitCode.USAGE
+    assert Path("here/record.json").read_text() == first
+    assert cli("run", two_way, "-o", "here", "--seed", "2", "--force").code == 0
+    assert json.loads(Path("here/record.json").read_text())["seed"] == 2
+
+    Path("mine").mkdir()
+    Path("mine/thesis.txt").write_text("years of work")
+    done = cli("run", two_way, "-o", "mine", "--force")
+    assert done.code == ExitCode.USAGE
+    assert Path("mine/thesis.txt").read_text() == "years of work"
+    assert sorted(path.name for path in Path().glob("*.partial-*")) == []
+
+
+@pytest.mark.parametrize("command", ["report", "replay"])
+@pytest.mark.parametrize(
+    "damage", ["missing", "no record", "not JSON", "newer", "field lost", "table lost", "table cut"]
+)
+def test_run_folders_that_cannot_be_trusted(cli: Cli, run_folder: Path, command: str, damage: str) -> None:
+    record = run_folder / "record.json"
+    if damage == "missing":
+        run_folder = Path("nowhere")
+    elif damage == "no record":
+        record.unlink()
+    elif damage == "not JSON":
+        record.write_text("{")
+    elif damage == "newer":
+        record.write_text(record.read_text().replace('"format": 1', '"format": 99'))
+    elif damage == "field lost":
+        record.write_text(record.read_text().replace('"seed"', '"sead"'))
+    elif damage == "table lost":
+        (run_folder / "flows.parquet").unlink()
+    else:
+        (run_folder / "flows.parquet").write_bytes((run_folder / "flows.parquet").read_bytes()[:100])
+    done = cli(command, run_folder)
+    assert done.code == ExitCode.STORE
+    assert done.err.startswith("error: ")
+    assert "Traceback" not in done.err
+
+
+def test_a_defect_is_told_in_two_lines_and_traced_on_request(
+    cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a defect")
+
+    monkeypatch.setattr("perhop.scenario.Scenario.run", broken)
+    done = cli("run", two_way)
+    assert done.code == ExitCode.INTERNAL
+    assert done.err.splitlines() == [
+        "internal error: ZeroDivisionError: a defect",
+        "to see where: perhop --debug run two-way.toml",
+    ]
+    with pytest.raises(ZeroDivisionError):
+        cli("--debug", "run", two_way)
+
+
+def test_a_missing_core_is_told_with_what_builds_it(process: Cli, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['perhop._core'] = None\n")
+    done = process("schema", PYTHONPATH=str(tmp_path))
+    assert done.code == ExitCode.MACHINE
+    assert done.err == "error: the compiled core is missing\nhint: make build\n"
+    done = process("doctor", PYTHONPATH=str(tmp_path))
+    assert done.code == ExitCode.MACHINE
+    assert "make build" in done.out
+
+
+def test_bench_needs_the_source_checkout(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perhop.record.checkout", lambda: None)
+    done = cli("bench", "--json")
+    assert done.code == ExitCode.MACHINE
+    assert "source checkout" in done.err

@@ -1,0 +1,164 @@
+"""Packs, verdicts, and the consistency of the study's files."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+
+import pytest
+
+from perhop.papers import PackError, Verdict, compound, judge, load_pack, pack_dir, part
+from perhop.papers.kalampoukas.plan import make_plan
+from perhop.papers.kalampoukas.predicates import PREDICATES
+from perhop.papers.kalampoukas.setup import SCHEMES, Setup, with_connections
+from perhop.papers.kalampoukas.sweeps import make_sweeps
+from perhop.stats.intervals import Interval
+
+PACK = load_pack("kalampoukas")
+
+
+def interval(low: float, high: float, n: int = 10) -> Interval:
+    return Interval((low + high) / 2, low, high, n)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "n", "expected"),
+    [
+        (0.1, 0.2, 10, Verdict.SUPPORTED),
+        (0.0, 1.0, 10, Verdict.SUPPORTED),
+        (1.1, 1.2, 10, Verdict.CONTRADICTED),
+        (-0.2, -0.1, 10, Verdict.CONTRADICTED),
+        (0.9, 1.1, 10, Verdict.INCONCLUSIVE),
+        (-1.0, 2.0, 10, Verdict.INCONCLUSIVE),
+        (0.1, 0.2, 9, Verdict.INCONCLUSIVE),
+        (1.1, 1.2, 9, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_an_interval_is_judged_against_a_range(low: float, high: float, n: int, expected: Verdict) -> None:
+    assert judge(interval(low, high, n), 0.0, 1.0) is expected
+
+
+def test_a_compound_claim() -> None:
+    yes, no, perhaps = Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
+    assert compound([yes, yes]) is yes
+    assert compound([yes, perhaps]) is perhaps
+    assert compound([yes, perhaps, no]) is no
+    assert compound([]) is perhaps
+
+
+def test_a_part_in_json_has_no_infinity() -> None:
+    assert part("x", Interval(1.0, float("-inf"), float("inf"), 1), low=0.5).to_json() == {
+        "quantity": "x",
+        "claimed": [0.5, None],
+        "mean": 1.0,
+        "ci95": None,
+        "n": 1,
+        "verdict": "inconclusive",
+    }
+
+
+def test_an_unknown_pack_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(PackError, match="kalampoukas"):
+        pack_dir("kalampukas")
+
+
+def test_every_claim_has_a_predicate() -> None:
+    assert [claim.id for claim in PACK.claims] == [f"K{k}" for k in range(1, 10)]
+    assert {claim.predicate for claim in PACK.claims} <= set(PREDICATES)
+
+
+def test_every_published_row_is_run() -> None:
+    plan = make_plan()
+    ids = [figure.id for figure in plan.figures]
+    assert len(ids) == len(set(ids))
+    assert {row["figure"] for row in PACK.published["efficiencies"]} <= set(ids)
+    assert sum(figure.table == "figure3_2" for figure in plan.figures) == len(PACK.published["figure3_2"])
+    assert all(figure.table in (*PACK.published, "extra") for figure in plan.figures)
+    known = {figure for claim in PACK.claims for figure in claim.parameters.get("figures", [])}
+    assert known <= set(ids)
+
+
+def test_overrides_say_what_the_published_parameters_say() -> None:
+    for figure in make_plan().figures:
+        if figure.table != "figure3_2":
+            base = Setup(figure.setup.scheme, connections=figure.setup.connections)
+            assert list(figure.overrides) == figure.setup.changes(base), figure.id
+
+
+def test_scenarios_hold_the_base_case() -> None:
+    for scheme in SCHEMES:
+        scenario = tomllib.loads(PACK.scenario(f"{scheme}.toml").decode())
+        (link,) = scenario["link"]
+        assert link["rate"] == {"slow->fast": "100kbit/s", "fast->slow": "5Mbit/s"}
+        assert (link["delay"], link["pure_ack_size"]) == ("0ms", "28B")
+        tcp = {"mss": "1500B", "header": "0B", "window": "65536B"}
+        assert [(flow["from"], flow["to"], flow["tcp"]) for flow in scenario["flow"]] == [
+            ("slow", "fast", tcp),
+            ("fast", "slow", tcp),
+        ]
+        assert scenario["run"]["interval"] == "3s"
+
+
+def test_three_connections_are_the_base_scenario_repeated() -> None:
+    base = PACK.scenario("backpressure.toml").decode()
+    repeated = tomllib.loads(with_connections(base, 3))
+    assert repeated == tomllib.loads(PACK.scenario("backpressure-three.toml").decode())
+    assert with_connections(base, 1) == base
+
+
+def test_plan_orders_replications_within_figures() -> None:
+    plan = make_plan(replications=11, seed=7)
+    assert len(plan.jobs) == 11 * len(plan.figures)
+    text, name, overrides = plan.jobs[11 * 5 + 3]
+    assert text == PACK.scenario("ack-priority.toml")
+    assert name == "ack-priority.toml for figure 4.2"
+    assert overrides == ["link.slow-fast.pure_ack_size=15B", "run.seed=7", "run.replication=3"]
+    assert plan.left_out == ()
+
+
+def test_a_quick_plan_keeps_the_replications_and_says_what_it_left_out() -> None:
+    quick = make_plan(quick=True)
+    assert quick.replications == 10
+    assert all(job[2][-1] == "run.duration=150s" for job in quick.jobs)
+    assert any("150s" in text for text in quick.left_out)
+    assert any("replications" in text for text in make_plan(replications=3).left_out)
+
+
+def test_a_plan_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="replications = 0"):
+        make_plan(replications=0)
+
+
+def test_commands_run_one_figure() -> None:
+    figure = next(figure for figure in make_plan().figures if figure.id == "6.5")
+    assert figure.command() == (
+        "perhop run papers/kalampoukas/bandwidth-allocation.toml"
+        " -s 'flow.up.tcp.mss=256B' -s 'port.slow-fast.scheduler.share=0.18'"
+    )
+
+
+def test_sweeps_have_one_job_per_point() -> None:
+    sweeps = make_sweeps(seed=3)
+    assert len({sweep.id for sweep in sweeps}) == len(sweeps)
+    for sweep in sweeps:
+        points = 1
+        for axis in sweep.axes:
+            points *= len(axis.values)
+        assert len(sweep.jobs) == len(sweep.setups) == points
+    by_id = {sweep.id: sweep for sweep in sweeps}
+    last = by_id["map-fifo"].jobs[-1]
+    assert last[2][:2] == [
+        "link.slow-fast.rate.fast->slow=100000000bit/s",
+        "link.slow-fast.pure_ack_size=60B",
+    ]
+    assert by_id["delay-backpressure"].jobs[2][2][0] == "link.slow-fast.delay=10000000ns"
+    assert by_id["connections-fifo"].jobs[1][0].count(b"[[flow]]") == 4
+
+
+def test_with_delay_only_what_the_paper_prints_is_computed() -> None:
+    delayed = Setup("backpressure", delay=0.1)
+    assert delayed.closed_form("printed") is not None
+    assert delayed.closed_form("bounded") is None
+    assert replace(delayed, threshold=2).closed_form("printed") is None
+    assert Setup("ack-priority", delay=0.1).closed_form("printed") is None
+    assert Setup("fifo", delay=0.1).closed_form("bounded") is not None

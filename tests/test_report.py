@@ -1,0 +1,236 @@
+"""The pages: whole, the same every time, readable without a network, and alive in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perhop.plot import topology
+from perhop.report.page import write_page
+from perhop.scenario import Scenario
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed (apt-get install chromium)"
+)
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Outline(HTMLParser):
+    """Checks that tags nest, and collects ids, links, and what each drawing tells those who cannot see it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.outside: list[str] = []
+        self.told = 0
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        self.told += tag == "desc"
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name in ("href", "xlink:href", "src") and value:
+                (self.targets if value.startswith("#") else self.outside).append(value)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def run_page(cli: Cli, run_folder: Path) -> Path:
+    assert cli("report", run_folder).code == 0
+    return run_folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def paper_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from perhop.cli.__main__ import run
+
+    folder = tmp_path_factory.mktemp("reproduction")
+    assert run(["reproduce", "kalampoukas", "--quick", "-o", str(folder), "--json"]) == 0
+    return folder / "report.html"
+
+
+def check_page(page: Path) -> None:
+    text = page.read_text()
+    outline = Outline(text)
+    assert outline.open == []
+    assert outline.outside == ["data:,"]
+    assert {target.removeprefix("#") for target in outline.targets} <= set(outline.ids)
+    assert len([one for one in outline.ids if one in ("claims", "what")]) == 1
+    assert text.count("<svg") == outline.told
+    without_names = re.sub(r'xmlns(:\w+)?="[^"]*"', "", text)
+    assert re.findall(r"(?:https?:)?//[a-z]", re.sub(r"url\(#[^)]*\)", "", without_names)) == []
+    assert "@import" not in text
+    assert "<script" not in text
+
+
+def test_the_page_about_a_run(run_page: Path) -> None:
+    check_page(run_page)
+    text = run_page.read_text()
+    for command in ("perhop run two-way.toml", "perhop replay run", "perhop report run"):
+        assert f"<code>{command}</code>" in text
+    for title in ("Topology", "Goodput", "Congestion window", "Smoothed round-trip time", "Link utilization"):
+        assert f"<b>{title}.</b>" in text
+    assert "all invariants hold" in text
+    assert text.count("0 packets, 0 B") == 3
+    assert "Zero throughout, so not drawn: drops, retransmissions." in text
+
+
+def test_the_same_folder_gives_the_same_page(cli: Cli, run_page: Path) -> None:
+    first = run_page.read_bytes()
+    assert cli("report", run_page.parent).code == 0
+    assert run_page.read_bytes() == first
+
+
+def test_drops_are_drawn_when_there_are_any(cli: Cli, two_way: Path) -> None:
+    cli("run", two_way, "-s", "port.slow-fast.class.data.queue.limit=5p", "-o", "lossy")
+    text = Path(cli("report", "lossy").out.strip()).read_text()
+    assert "<b>Drops.</b>" in text
+    assert "<b>Retransmissions.</b>" in text
+
+
+def test_text_from_the_scenario_is_escaped(cli: Cli, two_way: Path) -> None:
+    two_way.write_text(two_way.read_text().replace('name = "up"', 'name = "<b>up&"'))
+    cli("run", two_way, "-o", "odd")
+    text = Path(cli("report", "odd").out.strip()).read_text()
+    assert "<b>up&" not in text
+    assert "&lt;b&gt;up&amp;" in text
+
+
+def test_many_flows_become_a_band_and_counted_nodes_one_symbol(cli: Cli) -> None:
+    Path("many.toml").write_text(
+        """
+[run]
+duration = "5s"
+[[node]]
+name = "s"
+count = 12
+[[node]]
+name = "r"
+kind = "router"
+[[node]]
+name = "d"
+[[link]]
+ends = ["s[*]", "r"]
+rate = "10Mbit/s"
+delay = "5ms"
+[[link]]
+ends = ["r", "d"]
+rate = "20Mbit/s"
+delay = "10ms"
+[[flow]]
+name = "bulk"
+from = "s[*]"
+to = "d"
+"""
+    )
+    assert cli("run", "many.toml", "-o", "many").code == 0
+    text = Path(cli("report", "many").out.strip()).read_text()
+    assert "5 to 95 % of 12" in text
+    assert "s ×12" in topology.draw(Scenario.load("many.toml").describe())
+
+
+def test_the_page_about_a_study(paper_page: Path) -> None:
+    check_page(paper_page)
+    text = paper_page.read_text()
+    document = json.loads((paper_page.parent / "result.json").read_text())
+    for row in document["rows"]:
+        assert f'id="figure-{row["id"]}"' in text
+    for number in range(1, 10):
+        assert f'<td class="t">K{number}</td>' in text
+    assert "Left out of this quick reproduction" in text
+    assert "perhop run papers/kalampoukas/" in text
+
+
+def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    write_page(page, "old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_page(page, "new")
+    assert page.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def browse(page: Path, folder: Path) -> tuple[str, list[str], list[str]]:
+    """Open a page; give its document, what it said on the console and what it requested."""
+    assert CHROMIUM is not None
+    log = folder / "net.json"
+    done = subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=3000",
+            f"--user-data-dir={folder / 'profile'}",
+            f"--log-net-log={log}",
+            "--dump-dom",
+            page.resolve().as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    # the browser's own requests, for updates and the time, say that no document is behind them
+    asked = {
+        str(event["params"]["url"])
+        for event in json.loads(log.read_text())["events"]
+        if event.get("params", {}).get("initiator", "not an origin") != "not an origin"
+    }
+    return done.stdout, console, sorted(url for url in asked if not url.startswith(("file:", "data:")))
+
+
+@needs_chromium
+def test_the_pages_live_in_a_browser(run_page: Path, paper_page: Path, tmp_path: Path) -> None:
+    for name, page in (("run", run_page), ("paper", paper_page)):
+        folder = tmp_path / f"browser-{name}"
+        folder.mkdir()
+        document, console, asked = browse(page, folder)
+        assert console == []
+        assert asked == []
+        assert document.count("<svg") == page.read_text().count("<svg") >= 6
+        assert document.count("<path") > 100
+
+
+@needs_chromium
+def test_the_browser_test_would_notice(tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    page.write_text(
+        '<!doctype html><img src="http://perhop.invalid/x.png"><script>console.error("no")</script>'
+    )
+    _, console, asked = browse(page, tmp_path)
+    assert any("no" in line for line in console)
+    assert asked == ["http://perhop.invalid/x.png"]

@@ -1,0 +1,182 @@
+"""What a run leaves: a folder one can read, results equal every time, and a replay that notices."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import perhop
+from conftest import Cli
+from perhop import Scenario, StoredRun
+from perhop.cli.exit import ExitCode
+from perhop.record import combined_hash, table_hashes, write
+from perhop.run import Result, run_jobs
+
+
+def test_the_folder_holds_what_a_reader_needs(run_folder: Path, two_way: Path) -> None:
+    assert {path.name for path in run_folder.iterdir()} == {
+        "flows.parquet",
+        "links.parquet",
+        "queues.parquet",
+        "record.json",
+        "scenario.resolved.toml",
+        "scenario.toml",
+        "series.parquet",
+    }
+    assert (run_folder / "scenario.toml").read_bytes() == two_way.read_bytes()
+    resolved = tomllib.loads((run_folder / "scenario.resolved.toml").read_text())
+    assert resolved["run"]["replication"] == 0
+    assert resolved["flow"][0]["tcp"]["cc"] == "reno"
+    record = json.loads((run_folder / "record.json").read_text())
+    assert record["format"] == 1
+    assert record["perhop"] == perhop.__version__
+    assert record["results_version"] == perhop.RESULTS_VERSION
+    assert record["seed"] == 1
+    assert record["invariants"] == []
+    assert record["command"] == "perhop run two-way.toml"
+    assert record["counts"]["packet_hops"] > 1000
+    assert len(record["output_hash"]) == 64
+    assert set(record["table_hashes"]) == {"flows", "links", "queues", "series"}
+
+
+def test_traces_are_written_only_when_asked_and_change_nothing(
+    cli: Cli, run_folder: Path, two_way: Path
+) -> None:
+    assert cli("run", two_way, "--trace", "packets,queue,cwnd", "-o", "traced").code == 0
+    traced, plain = StoredRun.load("traced"), StoredRun.load(run_folder)
+    assert traced.record.output_hash == plain.record.output_hash
+    assert traced.record.event_digest == plain.record.event_digest
+    packets = pl.read_parquet("traced/trace.packets.parquet")
+    assert {"time_s", "path", "event", "flow", "kind", "packet", "bytes"} == set(packets.columns)
+    assert set(packets["event"].unique()) <= {"enqueued", "sent", "dropped", "delivered"}
+    assert {"time_s", "path", "packets", "bytes"} == set(
+        pl.read_parquet("traced/trace.queue.parquet").columns
+    )
+    cwnd = pl.read_parquet("traced/trace.cwnd.parquet")
+    assert {"time_s", "flow", "cwnd_bytes", "ssthresh_bytes", "flight_bytes", "rto_s"} == set(cwnd.columns)
+
+
+def test_the_same_seed_gives_the_same_bytes(cli: Cli, two_way: Path) -> None:
+    for name in ("a", "b"):
+        assert cli("run", two_way, "-o", name).code == 0
+    first, second = StoredRun.load("a"), StoredRun.load("b")
+    assert first.record.output_hash == second.record.output_hash
+    assert first.record.event_digest == second.record.event_digest
+
+
+def test_the_number_of_workers_changes_nothing(two_way: Path) -> None:
+    source = two_way.read_bytes()
+    jobs = [(source, "two-way.toml", [f"run.seed={seed}", "flow.up.start_jitter=1s"]) for seed in range(6)]
+    digests = [[result["event_digest"] for result in run_jobs(jobs, workers)] for workers in (1, 2, 5)]
+    assert digests[0] == digests[1] == digests[2]
+    assert len(set(digests[0])) == 6
+
+
+def test_slices_and_progress_change_nothing(two_way: Path) -> None:
+    scenario = Scenario.load(two_way)
+    told: list[tuple[float, float]] = []
+    watched = scenario.run(progress=lambda done, total: told.append((done, total)))
+    assert table_hashes(watched.tables()) == table_hashes(scenario.run().tables())
+    assert told[-1] == (20.0, 20.0)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_packets_and_bytes_are_conserved_in_every_queue(run_folder: Path) -> None:
+    queues = StoredRun.load(run_folder).tables["queues"]
+    for unit in ("packets", "bytes"):
+        fates = ("out", "dropped", "taken", "backlog")
+        gone = sum((queues[f"{fate}_{unit}"].cast(pl.Int64) for fate in fates), start=pl.Series([0]))
+        assert (queues[f"in_{unit}"].cast(pl.Int64) - gone).to_list() == [0] * len(queues)
+
+
+def test_a_value_that_does_not_exist_is_null(cli: Cli, two_way: Path) -> None:
+    told = cli("run", two_way, "-s", "flow.down.start=19.999s", "--json")
+    assert "NaN" not in told.out
+    assert told.json()["flows"][1]["srtt_s"] is None
+
+
+def test_replay_of_an_unchanged_run_is_equal(cli: Cli, two_way: Path) -> None:
+    cli("run", two_way, "-s", "run.seed=9", "-s", "port.slow-fast.scheduler.share=0.3", "-o", "run")
+    two_way.unlink()
+    done = cli("replay", "run", "--json")
+    assert done.code == 0
+    assert done.json()["equal"] is True
+    assert done.json()["recorded"] == done.json()["replayed"]
+    assert "equal, bit for bit" in cli("replay", "run").out
+
+
+def test_replay_names_the_tables_that_differ(cli: Cli, run_folder: Path) -> None:
+    scenario = run_folder / "scenario.toml"
+    scenario.write_text(scenario.read_text().replace("share = 0.5", "share = 0.4"))
+    done = cli("replay", run_folder, "--json")
+    assert done.code == ExitCode.DIFFERS
+    assert done.json()["equal"] is False
+    assert {"flows", "series"} <= set(done.json()["tables_that_differ"])
+    text = cli("replay", run_folder)
+    assert text.code == ExitCode.DIFFERS
+    assert "differs in flows, " in text.out
+
+
+def test_replay_needs_only_the_folder_and_notices_a_changed_table(cli: Cli, run_folder: Path) -> None:
+    moved = run_folder.rename("elsewhere")
+    assert cli("replay", moved).code == 0
+    table = pl.read_parquet(moved / "flows.parquet")
+    table.with_columns(goodput_bit_s=pl.col("goodput_bit_s") * 1.01).write_parquet(moved / "flows.parquet")
+    done = cli("replay", moved)
+    assert done.code == ExitCode.STORE
+    assert "flows changed since the run was recorded" in done.err
+
+
+def test_a_run_with_a_broken_invariant_is_kept_and_told(
+    cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = Scenario.load(two_way).run()
+    broken = Result(
+        sound.flows,
+        sound.links,
+        sound.queues,
+        sound.series,
+        sound.counts,
+        sound.event_digest,
+        invariants=["port.slow-fast.class.data: a packet vanished"],
+    )
+    monkeypatch.setattr("perhop.scenario.Scenario.run", lambda *_, **__: broken)
+    done = cli("run", two_way, "-o", "run")
+    assert done.code == ExitCode.FAILED_RUNS
+    assert "a packet vanished" in done.err
+    assert "broken invariants: do not use" in Path(cli("report", "run").out.strip()).read_text()
+
+
+def test_nothing_is_left_when_writing_fails(two_way: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = Scenario.load(two_way)
+    result = scenario.run()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("perhop.record._move_into_place", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(result, scenario, Path("folder"))
+    assert sorted(path.name for path in Path().glob("folder*")) == []
+
+
+def test_the_hash_sees_names_types_order_and_every_value() -> None:
+    def hashed(table: pl.DataFrame) -> str:
+        return combined_hash(table_hashes({"flows": table, "links": table, "queues": table, "series": table}))
+
+    base = pl.DataFrame({"name": ["ab", "c"], "x": [1.0, None]})
+    variants = [
+        base,
+        pl.DataFrame({"name": ["a", "bc"], "x": [1.0, None]}),
+        pl.DataFrame({"nome": ["ab", "c"], "x": [1.0, None]}),
+        pl.DataFrame({"name": ["ab", "c"], "x": [1.0, 2.0]}),
+        pl.DataFrame({"name": ["ab", "c"], "x": [1, 2]}),
+        pl.DataFrame({"x": [1.0, None], "name": ["ab", "c"]}),
+        base.reverse(),
+    ]
+    assert len({hashed(variant) for variant in variants}) == len(variants)
+    assert hashed(base) == hashed(base.clone())

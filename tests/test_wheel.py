@@ -1,0 +1,63 @@
+"""The wheel, built from this checkout, installed in an environment of its own and used there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from perhop.record import checkout
+
+UV = Path(sysconfig.get_path("scripts")) / "uv"
+
+
+@pytest.mark.skipif(checkout() is None, reason="not run from a source checkout: there is nothing to build")
+@pytest.mark.skipif(not UV.exists(), reason="uv is not in this environment: make build puts it there")
+def test_the_wheel_works_where_nothing_else_is(tmp_path: Path) -> None:
+    top = checkout()
+    assert top is not None
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
+
+    def call(*words: str | Path, cwd: Path = tmp_path) -> str:
+        done = subprocess.run(
+            [str(word) for word in words],
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    maturin = Path(sysconfig.get_path("scripts")) / "maturin"
+    call(maturin, "build", "--release", "--locked", "-i", sys.executable, "-o", tmp_path / "dist", cwd=top)
+    (wheel,) = (tmp_path / "dist").glob("perhop-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "perhop/py.typed" in names
+    assert "perhop/_core.pyi" in names
+    assert "perhop/report/templates/run.html.j2" in names
+    assert "perhop/papers_data/kalampoukas/claims.toml" in names
+
+    call(sys.executable, "-m", "venv", "clean")
+    python = tmp_path / "clean" / "bin" / "python"
+    call(UV, "export", "--frozen", "--no-dev", "--no-emit-project", "-o", tmp_path / "locked.txt", cwd=top)
+    call(UV, "pip", "install", "--python", python, "-r", "locked.txt", wheel)
+
+    perhop = tmp_path / "clean" / "bin" / "perhop"
+    call(perhop, "init", "lab")
+    call(perhop, "run", "lab/two-way.toml", "--until", "15s", "-o", "run")
+    call(perhop, "replay", "run")
+    call(perhop, "report", "run")
+    assert "<svg" in (tmp_path / "run" / "report.html").read_text()
+    reproduced = json.loads(call(perhop, "reproduce", "kalampoukas", "--quick", "--json"))
+    assert {row["table"] for row in reproduced["rows"]} >= {"efficiencies", "figure3_2"}
+    assert json.loads((tmp_path / "run" / "record.json").read_text())["commit"] is None
