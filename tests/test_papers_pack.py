@@ -119,8 +119,8 @@ def test_plan_orders_replications_within_figures() -> None:
 def test_a_quick_plan_keeps_the_replications_and_says_what_it_left_out() -> None:
     quick = make_plan(quick=True)
     assert quick.replications == 10
-    assert all(job[2][-1] == "run.duration=150s" for job in quick.jobs)
-    assert any("150s" in text for text in quick.left_out)
+    assert all(job[2][-1] == "run.duration=480s" for job in quick.jobs)
+    assert any("480s" in text for text in quick.left_out)
     assert any("replications" in text for text in make_plan(replications=3).left_out)
 
 
@@ -151,7 +151,7 @@ def test_sweeps_have_one_job_per_point() -> None:
         "link.slow-fast.rate.fast->slow=100000000bit/s",
         "link.slow-fast.pure_ack_size=60B",
     ]
-    assert by_id["delay-backpressure"].jobs[2][2][0] == "link.slow-fast.delay=10000000ns"
+    assert by_id["delay-backpressure"].jobs[2][2][0] == "link.slow-fast.delay=20000000ns"
     assert by_id["connections-fifo"].jobs[1][0].count(b"[[flow]]") == 4
 
 

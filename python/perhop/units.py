@@ -15,13 +15,15 @@ def bit_rate(value: float | None) -> str:
     return f"{value:.4g} bit/s"
 
 
-def milliseconds(value: float | None) -> str:
-    """Return a time in seconds as milliseconds.
+def duration(value: float | None) -> str:
+    """Return a time in seconds, below a second as milliseconds.
 
-    >>> milliseconds(0.0125)
+    >>> duration(0.0125)
     '12.5 ms'
     """
-    return "-" if value is None else f"{value * 1000:.4g} ms"
+    if value is None:
+        return "-"
+    return f"{value:.4g} s" if value >= 1 else f"{value * 1000:.4g} ms"
 
 
 def size(value: float | None) -> str:

@@ -65,6 +65,7 @@ impl Network<'_> {
         if let Some((node, _)) = pairs.and_then(|pairs| pairs.iter().find(|(from, to)| from == to)) {
             let rule = format!("a link needs two nodes, and both ends are `{}`", self.nodes[node].name);
             report.error(&at(1), rule, None);
+            self.complete = false;
             return None;
         }
         let (a_to_b, b_to_a) =

@@ -40,6 +40,9 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
         return Err(("a path is keys and names with one dot between them".to_owned(), example()));
     }
     let place = Place { source, span: 0..path.len() };
+    if let ["port", name, rest @ ..] = keys.as_slice() {
+        write_default_port(root, name, rest.starts_with(&["class", "all"]), &place);
+    }
     match keys.as_slice() {
         ["port", port, "class", class, rest @ ..] => {
             let port = element(root, "port", port)?;
@@ -89,7 +92,7 @@ fn child<'a>(node: &'a mut Node, key: &str, place: &Place) -> Result<&'a mut Nod
 
 /// The element `name` of the list `kind` in `parent`.
 fn element<'a>(parent: &'a mut Node, kind: &str, name: &str) -> Result<&'a mut Node, Refusal> {
-    let items = match parent.child_mut(kind).map(|list| &mut list.value) {
+    let items = match parent.get_mut(kind).map(|list| &mut list.value) {
         Some(Value::Array(items)) => items.as_mut_slice(),
         _ => &mut [],
     };
@@ -104,6 +107,39 @@ fn element<'a>(parent: &'a mut Node, kind: &str, name: &str) -> Result<&'a mut N
     }
 }
 
+/// Writes the port `name` into the file if the file has the link and leaves its port to the defaults; with `class` its
+/// class `all` too.
+fn write_default_port(root: &mut Node, name: &str, class: bool, place: &Place) {
+    let Some((at, to)) = link_ends(root, name) else { return };
+    let node = |value| Node { value, place: place.clone() };
+    let entry = |key: &str, node| Entry { key: key.to_owned(), place: place.clone(), node };
+    if let (true, Value::Table(top)) = (root.get("port").is_none(), &mut root.value) {
+        top.push(entry("port", node(Value::Array(Vec::new()))));
+    }
+    let Some(Value::Array(ports)) = root.get_mut("port").map(|list| &mut list.value) else { return };
+    let index = ports.iter().position(|port| element_name("port", port).as_deref() == Some(name));
+    let index = index.unwrap_or_else(|| {
+        ports.push(node(Value::Table(vec![entry("at", at), entry("to", to)])));
+        ports.len() - 1
+    });
+    let class = class && ports[index].get("class").is_none();
+    if let (true, Value::Table(port)) = (class, &mut ports[index].value) {
+        let all = Value::Table(vec![entry("name", node(Value::String("all".to_owned())))]);
+        port.push(entry("class", node(Value::Array(vec![node(all)]))));
+    }
+}
+
+/// The two ends of the link, in this order, that a port called `name` is on.
+fn link_ends(root: &Node, name: &str) -> Option<(Node, Node)> {
+    root.get("link")?.items().iter().find_map(|link| {
+        let [a, b] = link.get("ends")?.items() else { return None };
+        let is_port =
+            |at: &Node, to: &Node| Some(format!("{}-{}", plain(at.text()?), plain(to.text()?)) == name);
+        let (ahead, back) = (is_port(a, b)?, is_port(b, a)?);
+        if ahead { Some((a.clone(), b.clone())) } else { back.then(|| (b.clone(), a.clone())) }
+    })
+}
+
 /// Makes one value for both directions of a link two equal ones, so that one of them can be changed.
 fn split_directions(link: &mut Node, key: &str) {
     let Some((a, b)) =
@@ -111,20 +147,10 @@ fn split_directions(link: &mut Node, key: &str) {
     else {
         return;
     };
-    let Some(node) = link.child_mut(key) else { return };
+    let Some(node) = link.get_mut(key) else { return };
     if let Value::Table(_) = node.value {
         return;
     }
     let entry = |key: String| Entry { key, place: node.place.clone(), node: node.clone() };
     node.value = Value::Table(vec![entry(format!("{a}->{b}")), entry(format!("{b}->{a}"))]);
-}
-
-impl Node {
-    /// The value under `key`, to be changed.
-    fn child_mut(&mut self, key: &str) -> Option<&mut Self> {
-        match &mut self.value {
-            Value::Table(entries) => entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node),
-            _ => None,
-        }
-    }
 }

@@ -143,19 +143,20 @@ impl Quantity {
             return Err(self.bare(number));
         }
         let Some(factor) = self.factor(unit) else {
-            return Err(self
-                .error(format!("`{unit}` is not a unit of {}", &self.name[2..]), self.meant(number, unit)));
+            return Err(
+                self.error(format!("`{unit}` is not a unit for {}", self.name), self.meant(number, unit))
+            );
         };
         let fraction = fraction.trim_end_matches('0');
-        let too_large =
-            || self.error(format!("{} of `{text}` is more than perhop can count", self.name), None);
-        // Longer numbers are too large or finer than any unit; both are caught without big integers.
+        let too_large = || self.error(format!("`{text}` is more than perhop can count"), None);
+        let too_fine = || self.error(format!("`{text}` is not a whole number of {}", self.base), None);
+        // No unit is a multiple of 10^20, so nothing with more decimals is whole.
+        let tens = u32::try_from(fraction.len()).ok().filter(|n| *n <= 20).ok_or_else(too_fine)?;
+        let tens = 10u128.pow(tens);
         let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
-        let tens =
-            u32::try_from(fraction.len()).ok().and_then(|n| 10u128.checked_pow(n)).ok_or_else(too_large)?;
         let scaled = digits.checked_mul(u128::from(factor)).ok_or_else(too_large)?;
         if !scaled.is_multiple_of(tens) {
-            return Err(self.error(format!("`{text}` is not a whole number of {}", self.base), None));
+            return Err(too_fine());
         }
         u64::try_from(scaled / tens).ok().filter(|n| *n <= max).ok_or_else(too_large)
     }

@@ -12,7 +12,6 @@ use crate::diagnostic::Diagnostic;
 use crate::rules;
 use crate::suggest;
 use crate::tree::{Entry, Node, Step, Tree, Value};
-use crate::units::{Limit, Rate, Size, Time};
 
 /// What the check found.
 pub(crate) struct Shape<'a> {
@@ -69,6 +68,18 @@ impl<'a> Shape<'a> {
     }
 
     fn table(&mut self, node: &Node, entries: &[Entry], rules: &'a Json) -> Json {
+        let mut out = self.keys(entries, rules);
+        for key in rules["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
+            if !out.contains_key(key) {
+                let property = &rules["properties"][key];
+                out.insert(key.to_owned(), self.missing(node, key, property));
+            }
+        }
+        Json::Object(out)
+    }
+
+    /// The values of a table's keys; unknown keys are left out.
+    fn keys(&mut self, entries: &[Entry], rules: &'a Json) -> Map<String, Json> {
         let known = rules["properties"].as_object();
         let mut out = Map::new();
         for Entry { key, place, node } in entries {
@@ -87,13 +98,7 @@ impl<'a> Shape<'a> {
             }
             self.at.pop();
         }
-        for key in rules["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
-            if !out.contains_key(key) {
-                let property = &rules["properties"][key];
-                out.insert(key.to_owned(), self.missing(node, key, property));
-            }
-        }
-        Json::Object(out)
+        out
     }
 
     fn missing(&mut self, node: &Node, key: &str, property: &'a Json) -> Json {
@@ -163,6 +168,9 @@ impl<'a> Shape<'a> {
             return self.refuse(node, schema, format!("must be a table, not {}", kind_of(&node.value)), hint);
         };
         let Some(word) = entries.iter().find(|e| e.key == tag) else {
+            if let Some(json) = self.overridden_default(node, entries, schema, variants, tag) {
+                return json;
+            }
             let mut at = self.at.clone();
             at.push(Step::from(tag.to_owned()));
             let error =
@@ -191,58 +199,25 @@ impl<'a> Shape<'a> {
         rules::placeholder(self.root, schema)
     }
 
-    fn text(&mut self, node: &Node, text: &str, schema: &'a Json, rules: &'a Json) -> Json {
-        match rules::check_format(rules["format"].as_str().unwrap_or_default(), text) {
-            Ok(()) => Json::String(text.to_owned()),
-            Err(error) => self.refuse(node, schema, error.rule, Some(error.hint)),
-        }
+    /// A table that only overrides made, as `queue.limit=9p` does where the file leaves `queue` to its default: the
+    /// default with these changes.
+    fn overridden_default(
+        &mut self,
+        node: &Node,
+        entries: &[Entry],
+        schema: &'a Json,
+        variants: &'a [Json],
+        tag: &str,
+    ) -> Option<Json> {
+        let default = schema["default"].as_object().filter(|_| node.place.source > 0)?;
+        let variant = variants.iter().find(|v| v["properties"][tag]["const"] == default[tag])?;
+        let mut table = default.clone();
+        table.extend(self.keys(entries, variant));
+        Some(Json::Object(table))
     }
 
-    /// A number where text belongs: a quantity without its unit, or simply wrong.
-    fn number_for_text(&mut self, node: &Node, number: &str, schema: &'a Json, rules: &'a Json) -> Json {
-        let bare = match rules["format"].as_str() {
-            Some("rate-with-unit") => Rate::bare(number),
-            Some("time-with-unit") => Time::bare(number),
-            Some("size-with-unit") => Size::bare(number),
-            Some("limit-with-unit") => Limit::bare(number),
-            _ => return self.wrong_kind(node, schema),
-        };
-        self.refuse(node, schema, bare.rule, Some(bare.hint))
-    }
-
-    fn integer(&mut self, node: &Node, n: i64, schema: &'a Json, rules: &'a Json) -> Json {
-        let min = rules["minimum"].as_i64().unwrap_or(i64::MIN);
-        let bits = if rules["format"] == "uint32" { i64::from(u32::MAX) } else { i64::MAX };
-        let max = rules["maximum"].as_i64().unwrap_or(bits);
-        if n < min {
-            return self.refuse(node, schema, format!("{n} is below {min}, the least allowed"), None);
-        }
-        if n > max {
-            return self.refuse(node, schema, format!("{n} is above {max}, the most allowed"), None);
-        }
-        Json::from(n)
-    }
-
-    fn number(&mut self, node: &Node, x: f64, schema: &'a Json, rules: &'a Json) -> Json {
-        let above = rules["exclusiveMinimum"].as_f64().is_none_or(|min| x > min);
-        let below = rules["exclusiveMaximum"].as_f64().is_none_or(|max| x < max);
-        match serde_json::Number::from_f64(x) {
-            Some(number) if above && below => Json::Number(number),
-            Some(_) => {
-                let bound = |key: &str| rules[key].as_f64().map_or("any".to_owned(), |b| b.to_string());
-                let (min, max) = (bound("exclusiveMinimum"), bound("exclusiveMaximum"));
-                self.refuse(
-                    node,
-                    schema,
-                    format!("{x} is outside the range: above {min} and below {max}"),
-                    None,
-                )
-            }
-            None => self.refuse(node, schema, format!("{x} is not a number to count with"), None),
-        }
-    }
-
-    fn wrong_kind(&mut self, node: &Node, schema: &'a Json) -> Json {
+    /// Reports that the value at the current path is a list, say, and should be a number.
+    pub(crate) fn wrong_kind(&mut self, node: &Node, schema: &'a Json) -> Json {
         let rules = rules::resolve(self.root, schema);
         let wanted = match rules["type"].as_str() {
             Some("object") => "a table",
@@ -259,7 +234,13 @@ impl<'a> Shape<'a> {
     }
 
     /// Reports the value at the current path and returns a permitted one instead.
-    fn refuse(&mut self, node: &Node, schema: &'a Json, rule: String, hint: Option<String>) -> Json {
+    pub(crate) fn refuse(
+        &mut self,
+        node: &Node,
+        schema: &'a Json,
+        rule: String,
+        hint: Option<String>,
+    ) -> Json {
         let Node { place, .. } = node;
         self.found.push(self.tree.diagnostic_at(&self.at, place, rule).with_hint(hint));
         self.damaged.insert(self.at.clone());

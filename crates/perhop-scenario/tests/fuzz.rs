@@ -106,7 +106,7 @@ fn mutated(numbers: &mut Numbers) -> Vec<u8> {
                 if numbers.below(2) == 0 {
                     lines.insert(to, lines[from])
                 } else {
-                    drop(lines.remove(from))
+                    lines.remove(from);
                 }
                 data = lines.join(&b'\n');
             }

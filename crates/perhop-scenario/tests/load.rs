@@ -55,7 +55,7 @@ fn the_resolved_file_is_complete_and_resolves_to_itself() {
     let loaded = changed(&[(r#"at = "slow""#, r#"at = "fast""#), (r#"to = "fast""#, r#"to = "slow""#)])
         .expect("valid");
     let text = loaded.resolved_toml();
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!("resolved", text);
     let again = load(text.as_bytes(), "resolved.toml", &[]).expect("valid");
     assert_eq!(again.resolved_toml(), text);
     assert_eq!(again.file, loaded.file);

@@ -59,6 +59,19 @@ fn ports() {
 }
 
 #[test]
+fn ports_that_the_file_leaves_to_the_defaults() {
+    let back = with(&["port.fast-slow.class.all.queue.limit=7p", "port.fast-slow.backpressure=2"]).links[1]
+        .port
+        .clone();
+    assert_eq!(back.backpressure, Some(2));
+    assert_eq!(back.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(7) });
+    let scenario = with(&["port.s-r.class.all.queue.limit=7p", "port.r-d.class.all.queue.limit=8p"]);
+    let limit = |link: usize| scenario.links[link].port.classes[0].queue;
+    assert_eq!([2, 4, 6].map(limit), [Queue::Fifo { limit: QueueSize::Packets(7) }; 3]);
+    assert_eq!([8, 10, 12].map(limit), [Queue::Fifo { limit: QueueSize::Packets(8) }; 3]);
+}
+
+#[test]
 fn flows() {
     let scenario = with(&["flow.bulk.tcp.mss=512B", "flow.bulk.class=best-effort", "flow.up.start=1s"]);
     assert_eq!((scenario.flows[0].start, scenario.flows[0].tcp.mss), (Span::from_secs(1), Bytes(1460)));
@@ -68,19 +81,20 @@ fn flows() {
 #[test]
 fn mistakes() {
     let of = |text: &str| lines(try_with(&[text]));
-    assert_snapshot!(of("run.seed"), @"");
-    assert_snapshot!(of("run..seed=1"), @"");
-    assert_snapshot!(of("=1"), @"");
-    assert_snapshot!(of("run.sede=1"), @"");
-    assert_snapshot!(of("run.seed.x=1"), @"");
-    assert_snapshot!(of("run.seed=one"), @"");
-    assert_snapshot!(of("run=1"), @"");
-    assert_snapshot!(of("flow=1"), @"");
-    assert_snapshot!(of("flow.up=1"), @"");
-    assert_snapshot!(of("flow.upp.start=1s"), @"");
-    assert_snapshot!(of("port.fast-slow.backpressure=1"), @"");
-    assert_snapshot!(of("port.slow-fast.class.ack.queue.limit=1p"), @"");
-    assert_snapshot!(of("link.slow-fast.rate.slow->slow=1Mbps"), @"");
-    assert_snapshot!(of("node.s.count=4"), @"");
-    assert_snapshot!(of("run.seed=99999999999999999999"), @"");
+    assert_snapshot!(of("run.seed"), @"1:1 run.seed: an override is path=value (write path=value, as in `run.duration=60s` or `flow.up.tcp.window=64KiB`)");
+    assert_snapshot!(of("run..seed=1"), @"1:1 run..seed: a path is keys and names with one dot between them (write path=value, as in `run.duration=60s` or `flow.up.tcp.window=64KiB`)");
+    assert_snapshot!(of("=1"), @"1:1 a path is keys and names with one dot between them (write path=value, as in `run.duration=60s` or `flow.up.tcp.window=64KiB`)");
+    assert_snapshot!(of("run.sede=1"), @"1:1 run.sede: there is no setting `sede` here (did you mean `seed`?)");
+    assert_snapshot!(of("run.seed.x=1"), @"1:1 run.seed: must be an integer, not a table");
+    assert_snapshot!(of("run.seed=one"), @"1:10 run.seed: must be an integer, not a string");
+    assert_snapshot!(of("run=1"), @"1:5 run: must be a table, not an integer (its settings are: seed, replication, duration, warmup, interval, packet_size)");
+    assert_snapshot!(of("flow=1"), @"1:1 flow: flow is a list: name one element");
+    assert_snapshot!(of("flow.up=1"), @"1:1 flow.up: the path ends at an element: name one of its settings");
+    assert_snapshot!(of("flow.upp.start=1s"), @"1:1 flow.upp.start: the file has no flow `upp` (did you mean `up`?)");
+    assert_snapshot!(of("port.fast-show.backpressure=1"), @"1:1 port.fast-show.backpressure: the file has no port `fast-show` (known here: slow-fast)");
+    assert_snapshot!(of("port.fast-slow.class.al.queue.limit=1p"), @"1:1 port.fast-slow.class.al.queue.limit: the file has no class `al` (an override changes a [[class]] that the file has)");
+    assert_snapshot!(of("port.slow-fast.class.ack.queue.limit=1p"), @"1:1 port.slow-fast.class.ack.queue.limit: the file has no class `ack` (did you mean `acks`?)");
+    assert_snapshot!(of("link.slow-fast.rate.slow->slow=1Mbps"), @"1:32 link.slow-fast.rate.slow->slow: the link has no direction `slow->slow` (did you mean `slow->fast`?)");
+    assert_snapshot!(of("node.s.count=4"), @"52:6 flow.bulk.to: `s[*]` has 4 members and `d[*]` has 3: they cannot be paired (give both nodes the same count)");
+    assert_snapshot!(of("run.seed=99999999999999999999"), @"1:1 run.seed: `99999999999999999999` does not fit in a TOML integer (64 bits)");
 }

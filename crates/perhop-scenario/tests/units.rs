@@ -64,47 +64,97 @@ fn refused<T: std::str::FromStr<Err = perhop_scenario::units::UnitError> + std::
 }
 
 #[test]
-fn refusals() {
-    let all = [
-        refused::<Rate>("10"),
-        refused::<Rate>("10mbps"),
-        refused::<Rate>("10Mb"),
-        refused::<Rate>("10MB"),
-        refused::<Rate>("10Mb/s"),
-        refused::<Rate>("10 mbit"),
-        refused::<Rate>("100K"),
-        refused::<Rate>("10Mbits/sec"),
-        refused::<Rate>("10 parsecs"),
-        refused::<Rate>("0bps"),
-        refused::<Rate>("0.5bit/s"),
-        refused::<Rate>("-1Mbit/s"),
-        refused::<Rate>("1e6bit/s"),
-        refused::<Rate>("fast"),
-        refused::<Rate>(""),
-        refused::<Rate>("1.Mbit/s"),
-        refused::<Rate>("1.2.3Mbit/s"),
-        refused::<Rate>("2000Tbit/s"),
-        refused::<Time>("5"),
-        refused::<Time>("5 msec"),
-        refused::<Time>("5 seconds"),
-        refused::<Time>("5 microseconds"),
-        refused::<Time>("5S"),
-        refused::<Time>("5min"),
-        refused::<Time>("0.1ns"),
-        refused::<Time>("99999999999999999999999999999999999999999s"),
-        refused::<Time>("0.0000000000000000000000000000000000000000001s"),
-        refused::<Size>("1460"),
-        refused::<Size>("1460b"),
-        refused::<Size>("64K"),
-        refused::<Size>("64kb"),
-        refused::<Size>("1.5B"),
-        refused::<Limit>("100"),
-        refused::<Limit>("100 packets"),
-        refused::<Limit>("1.5p"),
-        refused::<Limit>("64K"),
-        refused::<Limit>("1kp"),
+fn refused_rates() {
+    let texts = [
+        "10",
+        "10mbps",
+        "10Mb",
+        "10MB",
+        "10Mb/s",
+        "10 mbit",
+        "100K",
+        "10Mbits/sec",
+        "10 parsecs",
+        "0bps",
+        "0.5bit/s",
+        "-1Mbit/s",
+        "1e6bit/s",
+        "fast",
+        "",
+        "1.Mbit/s",
+        "1.2.3Mbit/s",
+        "2000Tbit/s",
     ];
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(texts.map(refused::<Rate>).join("\n"), @r#"
+    10: a rate needs a unit; a bare number has none -- write the unit: "10kbit/s" or "10Mbit/s"
+    10mbps: `mbps` is not a unit for a rate -- did you mean `10Mbit/s`?
+    10Mb: `Mb` is not a unit for a rate -- did you mean `10Mbit/s` or `10MB/s`?
+    10MB: `MB` is not a unit for a rate -- did you mean `10Mbit/s` or `10MB/s`?
+    10Mb/s: `Mb/s` is not a unit for a rate -- did you mean `10Mbit/s` or `10MB/s`?
+    10 mbit: `mbit` is not a unit for a rate -- did you mean `10Mbit/s`?
+    100K: `K` is not a unit for a rate -- did you mean `100kbit/s` or `100kB/s`?
+    10Mbits/sec: `Mbits/sec` is not a unit for a rate -- did you mean `10Mbit/s`?
+    10 parsecs: `parsecs` is not a unit for a rate -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    0bps: a rate must be above zero: at zero nothing is ever sent -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    0.5bit/s: `0.5bit/s` is not a whole number of bits per second -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    -1Mbit/s: a rate cannot be negative -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    1e6bit/s: `e6bit/s` is not a unit for a rate -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    fast: a rate starts with a decimal number -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    : a rate starts with a decimal number -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    1.Mbit/s: a rate starts with a decimal number -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    1.2.3Mbit/s: a rate starts with a decimal number -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    2000Tbit/s: `2000Tbit/s` is more than perhop can count -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    "#);
+}
+
+#[test]
+fn refused_times() {
+    let texts = [
+        "5",
+        "5 msec",
+        "5 seconds",
+        "5 microseconds",
+        "5S",
+        "5min",
+        "0.1ns",
+        "99999999999999999999999999999999999999999s",
+        "0.0000000000000000000000000000000000000000001s",
+    ];
+    insta::assert_snapshot!(texts.map(refused::<Time>).join("\n"), @r#"
+    5: a time needs a unit; a bare number has none -- write the unit: "5s" or "5ms"
+    5 msec: `msec` is not a unit for a time -- did you mean `5ms`?
+    5 seconds: `seconds` is not a unit for a time -- did you mean `5s`?
+    5 microseconds: `microseconds` is not a unit for a time -- did you mean `5us`?
+    5S: `S` is not a unit for a time -- did you mean `5s`?
+    5min: `min` is not a unit for a time -- write `60s`, `5ms`, `20us` or `100ns`
+    0.1ns: `0.1ns` is not a whole number of nanoseconds -- write `60s`, `5ms`, `20us` or `100ns`
+    99999999999999999999999999999999999999999s: `99999999999999999999999999999999999999999s` is more than perhop can count -- write `60s`, `5ms`, `20us` or `100ns`
+    0.0000000000000000000000000000000000000000001s: `0.0000000000000000000000000000000000000000001s` is not a whole number of nanoseconds -- write `60s`, `5ms`, `20us` or `100ns`
+    "#);
+}
+
+#[test]
+fn refused_sizes() {
+    let texts = ["1460", "1460b", "64K", "64kb", "1.5B"];
+    insta::assert_snapshot!(texts.map(refused::<Size>).join("\n"), @r#"
+    1460: a size needs a unit; a bare number has none -- write the unit: "1460B" or "1460kB"
+    1460b: `b` is not a unit for a size -- did you mean `1460B`?
+    64K: `K` is not a unit for a size -- did you mean `64kB` or `64KiB`?
+    64kb: `kb` is not a unit for a size -- did you mean `64kB`?
+    1.5B: `1.5B` is not a whole number of bytes -- write `1460B`, `64kB` or `64KiB`
+    "#);
+}
+
+#[test]
+fn refused_limits() {
+    let texts = ["100", "100 packets", "1.5p", "64K", "1kp"];
+    insta::assert_snapshot!(texts.map(refused::<Limit>).join("\n"), @r#"
+    100: a limit needs a unit; a bare number has none -- write the unit: "100p" or "100kB"
+    100 packets: `packets` is not a unit for a limit -- did you mean `100p`?
+    1.5p: `1.5p` is not a whole number of packets or bytes -- write `100p` (packets), `64kB` or `64KiB`
+    64K: `K` is not a unit for a limit -- did you mean `64kB` or `64KiB`?
+    1kp: `kp` is not a unit for a limit -- write `100p` (packets), `64kB` or `64KiB`
+    "#);
 }
 
 #[test]

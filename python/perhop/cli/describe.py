@@ -36,7 +36,7 @@ def command(
 
 def _print(meaning: Description) -> None:
     from perhop.cli.output import print_table
-    from perhop.units import bit_rate, milliseconds, size
+    from perhop.units import bit_rate, duration, size
 
     run = meaning.run
     print(
@@ -49,7 +49,7 @@ def _print(meaning: Description) -> None:
         "Links",
         ("link", "rate", "delay", "pure ACK"),
         [
-            (link.name, bit_rate(link.rate_bit_s), milliseconds(link.delay_s), size(link.pure_ack_bytes))
+            (link.name, bit_rate(link.rate_bit_s), duration(link.delay_s), size(link.pure_ack_bytes))
             for link in meaning.links
         ],
         more,

@@ -89,7 +89,7 @@ def _again(scenario: Path, overrides: tuple[str, ...], kinds: list[str]) -> str:
 
 def _print(result: Result, folder: Path) -> None:
     from perhop.cli.output import print_table
-    from perhop.units import bit_rate, milliseconds, percent
+    from perhop.units import bit_rate, duration, percent
 
     print_table(
         "Flows",
@@ -100,8 +100,8 @@ def _print(result: Result, folder: Path) -> None:
                 row["from"],
                 row["to"],
                 bit_rate(row["goodput_bit_s"]),
-                milliseconds(row["srtt_s"]),
-                milliseconds(row["rtt_max_s"]),
+                duration(row["srtt_s"]),
+                duration(row["rtt_max_s"]),
                 str(row["segments_sent"]),
                 str(row["retransmissions"]),
                 str(row["timeouts"]),

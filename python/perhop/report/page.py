@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from perhop.units import bit_rate, milliseconds, percent, size
+from perhop.units import bit_rate, duration, percent, size
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def render(template: str, context: Mapping[str, Any]) -> str:
     )
     environment.filters |= {
         "bit_rate": bit_rate,
-        "milliseconds": milliseconds,
+        "duration": duration,
         "percent": percent,
         "size": size,
         "number": _number,

@@ -11,7 +11,7 @@ from perhop.papers.verdict import MIN_REPLICATIONS
 Job = tuple[bytes, str, list[str]]
 """Scenario text, its name in errors, overrides: what the engine's `run_batch` takes."""
 
-QUICK_DURATION = "150s"
+QUICK_DURATION = "480s"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -94,13 +93,13 @@ def same_as_first(m: Measurements, figures: list[str], quantity: str, tolerance:
     return parts
 
 
-def rises_in_steps(m: Measurements, figures: list[str], quantity: str) -> list[Part]:
-    """Judge that from each figure to the next a quantity rises; paired by replication."""
+def rises_in_steps(m: Measurements, figures: list[str], quantity: str, at_least: float) -> list[Part]:
+    """Judge that from figure to figure a quantity rises by at least so much; paired by replication."""
     parts = []
     for before, after in pairwise(figures):
         difference = m.values[after][quantity] - m.values[before][quantity]
         what = f"{after} less {before}, difference of {_words(quantity)}"
-        parts.append(part(what, mean_interval(difference), low=math.nextafter(0.0, 1.0)))
+        parts.append(part(what, mean_interval(difference), low=at_least))
     return parts
 
 

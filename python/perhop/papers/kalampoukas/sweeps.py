@@ -26,8 +26,8 @@ Floats = npt.NDArray[np.float64]
 ASYMMETRIES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 ACKS = (9, 15, 20, 28, 34, 40, 50, 60)
 THRESHOLDS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 43)
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-DELAYS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0)
+SHARES = tuple(k / 20 for k in range(1, 20))
+DELAYS = tuple(k / 50 for k in range(51))
 CONNECTIONS = (1, 2, 3, 4, 6, 8)
 
 
@@ -193,11 +193,9 @@ def _sweep(id_: str, scheme: Scheme, axes: tuple[Axis, ...], at: Callable[..., S
 
 
 def _job(id_: str, setup: Setup, text: str, seed: int) -> Job:
-    """Run a set-up long enough for its windows to fill and then go round ten times."""
-    model = setup.model()
-    around = float(model.n_i * model.t_i_d + model.n_j * model.t_i_a) + setup.delay
-    warmup = math.ceil(max(30.0, 6.0 * around))
-    times = [f"run.warmup={warmup}s", f"run.duration={warmup + math.ceil(max(60.0, 10.0 * around))}s"]
+    """Run a set-up; more connections fill their windows later, for a round takes longer."""
+    warmup = 300 * setup.connections
+    times = [f"run.warmup={warmup}s", f"run.duration={warmup + 120 * setup.connections}s"]
     base = Setup(setup.scheme, connections=setup.connections)
     overrides = [*setup.changes(base), *times, f"run.seed={seed}"]
     return (

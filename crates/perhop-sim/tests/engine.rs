@@ -1,0 +1,144 @@
+//! The engine against arithmetic done by hand.
+
+#[allow(dead_code, reason = "each test uses a part")]
+mod common;
+
+use common::{ALL, DUMBBELL, run};
+use perhop_core::packet::Kind;
+use perhop_core::sink::DropReason;
+use perhop_core::time::Instant;
+use perhop_sim::{PacketEvent, PacketRecord, TraceKinds};
+
+/// One flow, one link.
+const PIPE: &str = include_str!("scenarios/pipe.toml");
+
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn events_per_hop(text: &str, overrides: &[&str]) -> f64 {
+    let counts = run(text, overrides, TraceKinds::default()).counts;
+    counts.events as f64 / counts.packet_hops as f64
+}
+
+#[test]
+fn an_uncongested_hop_costs_at_most_1_2_events() {
+    // a window of two segments on a path that holds many more: no packet ever waits
+    let free = ["flow.f.tcp.window=2920B", "link.r1-r2.rate=10Mbit/s", "run.duration=60s"];
+    let cost = events_per_hop(DUMBBELL, &free);
+    assert!((1.0..=1.2).contains(&cost), "{cost} events per packet-hop");
+}
+
+#[test]
+fn a_hop_where_packets_wait_costs_at_most_2_events() {
+    // every data packet waits at the only link; its ACK does not
+    let full = ["flow.f.tcp.window=64KiB"];
+    let cost = events_per_hop(PIPE, &full);
+    assert!((1.4..=1.6).contains(&cost), "{cost} events per packet-hop, data and ACKs together");
+}
+
+fn times(records: &[PacketRecord], event: PacketEvent, kind: Kind) -> Vec<u64> {
+    let wanted = |r: &&PacketRecord| r.event == event && r.kind == kind;
+    records.iter().filter(wanted).map(|r| r.time.as_nanos()).collect()
+}
+
+#[test]
+fn serialisation_carries_its_remainder() {
+    // 1500 bytes at 7 Mbit/s take 1714285.714... ns: after 7 packets back to back exactly 12 ms
+    let results = run(PIPE, &["link.a-b.rate.a->b=7Mbit/s", "flow.f.tcp.window=64KiB"], ALL);
+    let arrivals = times(&results.trace.packets, PacketEvent::Delivered, Kind::Data);
+    let steady = &arrivals[100..];
+    for window in steady.windows(8) {
+        let gap = window[7] - window[0];
+        assert!((12_000_000 - 1..=12_000_000 + 1).contains(&gap), "{gap} ns");
+    }
+    let n = steady.len() - 1 - (steady.len() - 1) % 7;
+    assert_eq!((steady[n] - steady[0]).abs_diff(n as u64 / 7 * 12_000_000), 0);
+}
+
+#[test]
+fn the_first_exchanges_by_hand() {
+    // 1500 bytes at 3 Mbit/s: 4 ms; 40 bytes at 7 Mbit/s: 45714 ns (and 2/7 carried); 5 ms each way.
+    // Three segments leave at once (initial window 3).
+    let results = run(PIPE, &[], ALL);
+    let data = times(&results.trace.packets, PacketEvent::Delivered, Kind::Data);
+    assert_eq!(data[..3], [9_000_000, 13_000_000, 17_000_000]);
+    let acks = times(&results.trace.packets, PacketEvent::Delivered, Kind::PureAck);
+    assert_eq!(acks[..3], [14_045_714, 18_045_714, 22_045_714]);
+    // each ACK releases two (slow start): transmission starts as soon as the ACK is here, and back to back
+    assert_eq!(data[3..5], [14_045_714 + 9_000_000, 14_045_714 + 13_000_000]);
+}
+
+#[test]
+fn goodput_is_the_window_over_the_round_trip_while_the_window_limits() {
+    // 6 segments of 1460 bytes in 10 ms + 4 ms + 45.7 us; serialisation of 6 takes 24 ms > that: link-limited
+    let busy = run(PIPE, &["run.warmup=1s"], TraceKinds::default());
+    assert!((busy.links[0].utilization_data - 1.0).abs() < 1e-9);
+    // 2 segments: the second waits for the first; a cycle lasts 14.045714 ms
+    let idle = run(PIPE, &["run.warmup=1s", "flow.f.tcp.window=2920B"], TraceKinds::default());
+    let expected = 2.0 * 1460.0 * 8.0 / 0.014_045_714_3;
+    let ratio = idle.flows[0].goodput_bit_s / expected;
+    assert!((ratio - 1.0).abs() < 1e-3, "{ratio}");
+}
+
+#[test]
+fn drops_are_reported_with_reason_and_place() {
+    let results = run(DUMBBELL, &[], ALL);
+    let drops: Vec<_> =
+        results.trace.packets.iter().filter(|r| matches!(r.event, PacketEvent::Dropped(_))).collect();
+    assert!(drops.len() > 10, "{} drops", drops.len());
+    for drop in &drops {
+        assert_eq!(drop.event, PacketEvent::Dropped(DropReason::Overflow));
+        assert_eq!(results.sites[drop.site.0 as usize], "port.r1-r2.class.all");
+    }
+    let counted: u64 = results.queues.iter().map(|q| q.stats.dropped.packets).sum();
+    assert_eq!(counted, drops.len() as u64);
+    let repaired: u64 = results.flows.iter().map(|f| f.stats.retransmissions).sum();
+    assert!(repaired >= counted, "{repaired} retransmissions for {counted} drops");
+}
+
+#[test]
+fn departures_come_before_arrivals_of_the_same_instant() {
+    // two senders, equal links: their packets meet at the router at the same nanosecond, again and again
+    let same = ["flow.f.start_jitter=0s", "link.r1-r2.rate=10Mbit/s", "flow.f.tcp.window=2920B"];
+    let results = run(DUMBBELL, &same, ALL);
+    let at_router: Vec<_> =
+        results.trace.packets.iter().filter(|r| results.sites[r.site.0 as usize] == "port.r1-r2.class.all").collect();
+    let mut shared = 0;
+    for pair in at_router.windows(2) {
+        if pair[0].time == pair[1].time && pair[0].event != pair[1].event {
+            shared += 1;
+        }
+        assert!(pair[0].time <= pair[1].time);
+    }
+    assert!(shared > 0, "the scenario must make arrivals and departures coincide");
+    // the four flows start in file order and stay in it
+    let first: Vec<u32> = at_router.iter().filter(|r| r.event == PacketEvent::Enqueued).take(4).map(|r| r.flow.0).collect();
+    assert_eq!(first, [0, 1, 2, 3]);
+}
+
+#[test]
+fn backpressure_holds_packets_in_tcp_and_survives_drops() {
+    let held = run(PIPE, &["flow.f.tcp.window=64KiB"], TraceKinds::default());
+    // a window of 44; the unloaded round trip of 14.05 ms holds 3 of them, 4 ms apart
+    assert_eq!(held.queues[0].stats.max_packets, 41);
+    let text = format!(
+        "{PIPE}\n[[port]]\nat = \"a\"\nto = \"b\"\nbackpressure = 3\n[[port.class]]\nname = \"all\"\nqueue = {{ kind = \"fifo\", limit = \"100p\" }}\n"
+    );
+    let limited = run(&text, &["flow.f.tcp.window=64KiB"], TraceKinds::default());
+    // three in the port, one of them on the wire
+    assert_eq!(limited.queues[0].stats.max_packets, 2);
+    assert_eq!(limited.links[0].stats.packets, held.links[0].stats.packets);
+    // a queue that drops what backpressure counts must not stop the flow
+    let tight = run(&text, &["flow.f.tcp.window=64KiB", "port.a-b.class.all.queue.limit=1p"], TraceKinds::default());
+    assert!(tight.queues[0].stats.dropped.packets > 0);
+    assert!(tight.links[0].utilization_data > 0.5, "{}", tight.links[0].utilization_data);
+}
+
+#[test]
+fn samples_and_warmup_split_the_run_without_loss() {
+    let results = run(PIPE, &["run.interval=300ms"], TraceKinds::default());
+    assert_eq!(results.series.times.len(), 33);
+    assert_eq!(results.series.times[32], Instant::from_nanos(9_900_000_000));
+    let late = run(PIPE, &["run.warmup=4s"], TraceKinds::default());
+    let early = run(PIPE, &["run.duration=4s"], TraceKinds::default());
+    let whole = run(PIPE, &[], TraceKinds::default());
+    assert_eq!(late.flows[0].delivered.0 + early.flows[0].delivered.0, whole.flows[0].delivered.0);
+}
