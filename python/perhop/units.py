@@ -46,4 +46,4 @@ def percent(value: float | None) -> str:
     >>> percent(0.9873)
     '98.7 %'
     """
-    return "-" if value is None else f"{value * 100:.1f} %"
+    return "-" if value is None else f"{value * 100:.3g} %"

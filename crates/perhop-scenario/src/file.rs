@@ -130,7 +130,7 @@ pub struct Port {
     pub scheduler: Scheduler,
     /// The classes in order; a packet belongs to the first that matches it.
     #[serde(default = "defaults::classes")]
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1, max = 256))]
     pub class: Vec<Class>,
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Names<'a> {
 /// A `[[node]]`.
 #[derive(Clone, Copy)]
 struct Group {
+    /// Its place in the file.
+    index: usize,
     first: usize,
     /// `None` where what was written is no count.
     count: Option<Option<u32>>,
@@ -86,9 +88,8 @@ impl<'a> Names<'a> {
             if !report.is_sound(&at) {
                 continue;
             }
-            if groups.contains_key(node.name.as_str()) {
-                let first = file.iter().position(|other| other.name == node.name).unwrap_or(0);
-                let line = report.tree.line(&steps!["node", first]);
+            if let Some(Group { index, .. }) = groups.get(node.name.as_str()) {
+                let line = report.tree.line(&steps!["node", *index]);
                 report.error(&at, format!("there already is a node `{}`, in line {line}", node.name), None);
                 continue;
             }
@@ -104,6 +105,7 @@ impl<'a> Names<'a> {
                 continue;
             }
             let written = Group {
+                index: i,
                 first: nodes.len(),
                 count: sound(report, i, "count").then_some(node.count),
                 kind: sound(report, i, "kind").then_some(node.kind),
@@ -140,7 +142,7 @@ impl<'a> Names<'a> {
             }
             return None;
         };
-        let Group { first, count, kind } = *group;
+        let Group { first, count, kind, .. } = *group;
         match (end.member, count?) {
             (Member::Only, None) => Some(Members { first, each: None, kind }),
             (Member::Each, Some(count)) => Some(Members { first, each: Some(count as usize), kind }),

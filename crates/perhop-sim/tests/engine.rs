@@ -128,8 +128,9 @@ fn backpressure_holds_packets_in_tcp_and_survives_drops() {
     assert_eq!(limited.links[0].stats.packets, held.links[0].stats.packets);
     // a queue that drops what backpressure counts must not stop the flow
     let tight = run(&text, &["flow.f.tcp.window=64KiB", "port.a-b.class.all.queue.limit=1p"], TraceKinds::default());
-    assert!(tight.queues[0].stats.dropped.packets > 0);
-    assert!(tight.links[0].utilization_data > 0.5, "{}", tight.links[0].utilization_data);
+    assert!(tight.queues[0].stats.dropped.packets > 10, "{:?}", tight.queues[0].stats);
+    let (_, _, goodput) = &tight.series.columns[0];
+    assert!(goodput[5..].iter().all(|&g| g > 0.0), "{goodput:?}");
 }
 
 #[test]

@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 from perhop.plot import style
 
+_TOGETHER = "together"
+_SHOWN_S = 300.0
+
 
 class Line(Protocol):
     """A named line over time."""
@@ -41,7 +44,7 @@ class Comparison:
 
 
 def draw(lines: Sequence[Line], title: str, label: str, top: float | None = 1.05) -> str:
-    """Return lines over time as SVG; one whose name ends in "together" is drawn thick.
+    """Return the first 300 s of lines over time as SVG; sums, named "... together", stand out from parts.
 
     Parameters
     ----------
@@ -54,26 +57,28 @@ def draw(lines: Sequence[Line], title: str, label: str, top: float | None = 1.05
     top
         Upper end of the vertical axis; None lets the data decide.
     """
+    summed = any(line.name.endswith(_TOGETHER) for line in lines)
+    named: set[str] = set()
     with style.figure(5.6, 2.9) as (made, axes):
-        for index, line in enumerate(lines):
-            whole = line.name.endswith("together")
-            single = not any(other.name.endswith("together") for other in lines)
-            down = line.name.startswith(("down", "fast"))
+        for line in lines:
+            fast = line.name.startswith(("down", "fast"))
+            part = summed and not line.name.endswith(_TOGETHER)
+            name = f"{'fast' if fast else 'slow'} connections, each" if part else line.name
+            shown = line.time_s <= _SHOWN_S
             axes.plot(
-                line.time_s,
-                line.value,
-                label=line.name,
-                color=style.COLORS[1 if down else 0],
-                linestyle=style.DASHES[0 if whole or single else 1 + index % 3],
-                linewidth=2.0 if whole or single else 0.9,
+                line.time_s[shown],
+                line.value[shown],
+                label=None if name in named else name,
+                color=style.COLORS[1 if fast else 0],
+                linestyle=style.DASHES[1 if part else 0],
+                linewidth=0.9 if part else 1.8,
                 drawstyle="steps-pre",
             )
+            named.add(name)
         axes.set(xlabel="time in s", ylabel=label)
         axes.set_ylim(0, top)
         axes.margins(x=0.01)
-        axes.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=min(len(lines), 4), handlelength=2.4
-        )
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, handlelength=2.4)
         names = ", ".join(f"{line.name} ends at {line.value[-1]:.3g}" for line in lines if len(line.value))
         return style.svg(made, title, f"{label} against time: {names}")
 

@@ -84,7 +84,7 @@ def draw(series: pl.DataFrame, quantity: Quantity) -> str | None:
                 _band(axes, rows, quantity, len(paths))
             else:
                 _lines(axes, rows, quantity, inside, paths)
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, axes.dataLim.ymax * 1.08)
             axes.margins(x=0.01)
             style.legend_beside(axes)
         grid[-1, 0].set_xlabel("time in s")

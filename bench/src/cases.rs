@@ -1,0 +1,111 @@
+//! The cases: a scenario file each, or one file with overrides.
+
+use perhop_scenario::Diagnostic;
+use perhop_scenario::model::Scenario;
+
+const DUMBBELL_100: &str = include_str!("../cases/dumbbell-100.toml");
+const DUMBBELL_1000: &str = include_str!("../cases/dumbbell-1000.toml");
+const GROWTH: &str = include_str!("../cases/growth.toml");
+
+/// Bottleneck rate per flow of the growth cases, bit/s.
+const GROWTH_RATE: u64 = 100_000;
+/// Bottleneck buffer per flow of the growth cases, packets.
+const GROWTH_BUFFER: u64 = 4;
+
+/// A case.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Its name on the command line.
+    pub id: &'static str,
+    file: &'static str,
+    source: &'static str,
+    growth: Option<Growth>,
+}
+
+/// How large a growth case is.
+#[derive(Clone, Copy, Debug)]
+struct Growth {
+    flows: u64,
+    /// Chosen for about 2 million packet-hops, ms.
+    duration: u64,
+}
+
+const fn dumbbell(id: &'static str, file: &'static str, source: &'static str) -> Case {
+    Case { id, file, source, growth: None }
+}
+
+const fn growth(id: &'static str, flows: u64, duration: u64) -> Case {
+    Case { id, file: "bench/cases/growth.toml", source: GROWTH, growth: Some(Growth { flows, duration }) }
+}
+
+/// Every case.
+pub const ALL: [Case; 7] = [
+    dumbbell("dumbbell-100", "bench/cases/dumbbell-100.toml", DUMBBELL_100),
+    dumbbell("dumbbell-1000", "bench/cases/dumbbell-1000.toml", DUMBBELL_1000),
+    growth("growth-10", 10, 2_800_000),
+    growth("growth-100", 100, 280_000),
+    growth("growth-1000", 1_000, 28_000),
+    growth("growth-10000", 10_000, 2_800),
+    growth("growth-100000", 100_000, 400),
+];
+
+impl Case {
+    /// What the scenario file is changed by, as for `perhop run -s`.
+    pub fn overrides(&self) -> Vec<String> {
+        let Some(Growth { flows, duration }) = self.growth else { return Vec::new() };
+        vec![
+            format!("node.s.count={flows}"),
+            format!("node.d.count={flows}"),
+            format!("link.r1-r2.rate={}bit/s", flows * GROWTH_RATE),
+            format!("port.r1-r2.class.all.queue.limit={}p", flows * GROWTH_BUFFER),
+            format!("run.duration={duration}ms"),
+            format!("run.interval={duration}ms"),
+        ]
+    }
+
+    /// The scenario.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario file.
+    pub fn scenario(&self) -> Result<Scenario, Vec<Diagnostic>> {
+        perhop_scenario::load(self.source.as_bytes(), self.file, &self.overrides())
+            .map(|loaded| loaded.scenario)
+    }
+}
+
+/// The cases named, in their own order; every case where none is named.
+///
+/// # Errors
+/// The first name that is no case, with the nearest one that is.
+pub fn choose(names: &[String]) -> Result<Vec<Case>, String> {
+    for name in names {
+        if ALL.iter().all(|case| case.id != name) {
+            let ids: Vec<&str> = ALL.iter().map(|case| case.id).collect();
+            let near = ids.iter().max_by(|a, b| strsim::jaro(a, name).total_cmp(&strsim::jaro(b, name)));
+            let hint = near.filter(|id| strsim::jaro(id, name) > 0.7);
+            let hint = hint.map_or(String::new(), |id| format!("did you mean {id}? "));
+            return Err(format!("no case is called {name:?}; {hint}Cases: {}", ids.join(", ")));
+        }
+    }
+    Ok(ALL.into_iter().filter(|case| names.is_empty() || names.iter().any(|n| n == case.id)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_a_valid_scenario_with_the_flows_its_name_says() {
+        for case in ALL.iter().filter(|case| case.id != "growth-100000") {
+            let scenario = case.scenario().expect(case.id);
+            assert!(case.id.ends_with(&format!("-{}", scenario.flows.len())), "{}", case.id);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_no_case_is_answered_with_the_nearest() {
+        let error = choose(&["dumbel-100".to_owned()]).expect_err("no such case");
+        assert!(error.contains("did you mean dumbbell-100?"), "{error}");
+        assert_eq!(choose(&[]).map(|c| c.len()), Ok(7));
+    }
+}

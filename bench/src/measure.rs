@@ -1,0 +1,132 @@
+//! Measures one case.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use perhop_core::time::{Instant, Span};
+use perhop_scenario::model::{NodeKind, Scenario};
+use perhop_sim::{Results, Simulation, TraceKinds};
+
+use crate::allocator;
+
+/// Runs of each case; the fastest counts, since other programs can only add to the time.
+pub const RUNS: usize = 3;
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// Packets that finished a link, data and pure ACKs.
+    pub packet_hops: u64,
+    /// Events processed.
+    pub events: u64,
+    /// User time inside the event loop, s: the fastest run.
+    pub user_cpu_s: f64,
+    /// User time inside the event loop of every run, s.
+    pub runs_user_cpu_s: Vec<f64>,
+    /// User time to build the run from the scenario, s: the fastest run.
+    pub setup_s: f64,
+    /// Most bytes allocated at once, from before the run is built to the end of the event loop.
+    pub peak_engine_bytes: u64,
+    /// Allocations in the second half of the run, for each packet that a host sent in it.
+    pub allocations_per_packet: f64,
+}
+
+impl Measurement {
+    /// Packet-hops for each second of user time.
+    pub fn hops_per_cpu_s(&self) -> f64 {
+        float(self.packet_hops) / self.user_cpu_s
+    }
+
+    /// User time for each packet-hop, ns.
+    pub fn ns_per_hop(&self) -> f64 {
+        1e9 / self.hops_per_cpu_s()
+    }
+
+    /// Events for each packet-hop.
+    pub fn events_per_hop(&self) -> f64 {
+        float(self.events) / float(self.packet_hops)
+    }
+}
+
+struct Run {
+    results: Results,
+    user_cpu_s: f64,
+    setup_s: f64,
+    peak: u64,
+    late_allocations: u64,
+}
+
+/// Measures `scenario`.
+///
+/// # Errors
+/// A run that broke an invariant, or two runs that differ.
+pub fn measure(scenario: &Scenario) -> Result<Measurement, String> {
+    let half = Span::from_nanos(scenario.run.duration.as_nanos() / 2);
+    let mut first_half = scenario.clone();
+    first_half.run.duration = half;
+    first_half.run.interval = half;
+    // it also warms the machine
+    let early = packets_sent(scenario, &run(&first_half, half).results);
+
+    let runs: Vec<Run> = (0..RUNS).map(|_| run(scenario, half)).collect();
+    let results = &runs[0].results;
+    if let Some(broken) = results.invariants.first() {
+        return Err(format!("an invariant does not hold: {broken}"));
+    }
+    if runs.iter().any(|r| r.results.event_digest != results.event_digest) {
+        return Err("two runs of the same scenario differ".to_owned());
+    }
+    let late = packets_sent(scenario, results) - early;
+    let least = |value: fn(&Run) -> f64| runs.iter().map(value).fold(f64::INFINITY, f64::min);
+    Ok(Measurement {
+        packet_hops: results.counts.packet_hops,
+        events: results.counts.events,
+        user_cpu_s: least(|r| r.user_cpu_s),
+        runs_user_cpu_s: runs.iter().map(|r| r.user_cpu_s).collect(),
+        setup_s: least(|r| r.setup_s),
+        peak_engine_bytes: runs[0].peak,
+        allocations_per_packet: float(runs[0].late_allocations) / float(late),
+    })
+}
+
+fn run(scenario: &Scenario, half: Span) -> Run {
+    allocator::forget_peak();
+    let before = allocator::live_bytes();
+    let start = user_s(UsageWho::RUSAGE_SELF);
+    let mut simulation = Simulation::new(scenario, TraceKinds::default());
+    let built = user_s(UsageWho::RUSAGE_SELF);
+    simulation.advance_to(Instant::ZERO + half);
+    let allocations = allocator::calls();
+    // up to the sample of the series at the end, which belongs to the results
+    let last = Instant::from_nanos(simulation.end().as_nanos() - 1);
+    simulation.advance_to(last);
+    let late_allocations = allocator::calls() - allocations;
+    let end = user_s(UsageWho::RUSAGE_SELF);
+    let peak = allocator::peak_bytes() - before;
+    let results = simulation.finish();
+    Run { results, user_cpu_s: end - built, setup_s: built - start, peak, late_allocations }
+}
+
+/// Data packets and pure ACKs that hosts have put on their links.
+fn packets_sent(scenario: &Scenario, results: &Results) -> u64 {
+    let from_host = |name: &String| {
+        let link = scenario.links.iter().find(|link| link.name == *name);
+        link.is_some_and(|link| scenario.nodes[link.from].kind == NodeKind::Host)
+    };
+    let rows = results.link_names.iter().zip(&results.links);
+    rows.filter(|(name, _)| from_host(name)).map(|(_, row)| row.stats.packets).sum()
+}
+
+/// User time so far, s.
+pub fn user_s(who: UsageWho) -> f64 {
+    let time = getrusage(who).expect("getrusage takes every value of UsageWho").user_time();
+    #[expect(clippy::cast_precision_loss, reason = "seconds of user time are few")]
+    let secs = time.tv_sec() as f64;
+    #[expect(clippy::cast_precision_loss, reason = "below 10^6")]
+    let micros = time.tv_usec() as f64;
+    secs + micros / 1e6
+}
+
+/// A count as a number to divide by.
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+pub const fn float(count: u64) -> f64 {
+    count as f64
+}
