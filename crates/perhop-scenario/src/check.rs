@@ -50,9 +50,6 @@ fn run(file: &ScenarioFile, report: &mut Report) {
     if run.duration.0.as_nanos() > 0 {
         report.relation(&at, warmup, "must be below", duration, run.warmup.0 < run.duration.0);
     }
-    if let Some(size) = run.packet_size {
-        packet(size, &steps!["run", "packet_size"], report);
-    }
 }
 
 /// The length of a packet.

@@ -47,11 +47,6 @@ pub struct Run {
     /// Spacing of the samples in the series.
     #[serde(default = "defaults::interval")]
     pub interval: Time,
-    /// How long a packet is taken to be where a number of packets has to become bytes; a fifo limit in packets counts
-    /// packets and does not need it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Size")]
-    pub packet_size: Option<Size>,
 }
 
 /// A host or a router, or `count` of them.

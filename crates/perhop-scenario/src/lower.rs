@@ -256,7 +256,7 @@ fn check_routes(file: &ScenarioFile, scenario: &model::Scenario, from_file: &[us
     }
 }
 
-/// An end as it is written, for a default port.
+/// The sending and the receiving end of one direction, as they are written.
 pub(crate) fn ends_of(link: &file::Link, reverse: bool) -> (End, End) {
     let [a, b] = link.ends.clone();
     if reverse { (b, a) } else { (a, b) }

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use crate::diagnostic::Diagnostic;
 use crate::tree::{Step, Tree};
 
+/// Mistakes that get a "did you mean".
+const LONG: usize = 100;
+
 /// Diagnostics of a file whose keys and values have been checked one by one.
 pub(crate) struct Report<'a> {
     /// The file.
@@ -51,6 +54,11 @@ impl<'a> Report<'a> {
             format!("{} ({}{}) {relation} {} ({}{})", a.0, a.1, written(&at_a), b.0, b.1, written(&at_b));
         let at = if !self.tree.is_written(&at_a) && self.tree.is_written(&at_b) { at_b } else { at_a };
         self.error(&at, rule, None);
+    }
+
+    /// Whether so much was found that looking for names that somebody may have meant is no help any more.
+    pub(crate) fn is_long(&self) -> bool {
+        self.found.len() > LONG
     }
 
     /// Everything found.

@@ -137,7 +137,8 @@ impl<'a> Names<'a> {
         let name = &end.node;
         let Some(group) = self.groups.get(name.as_str()) else {
             if self.known {
-                let hint = suggest::among(name.as_str(), self.groups.keys().copied());
+                let names = self.groups.keys().copied();
+                let hint = if report.is_long() { None } else { suggest::among(name.as_str(), names) };
                 report.error(at, format!("there is no node `{name}`"), hint);
             }
             return None;
