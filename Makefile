@@ -18,17 +18,17 @@ DEMO   := out/kalampoukas
 
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-# maturin and cargo must agree on the interpreter, or each builds the bindings anew
+# the interpreter that the bindings are built against wherever cargo builds them without maturin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 build: $(VENV)/.synced
 	@echo "building the core and installing perhop into $(VENV)"
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall-package perhop -e .
 
-# The packages are fetched while cargo compiles what does not depend on the interpreter.
+# The packages are fetched while cargo compiles the part of the core that does not depend on the interpreter.
 $(VENV)/.synced: pyproject.toml uv.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	cargo build --release --locked --quiet & rust=$$!
+	cargo build --release --locked --quiet -p perhop-sim & rust=$$!
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv sync --frozen --inexact --no-install-project --quiet
 	wait $$rust
@@ -46,13 +46,14 @@ lint:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/stubtest perhop._core --mypy-config-file pyproject.toml --concise
 
 rust-test:
 	cargo test --workspace --exclude perhop-py --locked --quiet
 
 # The wheel is built, installed in an environment of its own and used by tests/test_wheel.py.
 python-test: build
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 test-long: test
 	$(BIN)/perhop reproduce kalampoukas --json >/dev/null

@@ -77,3 +77,20 @@ def run_folder(cli: Cli, two_way: Path) -> Path:
     """Give the folder of a finished run of `two_way`."""
     assert cli("run", two_way, "-o", "run").code == 0
     return Path("run")
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """A quick reproduction: what it printed and the folder it left."""
+
+    done: Done
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
+    """Give a quick reproduction of the study kalampoukas, done once; its tests share an xdist group."""
+    folder = tmp_path_factory.mktemp("reproduction")
+    words = [sys.executable, "-m", "perhop.cli", "reproduce", "kalampoukas", "--quick", "--json"]
+    done = subprocess.run([*words, "-o", str(folder)], capture_output=True, text=True, check=False)
+    return Reproduced(Done(done.returncode, done.stdout, done.stderr), folder)

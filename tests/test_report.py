@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Cli
+from conftest import Cli, Reproduced
 from perhop.plot import topology
 from perhop.report.page import write_page
 from perhop.scenario import Scenario
@@ -61,13 +61,9 @@ def run_page(cli: Cli, run_folder: Path) -> Path:
     return run_folder / "report.html"
 
 
-@pytest.fixture(scope="session")
-def paper_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from perhop.cli.__main__ import run
-
-    folder = tmp_path_factory.mktemp("reproduction")
-    assert run(["reproduce", "kalampoukas", "--quick", "-o", str(folder), "--json"]) == 0
-    return folder / "report.html"
+@pytest.fixture
+def paper_page(reproduction: Reproduced) -> Path:
+    return reproduction.folder / "report.html"
 
 
 def check_page(page: Path) -> None:
@@ -110,11 +106,14 @@ def test_drops_are_drawn_when_there_are_any(cli: Cli, two_way: Path) -> None:
 
 
 def test_text_from_the_scenario_is_escaped(cli: Cli, two_way: Path) -> None:
-    two_way.write_text(two_way.read_text().replace('name = "up"', 'name = "up&<i"'))
-    cli("run", two_way, "-o", "odd")
+    odd = two_way.rename("<b>&.toml")
+    odd.write_text(odd.read_text().replace('name = "up"', 'name = "up"\nclass = "<i>&"'))
+    assert cli("run", odd, "-o", "odd").code == 0
     text = Path(cli("report", "odd").out.strip()).read_text()
-    assert "up&<i" not in text
-    assert "up&amp;&lt;i" in text
+    assert "<b>&" not in text
+    assert "<i>&" not in text
+    assert "&lt;b&gt;&amp;.toml" in text
+    assert "&lt;i&gt;&amp;" in text
 
 
 def test_many_flows_become_a_band_and_counted_nodes_one_symbol(cli: Cli) -> None:
@@ -150,6 +149,7 @@ to = "d"
     assert "s ×12" in topology.draw(Scenario.load("many.toml").describe())
 
 
+@pytest.mark.xdist_group("reproduction")
 def test_the_page_about_a_study(paper_page: Path) -> None:
     check_page(paper_page)
     text = paper_page.read_text()
@@ -214,6 +214,7 @@ def browse(page: Path, folder: Path) -> tuple[str, list[str], list[str]]:
 
 
 @needs_chromium
+@pytest.mark.xdist_group("reproduction")
 def test_the_pages_live_in_a_browser(run_page: Path, paper_page: Path, tmp_path: Path) -> None:
     for name, page in (("run", run_page), ("paper", paper_page)):
         folder = tmp_path / f"browser-{name}"

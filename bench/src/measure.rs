@@ -1,5 +1,7 @@
 //! Measures one case.
 
+use std::collections::BTreeSet;
+
 use nix::sys::resource::{UsageWho, getrusage};
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::{NodeKind, Scenario};
@@ -107,12 +109,11 @@ fn run(scenario: &Scenario, half: Span) -> Run {
 
 /// Data packets and pure ACKs that hosts have put on their links.
 fn packets_sent(scenario: &Scenario, results: &Results) -> u64 {
-    let from_host = |name: &String| {
-        let link = scenario.links.iter().find(|link| link.name == *name);
-        link.is_some_and(|link| scenario.nodes[link.from].kind == NodeKind::Host)
-    };
+    let host = |node: usize| scenario.nodes[node].kind == NodeKind::Host;
+    let hosts: BTreeSet<&str> =
+        scenario.links.iter().filter(|link| host(link.from)).map(|link| link.name.as_str()).collect();
     let rows = results.link_names.iter().zip(&results.links);
-    rows.filter(|(name, _)| from_host(name)).map(|(_, row)| row.stats.packets).sum()
+    rows.filter(|(name, _)| hosts.contains(name.as_str())).map(|(_, row)| row.stats.packets).sum()
 }
 
 /// User time so far, s.

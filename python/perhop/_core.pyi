@@ -1,15 +1,28 @@
 """The compiled core: scenario files, their mistakes, runs. Columns cross as NumPy arrays or lists of str."""
 
-from typing import TypedDict
+from typing import TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "RESULTS_VERSION",
+    "ScenarioError",
+    "Simulation",
+    "__version__",
+    "check",
+    "describe",
+    "resolve",
+    "run_batch",
+    "schema",
+]
+
 __version__: str
 RESULTS_VERSION: int
 
-Columns = dict[str, NDArray[np.float64] | NDArray[np.uint64] | list[str]]
+_Columns = dict[str, NDArray[np.float64] | NDArray[np.uint64] | list[str]]
 
+@type_check_only
 class Diagnostic(TypedDict):
     """One mistake in a scenario: where, what was written, which rule it breaks, what would mend it."""
 
@@ -21,14 +34,15 @@ class Diagnostic(TypedDict):
     hint: str | None
     rendered: str
 
+@type_check_only
 class RawResult(TypedDict):
     """What a run returns."""
 
-    flows: Columns
-    links: Columns
-    queues: Columns
-    series: Columns
-    trace: dict[str, Columns]
+    flows: _Columns
+    links: _Columns
+    queues: _Columns
+    series: _Columns
+    trace: dict[str, _Columns]
     counts: dict[str, int]
     invariants: list[str]
     event_digest: str
@@ -38,10 +52,11 @@ class ScenarioError(ValueError):
 
     diagnostics: list[Diagnostic]
 
+@final
 class Simulation:
     """One run, advanced in slices."""
 
-    def __init__(self, source: bytes, name: str, overrides: list[str], trace: list[str]) -> None: ...
+    def __new__(cls, source: bytes, name: str, overrides: list[str], trace: list[str]) -> Simulation: ...
     @property
     def duration_s(self) -> float: ...
     def advance_to(self, t_s: float) -> None: ...

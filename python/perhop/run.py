@@ -6,14 +6,16 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from perhop import _core
 
 if TYPE_CHECKING:
-    from perhop._core import Columns, RawResult
+    from collections.abc import Mapping
+
+    from perhop._core import RawResult
     from perhop.scenario import Scenario
 
 TABLES = ("flows", "links", "queues", "series")
@@ -129,6 +131,6 @@ def run_jobs(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _frame(columns: Columns) -> pl.DataFrame:
+def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
     """Turn columns into a table; a value that does not exist (NaN) becomes null."""
     return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))

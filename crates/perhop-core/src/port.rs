@@ -191,12 +191,17 @@ impl<P: Packet> Port<P> {
         }
     }
 
-    /// Removes the first packet of `class` that `pred` accepts.
-    pub fn take(&mut self, now: Instant, class: ClassId, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        let class = &mut self.classes[usize::from(class.0)];
+    /// Removes the first packet of class `id` that `pred` accepts.
+    pub fn take(&mut self, now: Instant, id: ClassId, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
+        let class = &mut self.classes[usize::from(id.0)];
         let pkt = class.queue.take(now, pred)?;
         count(&mut class.stats.taken, pkt.meta());
         class.stats.left(pkt.meta());
+        if let Some(scheduler) = &mut self.scheduler
+            && class.queue.backlog().packets == 0
+        {
+            scheduler.on_emptied(now, id);
+        }
         Some(pkt)
     }
 

@@ -2,6 +2,7 @@
 
 use numpy::{Element, PyArray1};
 use perhop_core::packet::Kind;
+use perhop_core::sink::DropReason;
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::Scenario;
 use perhop_sim::{PacketEvent, Results, Subject, Trace};
@@ -140,6 +141,7 @@ fn trace<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResu
         c.numbers("time_s", packets.iter().map(|r| time(r.time)))?;
         c.text("path", packets.iter().map(|r| site(r.site)))?;
         c.text("event", packets.iter().map(|r| event_name(r.event)))?;
+        c.text("reason", packets.iter().map(|r| reason(r.event)))?;
         c.text("flow", packets.iter().map(|r| flow(r.flow)))?;
         c.text("kind", packets.iter().map(|r| if r.kind == Kind::PureAck { "pure-ack" } else { "data" }))?;
         c.numbers("packet", packets.iter().map(|r| r.number))?;
@@ -173,5 +175,21 @@ const fn event_name(event: PacketEvent) -> &'static str {
         PacketEvent::Sent => "sent",
         PacketEvent::Dropped(_) => "dropped",
         PacketEvent::Delivered => "delivered",
+    }
+}
+
+/// Why a packet was dropped; empty for anything else.
+const fn reason(event: PacketEvent) -> &'static str {
+    let PacketEvent::Dropped(why) = event else { return "" };
+    match why {
+        DropReason::Overflow => "overflow",
+        DropReason::Early => "early",
+        DropReason::Forced => "forced",
+        DropReason::Sojourn => "sojourn",
+        DropReason::Policed => "policed",
+        DropReason::Unclassified => "unclassified",
+        DropReason::Filtered => "filtered",
+        DropReason::LossList => "loss-list",
+        DropReason::Shaper => "shaper",
     }
 }

@@ -16,7 +16,7 @@ pub struct TraceKinds {
     pub packets: bool,
     /// Every change of a backlog.
     pub queue: bool,
-    /// The sender's state after every acknowledgment and time-out.
+    /// The sender's state after every acknowledgment.
     pub cwnd: bool,
 }
 

@@ -31,7 +31,7 @@ pub struct Segment {
     pub seq: u64,
     /// One past the last byte.
     pub end: u64,
-    /// Sent before.
+    /// Some of it was sent before.
     pub retransmission: bool,
 }
 
@@ -109,7 +109,11 @@ impl Sender {
             return None;
         };
         let end = seq + mss;
-        let retransmission = end <= self.max;
+        let retransmission = seq < self.max;
+        // The timer of the start may still be set if nothing was outstanding.
+        if self.timer.is_none() || self.max == self.una {
+            self.timer = Some(now + self.rtt.rto());
+        }
         self.max = self.max.max(end);
         self.stats.segments += 1;
         if retransmission {
@@ -117,9 +121,6 @@ impl Sender {
             self.timed = None;
         } else if self.timed.is_none() {
             self.timed = Some((end, now));
-        }
-        if self.timer.is_none() {
-            self.timer = Some(now + self.rtt.rto());
         }
         Some(Segment { seq, end, retransmission })
     }

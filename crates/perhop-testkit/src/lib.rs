@@ -1,1 +1,37 @@
-//! To come.
+//! What the tests of every element share: packets, a recording sink, trait laws, exact references, fuzz bodies.
+//!
+//! Development only. A trait's laws are checked on an element by one macro line, such as
+//! `queue_laws!(fifo, |site| Box::new(Fifo::new(site, limit)), limit = limit)`; each law then is a test of its own.
+//! The macros are for `tests/`: a unit test inside `perhop-core` sees another copy of that crate than this one.
+
+pub mod channel;
+pub mod exact;
+pub mod fuzz;
+pub mod laws;
+pub mod packet;
+pub mod probe;
+pub mod queue;
+pub mod sink;
+
+use core::fmt::Debug;
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, TestRunner};
+
+/// Runs `law` on random cases and reports the smallest one that breaks it.
+///
+/// # Panics
+/// When a case breaks the law. `PROPTEST_CASES` sets the number of cases.
+pub fn check<S: Strategy>(cases: &S, law: impl Fn(S::Value))
+where
+    S::Value: Debug,
+{
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let verdict = TestRunner::new(config).run(cases, |case| {
+        law(case);
+        Ok(())
+    });
+    if let Err(broken) = verdict {
+        panic!("{broken}");
+    }
+}

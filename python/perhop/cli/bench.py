@@ -33,4 +33,5 @@ def command(
     words += ["--json"] if as_json else []
     for one in case or []:
         words += ["--case", one]
-    return subprocess.run(words, cwd=top, check=False).returncode
+    code = subprocess.run(words, cwd=top, check=False).returncode
+    return code if code in (ExitCode.DONE, ExitCode.USAGE) else ExitCode.INTERNAL

@@ -93,7 +93,7 @@ def _print(result: Result, folder: Path) -> None:
 
     print_table(
         "Flows",
-        ("flow", "from", "to", "goodput", "RTT now", "RTT most", "segments", "again", "time-outs"),
+        ("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
         [
             (
                 row["name"],
@@ -101,7 +101,6 @@ def _print(result: Result, folder: Path) -> None:
                 row["to"],
                 bit_rate(row["goodput_bit_s"]),
                 duration(row["srtt_s"]),
-                duration(row["rtt_max_s"]),
                 str(row["segments_sent"]),
                 str(row["retransmissions"]),
                 str(row["timeouts"]),

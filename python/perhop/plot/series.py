@@ -74,22 +74,34 @@ def draw(series: pl.DataFrame, quantity: Quantity) -> str | None:
     if rows.filter(pl.col("value").fill_null(0.0) != 0.0).is_empty():
         return None
     paths = rows["path"].unique(maintain_order=True).to_list()
-    panels = _panels(rows, paths) if len(paths) <= _MOST_LINES else [paths]
-    with style.figure(7.6, 1.4 + 1.6 * len(panels), nrows=len(panels), sharex=True, squeeze=False) as (
-        made,
-        grid,
-    ):
+    count = len(paths)
+    population = count > _MOST_LINES and quantity.prefix == "flow."
+    if count > _MOST_LINES:
+        # flows are a population; of links and queues the few that carry the load are of interest
+        paths = paths[:1] if population else _largest(rows)
+    panels = _panels(rows, paths)
+    size = (7.6, 1.4 + 1.6 * len(panels))
+    with style.figure(*size, nrows=len(panels), sharex=True, squeeze=False) as (made, grid):
         for axes, inside in zip(grid[:, 0], panels, strict=True):
-            if len(paths) > _MOST_LINES:
-                _band(axes, rows, quantity, len(paths))
+            if population:
+                _band(axes, rows, quantity, count)
             else:
                 _lines(axes, rows, quantity, inside, paths)
-            axes.set_ylim(0, axes.dataLim.ymax * 1.08)
+            axes.set_ylim(0, axes.dataLim.ymax * 1.08 or 1.0)
             axes.margins(x=0.01)
             style.legend_beside(axes)
+        if len(paths) < count and not population:
+            grid[0, 0].get_legend().set_title(f"largest of {count}")
         grid[-1, 0].set_xlabel("time in s")
         made.supylabel(quantity.label, fontsize=11, color=style.INK)
-        return style.svg(made, quantity.title, f"{quantity.label} against time for {len(paths)} paths")
+        return style.svg(made, quantity.title, f"{quantity.label} against time for {count} paths")
+
+
+def _largest(rows: pl.DataFrame) -> list[str]:
+    """Return the paths with the largest means, as many as can be told apart."""
+    means = rows.group_by("path", maintain_order=True).agg(pl.col("value").mean())
+    found: list[str] = means.sort("value", descending=True, maintain_order=True)["path"].to_list()
+    return found[:_MOST_LINES]
 
 
 def _panels(rows: pl.DataFrame, paths: list[str]) -> list[list[str]]:
@@ -98,7 +110,7 @@ def _panels(rows: pl.DataFrame, paths: list[str]) -> list[list[str]]:
     largest: dict[str, float] = dict(values.iter_rows())
     groups: list[list[str]] = []
     for path in sorted(paths, key=lambda one: -largest[one]):
-        near = groups and largest[path] * _FLATTENED >= largest[groups[-1][0]]
+        near = groups and (largest[path] == 0.0 or largest[path] * _FLATTENED >= largest[groups[-1][0]])
         if near or len(groups) == _MOST_PANELS:
             groups[-1].append(path)
         else:

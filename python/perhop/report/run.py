@@ -12,6 +12,9 @@ from perhop.record import StoredRun
 from perhop.report import page
 from perhop.scenario import Scenario
 
+_ROWS_SHOWN = 20
+_ROWS_FOLDED = 500
+
 
 def render(run: StoredRun) -> str:
     """Return the page about a run as HTML. The same folder gives the same page.
@@ -34,9 +37,10 @@ def render(run: StoredRun) -> str:
             "topology": page.drawing(
                 "topology", "Topology", topology.draw(meaning), "Rates by direction, one-way delay."
             ),
-            "flows": run.tables["flows"].to_dicts(),
-            "links": run.tables["links"].to_dicts(),
-            "queues": _with_balance(run.tables["queues"]),
+            "flows": _listing(run.tables["flows"]),
+            "links": _listing(run.tables["links"], "utilization"),
+            "queues": _listing(_with_balance(run.tables["queues"]), "max_packets"),
+            "link_views": {link.name: link for link in meaning.links},
             "figures": figures,
             "silent": silent,
             "commands": _commands(run),
@@ -65,7 +69,23 @@ def _figures(run: StoredRun) -> tuple[list[page.Drawing], list[str]]:
     return drawn, silent
 
 
-def _with_balance(queues: pl.DataFrame) -> list[dict[str, Any]]:
+def _listing(table: pl.DataFrame, largest: str = "") -> dict[str, Any]:
+    """Split a table into rows shown, rows folded away, and the number left to the file.
+
+    A table too long to be shown is ordered by the column `largest` first.
+    """
+    if largest and len(table) > _ROWS_SHOWN:
+        table = table.sort(largest, descending=True, maintain_order=True)
+    rows = table.to_dicts()
+    return {
+        "shown": rows[:_ROWS_SHOWN],
+        "folded": rows[_ROWS_SHOWN:_ROWS_FOLDED],
+        "more": max(0, len(rows) - _ROWS_FOLDED),
+        "ordered": largest if len(rows) > _ROWS_SHOWN else "",
+    }
+
+
+def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
     """Return the queues, each with what came in minus all that became of it, which must be zero."""
 
     def balance(unit: str) -> pl.Expr:
@@ -73,7 +93,7 @@ def _with_balance(queues: pl.DataFrame) -> list[dict[str, Any]]:
         gone = pl.sum_horizontal(pl.col(f"{fate}_{unit}").cast(pl.Int64) for fate in fates)
         return (pl.col(f"in_{unit}").cast(pl.Int64) - gone).alias(f"balance_{unit}")
 
-    return queues.with_columns(balance("packets"), balance("bytes")).to_dicts()
+    return queues.with_columns(balance("packets"), balance("bytes"))
 
 
 def _commands(run: StoredRun) -> dict[str, str]:

@@ -35,7 +35,7 @@ pub enum Select {
 pub trait Scheduler: Send {
     /// `class` accepted a packet.
     fn on_enqueued(&mut self, _now: Instant, _class: ClassId, _meta: &Meta) {}
-    /// `class` ran empty without being served (its queue dropped the rest).
+    /// `class` ran empty without being served: its queue dropped the rest, or an ACK filter took it.
     fn on_emptied(&mut self, _now: Instant, _class: ClassId) {}
     /// The class to serve. Asking again without serving gives the same answer.
     fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select;

@@ -53,3 +53,55 @@ impl Reno {
         self.inflation
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use OnDuplicate::{Inflate, Retransmit, Wait};
+
+    const MSS: u64 = 1000;
+
+    fn duplicates(reno: &mut Reno, una: u64, max: u64, times: usize) -> Vec<OnDuplicate> {
+        (0..times).map(|_| reno.on_duplicate(una, max, MSS)).collect()
+    }
+
+    #[test]
+    fn the_third_duplicate_begins_and_new_data_ends_a_recovery() {
+        let mut reno = Reno::default();
+        assert_eq!(duplicates(&mut reno, 0, 8000, 5), [Wait, Wait, Retransmit, Inflate, Inflate]);
+        assert_eq!(reno.inflation(), 5 * MSS);
+        assert!(reno.on_new_ack());
+        assert_eq!(reno.inflation(), 0);
+        assert!(!reno.on_new_ack());
+    }
+
+    #[test]
+    fn duplicates_must_follow_each_other() {
+        let mut reno = Reno::default();
+        assert_eq!(duplicates(&mut reno, 0, 8000, 2), [Wait, Wait]);
+        assert!(!reno.on_new_ack());
+        assert_eq!(duplicates(&mut reno, 1000, 8000, 2), [Wait, Wait]);
+        assert_eq!(reno.inflation(), 0);
+    }
+
+    #[test]
+    fn the_next_recovery_waits_for_all_that_was_outstanding() {
+        let mut reno = Reno::default();
+        assert_eq!(duplicates(&mut reno, 0, 8000, 3)[2], Retransmit);
+        assert!(reno.on_new_ack());
+        assert_eq!(duplicates(&mut reno, 7000, 9000, 4), [Wait; 4]);
+        reno.on_new_ack();
+        assert_eq!(duplicates(&mut reno, 8000, 9000, 3), [Wait, Wait, Retransmit]);
+    }
+
+    #[test]
+    fn a_timeout_ends_recovery_and_bars_another_until_all_is_acknowledged() {
+        let mut reno = Reno::default();
+        assert_eq!(duplicates(&mut reno, 0, 8000, 4)[3], Inflate);
+        reno.on_timeout(9000);
+        assert_eq!(reno.inflation(), 0);
+        assert_eq!(duplicates(&mut reno, 0, 9000, 4), [Wait; 4]);
+        assert!(!reno.on_new_ack());
+        assert_eq!(duplicates(&mut reno, 9000, 12_000, 3), [Wait, Wait, Retransmit]);
+    }
+}

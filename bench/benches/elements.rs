@@ -1,0 +1,3 @@
+//! Cost of the core elements, one operation at a time.
+
+fn main() {}

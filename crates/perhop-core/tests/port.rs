@@ -1,0 +1,133 @@
+//! A port: what it counts, what it tells its scheduler, what it does with packets that no class takes.
+
+use std::sync::{Arc, Mutex};
+
+use perhop_core::classify::{KindClassifier, Selector};
+use perhop_core::node::Departure;
+use perhop_core::packet::{ClassId, Color, Meta};
+use perhop_core::port::{Class, Port};
+use perhop_core::queue::{Backlog, Fifo};
+use perhop_core::sched::{Heads, Scheduler, Select, StrictPriority};
+use perhop_core::sink::{DropReason, SiteId};
+use perhop_core::time::Instant;
+use perhop_core::units::{Bytes, QueueSize};
+use perhop_testkit::packet::{TestPacket, id};
+use perhop_testkit::queue::DropsRed;
+use perhop_testkit::sink::{Event, Recorder};
+
+const NOW: Instant = Instant::ZERO;
+const PORT: SiteId = SiteId(9);
+const LIMIT: QueueSize = QueueSize::Packets(2);
+
+/// What a scheduler was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    Enqueued(u16, u32),
+    Emptied(u16),
+    Served(u16, u32),
+}
+
+/// Strict priority that notes what it is told.
+struct Noting(Arc<Mutex<Vec<Told>>>);
+
+impl Noting {
+    fn note(&self, told: Told) {
+        self.0.lock().expect("no test panics while it notes").push(told);
+    }
+}
+
+impl Scheduler for Noting {
+    fn on_enqueued(&mut self, _now: Instant, class: ClassId, meta: &Meta) {
+        self.note(Told::Enqueued(class.0, id(meta)));
+    }
+
+    fn on_emptied(&mut self, _now: Instant, class: ClassId) {
+        self.note(Told::Emptied(class.0));
+    }
+
+    fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select {
+        StrictPriority.select(now, heads)
+    }
+
+    fn on_served(&mut self, _now: Instant, class: ClassId, served: &Meta) {
+        self.note(Told::Served(class.0, id(served)));
+    }
+}
+
+fn departure(port: &mut Port<TestPacket>, sink: &mut Recorder) -> Option<u32> {
+    match port.dequeue(NOW, sink) {
+        Departure::Packet(pkt) => Some(pkt.id()),
+        Departure::Empty => None,
+        Departure::NotBefore(at) => panic!("waits until {at}"),
+    }
+}
+
+#[test]
+fn the_scheduler_hears_of_every_arrival_departure_and_emptying() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let class = |site| Class::new(SiteId(site), Box::new(DropsRed::new(SiteId(site), LIMIT)));
+    let selectors: [&[Selector]; 2] = [&[Selector::PureAck], &[Selector::Data]];
+    let classifier = Box::new(KindClassifier::new(selectors));
+    let mut port = Port::new(PORT, classifier, vec![class(0), class(1)], Box::new(Noting(Arc::clone(&told))));
+    let mut sink = Recorder::default();
+    let heard = || std::mem::take(&mut *told.lock().expect("no test panics while it notes"));
+
+    for number in 1..=3 {
+        port.enqueue(NOW, TestPacket::data(number), &mut sink);
+    }
+    assert_eq!(heard(), [Told::Enqueued(1, 1), Told::Enqueued(1, 2)], "the third found no room");
+
+    port.enqueue(NOW, TestPacket::pure_ack(4).color(Color::Red), &mut sink);
+    assert_eq!(departure(&mut port, &mut sink), Some(1));
+    assert_eq!(heard(), [Told::Enqueued(0, 4), Told::Emptied(0), Told::Served(1, 1)]);
+
+    assert_eq!(port.take(NOW, ClassId(1), &mut |_| true).map(|p| p.id()), Some(2));
+    assert_eq!(heard(), [Told::Emptied(1)]);
+    assert!(port.is_empty());
+    assert_eq!(departure(&mut port, &mut sink), None);
+}
+
+#[test]
+fn counts_what_passes_and_the_longest_queue() {
+    let mut port = Port::single(PORT, Class::new(SiteId(0), Box::new(Fifo::new(SiteId(0), LIMIT))));
+    let mut sink = Recorder::default();
+    let arrivals =
+        [TestPacket::pure_ack(1), TestPacket::data(2), TestPacket::data(3), TestPacket::pure_ack(4)];
+    for pkt in arrivals {
+        port.enqueue(NOW, pkt, &mut sink);
+    }
+    assert_eq!(departure(&mut port, &mut sink), Some(1));
+    assert!(port.take(NOW, ClassId(0), &mut |m| id(m) == 2).is_some());
+
+    let count = |packets, bytes| Backlog { packets, bytes: Bytes(bytes) };
+    let stats = *port.classes()[0].stats();
+    assert_eq!(stats.offered, count(4, 3056));
+    assert_eq!((stats.sent, stats.dropped, stats.taken), (count(1, 28), count(2, 1528), count(1, 1500)));
+    assert_eq!((stats.max_packets, stats.max_data_packets, stats.data_packets), (2, 1, 0));
+    assert!(stats.conserved(port.classes()[0].backlog()));
+    assert!(!stats.conserved(count(1, 28)));
+
+    let heard: Vec<_> = sink.heard.iter().map(|h| (h.event, id(&h.meta), h.site.0)).collect();
+    let dropped = Event::Dropped(DropReason::Overflow);
+    let expected = [
+        (Event::Enqueued, 1, 0),
+        (Event::Enqueued, 2, 0),
+        (dropped, 3, 0),
+        (dropped, 4, 0),
+        (Event::Sent, 1, 0),
+    ];
+    assert_eq!(heard, expected);
+}
+
+#[test]
+fn a_packet_that_no_class_takes_is_dropped_at_the_port() {
+    let selectors: [&[Selector]; 1] = [&[Selector::PureAck]];
+    let class = Class::new(SiteId(0), Box::new(Fifo::new(SiteId(0), LIMIT)));
+    let classifier = Box::new(KindClassifier::new(selectors));
+    let mut port = Port::new(PORT, classifier, vec![class], Box::new(StrictPriority));
+    let mut sink = Recorder::default();
+    port.enqueue(NOW, TestPacket::data(1), &mut sink);
+    assert_eq!(sink.heard.len(), 1);
+    assert_eq!((sink.heard[0].event, sink.heard[0].site), (Event::Dropped(DropReason::Unclassified), PORT));
+    assert_eq!(port.classes()[0].stats().offered, Backlog::default());
+}

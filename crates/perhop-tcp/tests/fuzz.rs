@@ -1,0 +1,8 @@
+//! The fuzz bodies of this crate, replayed.
+
+use perhop_testkit::fuzz;
+
+#[test]
+fn sender_ops() {
+    fuzz::replay(300, fuzz::sender_ops);
+}

@@ -1,0 +1,248 @@
+//! The sender by hand: RFC 5681 and RFC 6298, step by step, in segments of 1000 bytes.
+
+use perhop_core::queue::Timed;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::Bytes;
+use perhop_tcp::cc::Reno;
+use perhop_tcp::rtt::RtoParams;
+use perhop_tcp::sender::{Sender, SenderParams, SenderStats};
+
+const MSS: u64 = 1000;
+const START: u64 = 500;
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Span::from_millis(ms)
+}
+
+fn kilobytes(segments: u64) -> Bytes {
+    Bytes(segments * MSS)
+}
+
+/// A sender that starts at 500 ms with a window of `initial` segments; the receiver's window is 100.
+fn sender(initial: u32) -> Sender {
+    let params = SenderParams {
+        mss: Bytes(MSS),
+        window: kilobytes(100),
+        rto: RtoParams { initial: Span::from_secs(1), min: Span::from_millis(200), max: Span::from_secs(60) },
+        start: at(START),
+    };
+    Sender::new(params, Box::new(Reno::new(Bytes(MSS), initial)))
+}
+
+/// The numbers of the segments that the sender sends now.
+fn send(sender: &mut Sender, ms: u64) -> Vec<u64> {
+    std::iter::from_fn(|| sender.poll_transmit(at(ms))).map(|s| s.seq / MSS).collect()
+}
+
+/// Acknowledges every segment below `segment`, `times` times.
+fn ack(sender: &mut Sender, ms: u64, segment: u64, times: usize) {
+    for _ in 0..times {
+        sender.on_ack(at(ms), segment * MSS);
+    }
+}
+
+/// cwnd, ssthresh and what is outstanding, in segments.
+fn windows(sender: &Sender) -> (u64, u64, u64) {
+    (sender.cwnd().0 / MSS, sender.ssthresh().0 / MSS, sender.in_flight().0 / MSS)
+}
+
+/// A sender that began with ten segments at its start; none is acknowledged yet.
+fn ten_outstanding() -> Sender {
+    let mut s = sender(10);
+    s.on_timeout(at(START));
+    assert_eq!(send(&mut s, START), (0..10).collect::<Vec<_>>());
+    s
+}
+
+#[test]
+fn nothing_leaves_before_the_start() {
+    let mut s = sender(3);
+    assert_eq!(s.next_timeout(), Some(at(START)));
+    s.on_timeout(at(START - 1));
+    assert!(send(&mut s, START - 1).is_empty());
+    s.on_timeout(at(START));
+    assert_eq!((s.next_timeout(), s.stats()), (None, &SenderStats::default()));
+    assert_eq!(send(&mut s, START), [0, 1, 2]);
+    assert_eq!(s.next_timeout(), Some(at(START + 1000)));
+}
+
+#[test]
+fn a_driver_may_ask_for_segments_before_it_tells_of_the_start() {
+    let mut s = sender(3);
+    assert_eq!(send(&mut s, START + 10), [0, 1, 2]);
+    assert_eq!(s.next_timeout(), Some(at(START + 1010)));
+    s.on_timeout(at(START + 10));
+    assert_eq!(s.stats().timeouts, 0);
+}
+
+#[test]
+fn slow_start_doubles_the_window_each_round_trip() {
+    let mut s = sender(2);
+    let mut next = 0;
+    for (round, want) in [2, 4, 8, 16, 32].into_iter().enumerate() {
+        let ms = START + 100 * round as u64;
+        let sent = send(&mut s, ms);
+        assert_eq!(sent, (next..next + want).collect::<Vec<_>>(), "round {round}");
+        for &segment in &sent {
+            ack(&mut s, ms + 100, segment + 1, 1);
+        }
+        next += want;
+    }
+    assert_eq!(windows(&s), (64, u64::MAX / MSS, 0));
+    assert_eq!(s.next_timeout(), None, "nothing is outstanding");
+}
+
+#[test]
+fn the_receiver_window_bounds_what_is_outstanding() {
+    let mut s = sender(200);
+    assert_eq!(send(&mut s, START).len(), 100);
+    assert_eq!(s.in_flight(), kilobytes(100));
+    ack(&mut s, 600, 3, 1);
+    assert_eq!(send(&mut s, 600), [100, 101, 102]);
+    assert_eq!(s.cwnd(), kilobytes(200), "the window does not grow when it is not what bounds");
+}
+
+#[test]
+fn the_third_duplicate_retransmits_and_halves() {
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 0, 2);
+    assert!(send(&mut s, 600).is_empty());
+    assert_eq!(windows(&s), (10, u64::MAX / MSS, 10));
+    ack(&mut s, 600, 0, 1);
+    // ssthresh = flight / 2, window = ssthresh + 3 (RFC 5681 section 3.2, steps 2 and 3): 8 < 10 outstanding
+    assert_eq!(windows(&s), (5, 5, 10));
+    assert_eq!(send(&mut s, 600), [0]);
+    let stats = SenderStats { segments: 11, retransmissions: 1, fast_retransmits: 1, timeouts: 0 };
+    assert_eq!(s.stats(), &stats);
+}
+
+#[test]
+fn each_further_duplicate_widens_the_window_by_a_segment() {
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 0, 3);
+    assert_eq!(send(&mut s, 600), [0]);
+    // the window is 8 and grows by one each time: 9 and 10 are still full, 11 and 12 let one segment out (step 4, 5)
+    for sent in [vec![], vec![], vec![10], vec![11]] {
+        ack(&mut s, 600, 0, 1);
+        assert_eq!(send(&mut s, 600), sent);
+    }
+    assert_eq!(windows(&s), (5, 5, 12));
+}
+
+#[test]
+fn new_data_acknowledged_ends_recovery_and_deflates() {
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 0, 9);
+    assert_eq!(send(&mut s, 600), [0, 10, 11, 12, 13]);
+    ack(&mut s, 700, 10, 1);
+    // cwnd = ssthresh (step 6): 4 outstanding, 1 more
+    assert_eq!(windows(&s), (5, 5, 4));
+    assert_eq!(send(&mut s, 700), [14]);
+    // congestion avoidance: 1000 * 1000 / cwnd for each ACK
+    ack(&mut s, 800, 11, 1);
+    assert_eq!(s.cwnd(), Bytes(5200));
+}
+
+#[test]
+fn duplicates_of_what_was_sent_before_the_last_recovery_start_no_other() {
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 0, 3);
+    assert_eq!(send(&mut s, 600), [0]);
+    ack(&mut s, 700, 4, 1);
+    ack(&mut s, 700, 4, 9);
+    assert_eq!(windows(&s), (5, 5, 6));
+    assert!(send(&mut s, 700).is_empty());
+    assert_eq!(s.stats().fast_retransmits, 1);
+
+    // everything outstanding at the third duplicate is acknowledged: duplicates count again
+    ack(&mut s, 800, 10, 1);
+    assert_eq!(send(&mut s, 800), (10..15).collect::<Vec<_>>());
+    ack(&mut s, 900, 10, 3);
+    assert_eq!(s.stats().fast_retransmits, 2);
+    assert_eq!(send(&mut s, 900)[0], 10);
+}
+
+#[test]
+fn a_timeout_goes_back_to_the_first_outstanding_segment() {
+    let mut s = ten_outstanding();
+    s.on_timeout(at(START + 999));
+    assert_eq!(s.stats().timeouts, 0);
+    s.on_timeout(at(START + 1000));
+    assert_eq!(windows(&s), (1, 5, 10));
+    assert_eq!(send(&mut s, START + 1000), [0]);
+    // slow start over the segments sent before, up to ssthresh
+    ack(&mut s, 1600, 1, 1);
+    assert_eq!(send(&mut s, 1600), [1, 2]);
+    ack(&mut s, 1700, 2, 1);
+    ack(&mut s, 1700, 3, 1);
+    assert_eq!(send(&mut s, 1700), [3, 4, 5, 6]);
+    // what the receiver had kept is not sent again
+    ack(&mut s, 1800, 10, 1);
+    assert_eq!(send(&mut s, 1800), (10..15).collect::<Vec<_>>());
+    let stats = SenderStats { segments: 22, retransmissions: 7, fast_retransmits: 0, timeouts: 1 };
+    assert_eq!(s.stats(), &stats);
+}
+
+#[test]
+fn the_timer_restarts_when_new_data_is_acknowledged_only() {
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 0, 2);
+    assert_eq!(s.next_timeout(), Some(at(START + 1000)));
+    ack(&mut s, 600, 1, 1);
+    // RTT 100 ms: srtt 100, rttvar 50, RTO 300 (RFC 6298, 2.2 and 5.3)
+    assert_eq!(s.next_timeout(), Some(at(900)));
+    ack(&mut s, 700, 10, 1);
+    assert_eq!(s.next_timeout(), None);
+}
+
+#[test]
+fn the_timer_backs_off_and_the_threshold_is_set_once() {
+    let mut s = ten_outstanding();
+    let mut ms = START;
+    for wait in [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
+        assert_eq!(s.next_timeout(), Some(at(ms + wait)));
+        ms += wait;
+        s.on_timeout(at(ms));
+        assert_eq!(windows(&s), (1, 5, 10));
+        assert_eq!(send(&mut s, ms), [0]);
+    }
+    assert_eq!(s.stats().timeouts, 8);
+}
+
+#[test]
+fn a_segment_sent_twice_gives_no_round_trip_sample() {
+    let mut s = ten_outstanding();
+    s.on_timeout(at(START + 1000));
+    assert_eq!(send(&mut s, START + 1000), [0]);
+    ack(&mut s, 1600, 10, 1);
+    assert_eq!(s.rtt().srtt(), None);
+    // the back-off stays until a segment sent once has been timed
+    assert_eq!(send(&mut s, 1600), [10, 11]);
+    assert_eq!(s.next_timeout(), Some(at(1600 + 2000)));
+    ack(&mut s, 1650, 11, 1);
+    assert_eq!(s.rtt().srtt(), Some(Span::from_millis(50)));
+    assert_eq!(s.next_timeout(), Some(at(1650 + 200)), "50 + 4 * 25 ms, raised to the minimum");
+}
+
+#[test]
+fn a_fast_retransmission_ends_the_measurement_under_way() {
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 0, 3);
+    assert_eq!(send(&mut s, 600), [0]);
+    ack(&mut s, 700, 10, 1);
+    assert_eq!(s.rtt().srtt(), None);
+}
+
+#[test]
+fn acknowledgments_of_the_past_and_of_nothing_sent_are_ignored() {
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 4, 1);
+    let before = windows(&s);
+    ack(&mut s, 600, 3, 5);
+    ack(&mut s, 600, 11, 5);
+    assert_eq!(windows(&s), before);
+    assert_eq!(s.stats().fast_retransmits, 0);
+    ack(&mut s, 600, 10, 1);
+    ack(&mut s, 600, 10, 5);
+    assert_eq!(s.stats().fast_retransmits, 0, "no duplicates while nothing is outstanding");
+}

@@ -1,0 +1,68 @@
+//! Bodies of fuzz targets, and their replay over seeded byte strings where no fuzzer runs.
+
+use arbitrary::{Arbitrary, Unstructured};
+use perhop_core::queue::Fifo;
+use perhop_core::rng::Stream;
+use perhop_core::units::QueueSize;
+use perhop_tcp::cc::Reno;
+
+use crate::laws::{queue, sender};
+
+/// Input of [`queue_ops`].
+#[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
+pub struct QueueOps {
+    /// Size of the queue.
+    pub limit: u16,
+    /// Whether `limit` counts bytes.
+    pub in_bytes: bool,
+    /// What is done to it.
+    pub ops: Vec<queue::Op>,
+}
+
+/// Input of [`sender_ops`].
+#[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
+pub struct SenderOps {
+    /// Segments sent at first, less one.
+    pub initial_window: u8,
+    /// What happens to it.
+    pub ops: Vec<sender::Op>,
+}
+
+/// A [`Fifo`] obeys the queue laws; a limit of packets is taken modulo 32.
+pub fn queue_ops(input: &QueueOps) {
+    let limit = u64::from(input.limit);
+    let limit = if input.in_bytes { QueueSize::Bytes(limit) } else { QueueSize::Packets(limit % 32) };
+    queue::repeats(|site| Box::new(Fifo::new(site, limit)), limit, &input.ops);
+}
+
+/// A sender with [`Reno`] keeps its books and windows.
+pub fn sender_ops(input: &SenderOps) {
+    let cc = Reno::new(sender::PARAMS.mss, u32::from(input.initial_window) + 1);
+    sender::survives(Box::new(cc), &input.ops);
+}
+
+/// Runs `body` on `runs` inputs made of seeded bytes, the same every time.
+///
+/// # Panics
+/// When `body` does; what it was given then is printed.
+pub fn replay<T: for<'a> Arbitrary<'a> + core::fmt::Debug>(runs: u64, body: impl Fn(&T)) {
+    for run in 0..runs {
+        let mut stream = Stream::new(run, 0, "fuzz");
+        let length = stream.below(4096);
+        let bytes: Vec<u8> = (0..length).map(|_| u8::try_from(stream.below(256)).unwrap_or(0)).collect();
+        if let Ok(input) = T::arbitrary_take_rest(Unstructured::new(&bytes)) {
+            let _shown = ShownOnPanic(&input);
+            body(&input);
+        }
+    }
+}
+
+struct ShownOnPanic<'a, T: core::fmt::Debug>(&'a T);
+
+impl<T: core::fmt::Debug> Drop for ShownOnPanic<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("fuzz input: {:?}", self.0);
+        }
+    }
+}

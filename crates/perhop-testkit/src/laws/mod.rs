@@ -1,0 +1,11 @@
+//! What every implementation of a trait must obey, whatever it is asked to do.
+//!
+//! A law is a function of a constructor and a list of operations that panics when the law is broken. `ops()` makes
+//! random lists; the macro of the same name as the module turns the laws into tests of one element.
+
+pub mod ack_policy;
+pub mod classifier;
+pub mod congestion_control;
+pub mod queue;
+pub mod scheduler;
+pub mod sender;

@@ -1,0 +1,305 @@
+//! Laws of [`Queue`].
+
+use arbitrary::Arbitrary;
+use perhop_core::packet::{Color, Meta, Packet};
+use perhop_core::queue::{Backlog, Queue};
+use perhop_core::sink::SiteId;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::{Bytes, QueueSize};
+use proptest::prelude::*;
+
+use crate::packet::{TestPacket, id};
+use crate::sink::{Event, Recorder, count};
+
+const SITE: SiteId = SiteId(7);
+const FLOWS: u8 = 4;
+const LARGEST: u16 = 1500;
+
+/// Something done to a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
+pub enum Op {
+    /// A packet arrives.
+    Enqueue {
+        /// Modulo 4.
+        flow: u8,
+        /// Modulo 1500, plus one byte.
+        len: u16,
+        /// Whether a meter found it out of profile.
+        red: bool,
+    },
+    /// The link is idle.
+    Dequeue,
+    /// An ACK filter looks for a packet of this flow, modulo 4.
+    Take {
+        /// Whose packet.
+        flow: u8,
+    },
+    /// Time passes, in ns.
+    Wait(u32),
+}
+
+/// Random operations, arrivals a little more frequent than departures.
+pub fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let len = prop_oneof![Just(27), Just(LARGEST - 1), 0..LARGEST];
+    let op = prop_oneof![
+        5 => (0..FLOWS, len, prop::bool::weighted(0.1)).prop_map(|(flow, len, red)| Op::Enqueue { flow, len, red }),
+        3 => Just(Op::Dequeue),
+        1 => (0..FLOWS).prop_map(|flow| Op::Take { flow }),
+        2 => (0u32..200_000_000).prop_map(Op::Wait),
+    ];
+    prop::collection::vec(op, 0..200)
+}
+
+/// What a queue let an outsider see after an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    out: Option<Meta>,
+    head: Option<Meta>,
+    backlog: Backlog,
+    deadline: Option<Instant>,
+}
+
+/// All that a queue answered and told its sink.
+pub type Transcript = (Vec<Seen>, Recorder);
+
+/// Packets and bytes are conserved, flows stay in order, `limit` holds, times are right, every packet is accounted
+/// for by the sink, `peek` and `take` keep their word, deadlines lie ahead.
+pub fn books_balance(
+    build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>,
+    limit: QueueSize,
+    ops: &[Op],
+) -> Transcript {
+    Walk::new(build(SITE), limit, false).run(ops)
+}
+
+/// Two queues built alike and treated alike answer alike.
+pub fn repeats(build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>, limit: QueueSize, ops: &[Op]) {
+    assert_eq!(books_balance(&build, limit, ops), books_balance(&build, limit, ops));
+}
+
+/// Calling `on_timeout` before its time changes nothing, then or later.
+pub fn early_timeouts_change_nothing(
+    build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>,
+    limit: QueueSize,
+    ops: &[Op],
+) {
+    let disturbed = Walk::new(build(SITE), limit, true).run(ops);
+    assert_eq!(disturbed, books_balance(build, limit, ops));
+}
+
+struct Walk {
+    queue: Box<dyn Queue<TestPacket>>,
+    limit: QueueSize,
+    /// Call `on_timeout` after every operation, due or not.
+    pester: bool,
+    now: Instant,
+    /// What must be in the queue, in order of arrival.
+    waiting: Vec<Meta>,
+    offered: Backlog,
+    gone: Backlog,
+    seen: Vec<Seen>,
+    sink: Recorder,
+}
+
+impl Walk {
+    fn new(queue: Box<dyn Queue<TestPacket>>, limit: QueueSize, pester: bool) -> Self {
+        Self {
+            queue,
+            limit,
+            pester,
+            now: Instant::ZERO,
+            waiting: Vec::new(),
+            offered: Backlog::default(),
+            gone: Backlog::default(),
+            seen: Vec::new(),
+            sink: Recorder::default(),
+        }
+    }
+
+    fn run(mut self, ops: &[Op]) -> Transcript {
+        for op in ops {
+            let out = match *op {
+                Op::Enqueue { flow, len, red } => self.enqueue(flow, len, red),
+                Op::Dequeue => self.dequeue(),
+                Op::Take { flow } => self.take(u32::from(flow % FLOWS)),
+                Op::Wait(ns) => self.wait(Span::from_nanos(u64::from(ns))),
+            };
+            self.look(out);
+        }
+        while self.queue.backlog().packets > 0 {
+            let out = self.dequeue();
+            self.look(out);
+        }
+        (self.seen, self.sink)
+    }
+
+    fn enqueue(&mut self, flow: u8, len: u16, red: bool) -> Option<Meta> {
+        let number = u32::try_from(self.offered.packets).expect("fewer operations than 2^32");
+        let color = if red { Color::Red } else { Color::Green };
+        let pkt = TestPacket::data(number)
+            .flow(u32::from(flow % FLOWS))
+            .len(u64::from(len % LARGEST) + 1)
+            .color(color);
+        let meta = Meta { enqueued_at: self.now, ..*pkt.meta() };
+        count(&mut self.offered, &meta);
+        self.waiting.push(meta);
+        let before = self.sink.heard.len();
+        self.queue.enqueue(self.now, pkt, &mut self.sink);
+        let announced: Vec<Meta> =
+            self.sink.heard[before..].iter().filter(|h| h.event == Event::Enqueued).map(|h| h.meta).collect();
+        self.strike_dropped(before);
+        if self.waiting.last().is_some_and(|last| id(last) == number) {
+            assert_eq!(announced, [meta], "an accepted packet is announced once, as it waits");
+        } else {
+            assert!(announced.iter().all(|m| id(m) == number), "announced a packet that did not arrive");
+        }
+        None
+    }
+
+    fn dequeue(&mut self) -> Option<Meta> {
+        let head = self.queue.peek().copied();
+        let before = self.sink.heard.len();
+        let out = self.queue.dequeue(self.now, &mut self.sink);
+        let dropped = self.strike_dropped(before);
+        let Some(pkt) = out else {
+            assert!(dropped > 0 || self.waiting.is_empty(), "dequeue did nothing although packets wait");
+            return None;
+        };
+        let meta = *pkt.meta();
+        if dropped == 0 {
+            assert_eq!(head.as_ref().map(id), Some(id(&meta)), "dequeue and peek disagree");
+        }
+        let first = self.waiting.iter().find(|m| m.flow == meta.flow);
+        assert_eq!(first.map(id), Some(id(&meta)), "a flow was reordered");
+        self.strike(&meta);
+        Some(meta)
+    }
+
+    fn take(&mut self, flow: u32) -> Option<Meta> {
+        let wanted = |m: &Meta| m.flow.0 == flow;
+        let first = self.waiting.iter().copied().find(wanted);
+        let taken = self.queue.take(self.now, &mut |m| wanted(m));
+        assert_eq!(
+            taken.as_ref().map(TestPacket::id),
+            first.as_ref().map(id),
+            "take must remove the first match"
+        );
+        taken.map(|pkt| {
+            self.strike(pkt.meta());
+            *pkt.meta()
+        })
+    }
+
+    fn wait(&mut self, span: Span) -> Option<Meta> {
+        let until = self.now + span;
+        while let Some(at) = self.queue.next_timeout().filter(|&at| at <= until) {
+            self.now = self.now.max(at);
+            self.queue.on_timeout(self.now);
+            let next = self.queue.next_timeout();
+            assert!(next.is_none_or(|at| at > self.now), "a deadline at {next:?} after {}", self.now);
+        }
+        self.now = until;
+        None
+    }
+
+    /// Removes from the books what the sink was given since it had heard `before` events.
+    fn strike_dropped(&mut self, before: usize) -> usize {
+        let dropped: Vec<_> = self.sink.heard[before..]
+            .iter()
+            .filter(|h| matches!(h.event, Event::Dropped(_)))
+            .copied()
+            .collect();
+        for heard in &dropped {
+            assert_eq!(
+                (heard.at, heard.site),
+                (self.now, SITE),
+                "a drop is reported when and where it happens"
+            );
+            self.strike(&heard.meta);
+        }
+        dropped.len()
+    }
+
+    /// Removes a packet from the books; it must leave as it came, but for its congestion mark and, if it never
+    /// waited, the time at which it would have begun to.
+    fn strike(&mut self, meta: &Meta) {
+        let found = self.waiting.iter().position(|m| id(m) == id(meta));
+        let at = found.unwrap_or_else(|| panic!("a packet left that did not wait: {meta:?}"));
+        let known = self.waiting.remove(at);
+        let waited = known.enqueued_at < self.now;
+        let enqueued_at = if waited { known.enqueued_at } else { meta.enqueued_at };
+        assert_eq!(*meta, Meta { ecn: meta.ecn, enqueued_at, ..known }, "a packet changed while it waited");
+        count(&mut self.gone, meta);
+    }
+
+    fn look(&mut self, out: Option<Meta>) {
+        let seen = Seen {
+            out,
+            head: self.queue.peek().copied(),
+            backlog: self.queue.backlog(),
+            deadline: self.queue.next_timeout(),
+        };
+        let total = Backlog {
+            packets: self.gone.packets + seen.backlog.packets,
+            bytes: self.gone.bytes + seen.backlog.bytes,
+        };
+        assert_eq!(self.offered, total, "in = out + dropped + taken + backlog");
+        assert_eq!(seen.backlog.packets, self.waiting.len() as u64);
+        match self.limit {
+            QueueSize::Packets(limit) => {
+                assert!(seen.backlog.packets <= limit, "{} > limit", seen.backlog.packets)
+            }
+            QueueSize::Bytes(limit) => {
+                assert!(seen.backlog.bytes <= Bytes(limit), "{} > limit", seen.backlog.bytes)
+            }
+        }
+        match seen.head {
+            None => assert!(self.waiting.is_empty(), "peek finds nothing although packets wait"),
+            Some(head) => {
+                let first = self.waiting.iter().find(|m| m.flow == head.flow);
+                assert_eq!(
+                    first,
+                    Some(&head),
+                    "peek finds the first of a flow, with the time it was enqueued"
+                );
+            }
+        }
+        self.seen.push(seen);
+        if self.pester && seen.deadline.is_none_or(|at| at > self.now) {
+            self.queue.on_timeout(self.now);
+        }
+    }
+}
+
+/// Makes the queue laws tests of one element, in a module `$name`.
+///
+/// `queue_laws!(fifo, |site| Box::new(Fifo::new(site, QueueSize::Packets(8))), limit = QueueSize::Packets(8));`
+#[macro_export]
+macro_rules! queue_laws {
+    ($name:ident, $build:expr, limit = $limit:expr) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn books_balance() {
+                $crate::check(&$crate::laws::queue::ops(), |ops| {
+                    $crate::laws::queue::books_balance($build, $limit, &ops);
+                });
+            }
+
+            #[test]
+            fn repeats() {
+                $crate::check(&$crate::laws::queue::ops(), |ops| {
+                    $crate::laws::queue::repeats($build, $limit, &ops);
+                });
+            }
+
+            #[test]
+            fn early_timeouts_change_nothing() {
+                $crate::check(&$crate::laws::queue::ops(), |ops| {
+                    $crate::laws::queue::early_timeouts_change_nothing($build, $limit, &ops);
+                });
+            }
+        }
+    };
+}

@@ -1,0 +1,283 @@
+//! Laws of [`Scheduler`], checked where it works: inside a [`Port`].
+
+use arbitrary::Arbitrary;
+use perhop_core::classify::Classifier;
+use perhop_core::node::Departure;
+use perhop_core::packet::{ClassId, Color, Meta, Packet};
+use perhop_core::port::{Class, Port};
+use perhop_core::queue::Backlog;
+use perhop_core::sched::{Heads, Scheduler, Select};
+use perhop_core::sink::SiteId;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::QueueSize;
+use proptest::prelude::*;
+
+use crate::packet::{TestPacket, id};
+use crate::queue::DropsRed;
+use crate::sink::{Event, Recorder, count};
+
+const LIMIT: QueueSize = QueueSize::Packets(8);
+const LARGEST: u16 = 1500;
+
+/// Something done to a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
+pub enum Op {
+    /// A packet arrives.
+    Enqueue {
+        /// Modulo the number of classes.
+        class: u8,
+        /// Modulo 1500, plus one byte.
+        len: u16,
+        /// Its queue will drop it when its turn comes.
+        red: bool,
+    },
+    /// The link is idle.
+    Dequeue,
+    /// An ACK filter removes the first packet of this class, modulo the number of classes.
+    Take {
+        /// Whose packet.
+        class: u8,
+    },
+    /// Time passes, in ns.
+    Wait(u32),
+}
+
+/// Random operations, arrivals a little more frequent than departures.
+pub fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let len = prop_oneof![Just(27), Just(LARGEST - 1), 0..LARGEST];
+    let red = prop::bool::weighted(0.1);
+    let op = prop_oneof![
+        5 => (any::<u8>(), len, red).prop_map(|(class, len, red)| Op::Enqueue { class, len, red }),
+        4 => Just(Op::Dequeue),
+        1 => any::<u8>().prop_map(|class| Op::Take { class }),
+        1 => (0u32..200_000_000).prop_map(Op::Wait),
+    ];
+    prop::collection::vec(op, 0..200)
+}
+
+/// What left the port, in order, and all that its sink heard.
+pub type Transcript = (Vec<Meta>, Recorder);
+
+/// Only a class with a head is served; the link idles only if nothing waits or until a time ahead; packets are
+/// conserved and stay in order within their class; asking twice gives the same answer.
+pub fn serves_what_waits(build: impl Fn() -> Box<dyn Scheduler>, classes: u16, ops: &[Op]) -> Transcript {
+    Walk::new(build(), classes, true).run(ops)
+}
+
+/// Two schedulers built alike and treated alike answer alike, even if one is asked more often.
+pub fn repeats(build: impl Fn() -> Box<dyn Scheduler>, classes: u16, ops: &[Op]) {
+    let once = Walk::new(build(), classes, false).run(ops);
+    assert_eq!(once, Walk::new(build(), classes, false).run(ops));
+    assert_eq!(once, serves_what_waits(build, classes, ops), "asking without serving changed something");
+}
+
+/// Stands between port and scheduler and checks what passes.
+struct Watched {
+    inner: Box<dyn Scheduler>,
+    ask_twice: bool,
+    chosen: Option<ClassId>,
+}
+
+impl Scheduler for Watched {
+    fn on_enqueued(&mut self, now: Instant, class: ClassId, meta: &Meta) {
+        self.inner.on_enqueued(now, class, meta);
+    }
+
+    fn on_emptied(&mut self, now: Instant, class: ClassId) {
+        self.inner.on_emptied(now, class);
+    }
+
+    fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select {
+        let answer = self.inner.select(now, heads);
+        if self.ask_twice {
+            assert_eq!(self.inner.select(now, heads), answer, "asked twice");
+        }
+        let waits = (0..heads.classes()).any(|c| heads.head(ClassId(c)).is_some());
+        match answer {
+            Select::Serve(class) => assert!(heads.head(class).is_some(), "{class:?} has no packet"),
+            Select::NotBefore(at) => assert!(waits && at > now, "waits until {at} at {now}"),
+            Select::Idle => assert!(!waits, "idle although packets wait"),
+        }
+        self.chosen = if let Select::Serve(class) = answer { Some(class) } else { None };
+        answer
+    }
+
+    fn on_served(&mut self, now: Instant, class: ClassId, served: &Meta) {
+        assert_eq!(self.chosen.take(), Some(class), "another class is served than was chosen");
+        self.inner.on_served(now, class, served);
+    }
+}
+
+/// The packet's traffic class is its class at the port.
+struct ByTrafficClass;
+
+impl Classifier for ByTrafficClass {
+    fn classify(&self, meta: &Meta) -> Option<ClassId> {
+        Some(ClassId(u16::from(meta.class.0)))
+    }
+}
+
+#[derive(Default)]
+struct Books {
+    waiting: Vec<Meta>,
+    offered: Backlog,
+    sent: Backlog,
+    dropped: Backlog,
+    taken: Backlog,
+}
+
+impl Books {
+    /// Removes `meta` from what waits and returns how many of its class were in front of it.
+    fn strike(&mut self, meta: &Meta) -> usize {
+        let found = self.waiting.iter().position(|m| id(m) == id(meta));
+        let at = found.unwrap_or_else(|| panic!("a packet left that did not wait: {meta:?}"));
+        self.waiting.remove(at);
+        at
+    }
+}
+
+struct Walk {
+    port: Port<TestPacket>,
+    books: Vec<Books>,
+    now: Instant,
+    number: u32,
+    left: Vec<Meta>,
+    sink: Recorder,
+}
+
+impl Walk {
+    fn new(inner: Box<dyn Scheduler>, classes: u16, ask_twice: bool) -> Self {
+        let queue = |c: u16| {
+            let site = SiteId(u32::from(c));
+            Class::new(site, Box::new(DropsRed::new(site, LIMIT)))
+        };
+        let scheduler = Box::new(Watched { inner, ask_twice, chosen: None });
+        let port = Port::new(
+            SiteId(u32::MAX),
+            Box::new(ByTrafficClass),
+            (0..classes).map(queue).collect(),
+            scheduler,
+        );
+        Self {
+            port,
+            books: (0..classes).map(|_| Books::default()).collect(),
+            now: Instant::ZERO,
+            number: 0,
+            left: Vec::new(),
+            sink: Recorder::default(),
+        }
+    }
+
+    fn run(mut self, ops: &[Op]) -> Transcript {
+        let classes = self.books.len();
+        for op in ops {
+            match *op {
+                Op::Enqueue { class, len, red } => self.enqueue(usize::from(class) % classes, len, red),
+                Op::Dequeue => {
+                    self.dequeue();
+                }
+                Op::Take { class } => self.take(usize::from(class) % classes),
+                Op::Wait(ns) => self.now += Span::from_nanos(u64::from(ns)),
+            }
+            self.balance();
+        }
+        while !self.port.is_empty() {
+            if let Some(at) = self.dequeue() {
+                self.now = at;
+            }
+            self.balance();
+        }
+        (self.left, self.sink)
+    }
+
+    fn enqueue(&mut self, class: usize, len: u16, red: bool) {
+        let color = if red { Color::Red } else { Color::Green };
+        let number = u8::try_from(class).expect("fewer than 256 classes");
+        let pkt = TestPacket::data(self.number).class(number).len(u64::from(len % LARGEST) + 1).color(color);
+        self.number += 1;
+        let books = &mut self.books[class];
+        count(&mut books.offered, pkt.meta());
+        books.waiting.push(*pkt.meta());
+        let before = self.sink.heard.len();
+        self.port.enqueue(self.now, pkt, &mut self.sink);
+        self.strike_dropped(before);
+    }
+
+    /// Returns the time to wait for, if the port named one.
+    fn dequeue(&mut self) -> Option<Instant> {
+        let before = self.sink.heard.len();
+        let departure = self.port.dequeue(self.now, &mut self.sink);
+        self.strike_dropped(before);
+        match departure {
+            Departure::Packet(pkt) => {
+                let books = &mut self.books[usize::from(pkt.meta().class.0)];
+                assert_eq!(books.strike(pkt.meta()), 0, "a class was reordered");
+                count(&mut books.sent, pkt.meta());
+                self.left.push(*pkt.meta());
+                None
+            }
+            Departure::NotBefore(at) => Some(at),
+            Departure::Empty => {
+                assert!(self.books.iter().all(|b| b.waiting.is_empty()), "empty although packets wait");
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, class: usize) {
+        let id = ClassId(u16::try_from(class).expect("a port has at most 2^16 classes"));
+        if let Some(pkt) = self.port.take(self.now, id, &mut |_| true) {
+            let books = &mut self.books[class];
+            assert_eq!(books.strike(pkt.meta()), 0, "take must remove the first match");
+            count(&mut books.taken, pkt.meta());
+        }
+    }
+
+    fn strike_dropped(&mut self, before: usize) {
+        for heard in &self.sink.heard[before..] {
+            if let Event::Dropped(_) = heard.event {
+                let books = &mut self.books[usize::from(heard.meta.class.0)];
+                books.strike(&heard.meta);
+                count(&mut books.dropped, &heard.meta);
+            }
+        }
+    }
+
+    fn balance(&self) {
+        for (class, books) in self.port.classes().iter().zip(&self.books) {
+            let stats = class.stats();
+            assert!(stats.conserved(class.backlog()), "in = out + dropped + taken + backlog: {stats:?}");
+            assert_eq!(class.backlog().packets, books.waiting.len() as u64);
+            assert_eq!(
+                (stats.offered, stats.sent, stats.dropped, stats.taken),
+                (books.offered, books.sent, books.dropped, books.taken)
+            );
+        }
+    }
+}
+
+/// Makes the scheduler laws tests of one element, in a module `$name`.
+///
+/// `scheduler_laws!(strict_priority, || Box::new(StrictPriority), classes = 3);`
+#[macro_export]
+macro_rules! scheduler_laws {
+    ($name:ident, $build:expr, classes = $classes:expr) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn serves_what_waits() {
+                $crate::check(&$crate::laws::scheduler::ops(), |ops| {
+                    $crate::laws::scheduler::serves_what_waits($build, $classes, &ops);
+                });
+            }
+
+            #[test]
+            fn repeats() {
+                $crate::check(&$crate::laws::scheduler::ops(), |ops| {
+                    $crate::laws::scheduler::repeats($build, $classes, &ops);
+                });
+            }
+        }
+    };
+}

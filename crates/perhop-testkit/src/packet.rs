@@ -1,0 +1,75 @@
+//! Packets without bytes, told apart by a number.
+
+use perhop_core::packet::{Color, FlowId, Kind, Meta, Packet, TcpView, TrafficClass};
+use perhop_core::units::Bytes;
+
+/// A packet that is nothing but its [`Meta`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TestPacket(Meta);
+
+impl TestPacket {
+    /// A 1500-byte data packet; `id` travels in `tcp.seq_end`, where observers of the meta find it.
+    #[must_use]
+    pub fn data(id: u32) -> Self {
+        let tcp = Some(TcpView { seq_end: id, ..TcpView::default() });
+        Self(Meta { len: Bytes(1500), tcp, ..Meta::default() })
+    }
+
+    /// A 28-byte pure ACK.
+    #[must_use]
+    pub fn pure_ack(id: u32) -> Self {
+        let mut pkt = Self::data(id).len(28);
+        pkt.0.kind = Kind::PureAck;
+        pkt
+    }
+
+    /// With `bytes` on the wire.
+    #[must_use]
+    pub const fn len(mut self, bytes: u64) -> Self {
+        self.0.len = Bytes(bytes);
+        self
+    }
+
+    /// Of another flow than 0.
+    #[must_use]
+    pub const fn flow(mut self, flow: u32) -> Self {
+        self.0.flow = FlowId(flow);
+        self
+    }
+
+    /// Of another traffic class than 0.
+    #[must_use]
+    pub const fn class(mut self, class: u8) -> Self {
+        self.0.class = TrafficClass(class);
+        self
+    }
+
+    /// Of another colour than green.
+    #[must_use]
+    pub const fn color(mut self, color: Color) -> Self {
+        self.0.color = color;
+        self
+    }
+
+    /// The number it was built with.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        id(&self.0)
+    }
+}
+
+impl Packet for TestPacket {
+    fn meta(&self) -> &Meta {
+        &self.0
+    }
+
+    fn meta_mut(&mut self) -> &mut Meta {
+        &mut self.0
+    }
+}
+
+/// The number that a [`TestPacket`] was built with.
+#[must_use]
+pub fn id(meta: &Meta) -> u32 {
+    meta.tcp.map_or(0, |tcp| tcp.seq_end)
+}

@@ -1,0 +1,168 @@
+"""Keep the documentation true: tables from the schema, links that lead somewhere, examples that are valid.
+
+    .venv/bin/python docs/generate.py            rewrite the tables
+    .venv/bin/python docs/generate.py --check    change nothing; fail where something is wrong
+
+A table stands between `<!-- schema: NAME -->` and `<!-- /schema -->`. NAME is a structure of the schema
+(`Tcp`), a variant of it (`Queue[fifo]`) or one of its settings (`Port.backpressure`). An example is a block
+of TOML: a whole scenario if it has `[run]`, otherwise what takes the place of the ports in the scenario that
+`perhop init` writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import perhop
+from perhop import _core
+from perhop.cli.__main__ import run as perhop_command
+
+TOP = Path(__file__).resolve().parents[1]
+PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("papers/*/README.md")])
+SCHEMA: dict[str, Any] = json.loads(_core.schema())
+WORDS = {
+    "time-with-unit": "time",
+    "size-with-unit": "size",
+    "rate-with-unit": "rate",
+    "limit-with-unit": "packets or size",
+    "node-name": "name",
+    "label": "name",
+    "end": "node",
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Rewrite the tables, or say what is wrong and return 1."""
+    wrong: list[str] = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        made = re.sub(r"(<!-- schema: (\S+) -->\n).*?(<!-- /schema -->)", _table, text, flags=re.DOTALL)
+        if made != text and "--check" in arguments:
+            wrong.append(f"{page.relative_to(TOP)}: a table is out of date: run docs/generate.py")
+        elif made != text:
+            page.write_text(made, encoding="utf-8")
+    if "--check" in arguments:
+        wrong += [error for page in PAGES for error in _dead_links(page)]
+        wrong += _unlisted()
+        wrong += _invalid_examples()
+    print("\n".join(wrong) or "documentation: as it should be")
+    return 1 if wrong else 0
+
+
+def _table(match: re.Match[str]) -> str:
+    name = match[2]
+    structure, _, setting = name.partition(".")
+    structure, _, variant = structure.partition("[")
+    rules = SCHEMA["$defs"][structure]
+    if variant:
+        rules = next(one for one in rules["oneOf"] if one["properties"]["kind"]["const"] == variant[:-1])
+    if "oneOf" in rules:
+        rows = [("Value", "Meaning"), *((f"`{one['const']}`", one["description"]) for one in rules["oneOf"])]
+    else:
+        rows = [("Setting", "Value", "Default", "Meaning"), *_settings(rules, setting)]
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]))
+    return match[1] + "\n".join(lines) + "\n" + match[3]
+
+
+def _settings(rules: dict[str, Any], only: str) -> list[tuple[str, ...]]:
+    required = rules.get("required", [])
+    return [
+        (
+            f"`{key}`",
+            _value(one),
+            _default(one, key in required),
+            one.get("description", "Chooses this kind."),
+        )
+        for key, one in rules["properties"].items()
+        if only in ("", key)
+    ]
+
+
+def _resolved(rules: dict[str, Any]) -> dict[str, Any]:
+    return SCHEMA["$defs"][rules["$ref"].rsplit("/", 1)[1]] if "$ref" in rules else rules
+
+
+def _value(rules: dict[str, Any]) -> str:
+    rules = _resolved(rules)
+    if "const" in rules:
+        return f'`"{rules["const"]}"`'
+    if "oneOf" in rules:
+        words = [one.get("const") or one["properties"]["kind"]["const"] for one in rules["oneOf"]]
+        kind = "" if "const" in rules["oneOf"][0] else "table of kind "
+        return kind + " or ".join(f'`"{word}"`' for word in words)
+    if "anyOf" in rules:
+        return _value(rules["anyOf"][0]) + ", or one for each direction"
+    if rules["type"] == "array":
+        several = "two" if rules.get("maxItems") == 2 else "list"
+        return f"{several} of: {_value(rules['items'])}"
+    if rules["type"] == "object":
+        return "table"
+    if "exclusiveMinimum" in rules:
+        return f"number between {rules['exclusiveMinimum']:g} and {rules['exclusiveMaximum']:g}"
+    if "minimum" in rules:
+        return f"{rules['type']}, at least {rules['minimum']}"
+    return WORDS.get(rules.get("format", ""), rules["type"])
+
+
+def _default(rules: dict[str, Any], required: bool) -> str:
+    if required:
+        return "required"
+    if "default" not in rules:
+        return "none"
+    inner = _resolved(rules)
+    if inner.get("type") == "object":
+        return "as below"
+    return f"`{_toml(rules['default'])}`"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+def _dead_links(page: Path) -> list[str]:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    targets = (target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if ":" not in target)
+    return [
+        f"{page.relative_to(TOP)}: {target} leads nowhere"
+        for target in targets
+        if target and not (page.parent / target).exists()
+    ]
+
+
+def _unlisted() -> list[str]:
+    summary = TOP / "docs" / "SUMMARY.md"
+    targets = re.findall(r"\]\(([^)\s]+)\)", summary.read_text(encoding="utf-8"))
+    listed = {summary, *((summary.parent / target).resolve() for target in targets)}
+    pages = (page for page in PAGES if page.is_relative_to(TOP / "docs") and page not in listed)
+    return [f"docs/SUMMARY.md does not list {page.relative_to(TOP)}" for page in pages]
+
+
+def _invalid_examples() -> list[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        with contextlib.redirect_stdout(io.StringIO()):
+            perhop_command(["init", folder])
+        base = (Path(folder) / "two-way.toml").read_text(encoding="utf-8")
+    head, tail = base[: base.index("[[port]]")], base[base.index("[[flow]]") :]
+    wrong = []
+    for page in PAGES:
+        for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+            source = block if "[run]" in block else head + block + "\n" + tail
+            mistakes = perhop.Scenario(source.encode(), page.name).check()
+            wrong += [f"{page.relative_to(TOP)}: an example is wrong:\n{one['rendered']}" for one in mistakes]
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,69 @@
+"""Draw the README's picture from four runs: `.venv/bin/python docs/picture.py`, in the checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+import perhop
+from perhop.models import two_way
+from perhop.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+DOCS = Path(__file__).resolve().parent
+PACK = DOCS.parent / "papers" / "kalampoukas"
+# flow, rate of the link that carries its data in bit/s, colour
+FLOWS = (("up", 1e5, style.COLORS[0]), ("down", 5e6, style.COLORS[1]))
+BASE = two_way.TwoWay(
+    fast_rate=5e6,
+    slow_rate=1e5,
+    fast_packet=1500,
+    slow_packet=1500,
+    ack=28,
+    fast_window=65536,
+    slow_window=65536,
+)
+PANELS = (
+    ("fifo.toml", "one shared FIFO", two_way.fifo(BASE)),
+    ("ack-priority.toml", "ACKs first", two_way.ack_priority(BASE)),
+    ("backpressure.toml", "backpressure, b = 1", two_way.backpressure(BASE)),
+    ("bandwidth-allocation.toml", "two counters, f = 0.5", two_way.bandwidth_allocation(BASE)),
+)
+# 100 packets of the upload: shorter intervals show the rounding to whole packets
+INTERVAL = "run.interval=12s"
+
+
+def main() -> None:
+    """Run the four scenarios and write `docs/img/four-treatments.svg`."""
+    with style.figure(9.2, 2.7, ncols=len(PANELS), sharey=True) as (made, panels):
+        for axes, (file, title, closed) in zip(panels, PANELS, strict=True):
+            scenario = perhop.Scenario.load(PACK / file).override(INTERVAL)
+            draw(axes, scenario.run().series, closed)
+            axes.set_title(title)
+            axes.set_xticks([0, 300, 600, 900])
+            axes.set_xlabel("time in s")
+        panels[0].set(ylabel="efficiency", ylim=(-0.02, 1.05))
+        panels[0].text(450, 0.5, "simulated;\ndotted: closed form", ha="center", va="center", fontsize=10)
+        made.savefig(
+            DOCS / "img" / "four-treatments.svg", facecolor="white", metadata={"Date": None, "Creator": None}
+        )
+
+
+def draw(axes: Axes, series: pl.DataFrame, closed: two_way.Efficiencies) -> None:
+    """Draw both efficiencies over time, and the closed form for each."""
+    goodput = series.filter(pl.col("quantity") == "goodput_bit_s")
+    for (flow, rate, color), form in zip(FLOWS, closed, strict=True):
+        one = goodput.filter(pl.col("path") == f"flow.{flow}")
+        axes.plot(one["time_s"], one["value"] / rate, color=color)
+        axes.axhline(float(form), color=style.INK, linestyle=style.DASHES[2], linewidth=1.0)
+        above = form < 0.2 or (form < 0.9 and form == max(closed))
+        place = float(form) + (0.065 if above else -0.07)
+        axes.text(450, place, f"{flow}load", color=color, ha="center", va="center", fontweight="bold")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""`perhop reproduce`: the document it prints, the same bytes every time, and what it says it left out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import perhop
+from conftest import Cli, Reproduced
+
+pytestmark = pytest.mark.xdist_group("reproduction")
+
+
+def test_the_document_has_the_agreed_shape(reproduction: Reproduced) -> None:
+    assert reproduction.done.code == 0
+    document = reproduction.done.json()
+    assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
+    assert document["paper"] == "kalampoukas"
+    assert document["results_version"] == perhop.RESULTS_VERSION
+    assert document["command"] == "perhop reproduce kalampoukas --quick"
+    for row in document["rows"]:
+        assert list(row) == ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
+        assert list(row["closed_form"]) == ["printed", "bounded"]
+        assert list(row["simulated"]) == ["mean", "ci95", "n"]
+        assert row["simulated"]["n"] >= 10
+    keys = [(row["table"], row["id"], row["quantity"]) for row in document["rows"]]
+    assert len(set(keys)) == len(keys)
+    for claim in document["claims"]:
+        assert list(claim) == ["id", "statement", "verdict", "evidence"]
+        assert claim["verdict"] in ("supported", "contradicted", "inconclusive")
+    assert {f"K{number}" for number in range(1, 10)} <= {claim["id"] for claim in document["claims"]}
+
+
+def test_every_published_row_is_there(reproduction: Reproduced) -> None:
+    rows = reproduction.done.json()["rows"]
+    figures = {row["id"] for row in rows if row["table"] == "efficiencies"}
+    assert figures == {
+        "2.3",
+        "4.2",
+        "4.3",
+        "4.4",
+        "5.3",
+        "5.4",
+        "5.5",
+        "5.6",
+        "6.2",
+        "6.3",
+        "6.4",
+        "6.5",
+    }
+    assert len({row["id"] for row in rows if row["table"] == "figure3_2"}) == 4
+
+
+def test_every_efficiency_is_near_its_bounded_closed_form(reproduction: Reproduced) -> None:
+    for row in reproduction.done.json()["rows"]:
+        if row["table"] == "efficiencies" and row["quantity"].endswith("efficiency"):
+            assert row["simulated"]["mean"] == pytest.approx(row["closed_form"]["bounded"], abs=0.03), row
+
+
+def test_it_says_what_it_left_out(reproduction: Reproduced) -> None:
+    lines = reproduction.done.err.splitlines()
+    assert [line for line in lines if line.startswith("left out: ")]
+
+
+def test_two_runs_print_the_same_bytes_whatever_the_number_of_workers(
+    process: Cli, reproduction: Reproduced
+) -> None:
+    again = process("reproduce", "kalampoukas", "--quick", "--json", "-j", "1", "-o", "again")
+    assert again.out == reproduction.done.out
+    assert again.code == 0
+
+
+def test_the_folder_holds_the_page_and_the_document(reproduction: Reproduced) -> None:
+    assert sorted(path.name for path in reproduction.folder.iterdir()) == ["report.html", "result.json"]
+    assert json.loads((reproduction.folder / "result.json").read_text()) == reproduction.done.json()
