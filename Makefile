@@ -39,7 +39,7 @@ demo: build
 
 test: build lint rust-test python-test
 
-lint:
+lint: build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
@@ -47,6 +47,7 @@ lint:
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/stubtest perhop._core --mypy-config-file pyproject.toml --concise
+	$(BIN)/python docs/generate.py --check
 
 rust-test:
 	cargo test --workspace --exclude perhop-py --locked --quiet

@@ -1,4 +1,4 @@
-"""The release build of the engine against the digest that the Rust tests, another build profile, hold it to."""
+"""The release build of the engine against the digest that the Rust tests hold another build profile to."""
 
 from pathlib import Path
 

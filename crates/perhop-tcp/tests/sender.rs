@@ -1,9 +1,11 @@
 //! The sender by hand: RFC 5681 and RFC 6298, step by step, in segments of 1000 bytes.
 
+use std::sync::{Arc, Mutex};
+
 use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::Reno;
+use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Reno};
 use perhop_tcp::rtt::RtoParams;
 use perhop_tcp::sender::{Sender, SenderParams, SenderStats};
 
@@ -20,13 +22,17 @@ fn kilobytes(segments: u64) -> Bytes {
 
 /// A sender that starts at 500 ms with a window of `initial` segments; the receiver's window is 100.
 fn sender(initial: u32) -> Sender {
+    sender_with(Box::new(Reno::new(Bytes(MSS), initial)))
+}
+
+fn sender_with(cc: Box<dyn CongestionControl>) -> Sender {
     let params = SenderParams {
         mss: Bytes(MSS),
         window: kilobytes(100),
         rto: RtoParams { initial: Span::from_secs(1), min: Span::from_millis(200), max: Span::from_secs(60) },
         start: at(START),
     };
-    Sender::new(params, Box::new(Reno::new(Bytes(MSS), initial)))
+    Sender::new(params, cc)
 }
 
 /// The numbers of the segments that the sender sends now.
@@ -207,6 +213,78 @@ fn the_timer_backs_off_and_the_threshold_is_set_once() {
         assert_eq!(send(&mut s, ms), [0]);
     }
     assert_eq!(s.stats().timeouts, 8);
+}
+
+/// Signals of congestion, with the segments that were outstanding.
+type Signals = Arc<Mutex<Vec<(CongestionSignal, u64)>>>;
+
+/// [`Reno`] that notes the signals it gets.
+struct Noting(Reno, Signals);
+
+impl CongestionControl for Noting {
+    fn on_ack(&mut self, now: Instant, ack: &AckSample) {
+        self.0.on_ack(now, ack);
+    }
+
+    fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, in_flight: Bytes) {
+        self.1.lock().expect("no test panics while it notes").push((signal, in_flight.0 / MSS));
+        self.0.on_congestion(now, signal, in_flight);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.0.cwnd()
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        self.0.ssthresh()
+    }
+}
+
+#[test]
+fn congestion_is_told_with_what_is_outstanding_and_once_for_a_segment_that_times_out_again() {
+    let signals = Signals::default();
+    let mut s = sender_with(Box::new(Noting(Reno::new(Bytes(MSS), 10), Arc::clone(&signals))));
+    let expire = |s: &mut Sender| {
+        let due = s.next_timeout().expect("a running timer");
+        s.on_timeout(due);
+        let ms = due.as_nanos() / 1_000_000;
+        (ms, send(s, ms))
+    };
+    assert_eq!(expire(&mut s), (START, (0..10).collect()));
+    ack(&mut s, 600, 2, 1);
+    ack(&mut s, 600, 2, 3);
+    assert_eq!(send(&mut s, 600), [2], "window 4 + 3 of 8 outstanding");
+    for _ in 0..3 {
+        assert_eq!(expire(&mut s).1, [2]);
+    }
+    ack(&mut s, 10_000, 5, 1);
+    assert_eq!(send(&mut s, 10_000), [5, 6]);
+    assert_eq!(expire(&mut s).1, [5]);
+    let told = signals.lock().expect("no test panics while it notes").clone();
+    let timeout = CongestionSignal::Timeout;
+    assert_eq!(told, [(CongestionSignal::FastRetransmit, 8), (timeout, 8), (timeout, 5)]);
+}
+
+/// A host under backpressure asks for segments late: what it was about to repair may be settled by then.
+#[test]
+fn a_repair_not_yet_sent_is_forgotten_when_it_is_acknowledged_or_the_timer_expires() {
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 0, 3);
+    ack(&mut s, 650, 8, 1);
+    assert_eq!(send(&mut s, 650), [10, 11, 12]);
+
+    let mut s = ten_outstanding();
+    ack(&mut s, 600, 0, 3);
+    s.on_timeout(at(START + 1000));
+    assert_eq!(send(&mut s, START + 1000), [0], "once, not twice");
+}
+
+#[test]
+fn what_was_being_timed_when_the_timer_expired_gives_no_sample() {
+    let mut s = ten_outstanding();
+    s.on_timeout(at(START + 1000));
+    ack(&mut s, START + 1001, 1, 1);
+    assert_eq!(s.rtt().srtt(), None);
 }
 
 #[test]

@@ -85,6 +85,14 @@ mod tests {
     }
 
     #[test]
+    fn congestion_avoidance_adds_at_least_a_byte() {
+        let mut cc = Reno::new(Bytes(10), 1);
+        cc.on_congestion(Instant::ZERO, CongestionSignal::FastRetransmit, Bytes(400));
+        cc.on_ack(Instant::ZERO, &ack(10));
+        assert_eq!(cc.cwnd(), Bytes(201));
+    }
+
+    #[test]
     fn a_timeout_leaves_one_segment_and_a_threshold_of_at_least_two() {
         let mut cc = Reno::new(Bytes(MSS), 1);
         cc.on_congestion(Instant::ZERO, CongestionSignal::Timeout, Bytes(3 * MSS));

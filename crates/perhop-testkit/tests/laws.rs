@@ -1,0 +1,243 @@
+//! The laws themselves: they accept what elements may do and refuse what they may not.
+
+use perhop_core::classify::Classifier;
+use perhop_core::packet::{ClassId, FlowId, Meta, Packet};
+use perhop_core::queue::{Backlog, Fifo, Queue, Timed};
+use perhop_core::sched::{Heads, Scheduler, Select, StrictPriority};
+use perhop_core::sink::{Sink, SiteId};
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::{Bytes, QueueSize};
+use perhop_tcp::ack::{AckAction, AckPolicy, Arrival};
+use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal};
+use perhop_testkit::laws::{ack_policy, classifier, congestion_control, queue, scheduler};
+use perhop_testkit::packet::TestPacket;
+use perhop_testkit::{queue_laws, scheduler_laws};
+
+const LIMIT: QueueSize = QueueSize::Packets(4);
+const PERIOD: Span = Span::from_millis(15);
+
+/// What is wrong with a [`Ticking`] queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flaw {
+    Nothing,
+    /// A met deadline stays.
+    StuckDeadline,
+    /// A call before the deadline moves it.
+    EarlyCallCounts,
+    /// Packets vanish.
+    Leak,
+    /// Lengths change.
+    Rewrite,
+}
+
+/// A FIFO with a periodic deadline, as PIE has.
+struct Ticking {
+    fifo: Fifo<TestPacket>,
+    next: Instant,
+    flaw: Flaw,
+}
+
+impl Ticking {
+    fn boxed(site: SiteId, flaw: Flaw) -> Box<dyn Queue<TestPacket>> {
+        Box::new(Self { fifo: Fifo::new(site, LIMIT), next: Instant::ZERO + PERIOD, flaw })
+    }
+}
+
+impl Timed for Ticking {
+    fn next_timeout(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        match self.flaw {
+            Flaw::StuckDeadline => {}
+            Flaw::EarlyCallCounts => self.next = now + PERIOD,
+            _ if now >= self.next => self.next = now + PERIOD,
+            _ => {}
+        }
+    }
+}
+
+impl Queue<TestPacket> for Ticking {
+    fn enqueue(&mut self, now: Instant, pkt: TestPacket, sink: &mut dyn Sink<TestPacket>) {
+        let pkt = if self.flaw == Flaw::Rewrite { pkt.len(1) } else { pkt };
+        self.fifo.enqueue(now, pkt, sink);
+    }
+
+    fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<TestPacket>) -> Option<TestPacket> {
+        if self.flaw == Flaw::Leak {
+            self.fifo.dequeue(now, sink)?;
+        }
+        self.fifo.dequeue(now, sink)
+    }
+
+    fn peek(&self) -> Option<&Meta> {
+        self.fifo.peek()
+    }
+
+    fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<TestPacket> {
+        self.fifo.take(now, pred)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
+    }
+}
+
+queue_laws!(a_queue_with_a_deadline, |site| Ticking::boxed(site, Flaw::Nothing), limit = LIMIT);
+
+const ARRIVAL: queue::Op = queue::Op::Enqueue { flow: 0, len: 99, red: false };
+const TEN_MS: queue::Op = queue::Op::Wait(10_000_000);
+
+fn queue_walk(flaw: Flaw) {
+    let ops = [TEN_MS, ARRIVAL, ARRIVAL, ARRIVAL, TEN_MS, queue::Op::Dequeue, TEN_MS];
+    queue::early_timeouts_change_nothing(|site| Ticking::boxed(site, flaw), LIMIT, &ops);
+}
+
+#[test]
+#[should_panic(expected = "a deadline at")]
+fn a_deadline_must_lie_ahead() {
+    queue_walk(Flaw::StuckDeadline);
+}
+
+#[test]
+#[should_panic(expected = "left == right")]
+fn an_early_call_must_change_nothing() {
+    queue_walk(Flaw::EarlyCallCounts);
+}
+
+#[test]
+#[should_panic(expected = "dequeue and peek disagree")]
+fn packets_must_not_vanish() {
+    queue_walk(Flaw::Leak);
+}
+
+#[test]
+#[should_panic(expected = "announced once, as it waits")]
+fn packets_must_not_change() {
+    queue_walk(Flaw::Rewrite);
+}
+
+/// Serves the first class with a packet, at most every 10 ms.
+struct Regulated(Instant);
+
+impl Scheduler for Regulated {
+    fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select {
+        match StrictPriority.select(now, heads) {
+            Select::Serve(_) if now < self.0 => Select::NotBefore(self.0),
+            answer => answer,
+        }
+    }
+
+    fn on_served(&mut self, now: Instant, _class: ClassId, _served: &Meta) {
+        self.0 = now + Span::from_millis(10);
+    }
+}
+
+scheduler_laws!(a_regulated_class, || Box::new(Regulated(Instant::ZERO)), classes = 3);
+
+/// Answers from a list, then again from its start.
+struct Scripted(&'static [Select], usize);
+
+impl Scheduler for Scripted {
+    fn select(&mut self, _now: Instant, _heads: &dyn Heads) -> Select {
+        self.1 += 1;
+        self.0[(self.1 - 1) % self.0.len()]
+    }
+}
+
+fn scheduler_walk(answers: &'static [Select]) {
+    let ops = [scheduler::Op::Enqueue { class: 1, len: 99, red: false }, scheduler::Op::Dequeue];
+    scheduler::serves_what_waits(|| Box::new(Scripted(answers, 0)), 2, &ops);
+}
+
+#[test]
+#[should_panic(expected = "ClassId(0) has no packet")]
+fn a_class_without_packets_must_not_be_served() {
+    scheduler_walk(&[Select::Serve(ClassId(0))]);
+}
+
+#[test]
+#[should_panic(expected = "idle although packets wait")]
+fn the_link_must_not_idle_for_nothing() {
+    scheduler_walk(&[Select::Idle]);
+}
+
+#[test]
+#[should_panic(expected = "waits until")]
+fn the_time_to_wait_for_must_lie_ahead() {
+    scheduler_walk(&[Select::NotBefore(Instant::ZERO)]);
+}
+
+#[test]
+#[should_panic(expected = "asked twice")]
+fn asking_twice_must_give_the_same_answer() {
+    scheduler_walk(&[Select::Serve(ClassId(1)), Select::Serve(ClassId(0))]);
+}
+
+struct ByFlow;
+
+impl Classifier for ByFlow {
+    fn classify(&self, meta: &Meta) -> Option<ClassId> {
+        u16::try_from(meta.flow.0).ok().map(ClassId)
+    }
+}
+
+#[test]
+#[should_panic(expected = "ClassId(2) of 2")]
+fn a_class_must_exist() {
+    let metas = [0, 1, 2].map(|flow| *TestPacket::data(0).flow(flow).meta());
+    assert_eq!(metas[2].flow, FlowId(2));
+    classifier::is_a_function_of_the_packet(|| Box::new(ByFlow), 2, &metas);
+}
+
+/// Halves without a floor.
+struct Bottomless(u64);
+
+impl CongestionControl for Bottomless {
+    fn on_ack(&mut self, _now: Instant, _ack: &AckSample) {}
+
+    fn on_congestion(&mut self, _now: Instant, _signal: CongestionSignal, _in_flight: Bytes) {
+        self.0 /= 2;
+    }
+
+    fn cwnd(&self) -> Bytes {
+        Bytes(self.0)
+    }
+
+    fn ssthresh(&self) -> Bytes {
+        Bytes(u64::MAX)
+    }
+}
+
+#[test]
+#[should_panic(expected = "cwnd 500B below one segment of 1000B")]
+fn a_window_must_hold_a_segment() {
+    let ops = [congestion_control::Op::Congestion(CongestionSignal::Timeout, Bytes(0)); 2];
+    congestion_control::keeps_its_floors(|mss| Box::new(Bottomless(2 * mss.0)), Bytes(1000), &ops);
+}
+
+struct Never;
+
+impl AckPolicy for Never {
+    fn on_arrival(&mut self, _now: Instant, _seg: &Arrival) -> AckAction {
+        AckAction::None
+    }
+}
+
+fn ack_walk(second: Arrival) {
+    let first = Arrival { in_order: true, duplicate: false };
+    ack_policy::acknowledges_in_time(|| Box::new(Never), &[(0, first), (1, second)]);
+}
+
+#[test]
+#[should_panic(expected = "the second left waiting")]
+fn the_second_segment_must_be_acknowledged() {
+    ack_walk(Arrival { in_order: true, duplicate: false });
+}
+
+#[test]
+#[should_panic(expected = "must be acknowledged at once")]
+fn a_segment_beyond_a_hole_must_be_acknowledged() {
+    ack_walk(Arrival { in_order: false, duplicate: false });
+}
