@@ -1,6 +1,9 @@
 //! The system's allocator, counting.
 
-#![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait; every call goes to the system's allocator as it came")]
+#![allow(
+    unsafe_code,
+    reason = "GlobalAlloc is an unsafe trait; every call goes to the system's allocator as it came"
+)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

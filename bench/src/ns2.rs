@@ -51,7 +51,9 @@ pub fn measure(scenario: &Scenario) -> Result<Ns2, String> {
 fn arguments(scenario: &Scenario) -> Option<Vec<String>> {
     let link = |name: &str| scenario.links.iter().find(|link| link.name == name);
     let (access, bottleneck, flow) = (link("s[0]->r1")?, link("r1->r2")?, scenario.flows.first()?);
-    let Queue::Fifo { limit: QueueSize::Packets(limit) } = bottleneck.port.classes[0].queue else { return None };
+    let Queue::Fifo { limit: QueueSize::Packets(limit) } = bottleneck.port.classes[0].queue else {
+        return None;
+    };
     let tcp = &flow.tcp;
     Some(vec![
         scenario.flows.len().to_string(),

@@ -52,9 +52,13 @@ pub fn remarks(rows: &[Row], ns2: &Result<Ns2, String>) -> Vec<String> {
     lines.push(match ns2 {
         Err(reason) => format!("ns-2: skipped, {reason}"),
         Ok(ns2) => {
-            let ratio = ratio(rows, ns2).map_or(String::new(), |r| format!("; perhop does {r:.2} times that"));
+            let ratio =
+                ratio(rows, ns2).map_or(String::new(), |r| format!("; perhop does {r:.2} times that"));
             let speed = ns2.hops_per_cpu_s() / 1e6;
-            format!("ns-2 on {CASE}: {} hops, {speed:.2} million per CPU s net of set-up{ratio}", ns2.packet_hops)
+            format!(
+                "ns-2 on {CASE}: {} hops, {speed:.2} million per CPU s net of set-up{ratio}",
+                ns2.packet_hops
+            )
         }
     });
     lines

@@ -77,19 +77,20 @@ impl<P: Packet> Class<P> {
         self.queue.backlog()
     }
 
+    /// Returns whether the queue accepted `pkt`.
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> bool {
         count(&mut self.stats.offered, pkt.meta());
         self.stats.data_packets += u64::from(pkt.meta().kind == Kind::Data);
-        let before = self.queue.backlog().packets;
-        self.queue.enqueue(now, pkt, &mut Watch { stats: &mut self.stats, sink });
-        let after = self.queue.backlog().packets;
-        self.stats.max_packets = self.stats.max_packets.max(after);
+        let mut watch = Watch { stats: &mut self.stats, sink, accepted: false };
+        self.queue.enqueue(now, pkt, &mut watch);
+        let accepted = watch.accepted;
+        self.stats.max_packets = self.stats.max_packets.max(self.queue.backlog().packets);
         self.stats.max_data_packets = self.stats.max_data_packets.max(self.stats.data_packets);
-        after > before
+        accepted
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
-        let pkt = self.queue.dequeue(now, &mut Watch { stats: &mut self.stats, sink })?;
+        let pkt = self.queue.dequeue(now, &mut Watch { stats: &mut self.stats, sink, accepted: false })?;
         count(&mut self.stats.sent, pkt.meta());
         self.stats.left(pkt.meta());
         sink.sent(now, self.site, pkt.meta());
@@ -97,10 +98,11 @@ impl<P: Packet> Class<P> {
     }
 }
 
-/// Counts a queue's drops on their way to the observer.
+/// Hears what a queue does with packets, on the way to the observer.
 struct Watch<'a, P> {
     stats: &'a mut ClassStats,
     sink: &'a mut dyn Sink<P>,
+    accepted: bool,
 }
 
 impl<P: Packet> Sink<P> for Watch<'_, P> {
@@ -111,6 +113,7 @@ impl<P: Packet> Sink<P> for Watch<'_, P> {
     }
 
     fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.accepted = true;
         self.sink.enqueued(now, site, meta);
     }
 }

@@ -17,7 +17,10 @@ fn first_difference(a: &[PacketRecord], b: &[PacketRecord]) -> Option<String> {
 fn assert_same(a: &Results, b: &Results) {
     assert_eq!(first_difference(&a.trace.packets, &b.trace.packets), None);
     assert_eq!(a.event_digest, b.event_digest);
-    assert_eq!(format!("{:?}", (&a.flows, &a.links, &a.queues)), format!("{:?}", (&b.flows, &b.links, &b.queues)));
+    assert_eq!(
+        format!("{:?}", (&a.flows, &a.links, &a.queues)),
+        format!("{:?}", (&b.flows, &b.links, &b.queues))
+    );
     assert_eq!(format!("{:?}", a.series), format!("{:?}", b.series));
 }
 
@@ -30,7 +33,9 @@ fn twice_the_same() {
 fn tracing_changes_nothing() {
     let quiet = run(DUMBBELL, &[], TraceKinds::default());
     let mut traced = run(DUMBBELL, &[], ALL);
-    assert!(!traced.trace.packets.is_empty() && !traced.trace.queue.is_empty() && !traced.trace.cwnd.is_empty());
+    assert!(
+        !traced.trace.packets.is_empty() && !traced.trace.queue.is_empty() && !traced.trace.cwnd.is_empty()
+    );
     traced.trace.packets.clear();
     assert_same(&quiet, &traced);
 }

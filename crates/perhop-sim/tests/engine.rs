@@ -99,8 +99,12 @@ fn departures_come_before_arrivals_of_the_same_instant() {
     // two senders, equal links: their packets meet at the router at the same nanosecond, again and again
     let same = ["flow.f.start_jitter=0s", "link.r1-r2.rate=10Mbit/s", "flow.f.tcp.window=2920B"];
     let results = run(DUMBBELL, &same, ALL);
-    let at_router: Vec<_> =
-        results.trace.packets.iter().filter(|r| results.sites[r.site.0 as usize] == "port.r1-r2.class.all").collect();
+    let at_router: Vec<_> = results
+        .trace
+        .packets
+        .iter()
+        .filter(|r| results.sites[r.site.0 as usize] == "port.r1-r2.class.all")
+        .collect();
     let mut shared = 0;
     for pair in at_router.windows(2) {
         if pair[0].time == pair[1].time && pair[0].event != pair[1].event {
@@ -110,7 +114,8 @@ fn departures_come_before_arrivals_of_the_same_instant() {
     }
     assert!(shared > 0, "the scenario must make arrivals and departures coincide");
     // the four flows start in file order and stay in it
-    let first: Vec<u32> = at_router.iter().filter(|r| r.event == PacketEvent::Enqueued).take(4).map(|r| r.flow.0).collect();
+    let first: Vec<u32> =
+        at_router.iter().filter(|r| r.event == PacketEvent::Enqueued).take(4).map(|r| r.flow.0).collect();
     assert_eq!(first, [0, 1, 2, 3]);
 }
 
@@ -127,7 +132,8 @@ fn backpressure_holds_packets_in_tcp_and_survives_drops() {
     assert_eq!(limited.queues[0].stats.max_packets, 3);
     assert_eq!(limited.links[0].stats.packets, held.links[0].stats.packets);
     // a queue that drops what backpressure counts must not stop the flow
-    let tight = run(&text, &["flow.f.tcp.window=64KiB", "port.a-b.class.all.queue.limit=1p"], TraceKinds::default());
+    let tight =
+        run(&text, &["flow.f.tcp.window=64KiB", "port.a-b.class.all.queue.limit=1p"], TraceKinds::default());
     assert!(tight.queues[0].stats.dropped.packets > 10, "{:?}", tight.queues[0].stats);
     let (_, _, goodput) = &tight.series.columns[0];
     assert!(goodput[5..].iter().all(|&g| g > 0.0), "{goodput:?}");

@@ -39,9 +39,7 @@ pub trait Queue<P: Packet>: Timed + Send {
     /// What `dequeue` considers first; a policy that drops at departure may return another.
     fn peek(&self) -> Option<&Meta>;
     /// Removes and returns the first packet that `pred` accepts (ACK filters). The order of the rest stays.
-    fn take(&mut self, _now: Instant, _pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        None
-    }
+    fn take(&mut self, now: Instant, _pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P>;
     /// What waits.
     fn backlog(&self) -> Backlog;
 }
