@@ -51,7 +51,7 @@ def test_traces_are_written_only_when_asked_and_change_nothing(
     assert traced.record.output_hash == plain.record.output_hash
     assert traced.record.event_digest == plain.record.event_digest
     packets = pl.read_parquet("traced/trace.packets.parquet")
-    assert {"time_s", "path", "event", "flow", "kind", "packet", "bytes"} == set(packets.columns)
+    assert {"time_s", "path", "event", "reason", "flow", "kind", "packet", "bytes"} == set(packets.columns)
     assert set(packets["event"].unique()) <= {"enqueued", "sent", "dropped", "delivered"}
     assert {"time_s", "path", "packets", "bytes"} == set(
         pl.read_parquet("traced/trace.queue.parquet").columns
