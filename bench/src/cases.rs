@@ -45,8 +45,8 @@ pub const ALL: [Case; 7] = [
     growth("growth-10", 10, 2_800_000),
     growth("growth-100", 100, 280_000),
     growth("growth-1000", 1_000, 28_000),
-    growth("growth-10000", 10_000, 2_800),
-    growth("growth-100000", 100_000, 400),
+    growth("growth-10000", 10_000, 3_500),
+    growth("growth-100000", 100_000, 250),
 ];
 
 impl Case {

