@@ -1,5 +1,9 @@
 //! Values that must be in range or in relation to one another, one element at a time.
 
+use std::collections::BTreeSet;
+
+use perhop_core::packet::ClassId;
+use perhop_core::sched::PairedCounter;
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::file::{Class, PerDirection, Port, Queue, ScenarioFile, Scheduler, Selector, Tcp};
@@ -13,6 +17,10 @@ use crate::units::{Limit, Size};
 const LONGEST_PACKET: u64 = 65_535;
 /// Largest window: 2^30 bytes (RFC 7323 section 2.2).
 const LARGEST_WINDOW: u64 = 1 << 30;
+/// Most segments in a window: each may be in the simulator's memory at once.
+const MOST_SEGMENTS: u64 = 1_000_000;
+/// Most traffic classes: a packet carries the number of its class in a byte.
+const MOST_TRAFFIC_CLASSES: usize = 256;
 
 /// Checks every element of `file` by itself.
 pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
@@ -32,6 +40,11 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
     for (i, port) in file.port.iter().enumerate() {
         classes(port, i, report);
         scheduler(port, i, report);
+    }
+    let traffic: BTreeSet<&str> = file.flow.iter().map(|flow| flow.class.as_str()).collect();
+    if traffic.len() > MOST_TRAFFIC_CLASSES {
+        let rule = format!("flows of {} classes; there can be {MOST_TRAFFIC_CLASSES}", traffic.len());
+        report.error(&steps!["flow"], rule, None);
     }
     for (i, flow) in file.flow.iter().enumerate() {
         tcp(&flow.tcp, &steps!["flow", i, "tcp"], report);
@@ -74,6 +87,9 @@ fn tcp(tcp: &Tcp, at: &[Step], report: &mut Report) {
     }
     if tcp.window.0.0 > LARGEST_WINDOW {
         report.error(&key("window"), format!("{} is above 1GiB, the largest TCP window", tcp.window), None);
+    } else if tcp.window.0.0 / tcp.mss.0.0.max(1) > MOST_SEGMENTS {
+        let rule = format!("{} holds more than {MOST_SEGMENTS} segments of {}", tcp.window, tcp.mss);
+        report.error(&key("window"), rule, None);
     }
     for (name, rto) in [("initial_rto", tcp.initial_rto), ("min_rto", tcp.min_rto)] {
         if rto.0.as_nanos() == 0 {
@@ -135,8 +151,11 @@ fn classes(port: &Port, i: usize, report: &mut Report) {
 }
 
 fn scheduler(port: &Port, i: usize, report: &mut Report) {
-    let Scheduler::PairedCounter { data, .. } = &port.scheduler else { return };
+    let Scheduler::PairedCounter { data, share } = &port.scheduler else { return };
     let at = |key: &'static str| steps!["port", i, "scheduler", key];
+    if let Err(error) = PairedCounter::new(ClassId(0), ClassId(1), *share) {
+        report.error(&at("share"), error.to_string(), None);
+    }
     if !report.is_sound(&steps!["port", i, "class"]) {
         return;
     }

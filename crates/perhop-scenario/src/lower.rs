@@ -34,9 +34,25 @@ pub(crate) fn lower(file: &mut ScenarioFile, report: &mut Report) -> model::Scen
     let scenario = model::Scenario { run, nodes, links, flows };
     if complete {
         check_routes(file, &scenario, &from_file, report);
+        check_series(&scenario, report);
     }
     file.node = node;
     scenario
+}
+
+/// Most values that the series of a run may hold: 400 MB.
+const MOST_VALUES: u64 = 50_000_000;
+
+/// The series must fit into memory.
+fn check_series(scenario: &model::Scenario, report: &mut Report) {
+    let run = &scenario.run;
+    let Some(samples) = run.duration.as_nanos().checked_div(run.interval.as_nanos()) else { return };
+    let classes: usize = scenario.links.iter().map(|link| link.port.classes.len()).sum();
+    let columns = 4 * scenario.flows.len() + 2 * scenario.links.len() + 2 * classes;
+    if samples.saturating_mul(columns as u64) > MOST_VALUES {
+        let rule = format!("{samples} samples of {columns} quantities are more than {MOST_VALUES} values");
+        report.error(&steps!["run", "interval"], rule, Some("take a longer interval".to_owned()));
+    }
 }
 
 /// Nodes and links made so far.

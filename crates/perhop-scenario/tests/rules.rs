@@ -160,6 +160,17 @@ fn rates_are_above_zero() {
 }
 
 #[test]
+fn a_share_leaves_something_to_both_classes() {
+    assert_snapshot!(one("share = 0.5", "share = 1e-12"), @"34:63 port.slow-fast.scheduler.share: share 0.000000000001 must lie between 0.000000001 and 0.999999999");
+    assert_snapshot!(one("share = 0.5", "share = 0.9999999999"), @"34:63 port.slow-fast.scheduler.share: share 0.9999999999 must lie between 0.000000001 and 0.999999999");
+}
+
+#[test]
+fn the_series_must_fit_into_memory() {
+    assert_snapshot!(one(r#"duration = "60s""#, "duration = \"60s\"\ninterval = \"100ns\""), @"4:12 run.interval: 600000000 samples of 74 quantities are more than 50000000 values (take a longer interval)");
+}
+
+#[test]
 fn packets_have_a_possible_length() {
     assert_snapshot!(one(r#"pure_ack_size = "28B""#, r#"pure_ack_size = "0B""#), @"22:17 link.slow-fast.pure_ack_size: a packet cannot be 0 bytes long");
     assert_snapshot!(one(r#"pure_ack_size = "28B""#, r#"pure_ack_size = { "slow->fast" = "70kB" }"#), @"22:34 link.slow-fast.pure_ack_size.slow->fast: 70kB is longer than an IPv4 packet can be (65535B)");
@@ -171,6 +182,7 @@ fn packets_have_a_possible_length() {
 fn windows_hold_a_segment() {
     assert_snapshot!(one(r#"window = "64KiB""#, r#"window = "1kB""#), @"48:18 flow.up.tcp.window: window (1kB) must hold at least one segment of mss (1460B, the default)");
     assert_snapshot!(one(r#"window = "64KiB""#, r#"window = "2GiB""#), @"48:18 flow.up.tcp.window: 2GiB is above 1GiB, the largest TCP window");
+    assert_snapshot!(one(r#"window = "64KiB""#, r#"mss = "1B", window = "1GiB""#), @"48:30 flow.up.tcp.window: 1GiB holds more than 1000000 segments of 1B");
     assert_snapshot!(one(r#"window = "64KiB""#, "initial_window = 0"), @"48:26 flow.up.tcp.initial_window: 0 is below 1, the least allowed");
 }
 

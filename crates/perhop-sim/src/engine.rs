@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::link::Link;
 use crate::observe::{PacketEvent, QueueRecord, Recorder, WindowRecord};
 use crate::outgoing::Outgoing;
-use crate::packet::SimPacket;
+use crate::packet::{Contents, SimPacket};
 use crate::router::Router;
 
 const PHASE_BITS: u32 = 62;
@@ -174,7 +174,7 @@ impl Engine {
         }
         self.hops += 1;
         let contents = pkt.get();
-        self.digest = mix(self.digest, now.as_nanos(), (id as u64) << 40 ^ contents.end ^ contents.ack << 1);
+        self.digest = self.digest_of(now, id, contents);
         self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, &contents.meta);
         let acked =
             (self.recorder.kinds().cwnd && contents.meta.kind == Kind::PureAck).then_some(contents.meta.flow);
@@ -236,6 +236,10 @@ impl Engine {
     /// Starts the next transmission on a link, now or when it is free.
     fn transmit(&mut self, now: Instant, id: usize) {
         let link = &self.links[id];
+        if link.poll_due == now {
+            // a transmission that took less than a nanosecond has its departure still to come
+            return;
+        }
         if now < link.busy_until {
             self.poll_at(link.busy_until, id);
             return;
@@ -269,6 +273,14 @@ impl Engine {
         self.links[id].poll_due = at;
         let seq = self.next_seq(Phase::Departure);
         self.events.push(Due::new(at, seq), Event::Departure(index(id)));
+    }
+
+    /// The digest with one more arrival: when, on which link, of which packet.
+    fn digest_of(&self, now: Instant, id: usize, contents: &Contents) -> u64 {
+        let meta = &contents.meta;
+        let who = (id as u64) << 32 | u64::from(meta.flow.0);
+        let what = contents.end ^ contents.ack.rotate_left(32);
+        mix(mix(self.digest, now.as_nanos(), who), what, meta.len.0 << 8 | meta.kind as u64)
     }
 
     const fn next_seq(&mut self, phase: Phase) -> u64 {
@@ -310,8 +322,8 @@ const fn index(i: usize) -> u32 {
 
 /// One step of a 64-bit digest: a folded 128-bit product, as in wyhash.
 #[expect(clippy::cast_possible_truncation, reason = "the two halves of a product")]
-fn mix(digest: u64, time: u64, what: u64) -> u64 {
-    let a = digest ^ time.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(what ^ 0xe703_7ed1_a0b4_28db);
+fn mix(digest: u64, first: u64, second: u64) -> u64 {
+    let a = digest ^ first.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(second ^ 0xe703_7ed1_a0b4_28db);
     (product as u64) ^ ((product >> 64) as u64)
 }

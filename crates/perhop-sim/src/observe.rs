@@ -111,6 +111,11 @@ impl Recorder {
         Self { kinds, trace: Trace::default(), ready: Vec::new(), idle: Vec::new(), created: 0 }
     }
 
+    /// Packets not in use.
+    pub const fn idle_packets(&self) -> u64 {
+        self.idle.len() as u64
+    }
+
     /// What is recorded.
     pub const fn kinds(&self) -> TraceKinds {
         self.kinds

@@ -137,16 +137,37 @@ pub fn link_results(engine: &Engine, from: &Reading, to: &Reading) -> Vec<LinkRe
     engine.links.iter().enumerate().map(row).collect()
 }
 
-/// Conservation of packets and bytes, for each queue and link.
+/// Conservation of packets and bytes: in each queue, from each port to its link, on each link, and of all packets.
 pub fn broken_invariants(engine: &Engine, names: &[String], queues: &[QueueResult]) -> Vec<String> {
-    let queues = queues.iter().filter(|q| !q.stats.conserved(q.backlog)).map(|q| {
-        format!("{}: offered != sent + dropped + taken + backlog: {:?}, {:?}", q.path, q.stats, q.backlog)
-    });
-    let links = engine
-        .links
+    let mut broken: Vec<String> = queues
         .iter()
-        .zip(names)
-        .filter(|(link, _)| !link.conserved())
-        .map(|(link, name)| format!("link {name}: sent != delivered + in flight: {:?}", link.stats()));
-    queues.chain(links).collect()
+        .filter(|q| !q.stats.conserved(q.backlog))
+        .map(|q| {
+            format!("{}: offered != sent + dropped + taken + backlog: {:?}, {:?}", q.path, q.stats, q.backlog)
+        })
+        .collect();
+    let mut held = engine.recorder.idle_packets();
+    for (link, name) in engine.links.iter().zip(names) {
+        if !link.conserved() {
+            broken.push(format!("link {name}: sent != delivered + in flight: {:?}", link.stats()));
+        }
+        let mut handed = Backlog::default();
+        for class in engine.nodes[link.from as usize].outgoing(link.from_port).port.classes() {
+            handed.packets += class.stats().sent.packets;
+            handed.bytes += class.stats().sent.bytes;
+            held += class.backlog().packets;
+        }
+        let sent = Backlog { packets: link.stats().packets, bytes: link.stats().bytes };
+        if handed != sent {
+            broken.push(format!("link {name}: its port handed over {handed:?}, it transmitted {sent:?}"));
+        }
+        held += link.in_flight.len() as u64;
+    }
+    if held != engine.recorder.created {
+        broken.push(format!(
+            "{} packets were created, {held} are idle, queued or in flight",
+            engine.recorder.created
+        ));
+    }
+    broken
 }
