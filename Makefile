@@ -15,6 +15,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 DEMO   := out/kalampoukas
+# uv installs everything else by uv.lock, but is in no lock itself
+UV_VERSION := 0.13.9
 
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -26,12 +28,15 @@ build: $(VENV)/.synced
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall-package perhop -e .
 
 # The packages are fetched while cargo compiles the part of the core that does not depend on the interpreter.
+# cargo gets a process group of its own, which the trap ends with its compilers if anything else fails.
 $(VENV)/.synced: pyproject.toml uv.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	cargo build --release --locked --quiet -p perhop-sim & rust=$$!
-	$(BIN)/python -m pip install --quiet uv
+	set -m; cargo build --release --locked --quiet -p perhop-sim & rust=$$!; set +m
+	trap 'kill -- -$$rust 2>/dev/null || true' EXIT
+	$(BIN)/python -m pip install --quiet uv==$(UV_VERSION)
 	$(BIN)/uv sync --frozen --inexact --no-install-project --quiet
 	wait $$rust
+	trap - EXIT
 	touch $@
 
 demo: build

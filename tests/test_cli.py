@@ -100,6 +100,18 @@ def test_schema_is_json_and_names_every_table(cli: Cli) -> None:
     assert Path("file.json").read_text() == printed
 
 
+def test_schema_replaces_nothing_unasked(cli: Cli) -> None:
+    file = Path("file.json")
+    file.write_text("mine")
+    assert cli("schema", "-o", file).code == ExitCode.USAGE
+    assert file.read_text() == "mine"
+    assert cli("schema", "-o", file, "--force").code == 0
+    assert json.loads(file.read_text())
+    missing = cli("schema", "-o", "missing/file.json")
+    assert missing.code == ExitCode.USAGE
+    assert "there is no folder missing" in missing.err
+
+
 def test_describe(cli: Cli, two_way: Path) -> None:
     meaning = cli("describe", two_way, "--seed", "5", "--until", "30s", "--json").json()
     assert meaning["run"] == {
@@ -163,6 +175,7 @@ def test_the_share_decides_who_gets_the_slow_link(cli: Cli, two_way: Path) -> No
 
 def test_report_json(cli: Cli, run_folder: Path) -> None:
     assert cli("report", run_folder, "--json").json() == {"report": "run/report.html"}
+    Path("pages").mkdir()
     assert cli("report", run_folder, "-o", "pages/a.html").out == "pages/a.html\n"
     assert Path("pages/a.html").read_text() == Path("run/report.html").read_text()
 
@@ -180,6 +193,18 @@ def test_output_without_a_terminal_has_no_control_characters(process: Cli) -> No
         done = process("run", "two-way.toml", "--until", "15s", "--force", **environment)
         assert done.code == 0
         assert "\x1b" not in done.out + done.err
+
+
+def test_a_terminal_that_lacks_characters_gets_question_marks(process: Cli, tmp_path: Path) -> None:
+    process("init")
+    (tmp_path / "bad.toml").write_text("[run]\nduration = 5")
+    plain = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    checked = process("check", "bad.toml", **plain)
+    assert checked.code == ExitCode.INVALID
+    assert "? run.duration" in checked.out
+    (tmp_path / "two-way.toml").rename(tmp_path / "é.toml")
+    assert process("run", "é.toml", "-o", "é", **plain).code == 0
+    assert process("report", "é", **plain).out == "?/report.html\n"
 
 
 def test_a_closed_pipe_is_no_error(process: Cli, tmp_path: Path) -> None:

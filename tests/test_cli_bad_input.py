@@ -181,6 +181,60 @@ def test_a_defect_is_told_in_two_lines_and_traced_on_request(
         cli("--debug", "run", two_way)
 
 
+def test_a_panic_of_the_core_is_a_defect_and_not_a_way_to_leave(
+    cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
+
+    def raising(error: BaseException) -> None:
+        def broken(*_: object, **__: object) -> None:
+            raise error
+
+        monkeypatch.setattr("perhop.scenario.Scenario.run", broken)
+
+    raising(panic("index out of bounds"))
+    done = cli("run", two_way)
+    assert done.code == ExitCode.INTERNAL
+    assert done.err.splitlines() == [
+        "internal error: PanicException: index out of bounds",
+        "to see where: perhop --debug run two-way.toml",
+    ]
+    with pytest.raises(panic):
+        cli("--debug", "run", two_way)
+    raising(KeyboardInterrupt())
+    assert cli("run", two_way).code == ExitCode.INTERRUPTED
+    raising(SystemExit(9))
+    with pytest.raises(SystemExit):
+        cli("run", two_way)
+
+
+@pytest.mark.parametrize("command", [("run", "two-way.toml"), ("reproduce", "--quick")], ids=" ".join)
+def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
+    cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("ran")
+
+    monkeypatch.setattr("perhop.scenario.Scenario.run", never)
+    monkeypatch.setattr("perhop.run.run_jobs", never)
+    Path("file").write_text("mine")
+    before = sorted(Path().iterdir())
+    for place in ("file/deep/run", "file"):
+        done = cli(*command, "-o", place)
+        assert done.code == ExitCode.USAGE
+        assert done.err.startswith(f"error: {place}")
+    assert sorted(Path().iterdir()) == before
+
+
+def test_a_study_never_replaces_a_folder_with_other_files(cli: Cli) -> None:
+    Path("mine").mkdir()
+    Path("mine/thesis.txt").write_text("years of work")
+    done = cli("reproduce", "--quick", "-o", "mine")
+    assert done.code == ExitCode.USAGE
+    assert "left alone" in done.err
+    assert Path("mine/thesis.txt").read_text() == "years of work"
+
+
 def test_a_missing_core_is_told_with_what_builds_it(process: Cli, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['perhop._core'] = None\n")
     done = process("schema", PYTHONPATH=str(tmp_path))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 import perhop
 from conftest import Cli, Reproduced
+from perhop.cli.exit import ExitCode
 
 pytestmark = pytest.mark.xdist_group("reproduction")
 
@@ -69,6 +71,22 @@ def test_two_runs_print_the_same_bytes_whatever_the_number_of_workers(
     again = process("reproduce", "kalampoukas", "--quick", "--json", "-j", "1", "-o", "again")
     assert again.out == reproduction.done.out
     assert again.code == 0
+
+
+def test_an_interrupted_study_leaves_the_old_folder_whole(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = {"report.html": "old page", "result.json": "old numbers"}
+    folder = Path("out/kalampoukas")
+    folder.mkdir(parents=True)
+    for name, text in old.items():
+        (folder / name).write_text(text)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("perhop.run.run_jobs", interrupted)
+    assert cli("reproduce", "kalampoukas", "--quick").code == ExitCode.INTERRUPTED
+    assert {path.name: path.read_text() for path in folder.iterdir()} == old
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
 def test_the_folder_holds_the_page_and_the_document(reproduction: Reproduced) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from perhop.papers import PackError
 from perhop.papers.kalampoukas import BrokenRun, Figure, Reproduction, make_plan, reduce
+from perhop.papers.kalampoukas.predicates import within_closed_form
 from perhop.papers.kalampoukas.sweeps import make_sweeps, reduce_sweep
 
 PLAN = make_plan()
@@ -94,9 +97,35 @@ def test_a_row() -> None:
     assert one_way["closed_form"]["printed"] == pytest.approx(1638.4)
     assert rows["3.2-16384", "fast_throughput"]["published"] is None
     queue = rows["6.2", "slow_queue_data"]
-    assert (queue["closed_form"], queue["simulated"]["mean"]) == ({"printed": 43.0, "bounded": None}, 5)
+    assert (queue["closed_form"], queue["simulated"]["mean"]) == ({"printed": None, "bounded": None}, 5)
     assert rows["6.2", "slow_queue_packets"]["simulated"]["mean"] == 45
     assert rows["5.5", "fast_efficiency"]["simulated"]["mean"] == pytest.approx(0.477, abs=5e-4)
+
+
+def test_only_runs_with_a_shared_fifo_have_the_bound_of_theorem_2() -> None:
+    found = reproduce(bounded)
+    bounds = {
+        row["id"]: row["closed_form"]["printed"]
+        for row in found.document["rows"]
+        if row["quantity"] == "slow_queue_data" and row["closed_form"]["printed"] is not None
+    }
+    assert bounds == {"2.3": 43.0, "3.2-4096": 7.046016, "3.2-8192": 7.046016, "3.2-16384": 7.046016}
+    assert found.queue_bounds["6.2"] == 43.0
+    assert found.queue_bounds["3.2-one-way"] is None
+
+
+def test_the_evidence_on_thresholds_says_why() -> None:
+    claims = {claim["id"]: claim for claim in reproduce(bounded).document["claims"]}
+    for id_ in ("K7", "K8"):
+        assert "within 0.0000 of it" in claims[id_]["evidence"]["note"]
+
+
+def test_a_row_without_a_closed_form_cannot_be_judged() -> None:
+    m = reproduce(bounded).measurements
+    delayed = replace(m.figures["4.2"], setup=replace(m.figures["4.2"].setup, delay=0.1))
+    m = replace(m, figures=m.figures | {"4.2": delayed})
+    with pytest.raises(PackError, match=r"figure 4\.2: there is no bounded closed form"):
+        within_closed_form(m, "bounded", 0.03)
 
 
 def test_runs_that_do_what_the_bounded_forms_say() -> None:
@@ -194,6 +223,12 @@ def test_losses_and_long_queues_are_said() -> None:
     assert reduce(PLAN, results, "", 1).warnings == [
         "figure 2.3: packets were lost; the closed forms assume none",
         "figure 2.3: 44 data packets waited; Theorem 2 allows 43.0",
+    ]
+    results[0]["queues"]["dropped_packets"][2] = 0
+    results[1]["queues"]["max_data_packets"][1] = 5
+    results[-1]["queues"]["max_data_packets"][1] = 44
+    assert reduce(PLAN, results, "", 1).warnings == [
+        "figure 5.3-b8: 44 data packets waited; Theorem 2 is not about this scheme, but would allow 43.0",
     ]
 
 

@@ -67,6 +67,16 @@ def test_every_claim_has_a_predicate() -> None:
     assert {claim.predicate for claim in PACK.claims} <= set(PREDICATES)
 
 
+@pytest.mark.parametrize(("left_out", "row"), [("4.3", "efficiencies 4.3"), ("3.2-8192", "8192 two-way")])
+def test_a_published_row_that_is_not_run_is_refused(
+    monkeypatch: pytest.MonkeyPatch, left_out: str, row: str
+) -> None:
+    fewer = tuple(table for table in PACK.figures if table["id"] != left_out)
+    monkeypatch.setattr("perhop.papers.kalampoukas.plan.load_pack", lambda _: replace(PACK, figures=fewer))
+    with pytest.raises(PackError, match=f"not run: .*{row}$"):
+        make_plan()
+
+
 def test_every_published_row_is_run() -> None:
     plan = make_plan()
     ids = [figure.id for figure in plan.figures]

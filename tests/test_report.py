@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli, Reproduced
+from perhop.cli.exit import ExitCode
 from perhop.plot import topology
 from perhop.report.page import write_page
 from perhop.scenario import Scenario
@@ -98,6 +99,51 @@ def test_the_same_folder_gives_the_same_page(cli: Cli, run_page: Path) -> None:
     assert run_page.read_bytes() == first
 
 
+def test_a_page_replaces_nothing_unasked(cli: Cli, run_folder: Path) -> None:
+    page = Path("page.html")
+    page.write_text("mine")
+    refused = cli("report", run_folder, "-o", page)
+    assert refused.code == ExitCode.USAGE
+    assert "page.html exists" in refused.err
+    assert page.read_text() == "mine"
+    assert cli("report", run_folder, "-o", page, "--force").code == 0
+    assert "<svg" in page.read_text()
+    for _ in range(2):
+        assert cli("report", run_folder, "-o", run_folder / "report.html").code == 0
+
+
+def test_a_page_goes_into_no_run_folder_and_makes_none(cli: Cli, run_folder: Path) -> None:
+    before = (run_folder / "record.json").read_bytes()
+    for place, text in (
+        (run_folder / "record.json", "is inside the run folder"),
+        (run_folder / "sub" / "page.html", "is inside the run folder"),
+        (Path("missing/page.html"), "there is no folder missing"),
+        (run_folder, "is not a file that can be replaced"),
+    ):
+        refused = cli("report", run_folder, "-o", place, "--force")
+        assert refused.code == ExitCode.USAGE
+        assert text in refused.err
+    assert (run_folder / "record.json").read_bytes() == before
+    assert not Path("missing").exists()
+
+
+def test_the_page_tells_warm_up_and_what_the_figures_average(run_page: Path) -> None:
+    text = run_page.read_text()
+    assert text.count("end of warm-up") >= 5
+    assert "averaged over the interval that ends at each point" in text
+    assert "smoothed round-trip time in ms" in text
+    assert '<a class="badge good" href="#laws">' in text
+
+
+def test_links_show_what_differs_by_direction(two_way: Path) -> None:
+    two_way.write_text(
+        two_way.read_text().replace('delay = "0ms"', 'delay = { "slow->fast" = "3ms", "fast->slow" = "7ms" }')
+    )
+    drawn = topology.draw(Scenario.load(two_way).describe())
+    assert "100 kbit/s · 3 ms →" in drawn
+    assert "← 5 Mbit/s · 7 ms" in drawn
+
+
 def test_drops_are_drawn_when_there_are_any(cli: Cli, two_way: Path) -> None:
     cli("run", two_way, "-s", "port.slow-fast.class.data.queue.limit=5p", "-o", "lossy")
     text = Path(cli("report", "lossy").out.strip()).read_text()
@@ -158,6 +204,9 @@ def test_the_page_about_a_study(paper_page: Path) -> None:
         assert f'id="figure-{row["id"]}"' in text
     for number in range(1, 10):
         assert f'<td class="t">K{number}</td>' in text
+    assert 'id="figure-3.2"' in text
+    assert "socket buffer of the fast connection in KB" in text
+    assert text.count("(outside the theorem)") == 16
     assert "Left out of this quick reproduction" in text
     assert "perhop run papers/kalampoukas/" in text
 

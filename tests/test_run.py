@@ -13,7 +13,7 @@ import perhop
 from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
-from perhop.record import combined_hash, table_hashes, write
+from perhop.record import combined_hash, place, table_hashes, write
 from perhop.run import Result, run_jobs
 
 
@@ -41,6 +41,7 @@ def test_the_folder_holds_what_a_reader_needs(run_folder: Path, two_way: Path) -
     assert record["counts"]["packet_hops"] > 1000
     assert len(record["output_hash"]) == 64
     assert set(record["table_hashes"]) == {"flows", "links", "queues", "series"}
+    assert set(record["scenario_hashes"]) == {"scenario.toml", "scenario.resolved.toml"}
 
 
 def test_traces_are_written_only_when_asked_and_change_nothing(
@@ -109,9 +110,52 @@ def test_replay_of_an_unchanged_run_is_equal(cli: Cli, two_way: Path) -> None:
     assert "equal, bit for bit" in cli("replay", "run").out
 
 
+def edit_record(folder: Path, **changes: object) -> None:
+    file = folder / "record.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+@pytest.mark.parametrize("command", ["replay", "report"])
+def test_a_folder_that_is_not_as_it_was_recorded_is_refused(cli: Cli, run_folder: Path, command: str) -> None:
+    def refused(text: str) -> None:
+        done = cli(command, run_folder)
+        assert done.code == ExitCode.STORE
+        assert text in done.err
+        assert not (run_folder / "report.html").exists()
+
+    for name in ("scenario.toml", "scenario.resolved.toml"):
+        file = run_folder / name
+        kept = file.read_text()
+        file.unlink()
+        refused("a scenario file cannot be read")
+        for text in ("", kept.replace("share = 0.5", "share = 0.4")):
+            file.write_text(text)
+            refused(f"{name} changed since the run was recorded")
+        file.write_text(kept)
+    kept = (run_folder / "record.json").read_text()
+    for changes, text in (
+        ({"output_hash": "0" * 64}, "output_hash in record.json does not match the tables"),
+        ({"scenario_hashes": {}}, "scenario.toml, scenario.resolved.toml changed"),
+        ({"table_hashes": {}}, "flows, links, queues, series changed"),
+        ({"overrides": ["run.duration=1kg"]}, "refuses scenario.toml with the recorded overrides"),
+        ({"overrides": ["nonsense"]}, "refuses scenario.toml with the recorded overrides"),
+    ):
+        edit_record(run_folder, **changes)
+        refused(text)
+        (run_folder / "record.json").write_text(kept)
+    flows = run_folder / "flows.parquet"
+    pl.read_parquet(flows).with_columns(name=pl.lit(None, pl.String)).write_parquet(flows)
+    refused("flows changed since the run was recorded")
+
+
+def test_a_folder_may_have_a_pattern_for_a_name(cli: Cli, run_folder: Path) -> None:
+    odd = run_folder.rename("run [1]*")
+    assert cli("replay", odd).code == 0
+    assert cli("report", odd).code == 0
+
+
 def test_replay_names_the_tables_that_differ(cli: Cli, run_folder: Path) -> None:
-    scenario = run_folder / "scenario.toml"
-    scenario.write_text(scenario.read_text().replace("share = 0.5", "share = 0.4"))
+    edit_record(run_folder, overrides=["port.slow-fast.scheduler.share=0.4"])
     done = cli("replay", run_folder, "--json")
     assert done.code == ExitCode.DIFFERS
     assert done.json()["equal"] is False
@@ -158,10 +202,10 @@ def test_nothing_is_left_when_writing_fails(two_way: Path, monkeypatch: pytest.M
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("perhop.record._move_into_place", full)
-    with pytest.raises(OSError, match="No space left"):
-        write(result, scenario, Path("folder"))
-    assert sorted(path.name for path in Path().glob("folder*")) == []
+    monkeypatch.setattr("perhop.folder._move_into_place", full)
+    with pytest.raises(OSError, match="No space left"), place("new/folder") as partial:
+        write(result, scenario, partial)
+    assert not Path("new").exists()
 
 
 def test_the_hash_sees_names_types_order_and_every_value() -> None:

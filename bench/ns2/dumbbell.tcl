@@ -21,7 +21,6 @@ Agent/TCP set maxrto_ 60
 Agent/TCPSink set packetSize_ $header
 
 set ns [new Simulator]
-$ns use-scheduler Heap
 $defaultRNG seed 1
 set starts [new RandomVariable/Uniform]
 $starts set min_ 0

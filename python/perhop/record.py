@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import shutil
 import subprocess
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,18 @@ import msgspec
 import polars as pl
 
 from perhop import _core
+from perhop.folder import new_folder
 from perhop.run import TABLES, Result
 from perhop.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 FORMAT = 1
 """Version of the folder's layout; rises by one with every incompatible change."""
+
+SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
+"""The scenario of a run: as it was given, and with overrides and defaults filled in."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -43,6 +47,7 @@ class Record(msgspec.Struct, frozen=True):
     event_digest: str
     output_hash: str
     table_hashes: dict[str, str]
+    scenario_hashes: dict[str, str]
     host: dict[str, Any]
 
 
@@ -56,23 +61,38 @@ class StoredRun:
 
     @classmethod
     def load(cls, folder: str | Path) -> StoredRun:
-        """Read a folder and compare its tables with the recorded hash.
+        """Read a folder and compare its scenario and its tables with the recorded hashes.
 
         Raises
         ------
         DamagedRunError
-            The folder is not a run, is incomplete, was changed, or is from a newer perhop.
+            The folder is not a run, is incomplete, was changed, or is from another version of perhop.
         """
         folder = Path(folder)
         record = _read_record(folder)
         try:
-            tables = {name: pl.read_parquet(folder / f"{name}.parquet") for name in TABLES}
+            found = _scenario_hashes({name: (folder / name).read_bytes() for name in SCENARIOS})
+        except OSError as error:
+            raise DamagedRunError(f"{folder}: a scenario file cannot be read: {error}") from error
+        try:
+            # a blank or a bracket in the folder's name is part of the name, not a pattern
+            tables = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in TABLES}
         except (OSError, pl.exceptions.PolarsError) as error:
             raise DamagedRunError(f"{folder}: a table cannot be read: {error}") from error
-        changed = differing(record.table_hashes, table_hashes(tables))
+        changed = [name for name in SCENARIOS if record.scenario_hashes.get(name) != found[name]]
+        changed += differing(record.table_hashes, table_hashes(tables))
         if changed:
             raise DamagedRunError(f"{folder}: {', '.join(changed)} changed since the run was recorded")
-        return cls(folder, record, tables)
+        if record.output_hash != combined_hash(record.table_hashes):
+            raise DamagedRunError(f"{folder}: output_hash in record.json does not match the tables")
+        stored = cls(folder, record, tables)
+        mistakes = stored.scenario().check()
+        if mistakes:
+            raise DamagedRunError(
+                f"{folder}: this perhop refuses scenario.toml with the recorded overrides:\n"
+                f"{mistakes[0]['rendered'].rstrip()}"
+            )
+        return stored
 
     def scenario(self) -> Scenario:
         """Return the scenario as it was run, overrides included."""
@@ -100,38 +120,51 @@ def _read_record(folder: Path) -> Record:
         raise DamagedRunError(f"{folder}: record.json is damaged: {error}") from error
 
 
-def write(
-    result: Result,
-    scenario: Scenario,
-    folder: str | Path,
-    *,
-    trace: Sequence[str] = (),
-    command: str = "",
-    replace: bool = False,
-) -> Record:
-    """Write a run's folder beside its final place, then move it there in one step.
+@contextmanager
+def place(folder: str | Path, *, replace: bool = False) -> Iterator[Path]:
+    """Give the folder to write a run into, and move it to its place when the context ends well.
 
     Parameters
     ----------
-    result, scenario
-        What came out, and of what.
     folder
         Where to; must not exist unless `replace`, and then must be a run's folder.
-    trace
-        What was traced.
-    command
-        The command that makes the run again.
     replace
         Put the new folder in the place of an older run.
+
+    Raises
+    ------
+    OSError
+        No folder can be made there, or what is there must stay.
     """
     folder = Path(folder)
     if folder.exists() and not replace:
         raise FileExistsError(f"{folder} exists")
     if folder.exists() and not (folder / "record.json").is_file():
         raise FileExistsError(f"{folder} exists and is not a run folder: it is left alone")
+    with new_folder(folder) as partial:
+        yield partial
+
+
+def write(
+    result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[str] = (), command: str = ""
+) -> Record:
+    """Write a run's files.
+
+    Parameters
+    ----------
+    result, scenario
+        What came out, and of what.
+    folder
+        Where to: an empty folder, such as `place` gives.
+    trace
+        What was traced.
+    command
+        The command that makes the run again.
+    """
     settings = scenario.describe().run
     tables = result.tables()
     hashes = table_hashes(tables)
+    texts = dict(zip(SCENARIOS, (scenario.source, scenario.resolve().encode()), strict=True))
     record = Record(
         format=FORMAT,
         perhop=_core.__version__,
@@ -148,38 +181,18 @@ def write(
         event_digest=result.event_digest,
         output_hash=combined_hash(hashes),
         table_hashes=hashes,
+        scenario_hashes=_scenario_hashes(texts),
         host={"platform": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()},
     )
-    partial = folder.with_name(f"{folder.name}.partial-{os.getpid()}")
-    partial.mkdir(parents=True)
-    try:
-        (partial / "scenario.toml").write_bytes(scenario.source)
-        (partial / "scenario.resolved.toml").write_text(scenario.resolve(), encoding="utf-8")
-        for name, table in tables.items():
-            table.write_parquet(partial / f"{name}.parquet")
-        for kind, table in result.trace.items():
-            table.write_parquet(partial / f"trace.{kind}.parquet")
-        text = msgspec.json.format(msgspec.json.encode(record), indent=2)
-        (partial / "record.json").write_bytes(text + b"\n")
-        _move_into_place(partial, folder)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+    for name, source in texts.items():
+        (folder / name).write_bytes(source)
+    for name, table in tables.items():
+        table.write_parquet(folder / f"{name}.parquet")
+    for kind, table in result.trace.items():
+        table.write_parquet(folder / f"trace.{kind}.parquet")
+    text = msgspec.json.format(msgspec.json.encode(record), indent=2)
+    (folder / "record.json").write_bytes(text + b"\n")
     return record
-
-
-def _move_into_place(partial: Path, folder: Path) -> None:
-    if not folder.exists():
-        partial.rename(folder)
-        return
-    old = folder.with_name(f"{folder.name}.old-{os.getpid()}")
-    folder.rename(old)
-    try:
-        partial.rename(folder)
-    except BaseException:
-        old.rename(folder)
-        raise
-    shutil.rmtree(old)
 
 
 def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
@@ -197,12 +210,17 @@ def differing(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[str
     return [name for name in TABLES if recorded.get(name) != found.get(name)]
 
 
+def _scenario_hashes(texts: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the SHA-256 of each of `SCENARIOS`, byte for byte."""
+    return {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
+
+
 def _table_hash(table: pl.DataFrame) -> str:
     digest = hashlib.sha256()
     for column in table.iter_columns():
         digest.update(f"{column.name}\0{column.dtype}\0{len(column)}\0".encode())
         if column.dtype == pl.String:
-            digest.update("\0".join(column.to_list()).encode())
+            digest.update("\0".join(column.fill_null("\1").to_list()).encode())
         else:
             if column.dtype.is_float():
                 column = column.fill_null(float("nan"))

@@ -38,7 +38,9 @@ class Result:
     Parameters
     ----------
     flows, links, queues
-        One row per flow, link direction and queue, over the time after the warm-up.
+        One row per flow, link direction and queue. Delivered bytes, goodput, throughput and utilization are
+        over the time after the warm-up; counters and extremes (segments, drops, largest backlog) are over the
+        whole run.
     series
         Long table: ``time_s``, ``path``, ``quantity``, ``value``.
     trace

@@ -24,6 +24,8 @@ COMMANDS = (
     "doctor",
 )
 
+_WRONG_PLACE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+
 
 def _version(asked: bool) -> None:
     if asked:
@@ -79,13 +81,18 @@ def run(arguments: list[str]) -> int:
         return _usage(error)
     except typer.Abort:
         status = ExitCode.INTERRUPTED
-    except Exception as error:
-        if "--debug" in arguments:
+    except BaseException as error:
+        if "--debug" in arguments or not (isinstance(error, Exception) or _is_panic(error)):
             raise
         return _report(error, arguments)
     if status == ExitCode.INTERRUPTED:
         print("interrupted: nothing half-written is left behind", file=sys.stderr)
     return int(status or ExitCode.DONE)
+
+
+def _is_panic(error: BaseException) -> bool:
+    """Tell a panic of the core, which PyO3 keeps out of reach of ``except Exception``."""
+    return type(error).__module__ == "pyo3_runtime"
 
 
 def _usage(error: typer.TyperException) -> int:
@@ -97,7 +104,7 @@ def _usage(error: typer.TyperException) -> int:
     return ExitCode.USAGE
 
 
-def _report(error: Exception, arguments: list[str]) -> int:
+def _report(error: BaseException, arguments: list[str]) -> int:
     """Print an error as its reader needs it and return the exit status."""
     code, text = _explain(error)
     if code == ExitCode.INTERNAL:
@@ -109,10 +116,10 @@ def _report(error: Exception, arguments: list[str]) -> int:
     return code
 
 
-def _explain(error: Exception) -> tuple[ExitCode, str]:
+def _explain(error: BaseException) -> tuple[ExitCode, str]:
     if isinstance(error, CommandError):
         return error.code, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
-    if isinstance(error, FileNotFoundError | FileExistsError | IsADirectoryError | PermissionError):
+    if isinstance(error, _WRONG_PLACE):
         reason = error.strerror or str(error)
         return ExitCode.USAGE, f"error: {error.filename}: {reason}" if error.filename else f"error: {reason}"
     if isinstance(error, OSError):

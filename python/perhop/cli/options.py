@@ -20,6 +20,7 @@ Set = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same as -s run.seed=N.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same as -s run.duration=TIME.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -40,3 +41,23 @@ def load(
     if until is not None:
         assignments.append(f"run.duration={until}")
     return Scenario.load(file, tuple(assignments))
+
+
+def check_target(file: Path, force: bool) -> None:
+    """Refuse to write a file that is there already, lacks its folder, or would change a run's folder."""
+    real = file.resolve()
+    run = next((folder for folder in real.parents if (folder / "record.json").is_file()), None)
+    if run is not None and real != run / "report.html":
+        raise CommandError(
+            ExitCode.USAGE, f"{file} is inside the run folder {run}", "write it beside the run folder"
+        )
+    if not real.parent.is_dir():
+        raise CommandError(
+            ExitCode.USAGE, f"{file}: there is no folder {file.parent}", "make the folder first"
+        )
+    if real.exists() and not real.is_file():
+        raise CommandError(ExitCode.USAGE, f"{file} is not a file that can be replaced", "give another name")
+    if real.exists() and not force:
+        raise CommandError(
+            ExitCode.USAGE, f"{file} exists", "give another file with -o, or replace it with --force"
+        )

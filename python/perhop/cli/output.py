@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# A terminal that lacks a character shows a question mark in its place; stderr replaces by itself.
+if isinstance(sys.stdout, io.TextIOWrapper):
+    sys.stdout.reconfigure(errors="replace")
 
 _MOST_ROWS = 20
 _WIDTH_WITHOUT_TERMINAL = 140
@@ -58,9 +63,7 @@ def print_table(
     from rich.table import Table
 
     shown = [tuple(row) for row in rows[:most]]
-    table = Table(
-        title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False
-    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, column in enumerate(columns):
         numbers = all(row[index][:1].isdigit() or row[index] == "-" for row in shown)
         table.add_column(
@@ -71,6 +74,8 @@ def print_table(
     for row in shown:
         table.add_row(*row)
     out = console()
+    if title:
+        out.print(title, style="italic", markup=False)
     out.print(table)
     out.print()
     if len(rows) > most:

@@ -16,6 +16,7 @@ def command(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Page to write; default RUN/report.html."),
     ] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Write one self-contained HTML page about a run; it opens offline."""
@@ -24,8 +25,11 @@ def command(
     from perhop.report.page import write_page
     from perhop.report.run import render
 
-    page = out or run / "report.html"
-    write_page(page, render(StoredRun.load(run)))
+    own = run / "report.html"
+    page = out or own
+    stored = StoredRun.load(run)
+    options.check_target(page, force or page.resolve() == own.resolve())
+    write_page(page, render(stored))
     if as_json:
         print_json({"report": str(page)})
     else:

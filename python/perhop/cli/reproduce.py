@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from perhop.papers.kalampoukas.sweeps import SweepResult
 
 PAPERS = ("kalampoukas",)
+_FILES = ("report.html", "result.json")
 _TITLE = "Two-way TCP over an asymmetric link: the study of Kalampoukas, Varma and Ramakrishnan, again"
 
 
@@ -44,14 +45,35 @@ def command(
 
 
 def _reproduce(paper: str, quick: bool, folder: Path, workers: int, as_json: bool) -> int:
+    from perhop.cli.output import print_json
+    from perhop.folder import new_folder
+
+    if folder.exists() and {path.name for path in folder.iterdir()} - set(_FILES):
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{folder} exists and holds other files: it is left alone",
+            "give another folder with -o",
+        )
+    with new_folder(folder) as partial:
+        done = _write(paper, quick, partial, workers)
+    for left_out in done.left_out:
+        print(f"left out: {left_out}", file=sys.stderr)
+    if as_json:
+        print_json(done.document)
+    else:
+        _print(done)
+        print(f"report: {(folder / 'report.html').resolve()}")
+    return ExitCode.DONE
+
+
+def _write(paper: str, quick: bool, folder: Path, workers: int) -> Reproduction:
+    """Run the study and write its page and its document into an empty folder."""
     import msgspec
 
     from perhop import _core
-    from perhop.cli.output import print_json
     from perhop.cli.progress import Progress
     from perhop.papers.kalampoukas import BrokenRun, make_plan, reduce
     from perhop.papers.kalampoukas.sweeps import make_sweeps, reduce_sweep
-    from perhop.report.page import write_page
     from perhop.run import run_jobs
 
     again = f"perhop reproduce {paper}{' --quick' if quick else ''}"
@@ -65,17 +87,11 @@ def _reproduce(paper: str, quick: bool, folder: Path, workers: int, as_json: boo
         swept = [reduce_sweep(sweep, list(islice(results, len(sweep.jobs)))) for sweep in sweeps]
     except BrokenRun as error:
         raise CommandError(ExitCode.FAILED_RUNS, f"a run broke an invariant: {error}") from error
-    text = msgspec.json.format(msgspec.json.encode(done.document), indent=2).decode()
-    write_page(folder / "result.json", text + "\n")
-    write_page(folder / "report.html", _page(plan, done, swept, again))
-    for left_out in done.left_out:
-        print(f"left out: {left_out}", file=sys.stderr)
-    if as_json:
-        print_json(done.document)
-    else:
-        _print(done)
-        print(f"report: {(folder / 'report.html').resolve()}")
-    return ExitCode.DONE
+    document = msgspec.json.format(msgspec.json.encode(done.document), indent=2)
+    page = _page(plan, done, swept, again)
+    (folder / "result.json").write_bytes(document + b"\n")
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    return done
 
 
 def _page(plan: Plan, done: Reproduction, swept: list[SweepResult], again: str) -> str:
@@ -87,11 +103,20 @@ def _page(plan: Plan, done: Reproduction, swept: list[SweepResult], again: str) 
             title=_TITLE,
             document=done.document,
             figures=[
-                FigurePart(figure.id, figure.table, figure.title, figure.command(), done.curves[figure.id])
+                FigurePart(
+                    figure.id,
+                    figure.table,
+                    figure.title,
+                    figure.command(),
+                    done.curves[figure.id],
+                    figure.setup.fast_window,
+                    figure.setup.alone,
+                )
                 for figure in plan.figures
             ],
             findings=done.findings,
             warnings=done.warnings,
+            queue_bounds=done.queue_bounds,
             left_out=done.left_out,
             maps=maps(swept, again),
             curves=curves(swept, again),

@@ -23,11 +23,11 @@ def command(
     seed: options.Seed = None,
     until: options.Until = None,
     trace: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--trace", metavar="KINDS", help="Any of packets,queue,cwnd; the results do not change."
         ),
-    ] = "",
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-<seed>.")
     ] = None,
@@ -39,18 +39,18 @@ def command(
     from perhop.cli.output import print_json
     from perhop.cli.progress import Progress
 
-    kinds = _trace_kinds(trace)
+    kinds = _trace_kinds(trace or [])
     loaded = options.load(scenario, overrides, seed, until)
     folder = out or Path("out") / f"{scenario.stem}-{loaded.describe().run.seed}"
     if folder.exists() and not force:
         raise CommandError(
             ExitCode.USAGE, f"{folder} exists", "give another folder with -o, or replace it with --force"
         )
-    with Progress(f"running {scenario.name}") as progress:
-        result = loaded.run(trace=kinds, progress=progress.update)
-    written = record.write(
-        result, loaded, folder, trace=kinds, command=_again(scenario, loaded.overrides, kinds), replace=force
-    )
+    with record.place(folder, replace=force) as partial:
+        with Progress(f"running {scenario.name}") as progress:
+            result = loaded.run(trace=kinds, progress=progress.update)
+        again = _again(scenario, loaded.overrides, kinds)
+        written = record.write(result, loaded, partial, trace=kinds, command=again)
     if as_json:
         print_json(
             {
@@ -66,16 +66,16 @@ def command(
     return _status(written)
 
 
-def _trace_kinds(text: str) -> list[str]:
+def _trace_kinds(given: list[str]) -> list[str]:
     from perhop.run import TRACES
 
-    kinds = [kind.strip() for kind in text.split(",") if kind.strip()]
+    kinds = [kind.strip() for text in given for kind in text.split(",")]
     for kind in kinds:
         if kind not in TRACES:
             raise CommandError(
-                ExitCode.USAGE, f"--trace {kind}: no such trace", f"choose among {', '.join(TRACES)}"
+                ExitCode.USAGE, f"--trace {kind!r}: no such trace", f"choose among {', '.join(TRACES)}"
             )
-    return kinds
+    return list(dict.fromkeys(kinds))
 
 
 def _again(scenario: Path, overrides: tuple[str, ...], kinds: list[str]) -> str:
@@ -88,11 +88,13 @@ def _again(scenario: Path, overrides: tuple[str, ...], kinds: list[str]) -> str:
 
 
 def _print(result: Result, folder: Path) -> None:
+    import polars as pl
+
     from perhop.cli.output import print_table
     from perhop.units import bit_rate, duration, percent
 
     print_table(
-        "Flows",
+        "Flows: goodput after the warm-up, counts over the whole run",
         ("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
         [
             (
@@ -110,7 +112,7 @@ def _print(result: Result, folder: Path) -> None:
         f"in {folder}/flows.parquet",
     )
     print_table(
-        "Links",
+        "Links: shares of the time after the warm-up",
         ("link", "busy", "with data", "with ACKs"),
         [
             (
@@ -119,9 +121,27 @@ def _print(result: Result, folder: Path) -> None:
                 percent(row["utilization_data"]),
                 percent(row["utilization_acks"]),
             )
-            for row in result.links.to_dicts()
+            for row in result.links.sort("utilization", descending=True, maintain_order=True).to_dicts()
         ],
         f"in {folder}/links.parquet",
+    )
+    queues = result.queues.filter((pl.col("max_packets") > 1) | (pl.col("dropped_packets") > 0))
+    print_table(
+        "Queues in which packets waited, over the whole run",
+        ("class", "longest", "data alone", "arrived", "dropped"),
+        [
+            (
+                row["path"].removeprefix("port."),
+                str(row["max_packets"]),
+                str(row["max_data_packets"]),
+                str(row["in_packets"]),
+                str(row["dropped_packets"]),
+            )
+            for row in queues.sort(
+                "dropped_packets", "max_packets", descending=True, maintain_order=True
+            ).to_dicts()
+        ],
+        f"in {folder}/queues.parquet",
     )
     print(f"{folder}\nnext: perhop report {shlex.quote(str(folder))}")
 

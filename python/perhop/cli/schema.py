@@ -12,6 +12,7 @@ from perhop.cli import options
 
 def command(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write to this file instead.")] = None,
+    force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Print the JSON Schema of scenario files (JSON, with or without --json)."""
@@ -21,4 +22,5 @@ def command(
     if out is None:
         print(text, end="")
     else:
+        options.check_target(out, force)
         out.write_text(text, encoding="utf-8")

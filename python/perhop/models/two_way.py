@@ -308,7 +308,8 @@ def backpressure_delay(p: TwoWay) -> Efficiencies:
     *Erratum.* At zero delay these do not become Theorem 3, and for small packets they leave [0, 1]; use
     `outside_unit` to flag such values. There is no bounded form: the simulation decides.
 
-    ``L_j`` counts the packets and ACKs of the fast connection that can be under way at once.
+    ``L_j`` divides an unloaded round trip (the delay and the time of one slow data packet) by the time each
+    packet of the fast connection costs where it is longest: itself on the fast link, or its ACK on the slow.
     """
     ratio = p.alpha / p.beta
     under_way = (np.asarray(p.delay) + p.t_i_d) / np.maximum(p.t_j_d, p.t_i_a)

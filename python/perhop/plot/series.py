@@ -33,6 +33,8 @@ class Quantity:
         Of the figure.
     label
         Of the vertical axis, with the unit.
+    caption
+        What a value is, with what is averaged over what.
     scale
         What a value of the table is multiplied by to be in that unit.
     per_interval
@@ -43,24 +45,90 @@ class Quantity:
     prefix: str
     title: str
     label: str
+    caption: str
     scale: float
     per_interval: bool
 
 
 QUANTITIES = (
-    Quantity("goodput_bit_s", "flow.", "Goodput", "goodput in Mbit/s", 1e-6, True),
-    Quantity("cwnd_bytes", "flow.", "Congestion window", "cwnd in kB", 1e-3, False),
-    Quantity("srtt_s", "flow.", "Smoothed round-trip time", "srtt in ms", 1e3, False),
-    Quantity("utilization", "link.", "Link utilization", "share of the rate", 1.0, True),
-    Quantity("utilization_data", "link.", "Link utilization by data", "share of the rate", 1.0, True),
-    Quantity("backlog_packets", "port.", "Queues", "packets waiting", 1.0, False),
-    Quantity("dropped_packets", "port.", "Drops", "packets per interval", 1.0, True),
-    Quantity("retransmissions", "flow.", "Retransmissions", "segments per interval", 1.0, True),
+    Quantity(
+        "goodput_bit_s",
+        "flow.",
+        "Goodput",
+        "goodput in Mbit/s",
+        "Payload delivered in order, averaged over the interval that ends at each point. "
+        "A repaired loss delivers at once what waited behind it, which can exceed the link's rate.",
+        1e-6,
+        True,
+    ),
+    Quantity(
+        "cwnd_bytes",
+        "flow.",
+        "Congestion window",
+        "window in kB",
+        "The sender's congestion window at each instant.",
+        1e-3,
+        False,
+    ),
+    Quantity(
+        "srtt_s",
+        "flow.",
+        "Smoothed round-trip time",
+        "smoothed round-trip time in ms",
+        "The sender's running average over its round-trip samples, at each instant.",
+        1e3,
+        False,
+    ),
+    Quantity(
+        "utilization",
+        "link.",
+        "Link utilization",
+        "share of the time",
+        "Part of the interval that ends at each point in which the link was transmitting.",
+        1.0,
+        True,
+    ),
+    Quantity(
+        "utilization_data",
+        "link.",
+        "Link utilization by data",
+        "share of the time",
+        "Part of the interval that ends at each point in which the link was transmitting data.",
+        1.0,
+        True,
+    ),
+    Quantity(
+        "backlog_packets",
+        "port.",
+        "Queues",
+        "packets waiting",
+        "Packets in the queue at each instant; the packet being transmitted is not counted.",
+        1.0,
+        False,
+    ),
+    Quantity(
+        "dropped_packets",
+        "port.",
+        "Drops",
+        "packets per interval",
+        "Packets the queue dropped in the interval that ends at each point.",
+        1.0,
+        True,
+    ),
+    Quantity(
+        "retransmissions",
+        "flow.",
+        "Retransmissions",
+        "segments per interval",
+        "Segments sent again in the interval that ends at each point.",
+        1.0,
+        True,
+    ),
 )
 """What a report draws, in this order."""
 
 
-def draw(series: pl.DataFrame, quantity: Quantity) -> str | None:
+def draw(series: pl.DataFrame, quantity: Quantity, warmup_s: float = 0.0) -> str | None:
     """Return the figure of one quantity as SVG, or None where no path has a value other than zero.
 
     Parameters
@@ -69,6 +137,8 @@ def draw(series: pl.DataFrame, quantity: Quantity) -> str | None:
         Long table with ``time_s``, ``path``, ``quantity``, ``value``.
     quantity
         What to draw.
+    warmup_s
+        End of the warm-up in s, marked by a dashed line; none at 0.
     """
     rows = series.filter(pl.col("quantity") == quantity.name)
     if rows.filter(pl.col("value").fill_null(0.0) != 0.0).is_empty():
@@ -87,6 +157,8 @@ def draw(series: pl.DataFrame, quantity: Quantity) -> str | None:
                 _band(axes, rows, quantity, count)
             else:
                 _lines(axes, rows, quantity, inside, paths)
+            if warmup_s > 0:
+                axes.axvline(warmup_s, color=style.INK, linewidth=0.8, linestyle="--", label="end of warm-up")
             axes.set_ylim(0, axes.dataLim.ymax * 1.08 or 1.0)
             axes.margins(x=0.01)
             style.legend_beside(axes)

@@ -108,12 +108,12 @@ def _link(axes: Axes, a: _Place, b: _Place, there: LinkView, back: LinkView | No
     axes.plot([a.x, b.x], [a.y, b.y], color=style.FAINT, linewidth=2.5, zorder=1, solid_capstyle="butt")
     slope = math.degrees(math.atan2((b.y - a.y) * 0.5, b.x - a.x)) if a.y != b.y else 0.0
     middle = ((a.x + b.x) / 2, (a.y + b.y) / 2)
-    delays = {there.delay_s, back.delay_s if back else there.delay_s}
-    delay = " / ".join(f"{value * 1000:.4g} ms" for value in sorted(delays))
     right, left = ("→", "←") if b.x >= a.x else ("←", "→")
-    same = back is not None and back.rate_bit_s == there.rate_bit_s
-    above = f"{bit_rate(there.rate_bit_s)} {'↔' if same else right}"
-    below = delay if same or back is None else f"{left} {bit_rate(back.rate_bit_s)} · {delay}"
+    if back is not None and (back.rate_bit_s, back.delay_s) == (there.rate_bit_s, there.delay_s):
+        above, below = f"{bit_rate(there.rate_bit_s)} ↔", _milliseconds(there)
+    else:
+        above = f"{bit_rate(there.rate_bit_s)} · {_milliseconds(there)} {right}"
+        below = f"{left} {bit_rate(back.rate_bit_s)} · {_milliseconds(back)}" if back else ""
     for text, side, va in ((above, 6, "bottom"), (below, -6, "top")):
         axes.annotate(
             text,
@@ -126,3 +126,7 @@ def _link(axes: Axes, a: _Place, b: _Place, there: LinkView, back: LinkView | No
             rotation_mode="anchor",
             fontsize=10,
         )
+
+
+def _milliseconds(link: LinkView) -> str:
+    return f"{link.delay_s * 1000:.4g} ms"

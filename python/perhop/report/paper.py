@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perhop.plot import efficiency
+from perhop.plot import buffers, efficiency
 from perhop.report import page
 
 _NAMES = {
@@ -24,13 +24,18 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class FigurePart:
-    """A figure of the study: its lines, and the command that runs it alone."""
+    """A figure of the study: its lines, the command that runs it alone, the fast connection's buffer.
+
+    `buffer_bytes` and `one_way` say where its throughput goes in a figure over buffers.
+    """
 
     id: str
     table: str
     title: str
     command: str
     lines: Sequence[efficiency.Line]
+    buffer_bytes: int
+    one_way: bool
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ class Study:
         In the order of the paper.
     findings
         Title and text each.
+    queue_bounds
+        Per figure id, Theorem 2's bound on the slow node's queue, also where the theorem does not apply.
     warnings
         Runs that do not meet what the study assumes.
     left_out
@@ -58,6 +65,7 @@ class Study:
     title: str
     document: Mapping[str, Any]
     figures: Sequence[FigurePart]
+    queue_bounds: Mapping[str, float | None]
     findings: Sequence[tuple[str, str]] = ()
     warnings: Sequence[str] = ()
     left_out: Sequence[str] = ()
@@ -78,8 +86,9 @@ def render(study: Study) -> str:
             "titles": titles,
             "commands": {figure.id: figure.command for figure in study.figures},
             "tables": _tables(rows),
-            "queues": _queues(rows),
+            "queues": _queues(rows, study.queue_bounds),
             "overview": _overview(rows),
+            "buffers": _buffers(study, rows),
             "figures": [_figure(figure, rows) for figure in study.figures],
             "claims": main_claims,
             "per_row": _per_row(study.document["claims"]),
@@ -111,13 +120,18 @@ def _tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _queues(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return per figure the longest queue of data and of all packets, and Theorem 2's bound."""
+def _queues(rows: Sequence[Mapping[str, Any]], bounds: Mapping[str, float | None]) -> list[dict[str, Any]]:
+    """Return per figure the longest queue of data and of all packets, and Theorem 2's bound.
+
+    The document gives a bound only to the runs that the theorem is about.
+    """
     queues: dict[str, dict[str, Any]] = {}
     for row in rows:
         if row["quantity"] == "slow_queue_data":
             queues.setdefault(row["id"], {"id": row["id"]}).update(
-                data=row["simulated"], bound=row["closed_form"]["printed"]
+                data=row["simulated"],
+                bound=bounds[row["id"]],
+                inside=row["closed_form"]["printed"] is not None,
             )
         elif row["quantity"] == "slow_queue_packets":
             queues.setdefault(row["id"], {"id": row["id"]}).update(packets=row["simulated"])
@@ -150,6 +164,37 @@ def _overview(rows: Sequence[Mapping[str, Any]]) -> page.Drawing:
 def _interval(row: Mapping[str, Any]) -> tuple[float, float] | None:
     ends = row["simulated"]["ci95"]
     return None if ends is None else (ends[0], ends[1])
+
+
+def _buffers(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[page.Drawing]:
+    """Return Figure 3.2 as the paper draws it, where it was run."""
+    figures = {figure.id: figure for figure in study.figures if figure.table == "figure3_2"}
+    points = [
+        buffers.Point(
+            figures[row["id"]].buffer_bytes,
+            figures[row["id"]].one_way,
+            row["published"],
+            row["closed_form"]["printed"],
+            row["closed_form"]["bounded"],
+            row["simulated"]["mean"],
+            _interval(row),
+        )
+        for row in rows
+        if row["id"] in figures and row["quantity"] == "fast_throughput"
+    ]
+    if not points:
+        return []
+    title = "Throughput of the fast connection against its socket buffer"
+    return [
+        page.drawing(
+            "figure-3.2",
+            f"3.2 {title}",
+            buffers.draw(points, title),
+            "Two-way traffic is joined by lines, one-way traffic stands apart. For two-way traffic and 16 KB "
+            "the paper prints no number. The interval is often narrower than its mark.",
+            str(study.document["command"]),
+        )
+    ]
 
 
 def _figure(figure: FigurePart, rows: Sequence[Mapping[str, Any]]) -> page.Drawing:

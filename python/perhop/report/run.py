@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from perhop.plot import series, topology
@@ -26,7 +27,7 @@ def render(run: StoredRun) -> str:
     """
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
     meaning = Scenario(resolved, "scenario.resolved.toml").describe()
-    figures, silent = _figures(run)
+    figures, silent = _figures(run, meaning.run.warmup_s)
     return page.render(
         "run.html.j2",
         {
@@ -35,7 +36,10 @@ def render(run: StoredRun) -> str:
             "meaning": meaning,
             "resolved": resolved.decode(),
             "topology": page.drawing(
-                "topology", "Topology", topology.draw(meaning), "Rates by direction, one-way delay."
+                "topology",
+                "Topology",
+                topology.draw(meaning),
+                "Rate and one-way delay of each link, by direction where they differ.",
             ),
             "flows": _listing(run.tables["flows"]),
             "links": _listing(run.tables["links"], "utilization"),
@@ -48,21 +52,20 @@ def render(run: StoredRun) -> str:
     )
 
 
-def _figures(run: StoredRun) -> tuple[list[page.Drawing], list[str]]:
+def _figures(run: StoredRun, warmup_s: float) -> tuple[list[page.Drawing], list[str]]:
     """Return the figures, and the titles of those where every value is zero."""
     drawn, silent = [], []
     for quantity in series.QUANTITIES:
-        picture = series.draw(run.tables["series"], quantity)
+        picture = series.draw(run.tables["series"], quantity, warmup_s)
         if picture is None:
             silent.append(quantity.title.lower())
             continue
-        when = "over the interval that ends at each point" if quantity.per_interval else "at each instant"
         drawn.append(
             page.drawing(
                 quantity.name,
                 quantity.title,
                 picture,
-                f"{quantity.label[0].upper()}{quantity.label[1:]}, {when}.",
+                quantity.caption,
                 _read(run, "series", f'pl.col("quantity") == "{quantity.name}"'),
             )
         )
@@ -109,5 +112,6 @@ def _commands(run: StoredRun) -> dict[str, str]:
 
 def _read(run: StoredRun, table: str, condition: str = "") -> str:
     selected = f".filter({condition})" if condition else ""
-    code = f'import polars as pl; print(pl.read_parquet("{run.folder}/{table}.parquet"){selected})'
+    file = msgspec.json.encode(f"{run.folder}/{table}.parquet").decode()
+    code = f"import polars as pl; print(pl.read_parquet({file}, glob=False){selected})"
     return f"python -c {shlex.quote(code)}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from perhop.papers.kalampoukas.plan import Figure, Plan
+from perhop.papers.kalampoukas.plan import Figure, Job, Plan
 from perhop.papers.kalampoukas.setup import Setup
 from perhop.stats.intervals import Interval, mean_interval
 
@@ -63,14 +63,30 @@ def measure(plan: Plan, results: Sequence[Result]) -> Measurements:
     ValueError
         If there is not one result per job.
     """
-    if len(results) != len(plan.jobs):
-        raise ValueError(f"{len(results)} results for {len(plan.jobs)} jobs")
+    check_runs(plan.jobs, results)
     values: dict[str, dict[str, npt.NDArray[np.float64]]] = {}
     for index, figure in enumerate(plan.figures):
         first = index * plan.replications
         runs = [quantities(figure, result) for result in results[first : first + plan.replications]]
         values[figure.id] = {name: np.array([run[name] for run in runs]) for name in runs[0]}
     return Measurements({figure.id: figure for figure in plan.figures}, values)
+
+
+def check_runs(jobs: Sequence[Job], results: Sequence[Result]) -> None:
+    """Refuse results that must not be reduced.
+
+    Raises
+    ------
+    BrokenRun
+        If a run reports a broken invariant.
+    ValueError
+        If there is not one result per job.
+    """
+    if len(results) != len(jobs):
+        raise ValueError(f"{len(results)} results for {len(jobs)} jobs")
+    for (_, name, _), result in zip(jobs, results, strict=True):
+        if result["invariants"]:
+            raise BrokenRun(f"{name}: {'; '.join(result['invariants'])}")
 
 
 def quantities(figure: Figure, result: Result) -> dict[str, float]:
@@ -85,8 +101,6 @@ def quantities(figure: Figure, result: Result) -> dict[str, float]:
         `slow_queue_packets`: the same with ACKs; with a class for ACKs, the sum of both classes' longest.
         `dropped`: packets lost at any queue.
     """
-    if result["invariants"]:
-        raise BrokenRun(f"figure {figure.id}: {'; '.join(result['invariants'])}")
     links, queues = result["links"], result["queues"]
     at_slow = np.array([path.startswith(SLOW_PORT) for path in queues["path"]])
     link = list(links["name"]).index(SLOW_LINK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from perhop.papers.kalampoukas.setup import CABLE_MODEM, Setup, from_row
-from perhop.papers.pack import Pack, load_pack
+from perhop.papers.pack import Pack, PackError, load_pack
 from perhop.papers.verdict import MIN_REPLICATIONS
 
 Job = tuple[bytes, str, list[str]]
@@ -91,10 +91,16 @@ def make_plan(replications: int = MIN_REPLICATIONS, seed: int = 1, quick: bool =
     -------
     Plan
         Its `jobs` go to the engine; the results, in the same order, to `reduce`.
+
+    Raises
+    ------
+    PackError
+        A published row is not run.
     """
     if replications < 1:
         raise ValueError(f"replications = {replications}: must be at least 1")
     pack = load_pack("kalampoukas")
+    _check_coverage(pack)
     figures = tuple(_figure(pack, table) for table in pack.figures)
     shorter = [f"run.duration={QUICK_DURATION}"] if quick else []
     jobs = tuple(
@@ -113,6 +119,24 @@ def make_plan(replications: int = MIN_REPLICATIONS, seed: int = 1, quick: bool =
     if replications < MIN_REPLICATIONS:
         left_out.append(f"verdicts: they need {MIN_REPLICATIONS} replications")
     return Plan(pack, figures, replications, jobs, tuple(left_out))
+
+
+def _check_coverage(pack: Pack) -> None:
+    """Refuse a pack that leaves out a row of its published tables."""
+    run = {(table["table"], table["id"]) for table in pack.figures if table["table"] == "efficiencies"}
+    run |= {
+        (table["table"], f"{table['socket']} {table['traffic']}")
+        for table in pack.figures
+        if table["table"] == "figure3_2"
+    }
+    published = [("efficiencies", row["figure"]) for row in pack.published["efficiencies"]]
+    published += [
+        ("figure3_2", f"{row['fast_socket_buffer_bytes']} {row['traffic']}")
+        for row in pack.published["figure3_2"]
+    ]
+    missing = [f"{table} {row}" for table, row in published if (table, row) not in run]
+    if missing:
+        raise PackError(f"{pack.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
 
 
 def _figure(pack: Pack, table: dict[str, object]) -> Figure:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from perhop.models.two_way import Form
 from perhop.papers.kalampoukas.measure import Measurements
+from perhop.papers.pack import PackError
 from perhop.papers.verdict import Part, part
 from perhop.stats.intervals import mean_interval
 
@@ -14,12 +15,20 @@ SIDES = ("slow", "fast")
 
 
 def within_closed_form(m: Measurements, form: Form, tolerance: float) -> list[Part]:
-    """Judge that both efficiencies of every published row lie within `tolerance` of a closed form."""
+    """Judge that both efficiencies of every published row lie within `tolerance` of a closed form.
+
+    Raises
+    ------
+    PackError
+        A row has no such form: it cannot be judged, and must not be passed over.
+    """
     parts = []
     for id_, figure in m.figures.items():
-        expected = figure.setup.closed_form(form)
-        if figure.table != "efficiencies" or expected is None:
+        if figure.table != "efficiencies":
             continue
+        expected = figure.setup.closed_form(form)
+        if expected is None:
+            raise PackError(f"figure {id_}: there is no {form} closed form to judge it by")
         for side, value in zip(SIDES, map(float, expected), strict=True):
             parts.append(_near(m, id_, f"{side}_efficiency", value, tolerance))
     return parts

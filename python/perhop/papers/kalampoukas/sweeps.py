@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perhop.models import two_way
-from perhop.papers.kalampoukas.measure import BrokenRun, Result, connection_efficiencies
+from perhop.papers.kalampoukas.measure import Result, check_runs, connection_efficiencies
 from perhop.papers.kalampoukas.plan import Job
 from perhop.papers.kalampoukas.setup import SCHEMES, Scheme, Setup, with_connections
 from perhop.papers.pack import load_pack
@@ -153,11 +153,7 @@ def reduce_sweep(sweep: Sweep, results: Sequence[Result]) -> SweepResult:
     ValueError
         If there is not one result per job.
     """
-    if len(results) != len(sweep.jobs):
-        raise ValueError(f"{len(results)} results for {len(sweep.jobs)} jobs")
-    for (_, name, _), result in zip(sweep.jobs, results, strict=True):
-        if result["invariants"]:
-            raise BrokenRun(f"{name}: {'; '.join(result['invariants'])}")
+    check_runs(sweep.jobs, results)
     runs = [connection_efficiencies(s, r) for s, r in zip(sweep.setups, results, strict=True)]
     forms: tuple[two_way.Form, two_way.Form] = ("printed", "bounded")
     closed = {form: _grid(sweep, [_closed(setup, form) for setup in sweep.setups]) for form in forms}
