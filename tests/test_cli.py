@@ -222,7 +222,17 @@ def test_a_closed_pipe_is_no_error(process: Cli, tmp_path: Path) -> None:
 def test_ctrl_c_leaves_nothing_half_written(process: Cli, tmp_path: Path) -> None:
     process("init")
     running = subprocess.Popen(
-        [sys.executable, "-m", "perhop.cli", "run", "two-way.toml", "--until", "10000000s"],
+        [
+            sys.executable,
+            "-m",
+            "perhop.cli",
+            "run",
+            "two-way.toml",
+            "--until",
+            "10000000s",
+            "-s",
+            "run.interval=1000s",
+        ],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
