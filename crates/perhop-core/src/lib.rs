@@ -5,6 +5,8 @@
 //! observations leave through a [`sink::Sink`]; nothing can be read back by an element.
 
 pub mod classify;
+pub mod few;
+pub mod lane;
 pub mod node;
 pub mod packet;
 pub mod port;

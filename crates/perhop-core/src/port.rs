@@ -4,9 +4,10 @@
 //! operation; with more, one scheduler decision for each departure.
 
 use crate::classify::{Classifier, KindClassifier, Selector};
+use crate::few::Few;
 use crate::node::Departure;
 use crate::packet::{ClassId, Kind, Meta, Packet};
-use crate::queue::{Backlog, Queue};
+use crate::queue::{AnyQueue, Backlog, Queue};
 use crate::sched::{Heads, Scheduler, Select};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
@@ -48,15 +49,15 @@ impl ClassStats {
 /// A class of a port: its queue and what passed through it.
 pub struct Class<P: Packet> {
     site: SiteId,
-    queue: Box<dyn Queue<P>>,
+    queue: AnyQueue<P>,
     stats: ClassStats,
 }
 
 impl<P: Packet> Class<P> {
     /// A class whose packets wait in `queue`, known to observers as `site`.
     #[must_use]
-    pub fn new(site: SiteId, queue: Box<dyn Queue<P>>) -> Self {
-        Self { site, queue, stats: ClassStats::default() }
+    pub fn new(site: SiteId, queue: impl Into<AnyQueue<P>>) -> Self {
+        Self { site, queue: queue.into(), stats: ClassStats::default() }
     }
 
     /// The class as observers know it.
@@ -128,7 +129,7 @@ pub struct Port<P: Packet> {
     /// Where unclassified drops are reported.
     site: SiteId,
     classifier: Box<dyn Classifier>,
-    classes: Vec<Class<P>>,
+    classes: Few<Class<P>>,
     /// Absent where there is nothing to choose.
     scheduler: Option<Box<dyn Scheduler>>,
 }
@@ -142,14 +143,14 @@ impl<P: Packet> Port<P> {
         classes: Vec<Class<P>>,
         scheduler: Box<dyn Scheduler>,
     ) -> Self {
-        Self { site, classifier, classes, scheduler: Some(scheduler) }
+        Self { site, classifier, classes: classes.into(), scheduler: Some(scheduler) }
     }
 
     /// A port with one class that takes every packet.
     #[must_use]
     pub fn single(site: SiteId, class: Class<P>) -> Self {
         let everything = KindClassifier::new([[Selector::Any].as_slice()]);
-        Self { site, classifier: Box::new(everything), classes: vec![class], scheduler: None }
+        Self { site, classifier: Box::new(everything), classes: vec![class].into(), scheduler: None }
     }
 
     /// The classes, in order.

@@ -3,7 +3,7 @@
 use perhop_core::classify::{KindClassifier, Selector};
 use perhop_core::packet::{ClassId, FlowId, PortId, TrafficClass};
 use perhop_core::port::{Class, Port};
-use perhop_core::queue::{Fifo, Queue};
+use perhop_core::queue::{AnyQueue, Fifo};
 use perhop_core::rng::Stream;
 use perhop_core::sched::{PairedCounter, Scheduler, StrictPriority};
 use perhop_core::sink::SiteId;
@@ -233,9 +233,9 @@ const fn selector(selector: &model::Selector) -> Selector {
     }
 }
 
-fn queue(queue: model::Queue, site: SiteId) -> Box<dyn Queue<SimPacket>> {
+fn queue(queue: model::Queue, site: SiteId) -> AnyQueue<SimPacket> {
     match queue {
-        model::Queue::Fifo { limit } => Box::new(Fifo::new(site, limit)),
+        model::Queue::Fifo { limit } => Fifo::new(site, limit).into(),
     }
 }
 

@@ -4,6 +4,8 @@
 #[derive(Debug)]
 pub struct FlowTable {
     first: u32,
+    len: u32,
+    /// Empty where the value of `first + i` is `i`, as at a host that only sends or only receives: one cache line less.
     values: Vec<u32>,
 }
 
@@ -18,11 +20,19 @@ impl FlowTable {
         for &(key, value) in pairs {
             values[(key - first) as usize] = value;
         }
-        Self { first, values }
+        let len = u32::try_from(values.len()).unwrap_or(u32::MAX);
+        if (0..len).zip(&values).all(|(i, &value)| i == value) {
+            values = Vec::new();
+        }
+        Self { first, len, values }
     }
 
     /// The value of `key`.
     pub fn get(&self, key: u32) -> Option<u32> {
-        self.values.get(key.wrapping_sub(self.first) as usize).copied().filter(|&v| v != ABSENT)
+        let offset = key.wrapping_sub(self.first);
+        if offset >= self.len {
+            return None;
+        }
+        self.values.get(offset as usize).map_or(Some(offset), |&value| (value != ABSENT).then_some(value))
     }
 }

@@ -3,6 +3,7 @@
 //! Backpressure (Kalampoukas et al. 1997, section 5) lives here: a sender is not asked for segments while `b` of its
 //! data packets have been handed to the port and not fully transmitted.
 
+use perhop_core::few::Few;
 use perhop_core::node::{Departure, Io, Node};
 use perhop_core::packet::{Dir, FlowId, Kind, Meta, Packet, PortId, TcpView, TrafficClass};
 use perhop_core::queue::Timed;
@@ -72,8 +73,8 @@ pub struct HostPort {
 pub struct Host {
     site: SiteId,
     /// Outgoing interfaces, by port.
-    pub ports: Vec<HostPort>,
-    ends: Vec<End>,
+    pub ports: Few<HostPort>,
+    ends: Few<End>,
     slots: FlowTable,
     deadlines: Deadlines,
     /// Flows whose data packets a port dropped during the current call.
@@ -98,7 +99,14 @@ impl Host {
                 deadlines.set(slot, end.sender.next_timeout());
             }
         }
-        Self { site, ports, ends, slots: FlowTable::new(&pairs), deadlines, lost: Vec::new() }
+        Self {
+            site,
+            ports: ports.into(),
+            ends: ends.into(),
+            slots: FlowTable::new(&pairs),
+            deadlines,
+            lost: Vec::new(),
+        }
     }
 
     /// The sending end of `flow`, if it is here.

@@ -3,8 +3,7 @@
 //! Serialisation takes bits * 10^9 / rate ns; the remainder of each division is carried to the next packet, so the
 //! long-run rate is exact. Units: ns, bits, bytes.
 
-use std::collections::VecDeque;
-
+use perhop_core::lane::Lane;
 use perhop_core::packet::{Kind, Packet, PortId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
@@ -51,7 +50,7 @@ pub struct Link {
     /// When an event will ask the port for the next packet; `Instant::MAX` for never.
     pub poll_due: Instant,
     /// Packets in transmission or propagation, with the time they arrive.
-    pub in_flight: VecDeque<(Due, SimPacket)>,
+    pub in_flight: Lane<(Due, SimPacket)>,
     last_is_ack: bool,
     stats: LinkStats,
 }
@@ -69,7 +68,7 @@ impl Link {
             to_port: to.1,
             busy_until: Instant::ZERO,
             poll_due: Instant::MAX,
-            in_flight: VecDeque::new(),
+            in_flight: Lane::new(),
             last_is_ack: false,
             stats: LinkStats {
                 packets: 0,

@@ -4,9 +4,8 @@
 //! Different: nothing. Units: the limit is in packets or in bytes, the packet on the wire not counted.
 //! Cost: one ring-buffer push or pop.
 
-use std::collections::VecDeque;
-
 use super::{Backlog, Queue, Timed};
+use crate::lane::Lane;
 use crate::packet::{Meta, Packet};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
@@ -17,7 +16,7 @@ use crate::units::{Bytes, QueueSize};
 pub struct Fifo<P> {
     site: SiteId,
     limit: QueueSize,
-    packets: VecDeque<P>,
+    packets: Lane<P>,
     bytes: Bytes,
 }
 
@@ -25,7 +24,7 @@ impl<P: Packet> Fifo<P> {
     /// An empty queue that holds up to `limit`; drops are reported as from `site`.
     #[must_use]
     pub const fn new(site: SiteId, limit: QueueSize) -> Self {
-        Self { site, limit, packets: VecDeque::new(), bytes: Bytes(0) }
+        Self { site, limit, packets: Lane::new(), bytes: Bytes(0) }
     }
 
     fn has_room_for(&self, len: Bytes) -> bool {

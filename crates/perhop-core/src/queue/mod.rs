@@ -1,7 +1,9 @@
 //! Queues with their drop policy.
 
+mod any;
 mod fifo;
 
+pub use any::AnyQueue;
 pub use fifo::Fifo;
 
 use crate::packet::{Meta, Packet};

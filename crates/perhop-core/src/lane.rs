@@ -1,0 +1,112 @@
+//! A queue of values that are added at the back and leave at the front, quick where it rarely holds more than one.
+//!
+//! The first value lies in the struct itself and only the others in a ring on the heap: on an uncongested path a packet
+//! passes through without a second cache line, and without a heap block for the ring.
+
+use std::collections::VecDeque;
+use std::collections::vec_deque;
+
+/// Values in order of arrival.
+#[derive(Clone, Debug)]
+pub struct Lane<T> {
+    front: Option<T>,
+    /// Everything behind `front`; empty where there is no front.
+    rest: VecDeque<T>,
+}
+
+impl<T> Default for Lane<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Lane<T> {
+    /// An empty lane; it allocates nothing before it holds two values.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { front: None, rest: VecDeque::new() }
+    }
+
+    /// Adds `value` at the back.
+    pub fn push_back(&mut self, value: T) {
+        if self.front.is_none() {
+            self.front = Some(value);
+        } else {
+            self.rest.push_back(value);
+        }
+    }
+
+    /// Removes the first value.
+    pub fn pop_front(&mut self) -> Option<T> {
+        let first = self.front.take()?;
+        if !self.rest.is_empty() {
+            self.front = self.rest.pop_front();
+        }
+        Some(first)
+    }
+
+    /// Removes the value at `position`, counted from the front.
+    pub fn remove(&mut self, position: usize) -> Option<T> {
+        match position.checked_sub(1) {
+            None => self.pop_front(),
+            Some(behind) => self.rest.remove(behind),
+        }
+    }
+
+    /// The first value.
+    #[must_use]
+    pub const fn front(&self) -> Option<&T> {
+        self.front.as_ref()
+    }
+
+    /// The last value.
+    #[must_use]
+    pub fn back(&self) -> Option<&T> {
+        self.rest.back().or(self.front.as_ref())
+    }
+
+    /// How many values there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::from(self.front.is_some()) + self.rest.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.front.is_none()
+    }
+
+    /// From front to back.
+    pub fn iter(&self) -> core::iter::Chain<core::option::Iter<'_, T>, vec_deque::Iter<'_, T>> {
+        self.front.iter().chain(&self.rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equals_a_ring() {
+        let mut lane = Lane::new();
+        let mut ring = VecDeque::new();
+        for step in 0u32..2000 {
+            // long runs of each, so that the lane is often empty and often long
+            match (step / 7 * 11 + step / 3) % 5 {
+                0..=2 if step % 13 < 8 => {
+                    lane.push_back(step);
+                    ring.push_back(step);
+                }
+                4 if step % 3 == 0 => {
+                    let at = step as usize % 4;
+                    assert_eq!(lane.remove(at), ring.remove(at));
+                }
+                _ => assert_eq!(lane.pop_front(), ring.pop_front()),
+            }
+            assert_eq!((lane.front(), lane.back(), lane.len()), (ring.front(), ring.back(), ring.len()));
+            assert_eq!(lane.is_empty(), ring.is_empty());
+            assert!(lane.iter().eq(&ring));
+        }
+    }
+}
