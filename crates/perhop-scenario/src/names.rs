@@ -3,36 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::units::UnitError;
-
-/// A text newtype: serde through `FromStr` and `Display`, JSON Schema with a `format`.
-macro_rules! text {
-    ($name:ident, $format:literal, $about:literal, $examples:expr) => {
-        impl TryFrom<String> for $name {
-            type Error = UnitError;
-            fn try_from(text: String) -> Result<Self, UnitError> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(value: $name) -> Self {
-                value.to_string()
-            }
-        }
-
-        impl schemars::JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({
-                    "type": "string", "format": $format, "description": $about, "examples": $examples
-                })
-            }
-        }
-    };
-}
+use crate::units::{UnitError, text};
 
 /// The name of a node: letters, digits and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

@@ -22,14 +22,9 @@ use perhop_core::units::{BitRate, Bytes, QueueSize};
 pub use crate::quantity::UnitError;
 use crate::quantity::{MAX, MAX_TIME, PACKETS, RATE, SIZE, TIME, shortest};
 
-/// A newtype written as text with a unit: serde, JSON Schema and conversions.
-macro_rules! quantity {
-    ($(#[$doc:meta])* $name:ident($inner:ty), $format:literal, $spec:expr, $about:literal, $examples:expr) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(pub $inner);
-
+/// A text newtype: serde through `FromStr` and `Display`, JSON Schema with a `format`.
+macro_rules! text {
+    ($name:ident, $format:literal, $about:literal, $examples:expr) => {
         impl TryFrom<String> for $name {
             type Error = UnitError;
             fn try_from(text: String) -> Result<Self, UnitError> {
@@ -53,6 +48,19 @@ macro_rules! quantity {
                 })
             }
         }
+    };
+}
+pub(crate) use text;
+
+/// A newtype written as text with a unit: serde, JSON Schema and conversions.
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $format:literal, $spec:expr, $about:literal, $examples:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(pub $inner);
+
+        text!($name, $format, $about, $examples);
 
         impl $name {
             /// The error for `number` written without a unit.
