@@ -9,6 +9,7 @@ import polars as pl
 
 import perhop
 from perhop.models import two_way
+from perhop.papers.kalampoukas.setup import Setup
 from perhop.plot import style
 
 if TYPE_CHECKING:
@@ -18,15 +19,7 @@ DOCS = Path(__file__).resolve().parent
 PACK = DOCS.parent / "papers" / "kalampoukas"
 # flow, rate of the link that carries its data in bit/s, colour
 FLOWS = (("up", 1e5, style.COLORS[0]), ("down", 5e6, style.COLORS[1]))
-BASE = two_way.TwoWay(
-    fast_rate=5e6,
-    slow_rate=1e5,
-    fast_packet=1500,
-    slow_packet=1500,
-    ack=28,
-    fast_window=65536,
-    slow_window=65536,
-)
+BASE = Setup("fifo").model()
 PANELS = (
     ("fifo.toml", "one shared FIFO", two_way.fifo(BASE)),
     ("ack-priority.toml", "ACKs first", two_way.ack_priority(BASE)),
