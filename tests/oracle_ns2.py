@@ -1,0 +1,95 @@
+"""The traces of ns-2 in `oracles/ns2-2.35`, and how a run is held against one."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import polars as pl
+
+FOLDER = Path(__file__).parent.parent / "oracles" / "ns2-2.35"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.json"))
+TIME_TOLERANCE_S = 2e-6
+CWND_TOLERANCE_PACKETS = 0.002
+CONTEXT = 5
+_ROUNDING = 1e-9
+
+
+def script(name: str) -> ModuleType:
+    """Load a script of the folder, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"ns2_{name}", FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class Event(NamedTuple):
+    """Something that happened at the sender."""
+
+    time_s: float
+    kind: str
+    packet: int
+    cwnd_packets: float
+
+    def is_like(self, other: Event) -> bool:
+        """Whether the two are the same within the tolerances."""
+        return (
+            self[1:3] == other[1:3]
+            and abs(self.time_s - other.time_s) <= TIME_TOLERANCE_S + _ROUNDING
+            and abs(self.cwnd_packets - other.cwnd_packets) <= CWND_TOLERANCE_PACKETS + _ROUNDING
+        )
+
+    def __str__(self) -> str:
+        return f"{self.time_s:.6f} {self.kind:7} {self.packet:4} {self.cwnd_packets:8.3f}"
+
+
+def expected(trace: dict[str, Any]) -> list[Event]:
+    """Give what ns-2 did."""
+    return [Event(*row) for row in trace["events"]]
+
+
+def observed(table: pl.DataFrame) -> list[Event]:
+    """Give what perhop did, from the table of `--trace tcp`."""
+    assert table["flow"].unique().to_list() == ["f"]
+    return [Event(*row) for row in table.select("time_s", "event", "packet", "cwnd_packets").iter_rows()]
+
+
+def difference(theirs: Sequence[Event], ours: Sequence[Event]) -> str | None:
+    """Say where the two part, with their neighbours; None if ours is theirs and then no more is sent.
+
+    A trace ends with the first ACK of the last packet. What is under way then may still arrive here.
+    """
+    found = next((k for k, (a, b) in enumerate(zip(theirs, ours, strict=False)) if not a.is_like(b)), None)
+    if found is None and len(ours) < len(theirs):
+        found = len(ours)
+    if found is None:
+        rest = range(len(theirs), len(ours))
+        found = next((k for k in rest if ours[k].kind not in ("ack", "drop")), None)
+    if found is None:
+        return None
+    lines = [f"event {found} differs:", f"    {'ns-2':32}perhop"]
+    for k in range(max(0, found - CONTEXT), found + CONTEXT + 1):
+        a, b = (str(events[k]) if k < len(events) else "" for events in (theirs, ours))
+        if a or b:
+            lines.append(f"{'>' if k == found else ' '}   {a:32}{b}".rstrip())
+    return "\n".join(lines)
+
+
+def expected_ssthresh(trace: dict[str, Any]) -> list[float]:
+    """Give the values that ssthresh takes in ns-2; of several at one time the last."""
+    changes = [(time, value) for time, name, value in trace["vars"] if name == "ssthresh"]
+    last = [list(rows)[-1][1] for _, rows in groupby(changes, key=lambda change: change[0])]
+    return [value for value, _ in groupby(last)]
+
+
+def observed_ssthresh(table: pl.DataFrame) -> list[float]:
+    """Give the values that ssthresh takes in perhop."""
+    return [value for value, _ in groupby(table["ssthresh_packets"].to_list())]
