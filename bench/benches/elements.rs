@@ -90,8 +90,15 @@ fn classifiers(c: &mut Criterion) {
 }
 
 fn congestion_control(c: &mut Criterion) {
-    let mut reno = Reno::new(Bytes(1460), 3);
-    let ack = AckSample { acked: Bytes(1460), in_flight: Bytes(14_600), cwnd_limited: true, rtt: None };
+    let mut reno = Reno::new(&perhop_testkit::tcp::RFC);
+    let ack = AckSample {
+        acked: Bytes(1460),
+        in_flight: Bytes(14_600),
+        cwnd_limited: true,
+        rtt: None,
+        srtt: None,
+        delivered: 0,
+    };
     c.bench_function("reno: on_ack", |b| b.iter(|| reno.on_ack(Instant::ZERO, black_box(&ack))));
 }
 

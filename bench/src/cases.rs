@@ -6,6 +6,7 @@ use perhop_scenario::model::Scenario;
 const DUMBBELL_100: &str = include_str!("../cases/dumbbell-100.toml");
 const DUMBBELL_1000: &str = include_str!("../cases/dumbbell-1000.toml");
 const GROWTH: &str = include_str!("../cases/growth.toml");
+const LOSSY: &str = include_str!("../cases/lossy.toml");
 
 /// Bottleneck rate per flow of the growth cases, bit/s.
 const GROWTH_RATE: u64 = 100_000;
@@ -20,6 +21,8 @@ pub struct Case {
     file: &'static str,
     source: &'static str,
     growth: Option<Growth>,
+    /// The recovery of its flows, where the case changes it.
+    recovery: Option<&'static str>,
 }
 
 /// How large a growth case is.
@@ -31,15 +34,20 @@ struct Growth {
 }
 
 const fn dumbbell(id: &'static str, file: &'static str, source: &'static str) -> Case {
-    Case { id, file, source, growth: None }
+    Case { id, file, source, growth: None, recovery: None }
 }
 
 const fn growth(id: &'static str, flows: u64, duration: u64) -> Case {
-    Case { id, file: "bench/cases/growth.toml", source: GROWTH, growth: Some(Growth { flows, duration }) }
+    let growth = Some(Growth { flows, duration });
+    Case { id, file: "bench/cases/growth.toml", source: GROWTH, growth, recovery: None }
+}
+
+const fn lossy(id: &'static str, recovery: &'static str) -> Case {
+    Case { id, file: "bench/cases/lossy.toml", source: LOSSY, growth: None, recovery: Some(recovery) }
 }
 
 /// Every case.
-pub const ALL: [Case; 7] = [
+pub const ALL: [Case; 10] = [
     dumbbell("dumbbell-100", "bench/cases/dumbbell-100.toml", DUMBBELL_100),
     dumbbell("dumbbell-1000", "bench/cases/dumbbell-1000.toml", DUMBBELL_1000),
     growth("growth-10", 10, 2_800_000),
@@ -47,12 +55,21 @@ pub const ALL: [Case; 7] = [
     growth("growth-1000", 1_000, 28_000),
     growth("growth-10000", 10_000, 3_500),
     growth("growth-100000", 100_000, 250),
+    lossy("lossy-reno", "reno"),
+    lossy("lossy-newreno", "newreno"),
+    lossy("lossy-sack", "sack"),
 ];
 
 impl Case {
     /// What the scenario file is changed by, as for `perhop run -s`.
     pub fn overrides(&self) -> Vec<String> {
-        let Some(Growth { flows, duration }) = self.growth else { return Vec::new() };
+        let Some(Growth { flows, duration }) = self.growth else {
+            return self
+                .recovery
+                .iter()
+                .map(|recovery| format!("flow.bulk.tcp.recovery={recovery}"))
+                .collect();
+        };
         vec![
             format!("node.s.count={flows}"),
             format!("node.d.count={flows}"),

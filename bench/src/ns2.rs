@@ -61,11 +61,11 @@ fn arguments(scenario: &Scenario) -> Option<Vec<String>> {
         bottleneck.rate.bits_per_sec().to_string(),
         bottleneck.delay.as_secs_f64().to_string(),
         limit.to_string(),
-        tcp.mss.0.to_string(),
+        tcp.params.mss.0.to_string(),
         tcp.header.0.to_string(),
-        (tcp.window.0 / tcp.mss.0).to_string(),
-        tcp.initial_window.to_string(),
-        tcp.min_rto.as_secs_f64().to_string(),
+        (tcp.params.window.0 / tcp.params.mss.0).to_string(),
+        tcp.params.initial_window.to_string(),
+        tcp.params.rto.min.as_secs_f64().to_string(),
         flow.start_jitter.as_secs_f64().to_string(),
     ])
 }

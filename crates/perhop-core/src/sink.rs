@@ -26,6 +26,8 @@ pub enum DropReason {
     Filtered,
     /// On a link's list of losses.
     LossList,
+    /// Lost by a link by chance.
+    Loss,
     /// No room in a shaper.
     Shaper,
 }

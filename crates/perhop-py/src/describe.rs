@@ -69,8 +69,8 @@ fn flow(flow: &Flow, from: &str, to: &str) -> Value {
         "from": from,
         "to": to,
         "start_s": flow.start.as_secs_f64(),
-        "mss_bytes": flow.tcp.mss.0,
+        "mss_bytes": flow.tcp.params.mss.0,
         "header_bytes": flow.tcp.header.0,
-        "window_bytes": flow.tcp.window.0,
+        "window_bytes": flow.tcp.params.window.0,
     })
 }

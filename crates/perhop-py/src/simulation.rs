@@ -78,8 +78,9 @@ fn trace_kinds(names: &[String]) -> PyResult<TraceKinds> {
             "packets" => kinds.packets = true,
             "queue" => kinds.queue = true,
             "cwnd" => kinds.cwnd = true,
+            "tcp" => kinds.tcp = true,
             other => {
-                let message = format!("trace {other:?} is not one of packets, queue, cwnd");
+                let message = format!("trace {other:?} is not one of packets, queue, cwnd, tcp");
                 return Err(PyValueError::new_err(message));
             }
         }

@@ -5,7 +5,7 @@ use perhop_core::packet::Kind;
 use perhop_core::sink::DropReason;
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::Scenario;
-use perhop_sim::{PacketEvent, Results, Subject, Trace};
+use perhop_sim::{FlowResult, PacketEvent, Results, Subject, TcpEvent, Trace};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
@@ -67,9 +67,13 @@ fn flows<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResu
     c.numbers("retransmissions", rows.iter().map(|f| f.stats.retransmissions))?;
     c.numbers("fast_retransmits", rows.iter().map(|f| f.stats.fast_retransmits))?;
     c.numbers("timeouts", rows.iter().map(|f| f.stats.timeouts))?;
+    c.numbers("spurious_timeouts", rows.iter().map(|f| f.stats.spurious_timeouts))?;
+    c.numbers("rtt_samples", rows.iter().map(|f| f.rtt_samples))?;
     c.numbers("delivered_bytes", rows.iter().map(|f| f.delivered.0))?;
     c.numbers("goodput_bit_s", rows.iter().map(|f| f.goodput_bit_s))?;
     c.numbers("throughput_bit_s", rows.iter().map(|f| f.throughput_bit_s))?;
+    let completed = |f: &FlowResult| f.stats.completed.map_or(f64::NAN, Instant::as_secs_f64);
+    c.numbers("completed_s", rows.iter().map(completed))?;
     c.numbers("srtt_s", rows.iter().map(|f| secs(f.srtt)))?;
     c.numbers("rtt_min_s", rows.iter().map(|f| secs(f.rtt.map(|r| r.0))))?;
     c.numbers("rtt_max_s", rows.iter().map(|f| secs(f.rtt.map(|r| r.1))))?;
@@ -84,6 +88,7 @@ fn links<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict>
     c.numbers("bytes", rows.iter().map(|l| l.stats.bytes.0))?;
     c.numbers("data_packets", rows.iter().map(|l| l.stats.packets - l.stats.acks))?;
     c.numbers("ack_packets", rows.iter().map(|l| l.stats.acks))?;
+    c.numbers("lost_packets", rows.iter().map(|l| l.lost))?;
     c.numbers("utilization", rows.iter().map(|l| l.utilization_data + l.utilization_acks))?;
     c.numbers("utilization_data", rows.iter().map(|l| l.utilization_data))?;
     c.numbers("utilization_acks", rows.iter().map(|l| l.utilization_acks))?;
@@ -130,7 +135,7 @@ fn series<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyRes
 
 fn trace<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let Trace { packets, queue, cwnd } = &results.trace;
+    let Trace { packets, queue, cwnd, tcp } = &results.trace;
     let flow = |f: perhop_core::packet::FlowId| scenario.flows[f.0 as usize].name.as_str();
     let site = |s: perhop_core::sink::SiteId| results.sites[s.0 as usize].as_str();
     let time = |t: Instant| t.as_secs_f64();
@@ -164,7 +169,27 @@ fn trace<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResu
         c.numbers("rto_s", cwnd.iter().map(|r| r.rto_s))?;
         dict.set_item("cwnd", c.0)?;
     }
+    if !tcp.is_empty() {
+        let c = Columns::new(py);
+        c.numbers("time_s", tcp.iter().map(|r| time(r.time)))?;
+        c.text("flow", tcp.iter().map(|r| flow(r.flow)))?;
+        c.text("event", tcp.iter().map(|r| tcp_event_name(r.event)))?;
+        c.numbers("packet", tcp.iter().map(|r| r.packet))?;
+        c.numbers("cwnd_packets", tcp.iter().map(|r| r.cwnd))?;
+        c.numbers("ssthresh_packets", tcp.iter().map(|r| r.ssthresh))?;
+        c.numbers("rto_s", tcp.iter().map(|r| r.rto_s))?;
+        dict.set_item("tcp", c.0)?;
+    }
     Ok(dict)
+}
+
+const fn tcp_event_name(event: TcpEvent) -> &'static str {
+    match event {
+        TcpEvent::Send => "send",
+        TcpEvent::Ack => "ack",
+        TcpEvent::Drop => "drop",
+        TcpEvent::Timeout => "timeout",
+    }
 }
 
 const fn event_name(event: PacketEvent) -> &'static str {
@@ -188,6 +213,7 @@ const fn reason(event: PacketEvent) -> &'static str {
         DropReason::Unclassified => "unclassified",
         DropReason::Filtered => "filtered",
         DropReason::LossList => "loss-list",
+        DropReason::Loss => "loss",
         DropReason::Shaper => "shaper",
     }
 }

@@ -4,21 +4,19 @@ use std::collections::BTreeSet;
 
 use perhop_core::packet::ClassId;
 use perhop_core::sched::PairedCounter;
-use perhop_core::units::{Bytes, QueueSize};
+use perhop_core::time::Span;
+use perhop_core::units::QueueSize;
 
-use crate::file::{Class, PerDirection, Port, Queue, ScenarioFile, Scheduler, Selector, Tcp};
+use crate::check_tcp;
+use crate::file::{Ack, AckPolicy, Class, PerDirection, Port, Queue, ScenarioFile, Scheduler, Selector};
 use crate::names::Label;
 use crate::report::Report;
 use crate::suggest;
 use crate::tree::{Step, steps};
-use crate::units::{Limit, Size};
+use crate::units::{Limit, Size, Time};
 
 /// Longest packet: the length field of an IPv4 header has 16 bits (RFC 791 section 3.1).
-const LONGEST_PACKET: u64 = 65_535;
-/// Largest window: 2^30 bytes (RFC 7323 section 2.2).
-const LARGEST_WINDOW: u64 = 1 << 30;
-/// Most segments in a window: each may be in the simulator's memory at once.
-const MOST_SEGMENTS: u64 = 1_000_000;
+pub(crate) const LONGEST_PACKET: u64 = 65_535;
 /// Most traffic classes: a packet carries the number of its class in a byte.
 const MOST_TRAFFIC_CLASSES: usize = 256;
 
@@ -47,7 +45,8 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         report.error(&steps!["flow"], rule, None);
     }
     for (i, flow) in file.flow.iter().enumerate() {
-        tcp(&flow.tcp, &steps!["flow", i, "tcp"], report);
+        check_tcp::check(&flow.tcp, &steps!["flow", i, "tcp"], report);
+        ack(flow.ack, i, report);
     }
 }
 
@@ -74,40 +73,28 @@ fn packet(size: Size, at: &[Step], report: &mut Report) {
     }
 }
 
-fn tcp(tcp: &Tcp, at: &[Step], report: &mut Report) {
-    let key = |key: &'static str| [at, &steps![key]].concat();
-    let full = Size(Bytes(tcp.mss.0.0.saturating_add(tcp.header.0.0)));
-    if tcp.mss.0.0 == 0 {
-        report.error(&key("mss"), "a segment needs data: mss must be above zero", None);
-    } else if full.0.0 > LONGEST_PACKET {
-        let at = if tcp.mss.0 >= tcp.header.0 { "mss" } else { "header" };
-        let rule =
-            format!("mss and header make {full}, longer than an IPv4 packet can be ({LONGEST_PACKET}B)");
-        report.error(&key(at), rule, None);
-    }
-    if tcp.window.0.0 > LARGEST_WINDOW {
-        report.error(&key("window"), format!("{} is above 1GiB, the largest TCP window", tcp.window), None);
-    } else if tcp.window.0.0 / tcp.mss.0.0.max(1) > MOST_SEGMENTS {
-        let rule = format!("{} holds more than {MOST_SEGMENTS} segments of {}", tcp.window, tcp.mss);
-        report.error(&key("window"), rule, None);
-    }
-    for (name, rto) in [("initial_rto", tcp.initial_rto), ("min_rto", tcp.min_rto)] {
-        if rto.0.as_nanos() == 0 {
-            let hint = "RFC 6298 has 1s".to_owned();
-            report.error(
-                &key(name),
-                format!("{name} of zero would resend a segment before it arrives"),
-                Some(hint),
-            );
+/// Longest that an ACK may wait (RFC 1122 section 4.2.3.2).
+const LONGEST_DELAY: Time = Time(Span::from_millis(500));
+
+/// When the receiver of flow number `i` acknowledges.
+fn ack(ack: Ack, i: usize, report: &mut Report) {
+    let Some(timeout) = ack.timeout else { return };
+    let at = steps!["flow", i, "ack", "timeout"];
+    match ack.policy {
+        AckPolicy::EverySegment if report.is_sound(&steps!["flow", i, "ack", "policy"]) => {
+            let hint = "add `policy = \"delayed\"`, or leave `timeout` out".to_owned();
+            report.error(&at, "every segment is acknowledged at once: no ACK waits", Some(hint));
         }
+        AckPolicy::Delayed if timeout.0.as_nanos() == 0 => {
+            let hint = "write `policy = \"every-segment\"` for no delay".to_owned();
+            report.error(&at, "a delay of zero is none", Some(hint));
+        }
+        AckPolicy::Delayed if timeout.0 > LONGEST_DELAY.0 => {
+            let rule = format!("{timeout} is above {LONGEST_DELAY}, the longest that an ACK may wait");
+            report.error(&at, rule, Some("RFC 1122 section 4.2.3.2 sets the bound".to_owned()));
+        }
+        AckPolicy::EverySegment | AckPolicy::Delayed => {}
     }
-    let text = |size: &dyn ToString| size.to_string();
-    let (window, mss) = (("window", text(&tcp.window)), ("mss", text(&tcp.mss)));
-    report.relation(at, window, "must hold at least one segment of", mss, tcp.window.0 >= tcp.mss.0);
-    let (min, max) = (("min_rto", text(&tcp.min_rto)), ("max_rto", text(&tcp.max_rto)));
-    report.relation(at, min, "must not exceed", max, tcp.min_rto.0 <= tcp.max_rto.0);
-    let (first, max) = (("initial_rto", text(&tcp.initial_rto)), ("max_rto", text(&tcp.max_rto)));
-    report.relation(at, first, "must not exceed", max, tcp.initial_rto.0 <= tcp.max_rto.0);
 }
 
 /// Which packets a class can match: data and ACKs without data.

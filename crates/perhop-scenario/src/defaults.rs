@@ -1,13 +1,11 @@
-//! Every default of a scenario file, and who chose it.
+//! Every default of a scenario file but those of a TCP, and who chose it; a TCP's are in `profiles/`.
 
 use perhop_core::time::Span;
-use perhop_core::units::{Bytes, QueueSize};
+use perhop_core::units::QueueSize;
 
-use crate::file::{
-    Ack, AckPolicy, Class, CongestionControl, NodeKind, Queue, Recovery, Scheduler, Selector, Tcp,
-};
+use crate::file::{Ack, AckPolicy, Class, NodeKind, PerDirection, Queue, Scheduler, Selector};
 use crate::names::Label;
-use crate::units::{Limit, Size, Time};
+use crate::units::{Limit, Probability, Time};
 
 /// Seed 1: ours.
 pub(crate) fn seed() -> u64 {
@@ -59,67 +57,17 @@ pub(crate) fn traffic_class() -> String {
     "default".to_owned()
 }
 
-/// 1460 bytes: what fits a 1500-byte Ethernet frame beside 40 bytes of headers (RFC 6691).
-pub(crate) fn mss() -> Size {
-    Size(Bytes(1460))
-}
-
-/// 40 bytes: IPv4 (RFC 791) and TCP (RFC 9293) headers without options.
-pub(crate) fn header() -> Size {
-    Size(Bytes(40))
-}
-
-/// 64 KiB: ours, about the most that a window without scaling can be (RFC 9293 section 3.1 has 16 bits).
-pub(crate) fn window() -> Size {
-    Size(Bytes(65_536))
-}
-
-/// 3 segments: upper bound for 1095 < SMSS <= 2190 in RFC 5681 section 3.1.
-pub(crate) fn initial_window() -> u32 {
-    3
-}
-
-/// 1 second: RFC 6298 section 2.1.
-pub(crate) fn initial_rto() -> Time {
-    Time(Span::from_secs(1))
-}
-
-/// 1 second: RFC 6298 section 2.4.
-pub(crate) fn min_rto() -> Time {
-    Time(Span::from_secs(1))
-}
-
-/// 60 seconds: the least upper bound that RFC 6298 section 2.5 allows.
-pub(crate) fn max_rto() -> Time {
-    Time(Span::from_secs(60))
-}
-
-/// A sender with every default of this file.
-pub(crate) fn tcp() -> Tcp {
-    Tcp {
-        cc: cc(),
-        recovery: recovery(),
-        mss: mss(),
-        header: header(),
-        window: window(),
-        initial_window: initial_window(),
-        initial_rto: initial_rto(),
-        min_rto: min_rto(),
-        max_rto: max_rto(),
-    }
-}
-
-/// Reno, RFC 5681 section 3.1: ours, the algorithm of the papers that perhop reproduces.
-pub(crate) fn cc() -> CongestionControl {
-    CongestionControl::Reno
-}
-
-/// Reno, RFC 5681 section 3.2: ours, as for `cc`.
-pub(crate) fn recovery() -> Recovery {
-    Recovery::Reno
-}
-
 /// An ACK for every segment: ours, as in the papers that perhop reproduces; RFC 5681 section 4.2 allows fewer.
 pub(crate) fn ack() -> Ack {
-    Ack { policy: AckPolicy::EverySegment }
+    Ack { policy: AckPolicy::EverySegment, timeout: None }
+}
+
+/// 200 ms: 4.4BSD's fast timer (Wright and Stevens 1995, section 25.5); RFC 1122 section 4.2.3.2 allows 500 ms.
+pub(crate) fn delayed_timeout() -> Time {
+    Time(Span::from_millis(200))
+}
+
+/// Nothing is lost: ours.
+pub(crate) fn no_loss() -> PerDirection<Probability> {
+    PerDirection::Both(Probability(0.0))
 }

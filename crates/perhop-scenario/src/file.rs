@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::defaults;
 use crate::names::{End, Label, NodeName};
-use crate::units::{Limit, Rate, Size, Time};
+pub use crate::tcp::{Profile, Tcp};
+use crate::units::{Limit, Probability, Rate, Size, Time};
 
 /// A scenario: nodes, links, ports, flows, and how long to run them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +22,10 @@ pub struct ScenarioFile {
     /// Links between nodes, both directions each.
     #[schemars(length(min = 1))]
     pub link: Vec<Link>,
+    /// Sets of TCP settings that flows can name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub profile: Vec<Profile>,
     /// Outgoing interfaces; one that is not listed has a single class `all` with the default queue.
     #[serde(default)]
     pub port: Vec<Port>,
@@ -90,6 +95,40 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "PerDirection<Size>")]
     pub pure_ack_size: Option<PerDirection<Size>>,
+    /// Probability that a packet is lost on arrival at the port, before it is queued; at least 0 and below 1, for both
+    /// directions, for each, or for one only. Drawn from the random stream `link.a->b.loss`.
+    #[serde(default = "defaults::no_loss")]
+    pub loss: PerDirection<Probability>,
+    /// Chosen packets of a flow that are dropped on arrival at the port, before they are queued, in the direction that
+    /// the flow's data takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMore")]
+    pub drop: Option<OneOrMore>,
+    /// Chosen packets of a flow with `ecn` that are marked there instead (CE, RFC 3168 section 5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMore")]
+    pub mark: Option<OneOrMore>,
+}
+
+/// Packets of one flow, or a table for each of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMore {
+    /// Of one flow.
+    One(Chosen),
+    /// Of several.
+    More(Vec<Chosen>),
+}
+
+/// Packets of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chosen {
+    /// The flow: `up`, or `bulk[3]` for one of several.
+    pub flow: String,
+    /// Pairs `[n, k]`: the k-th transmission, from 1, of packet n. Packets count from 0 in units of `mss`; where the flow
+    /// has a handshake, 0 is the SYN and data begins with 1.
+    pub packets: Vec<[u64; 2]>,
 }
 
 /// One value for both directions of a link, or one for each under `a->b` and `b->a`.
@@ -203,71 +242,26 @@ pub struct Flow {
     /// The start is moved later by a uniform draw from zero up to this.
     #[serde(default = "defaults::no_time")]
     pub start_jitter: Time,
-    /// The sender.
-    #[serde(default = "defaults::tcp")]
+    /// Its TCP.
+    #[serde(default)]
     pub tcp: Tcp,
     /// The receiver.
     #[serde(default = "defaults::ack")]
     pub ack: Ack,
 }
 
-/// A TCP sender.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Tcp {
-    /// How the window grows.
-    #[serde(default = "defaults::cc")]
-    pub cc: CongestionControl,
-    /// How losses are repaired.
-    #[serde(default = "defaults::recovery")]
-    pub recovery: Recovery,
-    /// Payload of a full segment.
-    #[serde(default = "defaults::mss")]
-    pub mss: Size,
-    /// Added to every segment on the wire; the length of an ACK without data where no link has a `pure_ack_size`.
-    #[serde(default = "defaults::header")]
-    pub header: Size,
-    /// The receiver's window; rounded down to whole segments.
-    #[serde(default = "defaults::window")]
-    pub window: Size,
-    /// Initial congestion window in segments.
-    #[serde(default = "defaults::initial_window")]
-    #[schemars(range(min = 1))]
-    pub initial_window: u32,
-    /// Retransmission time-out before the first measured round trip.
-    #[serde(default = "defaults::initial_rto")]
-    pub initial_rto: Time,
-    /// Lower bound of the retransmission time-out.
-    #[serde(default = "defaults::min_rto")]
-    pub min_rto: Time,
-    /// Upper bound of the retransmission time-out.
-    #[serde(default = "defaults::max_rto")]
-    pub max_rto: Time,
-}
-
-/// How the congestion window grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum CongestionControl {
-    /// RFC 5681.
-    Reno,
-}
-
-/// How losses are repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Recovery {
-    /// Fast retransmit and fast recovery, RFC 5681 section 3.2.
-    Reno,
-}
-
 /// A TCP receiver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ack {
     /// When an ACK is sent.
     #[serde(default = "policy")]
     pub policy: AckPolicy,
+    /// With `delayed` only: the longest that an ACK waits, above zero and at most `500ms` (RFC 1122 section 4.2.3.2).
+    /// Without it `200ms`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub timeout: Option<Time>,
 }
 
 fn policy() -> AckPolicy {
@@ -280,4 +274,7 @@ fn policy() -> AckPolicy {
 pub enum AckPolicy {
     /// Each arriving segment at once.
     EverySegment,
+    /// Every second full segment at once, another when `timeout` has passed; segments out of order at once (RFC 1122
+    /// section 4.2.3.2, RFC 5681 section 4.2).
+    Delayed,
 }

@@ -1,19 +1,23 @@
 //! Scenario files: TOML to a checked, resolved [`model::Scenario`].
 //!
 //! [`load`] reads a file and overrides and returns either the scenario or everything that is wrong with them, each mistake
-//! with its place, the rule it breaks and a hint. The structs of [`mod@file`] say what may be written;
+//! with its place, the rule it breaks and a hint. The structs of [`mod@file`] and [`tcp`] say what may be written;
 //! [`schema()`] is made from them, and so is the first check.
 
 mod check;
+mod check_tcp;
 mod defaults;
 pub mod diagnostic;
 pub mod file;
+mod losses;
 mod lower;
+mod lower_tcp;
 pub mod model;
 pub mod names;
 mod overlay;
 mod parse;
 mod ports;
+pub mod profile;
 mod quantity;
 mod report;
 mod resolve;
@@ -23,8 +27,10 @@ mod scalar;
 mod schema;
 mod shape;
 mod suggest;
+pub mod tcp;
 mod tree;
 pub mod units;
+pub mod words;
 
 pub use diagnostic::{Diagnostic, render};
 pub use file::ScenarioFile;
@@ -68,9 +74,11 @@ pub fn load(source: &[u8], name: &str, overrides: &[String]) -> Result<Loaded, V
     let mut tree = Tree::parse(text(source, name).map_err(|d| vec![*d])?)?;
     let mut found = overlay::apply(&mut tree, overrides);
     let schema = schema();
-    let (shape, json) = Shape::check(&tree, &schema);
+    let (mut shape, mut json) = Shape::check(&tree, &schema);
     found.extend(shape.found);
-    let mut report = Report::new(&tree, &shape.damaged);
+    let filled = profile::fill(&tree, &mut json, &mut shape.damaged);
+    found.extend(filled.found);
+    let mut report = Report::new(&tree, &shape.damaged, filled.origins);
     let loaded = match serde_json::from_value::<ScenarioFile>(json) {
         Ok(mut file) => {
             check::check(&file, &mut report);

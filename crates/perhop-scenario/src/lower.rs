@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use crate::file::{self, PerDirection, ScenarioFile};
+use crate::losses::{self, Places};
+use crate::lower_tcp::{model_ack, model_tcp};
 use crate::model;
-use crate::names::{End, Label};
+use crate::names::End;
 use crate::ports;
 use crate::report::Report;
 use crate::resolve::{MOST, Names, Pairs};
 use crate::routes::{Route, routes};
 use crate::suggest;
 use crate::tree::{Step, plain, steps};
-use crate::units::{Rate, Size, Time};
+use crate::units::{Probability, Rate, Size, Time};
 
 /// The scenario that `file` means. It is only complete if nothing was reported. Default ports are added to `file`.
 pub(crate) fn lower(file: &mut ScenarioFile, report: &mut Report) -> model::Scenario {
@@ -21,7 +23,7 @@ pub(crate) fn lower(file: &mut ScenarioFile, report: &mut Report) -> model::Scen
     network.complete = network.names.is_complete();
     let joined = network.links(&file.link, report);
     ports::place(file, &joined, &mut network, report);
-    let flows = network.flows(&file.flow, report);
+    let flows = network.flows(&mut file.flow, report);
     let run = model::Run {
         seed: file.run.seed,
         replication: file.run.replication,
@@ -29,13 +31,16 @@ pub(crate) fn lower(file: &mut ScenarioFile, report: &mut Report) -> model::Scen
         warmup: file.run.warmup.0,
         interval: file.run.interval.0,
     };
-    let Network { nodes, links, complete, .. } = network;
+    let Network { nodes, links, by_ends, complete, .. } = network;
     let (from_file, flows): (Vec<usize>, Vec<model::Flow>) = flows.into_iter().unzip();
-    let scenario = model::Scenario { run, nodes, links, flows };
+    let mut scenario = model::Scenario { run, nodes, links, flows };
+    let ways = if complete { check_routes(file, &scenario, &from_file, report) } else { None };
     if complete {
-        check_routes(file, &scenario, &from_file, report);
         check_series(&scenario, report);
     }
+    let members = |pairs: &Pairs| pairs.iter().filter_map(|ends| by_ends.get(&ends)).copied().collect();
+    let members = joined.iter().map(|pairs| pairs.as_ref().map_or_else(Vec::new, members)).collect();
+    losses::place(file, &Places { members, from_file, ways }, &mut scenario, report);
     file.node = node;
     scenario
 }
@@ -93,6 +98,8 @@ impl Network<'_> {
         let sizes = link.pure_ack_size.as_ref().map_or([None; 2], |sizes| {
             directed(sizes, names, false, &steps!["link", i, "pure_ack_size"], report)
         });
+        let losses = directed(&link.loss, names, false, &steps!["link", i, "loss"], report);
+        let losses = losses.map(|loss| loss.map_or(0.0, |Probability(p)| p));
         let Some(pairs) = pairs else {
             self.complete = false;
             return None;
@@ -114,27 +121,30 @@ impl Network<'_> {
                 report.error(&steps!["link", i, "ends"], rule, Some(hint.to_owned()));
                 return None;
             }
-            let ways = [(from, to, rate, delay, sizes[0]), (to, from, back, delay_back, sizes[1])];
-            for (from, to, Rate(rate), Time(delay), size) in ways {
+            let ahead = (from, to, rate, delay, sizes[0], losses[0]);
+            let back = (to, from, back, delay_back, sizes[1], losses[1]);
+            for (from, to, Rate(rate), Time(delay), size, loss) in [ahead, back] {
                 let name = format!("{}->{}", self.nodes[from].name, self.nodes[to].name);
                 let path = format!("port.{}-{}", self.nodes[from].name, self.nodes[to].name);
                 let port = ports::plain_port(path);
                 self.by_ends.insert((from, to), self.links.len());
                 let pure_ack_size = size.map(|Size(bytes)| bytes);
-                self.links.push(model::Link { name, from, to, rate, delay, pure_ack_size, port });
+                let losses = Vec::new();
+                let link = model::Link { name, from, to, rate, delay, pure_ack_size, loss, losses, port };
+                self.links.push(link);
             }
         }
         Some(pairs)
     }
 
     /// Makes the flows, each with the number of its `[[flow]]`.
-    fn flows(&self, file: &[file::Flow], report: &mut Report) -> Vec<(usize, model::Flow)> {
+    fn flows(&self, file: &mut [file::Flow], report: &mut Report) -> Vec<(usize, model::Flow)> {
         let mut flows = Vec::new();
-        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        for (i, flow) in file.iter().enumerate() {
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for (i, flow) in file.iter_mut().enumerate() {
             let at = |key: &'static str| steps!["flow", i, key];
             if report.is_sound(&at("name"))
-                && let Some(first) = seen.insert(Label::as_str(&flow.name), i)
+                && let Some(first) = seen.insert(flow.name.to_string(), i)
             {
                 let line = report.tree.line(&steps!["flow", first]);
                 report.error(
@@ -166,7 +176,7 @@ impl Network<'_> {
                 report.error(&at("to"), "a connection needs two hosts, and both are the same", None);
                 continue;
             }
-            let (tcp, ack) = (model_tcp(&flow.tcp), model_ack(flow.ack.policy));
+            let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack));
             for (k, (from, to)) in pairs.iter().enumerate() {
                 let name =
                     if pairs.stars() > 0 { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
@@ -214,32 +224,13 @@ fn directed<T: Copy>(
     out
 }
 
-fn model_tcp(tcp: &file::Tcp) -> model::Tcp {
-    model::Tcp {
-        cc: match tcp.cc {
-            file::CongestionControl::Reno => model::CongestionControl::Reno,
-        },
-        recovery: match tcp.recovery {
-            file::Recovery::Reno => model::Recovery::Reno,
-        },
-        mss: tcp.mss.0,
-        header: tcp.header.0,
-        window: tcp.window.0,
-        initial_window: tcp.initial_window,
-        initial_rto: tcp.initial_rto.0,
-        min_rto: tcp.min_rto.0,
-        max_rto: tcp.max_rto.0,
-    }
-}
-
-fn model_ack(policy: file::AckPolicy) -> model::AckPolicy {
-    match policy {
-        file::AckPolicy::EverySegment => model::AckPolicy::EverySegment,
-    }
-}
-
-/// Every flow has a way there and back, and no ACK of 0 bytes on it.
-fn check_routes(file: &ScenarioFile, scenario: &model::Scenario, from_file: &[usize], report: &mut Report) {
+/// Every flow has a way there and back, and no ACK of 0 bytes on it. Returns the ways if there are all.
+fn check_routes(
+    file: &ScenarioFile,
+    scenario: &model::Scenario,
+    from_file: &[usize],
+    report: &mut Report,
+) -> Option<Vec<Route>> {
     let name = |node: usize| &scenario.nodes[node].name;
     let ways = match routes(scenario) {
         Ok(ways) => ways,
@@ -253,7 +244,7 @@ fn check_routes(file: &ScenarioFile, scenario: &model::Scenario, from_file: &[us
                     report.error(&steps!["flow", i, "to"], rule, Some(hint));
                 }
             }
-            return;
+            return None;
         }
     };
     let mut said = None;
@@ -270,6 +261,7 @@ fn check_routes(file: &ScenarioFile, scenario: &model::Scenario, from_file: &[us
             }
         }
     }
+    Some(ways)
 }
 
 /// The sending and the receiving end of one direction, as they are written.

@@ -4,6 +4,7 @@
 
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
+use perhop_tcp::settings::TcpParams;
 
 /// A complete, valid scenario.
 #[derive(Clone, Debug)]
@@ -66,8 +67,25 @@ pub struct Link {
     pub delay: Span,
     /// Length of a pure ACK on this link where headers are compressed.
     pub pure_ack_size: Option<Bytes>,
+    /// Probability that a packet is lost on arrival at the port, inside [0, 1).
+    pub loss: f64,
+    /// Packets that are lost or marked on arrival at the port: those to be dropped first, each in file order.
+    pub losses: Vec<ListedLoss>,
     /// The outgoing interface at `from`.
     pub port: Port,
+}
+
+/// One transmission of a flow's packet that a link drops or marks. No two of a link are the same transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedLoss {
+    /// Index of the flow.
+    pub flow: usize,
+    /// Which packet of it, in units of mss from 0; with a handshake 0 is the SYN and data begins with 1.
+    pub packet: u64,
+    /// Which transmission of it, from 1.
+    pub transmission: u32,
+    /// Whether it is marked (CE) instead of dropped.
+    pub mark: bool,
 }
 
 /// An outgoing interface: classifier, queues and scheduler.
@@ -144,47 +162,20 @@ pub struct Flow {
     pub start: Span,
     /// The start is moved later by a uniform draw from [0, this).
     pub start_jitter: Span,
-    /// The sender.
+    /// Its TCP.
     pub tcp: Tcp,
     /// When the receiver acknowledges.
     pub ack: AckPolicy,
 }
 
-/// Parameters of a TCP sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A TCP connection's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tcp {
-    /// How the window grows.
-    pub cc: CongestionControl,
-    /// How losses are repaired.
-    pub recovery: Recovery,
-    /// Payload of a full segment.
-    pub mss: Bytes,
+    /// Everything that the two ends are made from. The window is what the sender can use of it: rounded down to what
+    /// the window field can say with this `window_scale`, then to whole segments.
+    pub params: TcpParams,
     /// Added to every segment on the wire; the length of a pure ACK where no link says otherwise.
     pub header: Bytes,
-    /// Receiver window; rounded down to whole segments.
-    pub window: Bytes,
-    /// Initial congestion window in segments.
-    pub initial_window: u32,
-    /// Retransmission time-out before the first RTT sample.
-    pub initial_rto: Span,
-    /// Lower bound of the retransmission time-out.
-    pub min_rto: Span,
-    /// Upper bound of the retransmission time-out.
-    pub max_rto: Span,
-}
-
-/// How the window grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CongestionControl {
-    /// RFC 5681.
-    Reno,
-}
-
-/// How losses are repaired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recovery {
-    /// Fast retransmit and fast recovery, RFC 5681 section 3.2.
-    Reno,
 }
 
 /// When the receiver acknowledges.
@@ -192,4 +183,9 @@ pub enum Recovery {
 pub enum AckPolicy {
     /// Each arriving segment at once.
     EverySegment,
+    /// Every second full segment, and any other once it has waited.
+    Delayed {
+        /// Longest wait, above zero.
+        timeout: Span,
+    },
 }

@@ -92,9 +92,9 @@ pub(crate) const SIZE: Quantity = Quantity {
     examples: "`1460B`, `64kB` or `64KiB`",
 };
 
-/// Limits in packets; those in bytes are sizes.
+/// Amounts in packets; those in bytes are sizes.
 pub(crate) const PACKETS: Quantity = Quantity {
-    name: "a limit",
+    name: "an amount",
     base: "packets or bytes",
     units: &[("p", 1)],
     prefixes: &[("", 1)],

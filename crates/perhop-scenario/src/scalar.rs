@@ -50,19 +50,19 @@ impl<'a> Shape<'a> {
 
     /// A number in its range.
     pub(crate) fn number(&mut self, node: &Node, x: f64, schema: &'a Json, rules: &'a Json) -> Json {
-        let above = rules["exclusiveMinimum"].as_f64().is_none_or(|min| x > min);
-        let below = rules["exclusiveMaximum"].as_f64().is_none_or(|max| x < max);
+        let (least, above) = (rules["minimum"].as_f64(), rules["exclusiveMinimum"].as_f64());
+        let below = rules["exclusiveMaximum"].as_f64();
+        let inside = least.is_none_or(|min| x >= min)
+            && above.is_none_or(|min| x > min)
+            && below.is_none_or(|max| x < max);
         match serde_json::Number::from_f64(x) {
-            Some(number) if above && below => Json::Number(number),
+            Some(number) if inside => Json::Number(number),
             Some(_) => {
-                let bound = |key: &str| rules[key].as_f64().map_or("any".to_owned(), |b| b.to_string());
-                let (min, max) = (bound("exclusiveMinimum"), bound("exclusiveMaximum"));
-                self.refuse(
-                    node,
-                    schema,
-                    format!("{x} is outside the range: above {min} and below {max}"),
-                    None,
-                )
+                let bounds = [("at least", least), ("above", above), ("below", below)];
+                let bounds =
+                    bounds.into_iter().filter_map(|(word, bound)| Some(format!("{word} {}", bound?)));
+                let range = bounds.collect::<Vec<_>>().join(" and ");
+                self.refuse(node, schema, format!("{x} is outside the range: {range}"), None)
             }
             None => self.refuse(node, schema, format!("{x} is not a number to count with"), None),
         }

@@ -88,6 +88,22 @@ quantity!(
     Limit(QueueSize), "limit-with-unit", PACKETS, "A number of packets (`p`) or of bytes, with its unit.", ["88p", "64kB"]
 );
 
+/// A probability below 1; written as a number, not as text.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Probability(pub f64);
+
+impl schemars::JsonSchema for Probability {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Probability".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "number", "description": "A probability below 1.", "minimum": 0, "exclusiveMaximum": 1
+        })
+    }
+}
+
 impl FromStr for Rate {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {

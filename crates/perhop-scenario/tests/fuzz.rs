@@ -43,7 +43,7 @@ impl Numbers {
 }
 
 /// Pieces that mean something to the parser.
-const WORDS: [&str; 30] = [
+const WORDS: [&str; 33] = [
     "\"",
     "[",
     "]",
@@ -72,12 +72,15 @@ const WORDS: [&str; 30] = [
     "\"any\"",
     "[[port]]",
     "[[flow]]",
+    "\n[[profile]]\nname = \"own\"\nbase = \"own\"\n",
+    "\nprofile = \"linux\"\n",
+    "drop = { flow = \"up\", packets = [[1, 1]] }",
     "µ",
     "\u{0}",
 ];
 
 /// Overrides that reach every part of the grammar.
-const OVERRIDES: [&str; 10] = [
+const OVERRIDES: [&str; 18] = [
     "run.duration=9s",
     "node.s.count=2",
     "node.d.count=2",
@@ -87,6 +90,14 @@ const OVERRIDES: [&str; 10] = [
     "port.slow-fast.class.data.queue.limit=9p",
     "flow.bulk.tcp={ mss = \"536B\" }",
     "flow.up.ack.policy=never",
+    "flow.up.tcp.profile=bsd",
+    "flow.up.tcp={ profile = \"linux\", size = \"9p\" }",
+    "flow.bulk.tcp.window=1MB",
+    "flow.up.ack.policy=delayed",
+    "flow.up.ack.timeout=10ms",
+    "link.slow-fast.loss.slow->fast=0.1",
+    "link.slow-fast.drop={ flow = \"up\", packets = [[1, 1]] }",
+    "link.s-r.mark=[{ flow = \"bulk[0]\", packets = [[1, 1]] }]",
     "flow=[]",
 ];
 

@@ -74,8 +74,15 @@ fn ports_that_the_file_leaves_to_the_defaults() {
 #[test]
 fn flows() {
     let scenario = with(&["flow.bulk.tcp.mss=512B", "flow.bulk.class=best-effort", "flow.up.start=1s"]);
-    assert_eq!((scenario.flows[0].start, scenario.flows[0].tcp.mss), (Span::from_secs(1), Bytes(1460)));
-    assert!(scenario.flows[1..].iter().all(|flow| flow.tcp.mss == Bytes(512) && flow.class == "best-effort"));
+    assert_eq!(
+        (scenario.flows[0].start, scenario.flows[0].tcp.params.mss),
+        (Span::from_secs(1), Bytes(1460))
+    );
+    assert!(
+        scenario.flows[1..]
+            .iter()
+            .all(|flow| flow.tcp.params.mss == Bytes(512) && flow.class == "best-effort")
+    );
 }
 
 #[test]

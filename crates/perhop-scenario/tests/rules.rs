@@ -181,8 +181,8 @@ fn packets_have_a_possible_length() {
 #[test]
 fn windows_hold_a_segment() {
     assert_snapshot!(one(r#"window = "64KiB""#, r#"window = "1kB""#), @"48:18 flow.up.tcp.window: window (1kB) must hold at least one segment of mss (1460B, the default)");
-    assert_snapshot!(one(r#"window = "64KiB""#, r#"window = "2GiB""#), @"48:18 flow.up.tcp.window: 2GiB is above 1GiB, the largest TCP window");
-    assert_snapshot!(one(r#"window = "64KiB""#, r#"mss = "1B", window = "1GiB""#), @"48:30 flow.up.tcp.window: 1GiB holds more than 1000000 segments of 1B");
+    assert_snapshot!(one(r#"window = "64KiB""#, r#"window = "2GiB""#), @"48:18 flow.up.tcp.window: 2GiB is above 1073725440B, the largest TCP window (65535 shifted by 14 (RFC 7323 section 2.3): 16 KiB less than 1 GiB)");
+    assert_snapshot!(one(r#"window = "64KiB""#, r#"mss = "1B", window = "1GiB""#), @"48:30 flow.up.tcp.window: 1GiB is above 1073725440B, the largest TCP window (65535 shifted by 14 (RFC 7323 section 2.3): 16 KiB less than 1 GiB)");
     assert_snapshot!(one(r#"window = "64KiB""#, "initial_window = 0"), @"48:26 flow.up.tcp.initial_window: 0 is below 1, the least allowed");
 }
 
@@ -216,6 +216,6 @@ fn a_scenario_has_nodes_links_and_flows() {
     1:1 run: `run` is missing (add a [run]: settings of the run as a whole.)
     1:1 flow: `flow` is missing (add a [[flow]]: TCP connections.)
     1:8 node: must be a list, not an integer
-    2:9 link[0]: must be a table, not an integer (its settings are: ends, rate, delay, pure_ack_size)
+    2:9 link[0]: must be a table, not an integer (its settings are: ends, rate, delay, pure_ack_size, loss, drop, mark)
     ");
 }

@@ -149,11 +149,11 @@ fn refused_sizes() {
 fn refused_limits() {
     let texts = ["100", "100 packets", "1.5p", "64K", "1kp"];
     insta::assert_snapshot!(texts.map(refused::<Limit>).join("\n"), @r#"
-    100: a limit needs a unit; a bare number has none -- write the unit: "100p" or "100kB"
-    100 packets: `packets` is not a unit for a limit -- did you mean `100p`?
+    100: an amount needs a unit; a bare number has none -- write the unit: "100p" or "100kB"
+    100 packets: `packets` is not a unit for an amount -- did you mean `100p`?
     1.5p: `1.5p` is not a whole number of packets or bytes -- write `100p` (packets), `64kB` or `64KiB`
-    64K: `K` is not a unit for a limit -- did you mean `64kB` or `64KiB`?
-    1kp: `kp` is not a unit for a limit -- write `100p` (packets), `64kB` or `64KiB`
+    64K: `K` is not a unit for an amount -- did you mean `64kB` or `64KiB`?
+    1kp: `kp` is not a unit for an amount -- write `100p` (packets), `64kB` or `64KiB`
     "#);
 }
 

@@ -11,16 +11,16 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_scenario::model;
 use perhop_scenario::routes::{Route, routes};
-use perhop_tcp::ack::{AckPolicy, EverySegment};
-use perhop_tcp::cc::{CongestionControl, Reno};
-use perhop_tcp::receiver::Receiver;
-use perhop_tcp::rtt::RtoParams;
-use perhop_tcp::sender::{Sender, SenderParams};
+use perhop_tcp::ack::{AckPolicy, Delayed, EverySegment};
+use perhop_tcp::receiver::{Receiver, ReceiverParams};
+use perhop_tcp::sender::Sender;
 
 use crate::engine::{AnyNode, Engine};
+use crate::fill::Wire;
 use crate::flow_table::FlowTable;
 use crate::host::{Connection, Host, HostPort, ReceivingEnd, SendingEnd};
 use crate::link::Link;
+use crate::losses::Losses;
 use crate::observe::{Recorder, TraceKinds};
 use crate::outgoing::Outgoing;
 use crate::packet::SimPacket;
@@ -52,18 +52,23 @@ pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
     for &l in &plan.order {
         let link = &scenario.links[l];
         port_sites.push(sites.intern(link.port.path.clone()));
-        parts[link.from].ports.push(host_port(link, &mut sites));
+        parts[link.from].ports.push(host_port(scenario, link, &mut sites));
     }
     let mut classes: Vec<&str> = Vec::new();
     for (i, (flow, route)) in scenario.flows.iter().zip(&routes).enumerate() {
         let class = class_of(&mut classes, &flow.class);
         place_flow(scenario, &plan, FlowId(small(i)), class, flow, route, starts[i], &mut parts);
     }
-    let nodes = parts.into_iter().zip(&scenario.nodes).map(|(p, node)| p.build(node, &mut sites)).collect();
+    let nodes = parts
+        .into_iter()
+        .zip(&scenario.nodes)
+        .map(|(p, node)| p.build(node, &mut sites, trace.tcp))
+        .collect();
     let links = plan.order.iter().map(|&l| plan.link(scenario, l)).collect();
     let link_names = plan.order.iter().map(|&l| scenario.links[l].name.clone()).collect();
     let ends = scenario.flows.iter().map(|f| (f.from, f.to)).collect();
-    let engine = Engine::new(nodes, links, plan.first_link, port_sites, Recorder::new(trace));
+    let senders = if trace.tcp { scenario.flows.iter().map(|f| small(f.from)).collect() } else { Vec::new() };
+    let engine = Engine::new(nodes, links, plan.first_link, senders, port_sites, Recorder::new(trace));
     Built { engine, ends, starts, link_names, sites: sites.0 }
 }
 
@@ -113,10 +118,12 @@ struct NodeParts {
 }
 
 impl NodeParts {
-    fn build(self, node: &model::Node, sites: &mut Sites) -> AnyNode {
+    fn build(self, node: &model::Node, sites: &mut Sites, log: bool) -> AnyNode {
         let site = sites.intern(format!("node.{}", node.name));
         match node.kind {
-            model::NodeKind::Host => AnyNode::Host(Host::new(site, self.ports, self.senders, self.receivers)),
+            model::NodeKind::Host => {
+                AnyNode::Host(Host::new(site, self.ports, self.senders, self.receivers, log))
+            }
             model::NodeKind::Router => {
                 let outgoing = self.ports.into_iter().map(|port| port.outgoing).collect();
                 AnyNode::Router(Router::new(site, outgoing, FlowTable::new(&self.routes)))
@@ -146,7 +153,7 @@ fn place_flow(
     start: Instant,
     parts: &mut [NodeParts],
 ) {
-    let connection = |port: PortId| Connection { flow: id, class, header: flow.tcp.header, port };
+    let connection = |port: PortId| Connection { flow: id, class, wire: wire(&flow.tcp), port };
     for (path, dir) in [
         (&route.forward, perhop_core::packet::Dir::Forward),
         (&route.reverse, perhop_core::packet::Dir::Reverse),
@@ -157,30 +164,28 @@ fn place_flow(
     }
     parts[flow.from].senders.push(SendingEnd {
         connection: connection(plan.port[route.forward[0]]),
-        sender: sender(&flow.tcp, start),
+        sender: Sender::new(&flow.tcp.params, start),
         in_port: 0,
     });
     parts[flow.to].receivers.push(ReceivingEnd {
         connection: connection(plan.port[route.reverse[0]]),
-        receiver: Receiver::default(),
-        policy: ack_policy(flow.ack),
+        receiver: Receiver::new(ReceiverParams::from(&flow.tcp.params), ack_policy(flow.ack)),
         arrived: Bytes(0),
     });
 }
 
-fn sender(tcp: &model::Tcp, start: Instant) -> Sender {
-    let cc: Box<dyn CongestionControl> = match tcp.cc {
-        model::CongestionControl::Reno => Box::new(Reno::new(tcp.mss, tcp.initial_window)),
-    };
-    let model::Recovery::Reno = tcp.recovery;
-    let window = Bytes(tcp.window.0 / tcp.mss.0 * tcp.mss.0);
-    let rto = RtoParams { initial: tcp.initial_rto, min: tcp.min_rto, max: tcp.max_rto };
-    Sender::new(SenderParams { mss: tcp.mss, window, rto, start }, cc)
+/// Bytes of a timestamps option with its padding (RFC 7323 appendix A).
+const TIMESTAMPS: Bytes = Bytes(12);
+
+fn wire(tcp: &model::Tcp) -> Wire {
+    let options = if tcp.params.timestamps { TIMESTAMPS } else { Bytes(0) };
+    Wire { header: tcp.header, options, sack_overhead: tcp.params.sack_overhead }
 }
 
 fn ack_policy(policy: model::AckPolicy) -> Box<dyn AckPolicy> {
     match policy {
         model::AckPolicy::EverySegment => Box::new(EverySegment),
+        model::AckPolicy::Delayed { timeout } => Box::new(Delayed::new(timeout)),
     }
 }
 
@@ -198,7 +203,7 @@ fn class_of<'a>(classes: &mut Vec<&'a str>, name: &'a str) -> TrafficClass {
     TrafficClass(u8::try_from(at).unwrap_or(u8::MAX))
 }
 
-fn host_port(link: &model::Link, sites: &mut Sites) -> HostPort {
+fn host_port(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) -> HostPort {
     let port = &link.port;
     let site = sites.intern(port.path.clone());
     let mut classes: Vec<Class<SimPacket>> = port
@@ -220,9 +225,29 @@ fn host_port(link: &model::Link, sites: &mut Sites) -> HostPort {
         }
     };
     HostPort {
-        outgoing: Outgoing { port: built, pure_ack_size: link.pure_ack_size },
+        outgoing: Outgoing {
+            port: built,
+            pure_ack_size: link.pure_ack_size,
+            losses: losses(scenario, link, site),
+        },
         backpressure: port.backpressure,
     }
+}
+
+fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Option<Box<Losses>> {
+    if link.loss <= 0.0 && link.losses.is_empty() {
+        return None;
+    }
+    let listed = link.losses.iter().map(|loss| {
+        let tcp = &scenario.flows[loss.flow].tcp.params;
+        let syn = tcp.handshake && loss.packet == 0;
+        let data = loss.packet - u64::from(tcp.handshake && !syn);
+        let key = (FlowId(small(loss.flow)), if syn { 0 } else { data * tcp.mss.0 }, syn);
+        (key, loss.transmission, loss.mark)
+    });
+    let stream =
+        Stream::new(scenario.run.seed, scenario.run.replication, &format!("link.{}.loss", link.name));
+    Some(Box::new(Losses::new(site, link.loss, stream, &listed.collect::<Vec<_>>())))
 }
 
 const fn selector(selector: &model::Selector) -> Selector {

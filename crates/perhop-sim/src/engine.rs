@@ -14,7 +14,7 @@ use perhop_core::time::Instant;
 use crate::event::{Due, EventList};
 use crate::host::Host;
 use crate::link::Link;
-use crate::observe::{PacketEvent, QueueRecord, Recorder, WindowRecord};
+use crate::observe::{PacketEvent, QueueRecord, Recorder, TcpEvent, WindowRecord};
 use crate::outgoing::Outgoing;
 use crate::packet::{Contents, SimPacket};
 use crate::router::Router;
@@ -71,6 +71,8 @@ pub struct Engine {
     pub links: Vec<Link>,
     /// The first link of each node.
     first_link: Vec<u32>,
+    /// The node of each flow's sender, where connections are traced.
+    senders: Vec<u32>,
     /// Site of each link's port.
     port_sites: Vec<SiteId>,
     events: EventList<Event>,
@@ -94,6 +96,7 @@ impl Engine {
         nodes: Vec<AnyNode>,
         links: Vec<Link>,
         first_link: Vec<u32>,
+        senders: Vec<u32>,
         port_sites: Vec<SiteId>,
         recorder: Recorder,
     ) -> Self {
@@ -102,6 +105,7 @@ impl Engine {
             nodes,
             links,
             first_link,
+            senders,
             port_sites,
             events: EventList::new(),
             timers: EventList::new(),
@@ -120,9 +124,12 @@ impl Engine {
 
     /// Every class of every port, in the order of links.
     pub fn classes(&self) -> impl Iterator<Item = &Class<SimPacket>> {
-        self.links
-            .iter()
-            .flat_map(|link| self.nodes[link.from as usize].outgoing(link.from_port).port.classes())
+        self.links.iter().flat_map(|link| self.outgoing(link).port.classes())
+    }
+
+    /// The outgoing interface that feeds `link`.
+    pub fn outgoing(&self, link: &Link) -> &Outgoing {
+        self.nodes[link.from as usize].outgoing(link.from_port)
     }
 
     /// The time of the next event.
@@ -221,6 +228,9 @@ impl Engine {
             self.transmit(now, link);
         }
         self.recorder.ready = ready;
+        if self.recorder.kinds().tcp {
+            self.record_connections(now, node);
+        }
         self.arm(node);
     }
 
@@ -280,7 +290,7 @@ impl Engine {
     fn digest_of(&self, now: Instant, id: usize, contents: &Contents) -> u64 {
         let meta = &contents.meta;
         let who = (id as u64) << 32 | u64::from(meta.flow.0);
-        let what = contents.end ^ contents.ack.rotate_left(32);
+        let what = contents.segment().map_or(contents.ack.ack.rotate_left(32), |segment| segment.end);
         mix(mix(self.digest, now.as_nanos(), who), what, meta.len.0 << 8 | meta.kind as u64)
     }
 
@@ -295,6 +305,21 @@ impl Engine {
             for class in self.nodes[link.from as usize].outgoing(link.from_port).port.classes() {
                 let (site, backlog) = (class.site(), class.backlog());
                 self.recorder.trace.queue.push(QueueRecord { time, site, backlog });
+            }
+        }
+    }
+
+    /// Takes what a host logged, and adds the segments that were dropped meanwhile.
+    fn record_connections(&mut self, time: Instant, node: usize) {
+        if let AnyNode::Host(host) = &mut self.nodes[node] {
+            host.take_log(&mut self.recorder.trace.tcp);
+        }
+        for (flow, segment) in self.recorder.lost.drain(..) {
+            if let AnyNode::Host(host) = &self.nodes[self.senders[flow.0 as usize] as usize]
+                && let Some(end) = host.sending(flow)
+            {
+                let packet = end.sender.packet_number(&segment);
+                self.recorder.trace.tcp.push(end.record(time, TcpEvent::Drop, packet));
             }
         }
     }

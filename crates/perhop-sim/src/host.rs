@@ -1,21 +1,22 @@
 //! A node that ends connections: TCP senders and receivers behind their outgoing interfaces.
 //!
 //! Backpressure (Kalampoukas et al. 1997, section 5) lives here: a sender is not asked for segments while `b` of its
-//! data packets have been handed to the port and not fully transmitted.
+//! packets have been handed to the port and not fully transmitted.
 
 use perhop_core::few::Few;
 use perhop_core::node::{Departure, Io, Node};
-use perhop_core::packet::{Dir, FlowId, Kind, Meta, Packet, PortId, TcpView, TrafficClass};
+use perhop_core::packet::{Dir, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
 use perhop_core::queue::Timed;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
-use perhop_tcp::ack::{AckAction, AckPolicy};
 use perhop_tcp::receiver::Receiver;
 use perhop_tcp::sender::Sender;
 
 use crate::deadlines::Deadlines;
+use crate::fill::{Wire, fill_ack, fill_segment};
 use crate::flow_table::FlowTable;
+use crate::observe::{TcpEvent, TcpRecord};
 use crate::outgoing::Outgoing;
 use crate::packet::SimPacket;
 
@@ -26,8 +27,8 @@ pub struct Connection {
     pub flow: FlowId,
     /// Its traffic class.
     pub class: TrafficClass,
-    /// Bytes added to the payload on the wire.
-    pub header: Bytes,
+    /// Lengths of headers and options.
+    pub wire: Wire,
     /// The host's port towards the other end.
     pub port: PortId,
 }
@@ -38,7 +39,7 @@ pub struct SendingEnd {
     pub connection: Connection,
     /// TCP.
     pub sender: Sender,
-    /// Data packets handed to the port and not yet fully transmitted; counted under backpressure only.
+    /// Packets handed to the port and not yet fully transmitted; counted under backpressure only.
     pub in_port: u32,
 }
 
@@ -48,8 +49,6 @@ pub struct ReceivingEnd {
     pub connection: Connection,
     /// TCP.
     pub receiver: Receiver,
-    /// When to acknowledge.
-    pub policy: Box<dyn AckPolicy>,
     /// Data packets that arrived, repeats included, at their length where no link compresses them.
     pub arrived: Bytes,
 }
@@ -77,8 +76,10 @@ pub struct Host {
     ends: Few<End>,
     slots: FlowTable,
     deadlines: Deadlines,
-    /// Flows whose data packets a port dropped during the current call.
+    /// Flows whose segments a port dropped during the current call.
     lost: Vec<FlowId>,
+    /// Steps of the connections since the engine last took them, where they are traced.
+    log: Option<Vec<TcpRecord>>,
 }
 
 impl Host {
@@ -88,6 +89,7 @@ impl Host {
         ports: Vec<HostPort>,
         senders: Vec<SendingEnd>,
         receivers: Vec<ReceivingEnd>,
+        log: bool,
     ) -> Self {
         let ends: Vec<End> =
             senders.into_iter().map(End::Sending).chain(receivers.into_iter().map(End::Receiving)).collect();
@@ -106,6 +108,7 @@ impl Host {
             slots: FlowTable::new(&pairs),
             deadlines,
             lost: Vec::new(),
+            log: log.then(Vec::new),
         }
     }
 
@@ -125,6 +128,21 @@ impl Host {
         }
     }
 
+    /// Moves what was logged to the end of `trace`.
+    pub fn take_log(&mut self, trace: &mut Vec<TcpRecord>) {
+        if let Some(log) = &mut self.log {
+            trace.append(log);
+        }
+    }
+
+    fn log(&mut self, now: Instant, slot: u32, event: TcpEvent, packet: i64) {
+        if let Some(log) = &mut self.log
+            && let End::Sending(end) = &self.ends[slot as usize]
+        {
+            log.push(end.record(now, event, packet));
+        }
+    }
+
     /// Hands the port what TCP will send now.
     fn drain(&mut self, now: Instant, slot: u32, io: &mut dyn Io<SimPacket>) {
         let End::Sending(end) = &mut self.ends[slot as usize] else { return };
@@ -133,8 +151,11 @@ impl Host {
         while port.backpressure.is_none_or(|limit| end.in_port < limit) {
             let Some(segment) = end.sender.poll_transmit(now) else { break };
             let mut pkt = io.fresh();
-            fill_data(&mut pkt, &end.connection, segment.seq, segment.end);
+            fill_segment(&mut pkt, &end.connection, &segment);
             handed = true;
+            if let Some(log) = &mut self.log {
+                log.push(end.record(now, TcpEvent::Send, end.sender.packet_number(&segment)));
+            }
             if port.backpressure.is_some() {
                 end.in_port += 1;
                 port.outgoing.enqueue(now, pkt, &mut Lost { io: &mut *io, flows: &mut self.lost });
@@ -150,6 +171,22 @@ impl Host {
         self.write_off();
     }
 
+    /// Hands the port the acknowledgment that is due, in `used` if there is a packet to use again.
+    fn acknowledge(&mut self, now: Instant, slot: u32, used: Option<SimPacket>, io: &mut dyn Io<SimPacket>) {
+        let End::Receiving(end) = &mut self.ends[slot as usize] else { return };
+        match (end.receiver.poll_transmit(now), used) {
+            (Some(ack), used) => {
+                let mut pkt = used.unwrap_or_else(|| io.fresh());
+                fill_ack(&mut pkt, &end.connection, &ack);
+                self.ports[end.connection.port.0 as usize].outgoing.enqueue(now, pkt, io);
+                io.ready(end.connection.port);
+            }
+            (None, Some(used)) => io.consumed(used),
+            (None, None) => {}
+        }
+        self.deadlines.set(slot, end.receiver.next_timeout());
+    }
+
     /// Stops backpressure from waiting for packets that a port has dropped.
     fn write_off(&mut self) {
         while let Some(flow) = self.lost.pop() {
@@ -162,7 +199,7 @@ impl Host {
     }
 }
 
-/// Notes the flows whose data packets a port drops.
+/// Notes the flows whose segments a port drops.
 struct Lost<'a> {
     io: &'a mut dyn Io<SimPacket>,
     flows: &'a mut Vec<FlowId>,
@@ -170,7 +207,7 @@ struct Lost<'a> {
 
 impl Sink<SimPacket> for Lost<'_> {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: SimPacket, why: DropReason) {
-        if pkt.meta().kind == Kind::Data {
+        if pkt.meta().dir == Dir::Forward {
             self.flows.push(pkt.meta().flow);
         }
         self.io.dropped(now, site, pkt, why);
@@ -192,6 +229,16 @@ fn count_out(flows: &mut Vec<FlowId>, flow: FlowId) -> u32 {
     u32::try_from(before - flows.len()).unwrap_or(u32::MAX)
 }
 
+impl SendingEnd {
+    /// A step of the connection, with the sender's state.
+    pub fn record(&self, time: Instant, event: TcpEvent, packet: i64) -> TcpRecord {
+        let sender = &self.sender;
+        let (cwnd, ssthresh) = sender.windows_in_packets();
+        let rto_s = sender.rtt().rto().as_secs_f64();
+        TcpRecord { time, flow: self.connection.flow, event, packet, cwnd, ssthresh, rto_s }
+    }
+}
+
 impl End {
     const fn connection(&self) -> &Connection {
         match self {
@@ -201,54 +248,28 @@ impl End {
     }
 }
 
-fn fill_data(pkt: &mut SimPacket, connection: &Connection, seq: u64, end: u64) {
-    let contents = pkt.get_mut();
-    (contents.seq, contents.end, contents.ack) = (seq, end, 0);
-    contents.full_len = Bytes(end - seq) + connection.header;
-    contents.meta =
-        meta(connection, Kind::Data, Dir::Forward, TcpView { seq_end: low(end), ..TcpView::default() });
-}
-
-fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: u64) {
-    let contents = pkt.get_mut();
-    (contents.seq, contents.end, contents.ack) = (0, 0, ack);
-    contents.full_len = connection.header;
-    contents.meta =
-        meta(connection, Kind::PureAck, Dir::Reverse, TcpView { ack: low(ack), ..TcpView::default() });
-}
-
-fn meta(connection: &Connection, kind: Kind, dir: Dir, tcp: TcpView) -> Meta {
-    Meta { flow: connection.flow, class: connection.class, kind, dir, tcp: Some(tcp), ..Meta::default() }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32 on the wire")]
-const fn low(seq: u64) -> u32 {
-    seq as u32
-}
-
 impl Node<SimPacket> for Host {
-    fn on_packet(&mut self, now: Instant, _from: PortId, mut pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
+    fn on_packet(&mut self, now: Instant, _from: PortId, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
         let Some(slot) = self.slots.get(pkt.meta().flow.0) else {
             io.dropped(now, self.site, pkt, DropReason::Unclassified);
             return;
         };
         match &mut self.ends[slot as usize] {
             End::Sending(end) => {
-                end.sender.on_ack(now, pkt.get().ack);
+                let ack = &pkt.get().ack;
+                end.sender.on_ack(now, ack);
+                if self.log.is_some() {
+                    let packet = end.sender.packet_acknowledged(ack);
+                    self.log(now, slot, TcpEvent::Ack, packet);
+                }
                 io.consumed(pkt);
                 self.drain(now, slot, io);
             }
             End::Receiving(end) => {
-                end.arrived += pkt.get().full_len;
-                let arrival = end.receiver.on_segment(pkt.get().seq, pkt.get().end);
-                if end.policy.on_arrival(now, &arrival) == AckAction::None {
-                    io.consumed(pkt);
-                    return;
-                }
-                end.policy.on_ack_sent(now);
-                fill_ack(&mut pkt, &end.connection, end.receiver.ack());
-                self.ports[end.connection.port.0 as usize].outgoing.enqueue(now, pkt, io);
-                io.ready(end.connection.port);
+                let contents = pkt.get();
+                end.arrived += Bytes(contents.full_len.into());
+                end.receiver.on_segment(now, &contents.segment, contents.meta.ecn == Ecn::Ce);
+                self.acknowledge(now, slot, Some(pkt), io);
             }
         }
     }
@@ -277,7 +298,7 @@ impl Node<SimPacket> for Host {
     }
 
     fn on_transmitted(&mut self, now: Instant, _to: PortId, meta: &Meta, io: &mut dyn Io<SimPacket>) {
-        if meta.kind == Kind::Data
+        if meta.dir == Dir::Forward
             && let Some(slot) = self.slots.get(meta.flow.0)
             && let End::Sending(end) = &mut self.ends[slot as usize]
         {
@@ -292,9 +313,21 @@ impl Node<SimPacket> for Host {
 
     fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
         while let Some(slot) = self.deadlines.pop_due(now) {
-            let End::Sending(end) = &mut self.ends[slot as usize] else { continue };
-            end.sender.on_timeout(now);
-            self.drain(now, slot, io);
+            match &mut self.ends[slot as usize] {
+                End::Sending(end) => {
+                    let before = end.sender.expiries();
+                    end.sender.on_timeout(now);
+                    if self.log.is_some() && end.sender.expiries() > before {
+                        let packet = end.sender.packet_expired();
+                        self.log(now, slot, TcpEvent::Timeout, packet);
+                    }
+                    self.drain(now, slot, io);
+                }
+                End::Receiving(end) => {
+                    end.receiver.on_timeout(now);
+                    self.acknowledge(now, slot, None, io);
+                }
+            }
         }
     }
 }

@@ -7,9 +7,11 @@ mod build;
 mod deadlines;
 mod engine;
 mod event;
+mod fill;
 mod flow_table;
 mod host;
 mod link;
+mod losses;
 mod observe;
 mod outgoing;
 mod packet;
@@ -18,10 +20,12 @@ mod router;
 mod sample;
 mod simulation;
 
-pub use observe::{PacketEvent, PacketRecord, QueueRecord, Trace, TraceKinds, WindowRecord};
+pub use observe::{
+    PacketEvent, PacketRecord, QueueRecord, TcpEvent, TcpRecord, Trace, TraceKinds, WindowRecord,
+};
 pub use results::{Counts, FlowResult, LinkResult, QueueResult, Results};
 pub use sample::{Quantity, Series, Subject};
 pub use simulation::Simulation;
 
 /// Raised by one with every change that makes any scenario's results differ.
-pub const RESULTS_VERSION: u32 = 1;
+pub const RESULTS_VERSION: u32 = 2;

@@ -6,6 +6,7 @@ use perhop_core::queue::Backlog;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
+use perhop_tcp::segment::Segment;
 
 use crate::packet::SimPacket;
 
@@ -18,6 +19,8 @@ pub struct TraceKinds {
     pub queue: bool,
     /// The sender's state after every acknowledgment.
     pub cwnd: bool,
+    /// Every event of a sender, and the losses of its packets.
+    pub tcp: bool,
 }
 
 /// What happened to a packet.
@@ -80,6 +83,38 @@ pub struct WindowRecord {
     pub rto_s: f64,
 }
 
+/// What happened at a sender, or to a packet of its.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TcpEvent {
+    /// A segment left.
+    Send,
+    /// An acknowledgment arrived.
+    Ack,
+    /// A segment was dropped somewhere.
+    Drop,
+    /// The retransmission timer expired.
+    Timeout,
+}
+
+/// A step of a connection, with the sender's state after it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TcpRecord {
+    /// When.
+    pub time: Instant,
+    /// Whose.
+    pub flow: FlowId,
+    /// What.
+    pub event: TcpEvent,
+    /// Which packet, from 0; of an acknowledgment the highest that arrived in order, -1 for none.
+    pub packet: i64,
+    /// Congestion window in packets, without inflation.
+    pub cwnd: f64,
+    /// Slow start threshold in packets; NaN where there is none yet.
+    pub ssthresh: f64,
+    /// Retransmission time-out, s.
+    pub rto_s: f64,
+}
+
 /// Everything recorded.
 #[derive(Debug, Default)]
 pub struct Trace {
@@ -89,6 +124,8 @@ pub struct Trace {
     pub queue: Vec<QueueRecord>,
     /// Changes of windows.
     pub cwnd: Vec<WindowRecord>,
+    /// Steps of connections.
+    pub tcp: Vec<TcpRecord>,
 }
 
 /// The engine's side of a node's calls: packet store, ports to ask, recorder.
@@ -97,6 +134,8 @@ pub struct Recorder {
     kinds: TraceKinds,
     /// What was recorded.
     pub trace: Trace,
+    /// Segments dropped during a node's call, for a trace of connections.
+    pub lost: Vec<(FlowId, Segment)>,
     /// Ports that a node's call made ready.
     pub ready: Vec<PortId>,
     /// Packets not in use.
@@ -108,7 +147,14 @@ pub struct Recorder {
 impl Recorder {
     /// Records `kinds`.
     pub fn new(kinds: TraceKinds) -> Self {
-        Self { kinds, trace: Trace::default(), ready: Vec::new(), idle: Vec::new(), created: 0 }
+        Self {
+            kinds,
+            trace: Trace::default(),
+            lost: Vec::new(),
+            ready: Vec::new(),
+            idle: Vec::new(),
+            created: 0,
+        }
     }
 
     /// Packets not in use.
@@ -136,6 +182,11 @@ impl Recorder {
 impl Sink<SimPacket> for Recorder {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: SimPacket, why: DropReason) {
         self.packet(now, site, PacketEvent::Dropped(why), &pkt.get().meta);
+        if self.kinds.tcp
+            && let Some(segment) = pkt.get().segment()
+        {
+            self.lost.push((pkt.get().meta.flow, *segment));
+        }
         self.idle.push(pkt);
     }
 

@@ -1,21 +1,32 @@
-//! A simulated packet: what elements see, and the TCP numbers in full width. It has no bytes.
+//! A simulated packet: what elements see, and what the ends of the connection say to each other. It has no bytes.
 
-use perhop_core::packet::{Meta, Packet};
-use perhop_core::units::Bytes;
+use perhop_core::packet::{Dir, Meta, Packet};
+use perhop_tcp::segment::{Ack, Segment};
 
 /// The contents behind [`SimPacket`].
+///
+/// In this order, on lines of the cache, a data packet touches two of them and an acknowledgment without SACK blocks no
+/// third.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub struct Contents {
     /// What elements see; `meta.len` is the length on the link the packet is on.
     pub meta: Meta,
-    /// Length where no link compresses it.
-    pub full_len: Bytes,
-    /// First payload byte.
-    pub seq: u64,
-    /// One past the last payload byte.
-    pub end: u64,
-    /// Cumulative acknowledgment.
-    pub ack: u64,
+    /// Bytes where no link compresses it.
+    pub full_len: u32,
+    /// Bytes of it that no link compresses: TCP options.
+    pub options: u32,
+    /// What it carries if it goes forward.
+    pub segment: Segment,
+    /// What it carries if it goes back.
+    pub ack: Ack,
+}
+
+impl Contents {
+    /// The segment, if it is one.
+    pub fn segment(&self) -> Option<&Segment> {
+        (self.meta.dir == Dir::Forward).then_some(&self.segment)
+    }
 }
 
 /// One pointer, so that handing a packet on moves eight bytes.
@@ -41,5 +52,17 @@ impl Packet for SimPacket {
 
     fn meta_mut(&mut self) -> &mut Meta {
         &mut self.0.meta
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::{offset_of, size_of};
+
+    #[test]
+    fn what_most_packets_need_lies_on_two_lines() {
+        assert_eq!(size_of::<Meta>(), 48);
+        assert!(offset_of!(Contents, ack) + offset_of!(Ack, sack) < 128);
     }
 }

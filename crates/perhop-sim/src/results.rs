@@ -29,6 +29,8 @@ pub struct FlowResult {
     pub srtt: Option<Span>,
     /// Smallest and largest round-trip sample.
     pub rtt: Option<(Span, Span)>,
+    /// Round-trip samples since the start of the run.
+    pub rtt_samples: u64,
 }
 
 /// A link's row.
@@ -40,6 +42,8 @@ pub struct LinkResult {
     pub rate: BitRate,
     /// Part of the measured time spent transmitting data.
     pub utilization_data: f64,
+    /// Packets lost by the link's `loss` and `drop`, before they were queued, since the start of the run.
+    pub lost: u64,
     /// Part of the measured time spent transmitting pure ACKs.
     pub utilization_acks: f64,
 }
@@ -117,6 +121,7 @@ pub fn flow_results(
             throughput_bit_s: rate(to.flows[i].arrived - from.flows[i].arrived, secs),
             srtt: sender.rtt().srtt(),
             rtt: sender.rtt().extremes(),
+            rtt_samples: sender.rtt().samples(),
         }
     };
     starts.iter().enumerate().map(row).collect()
@@ -130,6 +135,7 @@ pub fn link_results(engine: &Engine, from: &Reading, to: &Reading) -> Vec<LinkRe
         LinkResult {
             stats: *link.stats(),
             rate: link.rate(),
+            lost: engine.outgoing(link).losses.as_ref().map_or(0, |losses| losses.lost),
             utilization_data: data / secs,
             utilization_acks: acks / secs,
         }
@@ -152,7 +158,7 @@ pub fn broken_invariants(engine: &Engine, names: &[String], queues: &[QueueResul
             broken.push(format!("link {name}: sent != delivered + in flight: {:?}", link.stats()));
         }
         let mut handed = Backlog::default();
-        for class in engine.nodes[link.from as usize].outgoing(link.from_port).port.classes() {
+        for class in engine.outgoing(link).port.classes() {
             handed.packets += class.stats().sent.packets;
             handed.bytes += class.stats().sent.bytes;
             held += class.backlog().packets;

@@ -103,7 +103,7 @@ impl Reading {
             let (sending, receiving) = both_ends(engine, flow, ends);
             let sender = &sending.sender;
             FlowReading {
-                delivered: Bytes(receiving.receiver.ack()),
+                delivered: receiving.receiver.delivered(),
                 arrived: receiving.arrived,
                 retransmissions: sender.stats().retransmissions,
                 cwnd: sender.cwnd(),

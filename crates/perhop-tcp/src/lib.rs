@@ -9,4 +9,6 @@ pub mod cc;
 pub mod receiver;
 pub mod recovery;
 pub mod rtt;
+pub mod segment;
 pub mod sender;
+pub mod settings;

@@ -1,69 +1,148 @@
 //! The retransmission time-out.
 //!
-//! Source: RFC 6298 sections 2 and 5. Different: integer nanoseconds, so the clock granularity G is zero and the
-//! smoothing gains 1/8 and 1/4 truncate to a nanosecond.
+//! Source: RFC 6298 sections 2 and 5; with `RttArithmetic::Scaled` Jacobson 1988, appendix A, as BSD and ns-2 have it.
+//! Different: gains truncate to a nanosecond. Units: ns, or ticks with 3 (srtt) and 2 (rttvar) fraction bits.
 
-use perhop_core::time::Span;
+use perhop_core::time::{Instant, Span};
 
-/// Bounds of the retransmission time-out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RtoParams {
-    /// Before the first sample (RFC 6298, 2.1).
-    pub initial: Span,
-    /// Lower bound (2.4).
-    pub min: Span,
-    /// Upper bound, also of the backed-off value (2.5).
-    pub max: Span,
-}
+use crate::settings::{RtoParams, RttArithmetic};
 
 /// Smoothed round-trip time and the time-out that follows from it.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     params: RtoParams,
-    /// Smoothed value and variation, in ns, once there is a sample.
+    /// Smoothed value and variation, once there is a sample that counts.
     smoothed: Option<(u64, u64)>,
+    /// The time-out before back-off.
+    base: Span,
     /// Time-outs since the last sample.
     backoff: u32,
+    samples: u64,
     extremes: Option<(Span, Span)>,
 }
 
+/// What RFC 6298, 5.7 asks for when a SYN was lost.
+const AFTER_LOST_SYN: Span = Span::from_secs(3);
+
 impl RttEstimator {
     /// An estimator without samples.
+    //= rfc6298-2.1-initial
+    //= rfc6298-2.1-larger
     #[must_use]
     pub const fn new(params: RtoParams) -> Self {
-        Self { params, smoothed: None, backoff: 0, extremes: None }
+        Self { params, smoothed: None, base: params.initial, backoff: 0, samples: 0, extremes: None }
     }
 
     /// Takes a sample from a segment that was sent once (Karn's rule is the caller's), and ends the back-off.
-    pub fn sample(&mut self, rtt: Span) {
-        let r = rtt.as_nanos();
-        self.smoothed = Some(match self.smoothed {
-            None => (r, r / 2),
-            Some((srtt, rttvar)) => ((7 * srtt + r) / 8, (3 * rttvar + srtt.abs_diff(r)) / 4),
+    ///
+    /// `per_window` is how many samples a window gives; more than one lowers the gains as RFC 7323 appendix G says.
+    //= rfc6298-5-collapse
+    pub fn sample(&mut self, sent: Instant, now: Instant, per_window: u64) {
+        let rtt = now - sent;
+        self.smoothed = Some(match self.params.arithmetic {
+            RttArithmetic::Exact => self.exact(sent, now, per_window.max(1)),
+            RttArithmetic::Scaled => self.scaled(sent, now),
         });
         self.backoff = 0;
+        self.samples += 1;
         self.extremes = Some(self.extremes.map_or((rtt, rtt), |(lo, hi)| (lo.min(rtt), hi.max(rtt))));
     }
 
-    /// Doubles the time-out (5.5).
+    //= rfc6298-2.3-gains
+    //= rfc6298-2.3-rto
+    //= rfc6298-4-granularity
+    //= rfc6298-2.2-first-sample
+    //= rfc6298-2.3-later-samples
+    //= rfc6298-2.3-order
+    //= rfc6298-2.4-minimum
+    fn exact(&mut self, sent: Instant, now: Instant, per_window: u64) -> (u64, u64) {
+        let tick = self.params.tick.as_nanos();
+        let r = if tick == 0 { (now - sent).as_nanos() } else { self.ticks(sent, now) * tick };
+        let (srtt, rttvar) = match self.smoothed {
+            None => (r, r / 2),
+            Some((srtt, rttvar)) => {
+                let (a, b) = (8 * per_window, 4 * per_window);
+                (((a - 1) * srtt + r) / a, ((b - 1) * rttvar + srtt.abs_diff(r)) / b)
+            }
+        };
+        self.base = Span::from_nanos(srtt + tick.max(4 * rttvar)).max(self.params.min);
+        (srtt, rttvar)
+    }
+
+    fn scaled(&mut self, sent: Instant, now: Instant) -> (u64, u64) {
+        let r = self.ticks(sent, now);
+        let (srtt, rttvar) = match self.smoothed {
+            None => (r << 3, r << 1),
+            Some((srtt, rttvar)) => {
+                let old = srtt >> 3;
+                let deviation = old.abs_diff(r);
+                ((srtt + r - old).max(1), (rttvar + deviation - (rttvar >> 2)).max(1))
+            }
+        };
+        let ticks = rttvar + (srtt >> 3);
+        self.base = Span::from_nanos(ticks * self.params.tick.as_nanos()).max(self.params.min);
+        (srtt, rttvar)
+    }
+
+    /// Ticks of the clock between two times, at least one.
+    fn ticks(&self, from: Instant, to: Instant) -> u64 {
+        (self.tick_at(to) - self.tick_at(from)).max(1)
+    }
+
+    const fn tick_at(&self, at: Instant) -> u64 {
+        (at.as_nanos() + self.params.phase.as_nanos()) / self.params.tick.as_nanos()
+    }
+
+    /// Doubles the time-out, within its bounds.
+    //= rfc6298-5-clear
+    //= rfc6298-5.5-back-off
     pub fn back_off(&mut self) {
         self.backoff += 1;
+        if self.params.forget_after > 0 && self.backoff > self.params.forget_after {
+            self.smoothed = None;
+        }
+    }
+
+    /// Data transmission begins after a SYN that had to be repeated.
+    //= rfc6298-5.7-syn
+    pub fn begin_after_lost_syn(&mut self) {
+        if self.params.initial < AFTER_LOST_SYN {
+            self.base = AFTER_LOST_SYN;
+            self.backoff = 0;
+        }
     }
 
     /// The time-out to arm a timer with.
+    //= rfc6298-1-aggressive
+    //= rfc6298-2.1-back-off
+    //= rfc6298-2.5-maximum
+    //= rfc6298-5.5-bound
     #[must_use]
     pub fn rto(&self) -> Span {
-        let base = self.smoothed.map_or(self.params.initial, |(srtt, rttvar)| {
-            Span::from_nanos(srtt + 4 * rttvar).max(self.params.min)
-        });
-        let doubled = base.as_nanos().saturating_mul(1u64.checked_shl(self.backoff).unwrap_or(u64::MAX));
-        Span::from_nanos(doubled).min(self.params.max)
+        let limit = if self.params.backoff_limit == 0 { u64::MAX } else { self.params.backoff_limit.into() };
+        let multiplier = 1u64.checked_shl(self.backoff).unwrap_or(u64::MAX).min(limit);
+        Span::from_nanos(self.base.as_nanos().saturating_mul(multiplier)).min(self.params.max)
+    }
+
+    /// When a timer armed at `now` expires.
+    #[must_use]
+    pub fn deadline(&self, now: Instant) -> Instant {
+        if !self.params.on_tick {
+            return now + self.rto();
+        }
+        let tick = self.params.tick.as_nanos();
+        let since_tick = (now.as_nanos() + self.params.phase.as_nanos()) % tick;
+        let whole = self.rto().as_nanos().div_ceil(tick) * tick;
+        Instant::from_nanos(now.as_nanos() + whole - since_tick)
     }
 
     /// The smoothed round-trip time, once there is a sample.
     #[must_use]
     pub fn srtt(&self) -> Option<Span> {
-        self.smoothed.map(|(srtt, _)| Span::from_nanos(srtt))
+        self.smoothed.map(|(srtt, _)| match self.params.arithmetic {
+            RttArithmetic::Exact => Span::from_nanos(srtt),
+            RttArithmetic::Scaled => Span::from_nanos(srtt * self.params.tick.as_nanos() / 8),
+        })
     }
 
     /// The smallest and the largest sample.
@@ -71,40 +150,13 @@ impl RttEstimator {
     pub const fn extremes(&self) -> Option<(Span, Span)> {
         self.extremes
     }
+
+    /// Samples taken.
+    #[must_use]
+    pub const fn samples(&self) -> u64 {
+        self.samples
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PARAMS: RtoParams =
-        RtoParams { initial: Span::from_secs(1), min: Span::from_millis(200), max: Span::from_secs(60) };
-
-    #[test]
-    fn follows_section_2_by_hand() {
-        let mut e = RttEstimator::new(PARAMS);
-        assert_eq!(e.rto(), Span::from_secs(1));
-        e.sample(Span::from_millis(100));
-        // srtt 100, rttvar 50: 100 + 4*50
-        assert_eq!(e.rto(), Span::from_millis(300));
-        e.sample(Span::from_millis(180));
-        // rttvar = (3*50 + 80)/4 = 57.5, srtt = (7*100 + 180)/8 = 110: 110 + 230
-        assert_eq!(e.rto(), Span::from_millis(340));
-        assert_eq!(e.extremes(), Some((Span::from_millis(100), Span::from_millis(180))));
-    }
-
-    #[test]
-    fn backs_off_to_the_maximum_and_recovers_on_a_sample() {
-        let mut e = RttEstimator::new(PARAMS);
-        for want in [2, 4, 8, 16, 32, 60, 60] {
-            e.back_off();
-            assert_eq!(e.rto(), Span::from_secs(want));
-        }
-        for _ in 0..100 {
-            e.back_off();
-        }
-        assert_eq!(e.rto(), Span::from_secs(60));
-        e.sample(Span::from_millis(10));
-        assert_eq!(e.rto(), Span::from_millis(200));
-    }
-}
+mod tests;

@@ -6,3 +6,8 @@ use perhop_testkit::fuzz;
 fn sender_ops() {
     fuzz::replay(300, fuzz::sender_ops);
 }
+
+#[test]
+fn connection() {
+    fuzz::replay(300, fuzz::connection);
+}

@@ -1,12 +1,67 @@
 //! The laws of every congestion control and ACK policy: one line for each way to configure an element.
 
+use perhop_core::time::Span;
 use perhop_core::units::Bytes;
-use perhop_tcp::ack::EverySegment;
-use perhop_tcp::cc::Reno;
+use perhop_tcp::ack::{Delayed, EverySegment, MAX_DELAY};
+use perhop_tcp::cc::{Cubic, Reno};
+use perhop_tcp::settings::{Counting, Halving, InitialSsthresh, LossWindow, TcpParams};
+use perhop_testkit::laws::congestion_control::PARAMS;
 use perhop_testkit::{ack_policy_laws, congestion_control_laws};
 
-congestion_control_laws!(reno, |mss| Box::new(Reno::new(mss, 3)), mss = Bytes(1460));
-congestion_control_laws!(reno_of_single_bytes, |mss| Box::new(Reno::new(mss, 1)), mss = Bytes(1));
-congestion_control_laws!(reno_of_jumbo_frames, |mss| Box::new(Reno::new(mss, 10)), mss = Bytes(65_000));
+/// As BSD had it, and ns-2 but for the rounding.
+const OLD: TcpParams = TcpParams {
+    initial_window: 1,
+    initial_ssthresh: InitialSsthresh::Window,
+    grow_beyond_window: true,
+    loss_window: LossWindow::Window,
+    halving: Halving::Integer,
+    ..PARAMS
+};
 
-ack_policy_laws!(every_segment, || Box::new(EverySegment));
+fn reno(params: TcpParams) -> Box<Reno> {
+    Box::new(Reno::new(&params))
+}
+
+fn cubic(params: TcpParams) -> Box<Cubic> {
+    Box::new(Cubic::new(&params))
+}
+
+congestion_control_laws!(reno_by_rfc, |mss| reno(TcpParams { mss, ..PARAMS }), mss = Bytes(1460));
+congestion_control_laws!(
+    reno_of_single_bytes,
+    |mss| reno(TcpParams { mss, initial_window: 1, ..PARAMS }),
+    mss = Bytes(1)
+);
+congestion_control_laws!(
+    reno_of_jumbo_frames,
+    |mss| reno(TcpParams { mss, initial_window: 10, ..PARAMS }),
+    mss = Bytes(65_000)
+);
+congestion_control_laws!(
+    reno_that_counts_bytes,
+    |mss| reno(TcpParams { mss, counting: Counting::Bytes, ..PARAMS }),
+    mss = Bytes(1460)
+);
+congestion_control_laws!(reno_of_bsd, |mss| reno(TcpParams { mss, ..OLD }), mss = Bytes(512));
+congestion_control_laws!(
+    reno_of_ns2,
+    |mss| reno(TcpParams { mss, halving: Halving::Fractional, ..OLD }),
+    mss = Bytes(1000)
+);
+
+congestion_control_laws!(cubic_by_rfc, |mss| cubic(TcpParams { mss, ..PARAMS }), mss = Bytes(1460));
+congestion_control_laws!(
+    cubic_of_single_bytes,
+    |mss| cubic(TcpParams { mss, initial_window: 1, ..PARAMS }),
+    mss = Bytes(1)
+);
+congestion_control_laws!(
+    cubic_of_jumbo_frames,
+    |mss| cubic(TcpParams { mss, initial_window: 10, ..PARAMS }),
+    mss = Bytes(65_000)
+);
+congestion_control_laws!(cubic_from_the_window, |mss| cubic(TcpParams { mss, ..OLD }), mss = Bytes(512));
+
+ack_policy_laws!(every_segment, || Box::new(EverySegment), within = Span::ZERO);
+ack_policy_laws!(delayed, || Box::new(Delayed::new(Span::from_millis(200))), within = Span::from_millis(200));
+ack_policy_laws!(delayed_as_long_as_permitted, || Box::new(Delayed::new(MAX_DELAY)), within = MAX_DELAY);

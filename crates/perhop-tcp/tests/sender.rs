@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Reno};
-use perhop_tcp::rtt::RtoParams;
-use perhop_tcp::sender::{Sender, SenderParams, SenderStats};
+use perhop_tcp::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Load, Reno};
+use perhop_tcp::segment::Ack;
+use perhop_tcp::sender::{Sender, SenderStats};
+use perhop_tcp::settings::{Guard, RtoParams, TcpParams};
+use perhop_testkit::tcp::RFC;
 
 const MSS: u64 = 1000;
 const START: u64 = 500;
@@ -20,19 +22,22 @@ fn kilobytes(segments: u64) -> Bytes {
     Bytes(segments * MSS)
 }
 
-/// A sender that starts at 500 ms with a window of `initial` segments; the receiver's window is 100.
-fn sender(initial: u32) -> Sender {
-    sender_with(Box::new(Reno::new(Bytes(MSS), initial)))
-}
-
-fn sender_with(cc: Box<dyn CongestionControl>) -> Sender {
-    let params = SenderParams {
+/// Settings for data alone, in segments of 1000 bytes, with a window of `initial` segments and 100 at the receiver.
+fn params(initial: u32) -> TcpParams {
+    TcpParams {
         mss: Bytes(MSS),
         window: kilobytes(100),
-        rto: RtoParams { initial: Span::from_secs(1), min: Span::from_millis(200), max: Span::from_secs(60) },
-        start: at(START),
-    };
-    Sender::new(params, cc)
+        initial_window: initial,
+        handshake: false,
+        limited_transmit: false,
+        rto: RtoParams { min: Span::from_millis(200), ..RFC.rto },
+        ..RFC
+    }
+}
+
+/// A sender that starts at 500 ms with a window of `initial` segments.
+fn sender(initial: u32) -> Sender {
+    Sender::new(&params(initial), at(START))
 }
 
 /// The numbers of the segments that the sender sends now.
@@ -43,7 +48,8 @@ fn send(sender: &mut Sender, ms: u64) -> Vec<u64> {
 /// Acknowledges every segment below `segment`, `times` times.
 fn ack(sender: &mut Sender, ms: u64, segment: u64, times: usize) {
     for _ in 0..times {
-        sender.on_ack(at(ms), segment * MSS);
+        let ack = Ack { ack: segment * MSS, window: kilobytes(100), echo: at(ms), ..Ack::default() };
+        sender.on_ack(at(ms), &ack);
     }
 }
 
@@ -54,7 +60,11 @@ fn windows(sender: &Sender) -> (u64, u64, u64) {
 
 /// A sender that began with ten segments at its start; none is acknowledged yet.
 fn ten_outstanding() -> Sender {
-    let mut s = sender(10);
+    ten_outstanding_with(&params(10))
+}
+
+fn ten_outstanding_with(params: &TcpParams) -> Sender {
+    let mut s = Sender::new(params, at(START));
     s.on_timeout(at(START));
     assert_eq!(send(&mut s, START), (0..10).collect::<Vec<_>>());
     s
@@ -81,6 +91,8 @@ fn a_driver_may_ask_for_segments_before_it_tells_of_the_start() {
     assert_eq!(s.stats().timeouts, 0);
 }
 
+//= test rfc5681-3.1-both
+//= test rfc5681-3.1-slow-start
 #[test]
 fn slow_start_doubles_the_window_each_round_trip() {
     let mut s = sender(2);
@@ -98,6 +110,7 @@ fn slow_start_doubles_the_window_each_round_trip() {
     assert_eq!(s.next_timeout(), None, "nothing is outstanding");
 }
 
+//= test rfc5681-2-window
 #[test]
 fn the_receiver_window_bounds_what_is_outstanding() {
     let mut s = sender(200);
@@ -108,6 +121,11 @@ fn the_receiver_window_bounds_what_is_outstanding() {
     assert_eq!(s.cwnd(), kilobytes(200), "the window does not grow when it is not what bounds");
 }
 
+//= test rfc5681-3.2-third-duplicate
+//= test rfc5681-3.2-retransmit
+//= test rfc5681-3.2-window-on-entry
+//= test rfc5681-3.2-ssthresh
+//= test rfc3042-2-threshold
 #[test]
 fn the_third_duplicate_retransmits_and_halves() {
     let mut s = ten_outstanding();
@@ -118,10 +136,13 @@ fn the_third_duplicate_retransmits_and_halves() {
     // ssthresh = flight / 2, window = ssthresh + 3 (RFC 5681 section 3.2, steps 2 and 3): 8 < 10 outstanding
     assert_eq!(windows(&s), (5, 5, 10));
     assert_eq!(send(&mut s, 600), [0]);
-    let stats = SenderStats { segments: 11, retransmissions: 1, fast_retransmits: 1, timeouts: 0 };
+    let stats =
+        SenderStats { segments: 11, retransmissions: 1, fast_retransmits: 1, ..SenderStats::default() };
     assert_eq!(s.stats(), &stats);
 }
 
+//= test rfc5681-3.2-inflate
+//= test rfc5681-3.2-send-new
 #[test]
 fn each_further_duplicate_widens_the_window_by_a_segment() {
     let mut s = ten_outstanding();
@@ -135,6 +156,7 @@ fn each_further_duplicate_widens_the_window_by_a_segment() {
     assert_eq!(windows(&s), (5, 5, 12));
 }
 
+//= test rfc5681-3.2-deflate
 #[test]
 fn new_data_acknowledged_ends_recovery_and_deflates() {
     let mut s = ten_outstanding();
@@ -151,7 +173,7 @@ fn new_data_acknowledged_ends_recovery_and_deflates() {
 
 #[test]
 fn duplicates_of_what_was_sent_before_the_last_recovery_start_no_other() {
-    let mut s = ten_outstanding();
+    let mut s = ten_outstanding_with(&TcpParams { guard: Guard::LessCareful, ..params(10) });
     ack(&mut s, 600, 0, 3);
     assert_eq!(send(&mut s, 600), [0]);
     ack(&mut s, 700, 4, 1);
@@ -168,6 +190,10 @@ fn duplicates_of_what_was_sent_before_the_last_recovery_start_no_other() {
     assert_eq!(send(&mut s, 900)[0], 10);
 }
 
+//= test rfc5681-3.1-loss-window
+//= test rfc5681-3.1-timeout-slow-start
+//= test rfc6298-5.4-retransmit-first
+//= test rfc6298-2.1-initial
 #[test]
 fn a_timeout_goes_back_to_the_first_outstanding_segment() {
     let mut s = ten_outstanding();
@@ -185,10 +211,13 @@ fn a_timeout_goes_back_to_the_first_outstanding_segment() {
     // what the receiver had kept is not sent again
     ack(&mut s, 1800, 10, 1);
     assert_eq!(send(&mut s, 1800), (10..15).collect::<Vec<_>>());
-    let stats = SenderStats { segments: 22, retransmissions: 7, fast_retransmits: 0, timeouts: 1 };
+    let stats = SenderStats { segments: 22, retransmissions: 7, timeouts: 1, ..SenderStats::default() };
     assert_eq!(s.stats(), &stats);
 }
 
+//= test rfc6298-5.3-restart
+//= test rfc6298-5.2-stop
+//= test rfc6298-2.2-first-sample
 #[test]
 fn the_timer_restarts_when_new_data_is_acknowledged_only() {
     let mut s = ten_outstanding();
@@ -201,6 +230,12 @@ fn the_timer_restarts_when_new_data_is_acknowledged_only() {
     assert_eq!(s.next_timeout(), None);
 }
 
+//= test rfc6298-5.5-back-off
+//= test rfc6298-5.6-start-doubled
+//= test rfc6298-2.1-back-off
+//= test rfc6298-5.5-bound
+//= test rfc6298-2.5-maximum
+//= test rfc5681-3.1-repeated-timeout
 #[test]
 fn the_timer_backs_off_and_the_threshold_is_set_once() {
     let mut s = ten_outstanding();
@@ -226,9 +261,29 @@ impl CongestionControl for Noting {
         self.0.on_ack(now, ack);
     }
 
-    fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, in_flight: Bytes) {
-        self.1.lock().expect("no test panics while it notes").push((signal, in_flight.0 / MSS));
-        self.0.on_congestion(now, signal, in_flight);
+    fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, load: &Load) {
+        self.1.lock().expect("no test panics while it notes").push((signal, load.in_flight.0 / MSS));
+        self.0.on_congestion(now, signal, load);
+    }
+
+    fn on_recovery_exit(&mut self, now: Instant) {
+        self.0.on_recovery_exit(now);
+    }
+
+    fn on_spurious_timeout(&mut self, now: Instant) {
+        self.0.on_spurious_timeout(now);
+    }
+
+    fn on_restart_after_idle(&mut self, now: Instant) {
+        self.0.on_restart_after_idle(now);
+    }
+
+    fn deflate(&mut self, by: Bytes) {
+        self.0.deflate(by);
+    }
+
+    fn limit(&mut self, to: Bytes) {
+        self.0.limit(to);
     }
 
     fn cwnd(&self) -> Bytes {
@@ -240,10 +295,12 @@ impl CongestionControl for Noting {
     }
 }
 
+//= test rfc5681-2-flight-size
 #[test]
 fn congestion_is_told_with_what_is_outstanding_and_once_for_a_segment_that_times_out_again() {
     let signals = Signals::default();
-    let mut s = sender_with(Box::new(Noting(Reno::new(Bytes(MSS), 10), Arc::clone(&signals))));
+    let noting: Box<dyn CongestionControl> = Box::new(Noting(Reno::new(&params(10)), Arc::clone(&signals)));
+    let mut s = Sender::with_control(&params(10), at(START), AnyControl::from(noting));
     let expire = |s: &mut Sender| {
         let due = s.next_timeout().expect("a running timer");
         s.on_timeout(due);
@@ -261,8 +318,11 @@ fn congestion_is_told_with_what_is_outstanding_and_once_for_a_segment_that_times
     assert_eq!(send(&mut s, 10_000), [5, 6]);
     assert_eq!(expire(&mut s).1, [5]);
     let told = signals.lock().expect("no test panics while it notes").clone();
-    let timeout = CongestionSignal::Timeout;
-    assert_eq!(told, [(CongestionSignal::FastRetransmit, 8), (timeout, 8), (timeout, 5)]);
+    let (timeout, again) = (CongestionSignal::Timeout, CongestionSignal::RepeatedTimeout);
+    assert_eq!(
+        told,
+        [(CongestionSignal::FastRetransmit, 8), (timeout, 8), (again, 8), (again, 8), (timeout, 5)]
+    );
 }
 
 /// A host under backpressure asks for segments late: what it was about to repair may be settled by then.
@@ -287,6 +347,8 @@ fn what_was_being_timed_when_the_timer_expired_gives_no_sample() {
     assert_eq!(s.rtt().srtt(), None);
 }
 
+//= test rfc6298-3-karn
+//= test rfc6298-5-collapse
 #[test]
 fn a_segment_sent_twice_gives_no_round_trip_sample() {
     let mut s = ten_outstanding();
@@ -311,6 +373,7 @@ fn a_fast_retransmission_ends_the_measurement_under_way() {
     assert_eq!(s.rtt().srtt(), None);
 }
 
+//= test rfc5681-2-duplicate-ack
 #[test]
 fn acknowledgments_of_the_past_and_of_nothing_sent_are_ignored() {
     let mut s = ten_outstanding();

@@ -1,7 +1,53 @@
-//! The laws of a sender, with every congestion control.
+//! The laws of a sender: one line for each recovery, growth and set of conventions.
+//!
+//! Each line is tried with and without a handshake, an end, limited transmit, F-RTO, timestamps, ECN, a restart after
+//! idle periods, and growth beyond the receiver's window.
 
-use perhop_tcp::cc::Reno;
+use perhop_tcp::settings::{
+    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
+    RecoveryKind, TcpParams,
+};
 use perhop_testkit::sender_laws;
+use perhop_testkit::tcp::{OLD, RFC};
 
-sender_laws!(reno, |mss| Box::new(Reno::new(mss, 3)));
-sender_laws!(reno_from_one_segment, |mss| Box::new(Reno::new(mss, 1)));
+const TAHOE: TcpParams = TcpParams { recovery: RecoveryKind::Tahoe, ..RFC };
+const NEWRENO: TcpParams = TcpParams { recovery: RecoveryKind::NewReno, ..RFC };
+const SACK: TcpParams = TcpParams { recovery: RecoveryKind::Sack, ..RFC };
+const PRR: TcpParams = TcpParams { prr: true, ..SACK };
+const SACK_1996: TcpParams = TcpParams { recovery: RecoveryKind::Sack1996, ..RFC };
+
+sender_laws!(tahoe, TAHOE);
+sender_laws!(reno, RFC);
+sender_laws!(newreno, NEWRENO);
+sender_laws!(sack, SACK);
+sender_laws!(sack_with_prr, PRR);
+sender_laws!(sack_1996, SACK_1996);
+
+sender_laws!(reno_that_counts_bytes, TcpParams { counting: Counting::Bytes, ..RFC });
+sender_laws!(reno_with_fractional_windows, TcpParams { halving: Halving::Fractional, ..RFC });
+sender_laws!(reno_with_whole_windows, TcpParams { halving: Halving::Integer, ..RFC });
+sender_laws!(reno_that_halves_the_window, TcpParams { loss_window: LossWindow::Window, ..RFC });
+sender_laws!(
+    reno_from_the_window,
+    TcpParams { initial_ssthresh: InitialSsthresh::Window, initial_window: 1, ..RFC }
+);
+
+sender_laws!(cubic_with_tahoe, TcpParams { cc: Growth::Cubic, ..TAHOE });
+sender_laws!(cubic_with_reno, TcpParams { cc: Growth::Cubic, ..RFC });
+sender_laws!(cubic_with_newreno, TcpParams { cc: Growth::Cubic, ..NEWRENO });
+sender_laws!(cubic_with_sack, TcpParams { cc: Growth::Cubic, initial_window: 10, ..SACK });
+sender_laws!(cubic_with_prr, TcpParams { cc: Growth::Cubic, initial_window: 10, ..PRR });
+sender_laws!(cubic_with_sack_1996, TcpParams { cc: Growth::Cubic, ..SACK_1996 });
+
+sender_laws!(less_careful_newreno, TcpParams { guard: Guard::LessCareful, ..NEWRENO });
+sender_laws!(slow_but_steady_newreno, TcpParams { partial_ack_timer: PartialAckTimer::Every, ..NEWRENO });
+sender_laws!(
+    newreno_without_bursts,
+    TcpParams { recovery_burst: 2, recovery_exit: RecoveryExit::Flight, ..NEWRENO }
+);
+
+sender_laws!(old_tahoe, TcpParams { recovery: RecoveryKind::Tahoe, ..OLD });
+sender_laws!(old_reno, OLD);
+sender_laws!(old_newreno, TcpParams { recovery: RecoveryKind::NewReno, ..OLD });
+sender_laws!(old_sack_1996, TcpParams { recovery: RecoveryKind::Sack1996, guard: Guard::Careful, ..OLD });
+sender_laws!(old_sack, TcpParams { recovery: RecoveryKind::Sack, guard: Guard::Careful, ..OLD });

@@ -1,40 +1,67 @@
-//! One direction of a network that delays everything alike and loses what it is told to.
+//! One direction of a network that delays everything alike but what it is told to lose, hold up, repeat or mark.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
+use arbitrary::Arbitrary;
 use perhop_core::time::{Instant, Span};
 
-/// A line with a list of losses; after its end nothing is lost.
+/// What becomes of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
+pub enum Fate {
+    /// It arrives.
+    Passes,
+    /// It does not.
+    Lost,
+    /// It arrives so many milliseconds later, perhaps after packets sent after it.
+    Late(u8),
+    /// It arrives, and again so many milliseconds later.
+    Twice(u8),
+    /// It arrives with a congestion mark.
+    Marked,
+}
+
+/// A line with a list of fates; after its end everything passes.
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     delay: Span,
-    losses: VecDeque<bool>,
-    in_transit: VecDeque<(Instant, T)>,
+    fates: VecDeque<Fate>,
+    /// By arrival, then by departure.
+    in_transit: BTreeMap<(Instant, u64), (T, bool)>,
+    sent: u64,
 }
 
-impl<T> Line<T> {
-    /// The n-th item sent is lost where `losses[n]` is set.
+impl<T: Copy> Line<T> {
+    /// The n-th item sent has the n-th fate.
     #[must_use]
-    pub fn new(delay: Span, losses: &[bool]) -> Self {
-        Self { delay, losses: losses.iter().copied().collect(), in_transit: VecDeque::new() }
+    pub fn new(delay: Span, fates: &[Fate]) -> Self {
+        Self { delay, fates: fates.iter().copied().collect(), in_transit: BTreeMap::new(), sent: 0 }
     }
 
     /// `item` enters the line now.
     pub fn send(&mut self, now: Instant, item: T) {
-        if !self.losses.pop_front().unwrap_or(false) {
-            self.in_transit.push_back((now + self.delay, item));
+        let fate = self.fates.pop_front().unwrap_or(Fate::Passes);
+        let late = |ms| now + self.delay + Span::from_millis(u64::from(ms));
+        let (first, second) = match fate {
+            Fate::Lost => (None, None),
+            Fate::Passes | Fate::Marked => (Some(late(0)), None),
+            Fate::Late(ms) => (Some(late(ms)), None),
+            Fate::Twice(ms) => (Some(late(0)), Some(late(ms))),
+        };
+        for at in [first, second].into_iter().flatten() {
+            self.in_transit.insert((at, self.sent), (item, fate == Fate::Marked));
+            self.sent += 1;
         }
     }
 
     /// When the next item arrives.
     #[must_use]
     pub fn next_arrival(&self) -> Option<Instant> {
-        self.in_transit.front().map(|(at, _)| *at)
+        self.in_transit.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// The item that arrives up to `now`.
-    pub fn receive(&mut self, now: Instant) -> Option<T> {
+    /// The item that arrives up to `now`, and whether it is marked.
+    pub fn receive(&mut self, now: Instant) -> Option<(T, bool)> {
         self.next_arrival().filter(|&at| at <= now)?;
-        self.in_transit.pop_front().map(|(_, item)| item)
+        self.in_transit.pop_first().map(|(_, item)| item)
     }
 }

@@ -4,9 +4,10 @@ use arbitrary::{Arbitrary, Unstructured};
 use perhop_core::queue::Fifo;
 use perhop_core::rng::Stream;
 use perhop_core::units::QueueSize;
-use perhop_tcp::cc::Reno;
+use perhop_tcp::settings::{Growth, RecoveryKind, TcpParams};
 
-use crate::laws::{queue, sender};
+use crate::laws::{connection, queue, sender};
+use crate::tcp::{OLD, RFC};
 
 /// Input of [`queue_ops`].
 #[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
@@ -19,13 +20,53 @@ pub struct QueueOps {
     pub ops: Vec<queue::Op>,
 }
 
+/// Settings of a TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
+pub struct Settings {
+    /// Which recovery, as [`Settings::params`] counts them.
+    pub recovery: u8,
+    /// Whether the window grows as a cubic function.
+    pub cubic: bool,
+    /// Whether conventions are those of old stacks.
+    pub old: bool,
+    /// What may be had or not.
+    pub options: sender::Options,
+}
+
+impl Settings {
+    /// What they stand for.
+    #[must_use]
+    pub fn params(&self) -> TcpParams {
+        let recoveries = [
+            (RecoveryKind::Tahoe, false),
+            (RecoveryKind::Reno, false),
+            (RecoveryKind::NewReno, false),
+            (RecoveryKind::Sack, false),
+            (RecoveryKind::Sack, true),
+            (RecoveryKind::Sack1996, false),
+        ];
+        let (recovery, prr) = recoveries[usize::from(self.recovery) % recoveries.len()];
+        let cc = if self.cubic { Growth::Cubic } else { Growth::Reno };
+        TcpParams { cc, recovery, prr, ..if self.old { OLD } else { RFC } }
+    }
+}
+
 /// Input of [`sender_ops`].
 #[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
 pub struct SenderOps {
-    /// Segments sent at first, less one.
-    pub initial_window: u8,
+    /// What is to survive.
+    pub settings: Settings,
     /// What happens to it.
     pub ops: Vec<sender::Op>,
+}
+
+/// Input of [`connection()`].
+#[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
+pub struct Connection {
+    /// What is to arrive.
+    pub settings: Settings,
+    /// What happens on the way.
+    pub network: connection::Network,
 }
 
 /// A [`Fifo`] obeys the queue laws; a limit of packets is taken modulo 32.
@@ -35,10 +76,14 @@ pub fn queue_ops(input: &QueueOps) {
     queue::repeats(|site| Box::new(Fifo::new(site, limit)), limit, &input.ops);
 }
 
-/// A sender with [`Reno`] keeps its books and windows.
+/// A sender keeps its books and windows.
 pub fn sender_ops(input: &SenderOps) {
-    let cc = Reno::new(sender::PARAMS.mss, u32::from(input.initial_window) + 1);
-    sender::survives(Box::new(cc), &input.ops);
+    sender::survives(&input.settings.params(), &input.settings.options, &input.ops);
+}
+
+/// A transfer ends, whatever happens on the way.
+pub fn connection(input: &Connection) {
+    connection::delivers(&input.settings.params(), &input.settings.options, &input.network);
 }
 
 /// Runs `body` on `runs` inputs made of seeded bytes, the same every time.

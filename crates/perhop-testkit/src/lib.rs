@@ -9,9 +9,12 @@ pub mod exact;
 pub mod fuzz;
 pub mod laws;
 pub mod packet;
+pub mod permit;
 pub mod probe;
 pub mod queue;
+pub mod sack;
 pub mod sink;
+pub mod tcp;
 
 use core::fmt::Debug;
 

@@ -1,39 +1,59 @@
 //! A TCP sender under observation: every call is checked against books kept from the outside.
 
-use perhop_core::queue::Timed;
-use perhop_core::time::Instant;
-use perhop_core::units::Bytes;
-use perhop_tcp::cc::CongestionControl;
-use perhop_tcp::sender::{Segment, Sender, SenderParams};
+use std::collections::BTreeMap;
 
-const DUPLICATE_THRESHOLD: u64 = 3;
+use perhop_core::queue::Timed;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::Bytes;
+use perhop_tcp::segment::{Ack, Segment};
+use perhop_tcp::sender::{Sender, SenderStats};
+use perhop_tcp::settings::{Growth, LossWindow, TcpParams};
+
+use crate::permit::{Outstanding, Permit};
+
+/// How far the opening of a connection has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Opening {
+    /// No SYN is out.
+    Silent,
+    SynSent,
+    Open,
+}
 
 /// A [`Sender`] whose calls panic when it breaks a law.
 pub struct Probe {
     sender: Sender,
-    params: SenderParams,
-    /// Highest acknowledgment accepted.
-    una: u64,
-    /// One past the highest byte sent.
-    max: u64,
-    /// Duplicates of `una` since it was first seen.
-    duplicates: u64,
+    params: TcpParams,
+    start: Instant,
+    opening: Opening,
+    at: Outstanding,
+    permit: Permit,
+    /// When each outstanding byte last left, and how often it has.
+    left: BTreeMap<u64, (Instant, u32)>,
     sent: u64,
     sent_again: u64,
+    /// The congestion mark answered last stood for data up to here.
+    answered: u64,
+    completed: Option<Instant>,
 }
 
 impl Probe {
     /// Watches a new sender.
     #[must_use]
-    pub fn new(params: SenderParams, cc: Box<dyn CongestionControl>) -> Self {
+    pub fn new(params: &TcpParams, start: Instant) -> Self {
+        let limit = params.size.map_or(u64::MAX, |size| size.0 + u64::from(params.close));
         Self {
-            sender: Sender::new(params, cc),
-            params,
-            una: 0,
-            max: 0,
-            duplicates: 0,
+            sender: Sender::new(params, start),
+            params: *params,
+            start,
+            opening: Opening::Silent,
+            at: Outstanding { una: 0, max: 0, limit, window: params.window.0 },
+            permit: Permit::new(params),
+            left: BTreeMap::new(),
             sent: 0,
             sent_again: 0,
+            answered: 0,
+            completed: None,
         }
     }
 
@@ -46,69 +66,211 @@ impl Probe {
     /// The highest acknowledgment that the sender has accepted.
     #[must_use]
     pub const fn una(&self) -> u64 {
-        self.una
+        self.at.una
     }
 
-    /// Asks for a segment: it must fit the windows, leave no gap, and be called a retransmission if it is one.
+    /// The window that the sender has accepted last.
+    #[must_use]
+    pub const fn window(&self) -> u64 {
+        self.at.window
+    }
+
+    /// The application has more to send.
+    pub fn write(&mut self, more: Bytes) {
+        self.sender.write(more);
+        self.at.limit = self.at.limit.saturating_add(more.0);
+    }
+
+    /// Asks for a segment: it must be permitted, leave no gap, and say truly what it is.
     pub fn poll(&mut self, now: Instant) -> Option<Segment> {
         let segment = self.sender.poll_transmit(now);
-        if let Some(segment) = segment {
-            assert!(now >= self.params.start, "sent at {now} before the start");
-            assert_eq!(segment.end - segment.seq, self.params.mss.0);
-            assert!(
-                (self.una..=self.max).contains(&segment.seq),
-                "{segment:?} leaves a gap after {}",
-                self.max
-            );
-            let limit = self.una + self.usable_window();
-            assert!(segment.end <= limit, "{segment:?} beyond the windows, which end at {limit}");
-            assert_eq!(segment.retransmission, segment.seq < self.max, "{segment:?} of {} sent", self.max);
-            self.max = self.max.max(segment.end);
-            self.sent += 1;
-            self.sent_again += u64::from(segment.retransmission);
+        self.begin(now);
+        match &segment {
+            Some(segment) => {
+                assert!(now >= self.start, "sent at {now} before the start");
+                assert_eq!(segment.sent, now);
+                if segment.syn {
+                    self.check_syn(segment)
+                } else {
+                    self.check_data(now, segment)
+                }
+                self.sent += 1;
+                self.sent_again += u64::from(segment.retransmission);
+            }
+            None => self.check_silence(),
         }
         self.check(now);
-        if self.max > self.una {
-            assert!(self.sender.next_timeout().is_some(), "data is outstanding and no timer runs");
-        }
         segment
     }
 
+    /// Without a handshake the connection is open from its start.
+    fn begin(&mut self, now: Instant) {
+        if self.opening == Opening::Silent && !self.params.handshake && now >= self.start {
+            self.opening = Opening::Open;
+        }
+    }
+
+    fn check_syn(&mut self, segment: &Segment) {
+        assert_eq!((self.opening, segment.seq, segment.end), (Opening::Silent, 0, 0));
+        assert_eq!(segment.retransmission, self.sent > 0);
+        assert!(self.params.handshake && !segment.fin && !segment.ect && !segment.cwr, "{segment:?}");
+        self.opening = Opening::SynSent;
+    }
+
+    fn check_data(&mut self, now: Instant, segment: &Segment) {
+        let Segment { seq, end, .. } = *segment;
+        let Outstanding { una, max, limit, window } = self.at;
+        assert_eq!(self.opening, Opening::Open, "{segment:?} before the connection is open");
+        assert!((una..=max).contains(&seq), "{segment:?} leaves a gap after {max}");
+        assert!(seq < end && end <= limit.min(seq + self.params.mss.0), "{segment:?} of {limit}");
+        let close = self.params.close && self.params.size.is_some();
+        assert_eq!(segment.fin, close && end == limit, "{segment:?} of {limit}");
+        assert!(!segment.fin || seq + 1 == end, "a FIN goes by itself: {segment:?}");
+        let whole = end - seq == self.params.mss.0 || end >= limit - u64::from(close);
+        assert!(whole || seq < max || window < self.params.mss.0, "{segment:?} is cut short");
+        assert!(end <= max.max(una + window.max(1)), "{segment:?} beyond a window of {window} from {una}");
+        assert_eq!(segment.retransmission, seq < max, "{segment:?} of {max} sent");
+        assert_eq!(segment.ect, self.params.ecn && !segment.retransmission, "{segment:?}");
+        assert!(!segment.cwr || segment.ect, "{segment:?}");
+        self.permit.send(&self.at, segment, self.sender.cwnd().0);
+        self.at.max = max.max(end);
+        for byte in seq..end {
+            let times = self.left.get(&byte).map_or(0, |(_, times)| *times);
+            self.left.insert(byte, (now, times + 1));
+        }
+    }
+
+    /// Nothing leaves: what waits or is outstanding has a deadline.
+    fn check_silence(&self) {
+        assert!(!self.permit.is_due(), "what must be sent at once is not sent");
+        let done = self.opening == Opening::Open && self.at.una == self.at.limit;
+        assert!(done || self.sender.next_timeout().is_some(), "no deadline at {:?}", self.at);
+    }
+
     /// Delivers an acknowledgment, sensible or not.
-    pub fn ack(&mut self, now: Instant, ack: u64) {
+    pub fn ack(&mut self, now: Instant, ack: &Ack) {
+        let (before, recovering) = (*self.sender.stats(), self.sender.recovering());
+        let windows = (self.sender.cwnd().0, self.sender.ssthresh().0);
+        let at = self.at;
         self.sender.on_ack(now, ack);
-        if self.una < ack && ack <= self.max {
-            (self.una, self.duplicates) = (ack, 0);
-        } else if ack == self.una && self.max > self.una {
-            self.duplicates += 1;
+        match (self.opening, ack.syn) {
+            (Opening::SynSent, true) => self.opening = Opening::Open,
+            (Opening::Open, false) => {
+                let marked = self.answers(ack, recovering);
+                let expected = self.permit.hear(&mut self.at, ack, self.sender.cwnd().0);
+                let entered = self.sender.stats().fast_retransmits - before.fast_retransmits;
+                assert_eq!(entered, u64::from(expected), "fast retransmits after {ack:?}");
+                if entered == 0 && !recovering && !self.params.frto {
+                    self.check_growth(ack, marked, windows);
+                }
+                if entered > 0 {
+                    self.answered = self.at.max;
+                    self.check_ssthresh(&at);
+                }
+            }
+            _ => {}
+        }
+        self.left = self.left.split_off(&self.at.una);
+        if self.at.una == self.at.limit && self.opening == Opening::Open {
+            self.completed = self.completed.or(Some(now));
         }
         self.check(now);
+    }
+
+    /// Whether `ack` brings a congestion mark that is to be answered: once for a window, and not in a recovery.
+    fn answers(&mut self, ack: &Ack, recovering: bool) -> bool {
+        let news = ack.ack > self.answered || self.answered == 0;
+        let answers = ack.ece && self.params.ecn && !recovering && news;
+        if answers {
+            self.answered = self.at.max;
+        }
+        answers
+    }
+
+    /// An acknowledgment without a loss adds a segment at most, and takes nothing unless it is marked.
+    fn check_growth(&self, ack: &Ack, marked: bool, (cwnd, ssthresh): (u64, u64)) {
+        let now = self.sender.cwnd().0;
+        if self.params.cc == Growth::Reno {
+            assert!(now <= cwnd + self.params.mss.0, "cwnd grew from {cwnd} to {now} by {ack:?}");
+        }
+        if !marked {
+            assert!(now >= cwnd, "cwnd fell from {cwnd} to {now} by {ack:?}");
+            assert_eq!(self.sender.ssthresh().0, ssthresh, "ssthresh moved without a reason by {ack:?}");
+        }
+    }
+
+    /// RFC 5681 equation (4).
+    fn check_ssthresh(&self, at: &Outstanding) {
+        if self.params.cc == Growth::Reno && self.params.loss_window == LossWindow::Flight {
+            let (ssthresh, flight) = (self.sender.ssthresh().0, at.max - self.at.una);
+            let most = (flight / 2).max(2 * self.params.mss.0);
+            assert!(ssthresh <= most, "ssthresh {ssthresh} with {flight} outstanding");
+        }
     }
 
     /// Tells the sender the time; its next deadline must lie ahead.
     pub fn on_timeout(&mut self, now: Instant) {
         let before = *self.sender.stats();
+        let recovering = self.sender.recovering();
+        let (cwnd, ssthresh, rto) = (self.sender.cwnd(), self.sender.ssthresh(), self.sender.rtt().rto());
         let due = self.sender.next_timeout().is_some_and(|at| at <= now);
+        let begun = self.opening != Opening::Silent;
         self.sender.on_timeout(now);
-        let expired = self.sender.stats().timeouts - before.timeouts;
-        assert_eq!(expired, u64::from(due && self.max > self.una), "an expiry counts if data is outstanding");
-        if expired > 0 {
-            self.duplicates = 0;
-        }
+        self.begin(now);
         assert!(self.sender.next_timeout().is_none_or(|at| at > now), "a deadline in the past");
+        let lost = due && self.opening == Opening::Open && self.at.max > self.at.una && self.at.window > 0;
+        let expired = self.sender.stats().timeouts - before.timeouts;
+        assert_eq!(expired, u64::from(lost), "an expiry counts if it stands for a loss");
+        if lost {
+            self.check_expiry(ssthresh);
+            if !recovering {
+                self.check_patience(now, rto);
+            }
+            self.permit.expire(&self.at);
+            self.answered = self.at.max;
+        } else if due && self.opening == Opening::SynSent {
+            self.opening = Opening::Silent;
+        } else {
+            assert_eq!((self.sender.cwnd(), self.sender.ssthresh()), (cwnd, ssthresh), "cut by no time-out");
+            if due && begun && self.opening == Opening::Open && self.at.una < self.at.limit {
+                self.permit.probe_window();
+            }
+        }
         self.check(now);
     }
 
-    /// The widest that RFC 5681 section 3.2 allows: inflated by what left the network, capped by the receiver.
-    fn usable_window(&self) -> u64 {
-        let inflation = if self.duplicates < DUPLICATE_THRESHOLD { 0 } else { self.duplicates };
-        self.params.window.0.min(self.sender.cwnd().0 + inflation * self.params.mss.0)
+    /// A time-out leaves one segment, and sets ssthresh once for a segment.
+    fn check_expiry(&self, ssthresh: Bytes) {
+        assert_eq!(self.sender.cwnd(), self.params.mss, "cwnd after a time-out");
+        if self.permit.timed_out() && !self.params.repeat_timeout_cuts {
+            assert_eq!(self.sender.ssthresh(), ssthresh, "lowered again for the same segment");
+        } else {
+            self.check_ssthresh(&self.at);
+        }
+    }
+
+    /// What was sent once is not sent again sooner than a time-out later (RFC 6298 section 5).
+    fn check_patience(&self, now: Instant, rto: Span) {
+        let slack = if self.params.rto.on_tick { self.params.rto.tick } else { Span::ZERO };
+        if let Some((left, 1)) = self.left.get(&self.at.una) {
+            assert!(
+                now + slack >= *left + rto,
+                "the timer expired at {now} for what left at {left}, RTO {rto}"
+            );
+        }
     }
 
     fn check(&self, now: Instant) {
-        assert_eq!(self.sender.in_flight(), Bytes(self.max - self.una), "in flight at {now}");
-        assert!(self.sender.cwnd() >= self.params.mss);
-        let stats = self.sender.stats();
-        assert_eq!((stats.segments, stats.retransmissions), (self.sent, self.sent_again));
+        assert_eq!(
+            (self.sender.una(), self.sender.in_flight()),
+            (self.at.una, Bytes(self.at.max - self.at.una))
+        );
+        assert!(self.sender.cwnd() >= self.params.mss, "cwnd {} at {now}", self.sender.cwnd());
+        assert!(self.sender.ssthresh().0 >= 2 * self.params.mss.0, "ssthresh {}", self.sender.ssthresh());
+        assert_eq!(self.sender.recovering(), self.permit.recovering(), "a recovery goes on at {now}");
+        let SenderStats { segments, retransmissions, completed, .. } = *self.sender.stats();
+        assert_eq!((segments, retransmissions), (self.sent, self.sent_again));
+        assert_eq!(completed, self.completed, "completed once everything is acknowledged");
+        assert!(self.sender.stats().spurious_timeouts <= self.sender.stats().timeouts);
     }
 }

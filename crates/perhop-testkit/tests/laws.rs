@@ -8,7 +8,7 @@ use perhop_core::sink::{Sink, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::ack::{AckAction, AckPolicy, Arrival};
-use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal};
+use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
 use perhop_testkit::laws::{ack_policy, classifier, congestion_control, queue, scheduler};
 use perhop_testkit::packet::TestPacket;
 use perhop_testkit::{queue_laws, scheduler_laws};
@@ -191,14 +191,28 @@ fn a_class_must_exist() {
     classifier::is_a_function_of_the_packet(|| Box::new(ByFlow), 2, &metas);
 }
 
-/// Halves without a floor.
-struct Bottomless(u64);
+/// Shrinks without a floor, never takes a time-out back, and widens when it should not.
+struct Faulty(u64);
 
-impl CongestionControl for Bottomless {
+impl CongestionControl for Faulty {
     fn on_ack(&mut self, _now: Instant, _ack: &AckSample) {}
 
-    fn on_congestion(&mut self, _now: Instant, _signal: CongestionSignal, _in_flight: Bytes) {
+    fn on_congestion(&mut self, _now: Instant, _signal: CongestionSignal, _load: &Load) {
         self.0 /= 2;
+    }
+
+    fn on_recovery_exit(&mut self, _now: Instant) {}
+
+    fn on_spurious_timeout(&mut self, _now: Instant) {}
+
+    fn on_restart_after_idle(&mut self, _now: Instant) {
+        self.0 += 1;
+    }
+
+    fn deflate(&mut self, _by: Bytes) {}
+
+    fn limit(&mut self, to: Bytes) {
+        self.0 = self.0.min(to.0);
     }
 
     fn cwnd(&self) -> Bytes {
@@ -210,34 +224,92 @@ impl CongestionControl for Bottomless {
     }
 }
 
+const MSS: Bytes = Bytes(1000);
+const NO_LOAD: Load = Load { in_flight: Bytes(0), inflation: Bytes(0), window: Bytes(0) };
+
+fn faulty(mss: Bytes) -> Box<dyn CongestionControl> {
+    Box::new(Faulty(2 * mss.0))
+}
+
 #[test]
 #[should_panic(expected = "cwnd 500B below one segment of 1000B")]
 fn a_window_must_hold_a_segment() {
-    let ops = [congestion_control::Op::Congestion(CongestionSignal::Timeout, Bytes(0)); 2];
-    congestion_control::keeps_its_floors(|mss| Box::new(Bottomless(2 * mss.0)), Bytes(1000), &ops);
+    let ops = [congestion_control::Op::Congestion(CongestionSignal::Timeout, NO_LOAD); 2];
+    congestion_control::keeps_its_floors(faulty, MSS, &ops);
 }
 
-struct Never;
+#[test]
+#[should_panic(expected = "cwnd 500B below one segment of 1000B")]
+fn a_limited_window_must_hold_a_segment() {
+    congestion_control::keeps_its_floors(faulty, MSS, &[congestion_control::Op::Limit(Bytes(500))]);
+}
 
-impl AckPolicy for Never {
-    fn on_arrival(&mut self, _now: Instant, _seg: &Arrival) -> AckAction {
-        AckAction::None
+#[test]
+#[should_panic(expected = "Deflate(Bytes(700)) left 2000B of 2000B")]
+fn a_window_must_be_deflated() {
+    congestion_control::shrinks_as_told(faulty, MSS, &[congestion_control::Op::Deflate(Bytes(700))]);
+}
+
+#[test]
+#[should_panic(expected = "RestartAfterIdle left 2001B of 2000B")]
+fn idleness_must_not_widen_the_window() {
+    congestion_control::shrinks_as_told(faulty, MSS, &[congestion_control::Op::RestartAfterIdle]);
+}
+
+#[test]
+#[should_panic(expected = "(Bytes(1000), Bytes(18446744073709551615)) of (Bytes(2000), ")]
+fn a_spurious_timeout_must_be_taken_back() {
+    congestion_control::takes_a_timeout_back(faulty, MSS, &[], &NO_LOAD);
+}
+
+/// Asks for the same delay, in ns, whatever arrives; for nothing without one.
+struct Stubborn(Option<u64>);
+
+impl AckPolicy for Stubborn {
+    fn on_arrival(&mut self, now: Instant, _seg: &Arrival) -> AckAction {
+        self.0.map_or(AckAction::None, |ns| AckAction::Delay(now + Span::from_nanos(ns)))
     }
 }
 
-fn ack_walk(second: Arrival) {
-    let first = Arrival { in_order: true, duplicate: false };
-    ack_policy::acknowledges_in_time(|| Box::new(Never), &[(0, first), (1, second)]);
+const IN_ORDER: Arrival = Arrival { in_order: true, duplicate: false, fills_gap: false };
+
+/// Arrivals 10 ns apart, to be acknowledged within 20 ns.
+fn ack_walk(delay: Option<u64>, arrivals: &[Arrival]) {
+    let ops: Vec<_> = arrivals.iter().map(|arrival| (10, *arrival)).collect();
+    ack_policy::acknowledges_in_time(|| Box::new(Stubborn(delay)), Span::from_nanos(20), &ops);
+}
+
+#[test]
+fn a_segment_may_wait_once_the_last_one_is_acknowledged() {
+    ack_walk(Some(10), &[IN_ORDER; 3]);
 }
 
 #[test]
 #[should_panic(expected = "the second left waiting")]
 fn the_second_segment_must_be_acknowledged() {
-    ack_walk(Arrival { in_order: true, duplicate: false });
+    ack_walk(Some(11), &[IN_ORDER; 2]);
+}
+
+#[test]
+#[should_panic(expected = "is never acknowledged")]
+fn a_segment_must_be_acknowledged_if_no_other_comes() {
+    ack_walk(None, &[IN_ORDER]);
+}
+
+#[test]
+#[should_panic(expected = "waits until 0.000000031s, not 0.000000020s from 0.000000010s")]
+fn a_segment_must_be_acknowledged_in_time() {
+    ack_walk(Some(21), &[IN_ORDER]);
 }
 
 #[test]
 #[should_panic(expected = "must be acknowledged at once")]
-fn a_segment_beyond_a_hole_must_be_acknowledged() {
-    ack_walk(Arrival { in_order: false, duplicate: false });
+fn a_segment_beyond_a_gap_must_be_acknowledged() {
+    ack_walk(Some(10), &[Arrival { in_order: false, ..IN_ORDER }]);
+}
+
+#[test]
+#[should_panic(expected = "must be acknowledged at once")]
+fn a_segment_into_a_gap_must_be_acknowledged() {
+    ack_walk(Some(10), &[Arrival { fills_gap: true, ..IN_ORDER }]);
 }

@@ -4,7 +4,7 @@ use perhop_scenario::load;
 use perhop_sim::{Results, Simulation, TraceKinds};
 
 /// Everything recorded.
-pub const ALL: TraceKinds = TraceKinds { packets: true, queue: true, cwnd: true };
+pub const ALL: TraceKinds = TraceKinds { packets: true, queue: true, cwnd: true, tcp: true };
 
 /// A run before its first event.
 pub fn simulation(text: &str, overrides: &[&str], trace: TraceKinds) -> Simulation {

@@ -1,7 +1,11 @@
 //! How the congestion window grows and shrinks; how losses are found and repaired is `recovery`'s matter.
 
+mod any;
+mod cubic;
 mod reno;
 
+pub use any::AnyControl;
+pub use cubic::Cubic;
 pub use reno::Reno;
 
 use perhop_core::time::{Instant, Span};
@@ -14,10 +18,14 @@ pub struct AckSample {
     pub acked: Bytes,
     /// Bytes outstanding before it.
     pub in_flight: Bytes,
-    /// Whether it was the congestion window, not the receiver's, that bounded the sender.
+    /// Whether it was the congestion window, not the receiver's or the application, that bounded the sender.
     pub cwnd_limited: bool,
     /// A round-trip sample, where this acknowledgment gave one.
     pub rtt: Option<Span>,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Span>,
+    /// Bytes delivered since the start, this acknowledgment included; what a rate sample is made from.
+    pub delivered: u64,
 }
 
 /// Why the window must shrink.
@@ -25,10 +33,23 @@ pub struct AckSample {
 pub enum CongestionSignal {
     /// A loss was found by duplicate acknowledgments.
     FastRetransmit,
-    /// The retransmission timer expired for a segment for the first time.
+    /// The retransmission timer expired.
     Timeout,
+    /// The retransmission timer expired for a segment for which it had expired before.
+    RepeatedTimeout,
     /// The receiver echoed a congestion mark.
     EcnEcho,
+}
+
+/// The sender's state when congestion is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Load {
+    /// Bytes outstanding (FlightSize, RFC 5681 section 2).
+    pub in_flight: Bytes,
+    /// Bytes by which a recovery inflates the window.
+    pub inflation: Bytes,
+    /// The receiver's window.
+    pub window: Bytes,
 }
 
 /// Window growth and decrease. `now` never decreases between calls.
@@ -37,15 +58,21 @@ pub enum CongestionSignal {
 pub trait CongestionControl: Send {
     /// New data was acknowledged outside of loss recovery.
     fn on_ack(&mut self, now: Instant, ack: &AckSample);
-    /// Congestion, with `in_flight` bytes outstanding.
-    fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, in_flight: Bytes);
-    /// Loss recovery has ended.
-    fn on_recovery_exit(&mut self, _now: Instant) {}
-    /// The sender was idle for a retransmission time-out.
-    fn on_restart_after_idle(&mut self, _now: Instant) {}
+    /// Congestion was found.
+    fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, load: &Load);
+    /// Loss recovery has ended: the window becomes ssthresh, which `deflate` may have gone below.
+    fn on_recovery_exit(&mut self, now: Instant);
+    /// The last time-out proved spurious: the state before it is the right one (RFC 5682 section 3, RFC 4015).
+    fn on_spurious_timeout(&mut self, now: Instant);
+    /// The sender was idle for a retransmission time-out (RFC 5681 section 4.1).
+    fn on_restart_after_idle(&mut self, now: Instant);
+    /// A partial acknowledgment took `by` bytes more than the inflation of a recovery held.
+    fn deflate(&mut self, by: Bytes);
+    /// The window is at most `to`, and at least a segment.
+    fn limit(&mut self, to: Bytes);
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
-    /// The slow start threshold.
+    /// The slow start threshold; `u64::MAX` before the first congestion if there is none.
     fn ssthresh(&self) -> Bytes;
     /// The rate to pace at, for a rate-based control.
     fn pacing_rate(&self) -> Option<BitRate> {

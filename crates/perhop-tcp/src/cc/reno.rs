@@ -1,108 +1,182 @@
 //! Slow start, congestion avoidance and halving.
 //!
-//! Source: RFC 5681 section 3.1, equations (2), (3) and (4). Different: the window stands still while the
-//! receiver's window is what bounds the sender; the RFC lets it grow without effect.
+//! Source: RFC 5681 section 3.1, equations (2), (3) and (4). Different: unless `grow_beyond_window` is set the window
+//! stands still while the receiver's window or the application bounds the sender; what is halved and how it is rounded
+//! are settings. Units: bytes, with fractions, since old stacks count in fractions of a segment.
 
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 
-use super::{AckSample, CongestionControl, CongestionSignal};
+use super::{AckSample, CongestionControl, CongestionSignal, Load};
+use crate::settings::{Counting, Halving, InitialSsthresh, LossWindow, TcpParams};
 
 /// Window growth by RFC 5681.
 #[derive(Clone, Debug)]
 pub struct Reno {
-    mss: u64,
-    cwnd: u64,
-    ssthresh: u64,
+    mss: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    /// Bytes acknowledged towards the next segment of growth (`Counting::Bytes`).
+    counted: f64,
+    initial_window: f64,
+    /// cwnd and ssthresh before the last time-out.
+    before: (f64, f64),
+    counting: Counting,
+    grow_beyond_window: bool,
+    loss_window: LossWindow,
+    halving: Halving,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "windows stay below 2^53 bytes")]
+const fn real(bytes: u64) -> f64 {
+    bytes as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates, and is never negative"
+)]
+const fn whole(bytes: f64) -> Bytes {
+    Bytes(bytes as u64)
 }
 
 impl Reno {
-    /// Starts with `initial_window` segments of `mss` bytes and slow start without a bound.
+    /// Starts with the initial window.
+    //= rfc5681-3.1-initial-ssthresh
     #[must_use]
-    pub fn new(mss: Bytes, initial_window: u32) -> Self {
-        Self { mss: mss.0, cwnd: mss.0 * u64::from(initial_window), ssthresh: u64::MAX }
+    pub fn new(params: &TcpParams) -> Self {
+        let cwnd = real(params.mss.0 * u64::from(params.initial_window));
+        let ssthresh = match params.initial_ssthresh {
+            InitialSsthresh::Unbounded => f64::INFINITY,
+            InitialSsthresh::Window => real(params.window.0),
+        };
+        let mss = real(params.mss.0);
+        Self {
+            mss,
+            cwnd,
+            ssthresh: ssthresh.max(2.0 * mss),
+            counted: 0.0,
+            initial_window: cwnd,
+            before: (cwnd, ssthresh),
+            counting: params.counting,
+            grow_beyond_window: params.grow_beyond_window,
+            loss_window: params.loss_window,
+            halving: params.halving,
+        }
+    }
+
+    fn segments(&self, bytes: f64) -> f64 {
+        (bytes / self.mss).floor() * self.mss
+    }
+
+    /// New ssthresh and the window that goes with it.
+    //= rfc5681-3.2-ssthresh
+    //= rfc5681-4.3-first-loss
+    //= rfc5681-3.1-ssthresh
+    //= rfc5681-3.1-ssthresh-flight
+    fn halved(&self, load: &Load) -> (f64, f64) {
+        let window = match self.loss_window {
+            LossWindow::Flight => real(load.in_flight.0),
+            LossWindow::Window => (self.cwnd + real(load.inflation.0)).min(real(load.window.0)),
+        };
+        let half = match self.halving {
+            Halving::Integer => self.segments(self.segments(window) / 2.0),
+            Halving::Bytes | Halving::Fractional => window / 2.0,
+        };
+        match self.halving {
+            Halving::Bytes => (half.max(2.0 * self.mss), half.max(2.0 * self.mss)),
+            Halving::Fractional | Halving::Integer => {
+                (self.segments(half).max(2.0 * self.mss), half.max(self.mss))
+            }
+        }
     }
 }
 
 impl CongestionControl for Reno {
+    //= rfc5681-3-aggressive
+    //= rfc5681-3.1-both
+    //= rfc5681-3.1-regimes
+    //= rfc5681-3.1-slow-start-bytes
+    //= rfc5681-3.1-avoidance-cap
+    //= rfc5681-3.1-avoidance-bytes
+    //= rfc5681-3.1-avoidance-acks
+    //= rfc5681-3.1-avoidance-one-byte
+    //= rfc5681-3.1-avoidance-no-constant
+    //= rfc5681-3.1-timeout-slow-start
+    //= rfc5681-3.1-slow-start
+    //= rfc5681-3.1-congestion-avoidance
     fn on_ack(&mut self, _now: Instant, ack: &AckSample) {
-        if !ack.cwnd_limited {
+        if !ack.cwnd_limited && !self.grow_beyond_window {
             return;
         }
-        self.cwnd += if self.cwnd < self.ssthresh {
-            ack.acked.0.min(self.mss)
-        } else {
-            (self.mss * self.mss / self.cwnd).max(1)
-        };
+        let acked = real(ack.acked.0);
+        if self.cwnd < self.ssthresh {
+            self.cwnd += acked.min(self.mss);
+            return;
+        }
+        match self.counting {
+            Counting::Acks => self.cwnd += (self.mss * self.mss / self.cwnd).max(1.0),
+            Counting::Bytes => {
+                self.counted += acked;
+                if self.counted >= self.cwnd {
+                    self.counted = 0.0;
+                    self.cwnd += self.mss;
+                }
+            }
+        }
     }
 
-    fn on_congestion(&mut self, _now: Instant, signal: CongestionSignal, in_flight: Bytes) {
-        self.ssthresh = (in_flight.0 / 2).max(2 * self.mss);
-        self.cwnd = match signal {
-            CongestionSignal::Timeout => self.mss,
-            CongestionSignal::FastRetransmit | CongestionSignal::EcnEcho => self.ssthresh,
-        };
+    //= rfc5681-3.1-ssthresh-reacts
+    fn on_congestion(&mut self, _now: Instant, signal: CongestionSignal, load: &Load) {
+        self.counted = 0.0;
+        match signal {
+            //= rfc5681-3.1-loss-window
+            CongestionSignal::Timeout => {
+                self.before = (self.cwnd, self.ssthresh);
+                self.ssthresh = self.halved(load).0;
+                self.cwnd = self.mss;
+            }
+            //= rfc5681-3.1-repeated-timeout
+            CongestionSignal::RepeatedTimeout => self.cwnd = self.mss,
+            CongestionSignal::FastRetransmit => (self.ssthresh, self.cwnd) = self.halved(load),
+            CongestionSignal::EcnEcho => {
+                let (ssthresh, cwnd) = self.halved(load);
+                (self.ssthresh, self.cwnd) = (ssthresh, cwnd.min(self.cwnd));
+            }
+        }
+    }
+
+    fn on_recovery_exit(&mut self, _now: Instant) {
+        self.cwnd = self.ssthresh;
+    }
+
+    fn on_spurious_timeout(&mut self, _now: Instant) {
+        let (cwnd, ssthresh) = self.before;
+        (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
+    }
+
+    //= rfc5681-4.1-restart
+    fn on_restart_after_idle(&mut self, _now: Instant) {
+        self.cwnd = self.cwnd.min(self.initial_window);
+    }
+
+    fn deflate(&mut self, by: Bytes) {
+        self.cwnd = (self.cwnd - real(by.0)).max(self.mss);
+    }
+
+    fn limit(&mut self, to: Bytes) {
+        self.cwnd = self.cwnd.min(real(to.0)).max(self.mss);
     }
 
     fn cwnd(&self) -> Bytes {
-        Bytes(self.cwnd)
+        whole(self.cwnd)
     }
 
     fn ssthresh(&self) -> Bytes {
-        Bytes(self.ssthresh)
+        whole(self.ssthresh)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MSS: u64 = 1000;
-
-    fn ack(acked: u64) -> AckSample {
-        AckSample { acked: Bytes(acked), in_flight: Bytes(acked), cwnd_limited: true, rtt: None }
-    }
-
-    #[test]
-    fn slow_start_adds_at_most_a_segment_for_each_ack() {
-        let mut cc = Reno::new(Bytes(MSS), 2);
-        cc.on_ack(Instant::ZERO, &ack(MSS));
-        cc.on_ack(Instant::ZERO, &ack(2 * MSS));
-        cc.on_ack(Instant::ZERO, &ack(300));
-        assert_eq!(cc.cwnd(), Bytes(4300));
-    }
-
-    #[test]
-    fn congestion_avoidance_adds_a_segment_for_each_window() {
-        let mut cc = Reno::new(Bytes(MSS), 1);
-        cc.on_congestion(Instant::ZERO, CongestionSignal::FastRetransmit, Bytes(20 * MSS));
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(10_000), Bytes(10_000)));
-        for _ in 0..10 {
-            cc.on_ack(Instant::ZERO, &ack(MSS));
-        }
-        // 10 additions of 1000*1000/cwnd, cwnd from 10000: 100, 99, 98, 97, 96, 95, 94, 93, 92, 92
-        assert_eq!(cc.cwnd(), Bytes(10_956));
-    }
-
-    #[test]
-    fn congestion_avoidance_adds_at_least_a_byte() {
-        let mut cc = Reno::new(Bytes(10), 1);
-        cc.on_congestion(Instant::ZERO, CongestionSignal::FastRetransmit, Bytes(400));
-        cc.on_ack(Instant::ZERO, &ack(10));
-        assert_eq!(cc.cwnd(), Bytes(201));
-    }
-
-    #[test]
-    fn a_timeout_leaves_one_segment_and_a_threshold_of_at_least_two() {
-        let mut cc = Reno::new(Bytes(MSS), 1);
-        cc.on_congestion(Instant::ZERO, CongestionSignal::Timeout, Bytes(3 * MSS));
-        assert_eq!((cc.cwnd(), cc.ssthresh()), (Bytes(MSS), Bytes(2 * MSS)));
-    }
-
-    #[test]
-    fn stands_still_while_the_receiver_window_bounds() {
-        let mut cc = Reno::new(Bytes(MSS), 3);
-        cc.on_ack(Instant::ZERO, &AckSample { cwnd_limited: false, ..ack(MSS) });
-        assert_eq!(cc.cwnd(), Bytes(3 * MSS));
-    }
-}
+mod tests;

@@ -2,8 +2,57 @@
 
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal};
+use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
+use perhop_tcp::settings::{
+    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
+    RecoveryKind, RtoParams, RttArithmetic, TcpParams,
+};
 use proptest::prelude::*;
+
+/// Settings to start from: what the RFCs recommend, without options, in segments of 1000 bytes.
+pub const PARAMS: TcpParams = TcpParams {
+    cc: Growth::Reno,
+    recovery: RecoveryKind::Reno,
+    mss: Bytes(1000),
+    window: Bytes(100_000),
+    window_scale: 1,
+    size: None,
+    handshake: false,
+    close: false,
+    initial_window: 3,
+    initial_ssthresh: InitialSsthresh::Unbounded,
+    counting: Counting::Acks,
+    grow_beyond_window: false,
+    loss_window: LossWindow::Flight,
+    halving: Halving::Bytes,
+    guard: Guard::Careful,
+    recovery_exit: RecoveryExit::Ssthresh,
+    partial_ack_timer: PartialAckTimer::First,
+    recovery_burst: 0,
+    fast_retransmit_restarts_timer: false,
+    limited_transmit: false,
+    limited_transmit_resends: false,
+    sack_forgets: false,
+    prr: false,
+    frto: false,
+    timestamps: false,
+    sack_blocks: 3,
+    sack_overhead: Bytes(4),
+    ecn: false,
+    idle_restart: true,
+    repeat_timeout_cuts: false,
+    rto: RtoParams {
+        initial: Span::from_secs(1),
+        min: Span::from_secs(1),
+        max: Span::from_secs(60),
+        tick: Span::ZERO,
+        phase: Span::ZERO,
+        arithmetic: RttArithmetic::Exact,
+        on_tick: false,
+        backoff_limit: 0,
+        forget_after: 0,
+    },
+};
 
 /// Something a congestion control hears.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,35 +60,97 @@ pub enum Op {
     /// New data was acknowledged.
     Ack(AckSample),
     /// Congestion, with this much outstanding.
-    Congestion(CongestionSignal, Bytes),
+    Congestion(CongestionSignal, Load),
     /// Loss recovery ended.
     RecoveryExit,
+    /// The last time-out, if any, proved spurious.
+    SpuriousTimeout,
     /// The sender was idle.
     RestartAfterIdle,
+    /// A partial acknowledgment.
+    Deflate(Bytes),
+    /// The window is bounded.
+    Limit(Bytes),
     /// Time passes, in ns.
     Wait(u32),
 }
 
+fn amount() -> impl Strategy<Value = Bytes> {
+    prop_oneof![4 => 1u64..100_000, 1 => Just(0), 1 => Just(u64::MAX)].prop_map(Bytes)
+}
+
+fn span() -> impl Strategy<Value = Option<Span>> {
+    let nanos = prop_oneof![3 => 0u64..1_000_000_000, 1 => any::<u64>()];
+    prop::option::of(nanos.prop_map(Span::from_nanos))
+}
+
+/// Random loads, extreme numbers among them.
+pub fn loads() -> impl Strategy<Value = Load> {
+    (amount(), amount(), amount()).prop_map(|(in_flight, inflation, window)| Load {
+        in_flight,
+        inflation,
+        window,
+    })
+}
+
 /// Random operations, extreme numbers among them.
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
-    let amount = || prop_oneof![4 => 1u64..100_000, 1 => Just(0), 1 => Just(u64::MAX)].prop_map(Bytes);
-    let rtt = prop::option::of(any::<u64>().prop_map(Span::from_nanos));
-    let ack = (amount(), amount(), any::<bool>(), rtt).prop_map(|(acked, in_flight, cwnd_limited, rtt)| {
-        Op::Ack(AckSample { acked, in_flight, cwnd_limited, rtt })
-    });
+    let ack = (amount(), amount(), any::<bool>(), span(), span(), any::<u64>()).prop_map(
+        |(acked, in_flight, cwnd_limited, rtt, srtt, delivered)| {
+            Op::Ack(AckSample { acked, in_flight, cwnd_limited, rtt, srtt, delivered })
+        },
+    );
     let signal = prop::sample::select(vec![
         CongestionSignal::FastRetransmit,
         CongestionSignal::Timeout,
+        CongestionSignal::RepeatedTimeout,
         CongestionSignal::EcnEcho,
     ]);
     let op = prop_oneof![
-        8 => ack,
-        2 => (signal, amount()).prop_map(|(signal, in_flight)| Op::Congestion(signal, in_flight)),
-        1 => Just(Op::RecoveryExit),
+        16 => ack,
+        4 => (signal, loads()).prop_map(|(signal, load)| Op::Congestion(signal, load)),
+        2 => Just(Op::RecoveryExit),
+        1 => Just(Op::SpuriousTimeout),
         1 => Just(Op::RestartAfterIdle),
-        1 => any::<u32>().prop_map(Op::Wait),
+        2 => amount().prop_map(Op::Deflate),
+        1 => amount().prop_map(Op::Limit),
+        4 => any::<u32>().prop_map(Op::Wait),
     ];
     prop::collection::vec(op, 0..200)
+}
+
+/// Does the operations and returns the time; `each` hears of the window before one and of the control after it.
+///
+/// Left out are ends of recoveries that have not begun, and spurious time-outs without a time-out.
+fn walk(
+    cc: &mut dyn CongestionControl,
+    ops: &[Op],
+    mut each: impl FnMut(&Op, Bytes, &dyn CongestionControl),
+) -> Instant {
+    let mut now = Instant::ZERO;
+    let mut last = None;
+    for op in ops {
+        let before = cc.cwnd();
+        match op {
+            Op::Ack(sample) => cc.on_ack(now, sample),
+            Op::Congestion(signal, load) => {
+                cc.on_congestion(now, *signal, load);
+                last = Some(*signal).filter(|signal| *signal != CongestionSignal::RepeatedTimeout).or(last);
+            }
+            Op::RecoveryExit if last == Some(CongestionSignal::FastRetransmit) => cc.on_recovery_exit(now),
+            Op::SpuriousTimeout if last == Some(CongestionSignal::Timeout) => {
+                cc.on_spurious_timeout(now);
+                last = None;
+            }
+            Op::RecoveryExit | Op::SpuriousTimeout => {}
+            Op::RestartAfterIdle => cc.on_restart_after_idle(now),
+            Op::Deflate(by) => cc.deflate(*by),
+            Op::Limit(to) => cc.limit(*to),
+            Op::Wait(ns) => now += Span::from_nanos(u64::from(*ns)),
+        }
+        each(op, before, cc);
+    }
+    now
 }
 
 /// `cwnd` is at least one segment, `ssthresh` at least two (RFC 5681 section 3.1), and nothing overflows.
@@ -51,23 +162,43 @@ pub fn keeps_its_floors(
     ops: &[Op],
 ) -> Vec<(Bytes, Bytes)> {
     let mut cc = build(mss);
-    let mut now = Instant::ZERO;
     let mut windows = vec![(cc.cwnd(), cc.ssthresh())];
-    for op in ops {
-        match op {
-            Op::Ack(sample) => cc.on_ack(now, sample),
-            Op::Congestion(signal, in_flight) => cc.on_congestion(now, *signal, *in_flight),
-            Op::RecoveryExit => cc.on_recovery_exit(now),
-            Op::RestartAfterIdle => cc.on_restart_after_idle(now),
-            Op::Wait(ns) => now += Span::from_nanos(u64::from(*ns)),
-        }
-        windows.push((cc.cwnd(), cc.ssthresh()));
-    }
+    walk(&mut *cc, ops, |_, _, cc| windows.push((cc.cwnd(), cc.ssthresh())));
     for (cwnd, ssthresh) in &windows {
         assert!(*cwnd >= mss, "cwnd {cwnd} below one segment of {mss}");
         assert!(ssthresh.0 >= 2 * mss.0, "ssthresh {ssthresh} below two segments of {mss}");
     }
     windows
+}
+
+/// A limit and a deflation leave no more than they say, or one segment; idleness never widens the window.
+pub fn shrinks_as_told(build: impl Fn(Bytes) -> Box<dyn CongestionControl>, mss: Bytes, ops: &[Op]) {
+    walk(&mut *build(mss), ops, |op, before, cc| {
+        let most = match op {
+            Op::Limit(to) => before.min(*to).max(mss),
+            Op::Deflate(by) => Bytes(before.0.saturating_sub(by.0)).max(mss),
+            Op::RestartAfterIdle => before,
+            _ => return,
+        };
+        let rounding = before.0 >> 50;
+        assert!(cc.cwnd().0 <= most.0.saturating_add(rounding), "{op:?} left {} of {before}", cc.cwnd());
+    });
+}
+
+/// A time-out that proves spurious at once takes nothing away (RFC 5682 section 3).
+pub fn takes_a_timeout_back(
+    build: impl Fn(Bytes) -> Box<dyn CongestionControl>,
+    mss: Bytes,
+    ops: &[Op],
+    load: &Load,
+) {
+    let mut cc = build(mss);
+    let now = walk(&mut *cc, ops, |_, _, _| ());
+    let before = (cc.cwnd(), cc.ssthresh());
+    cc.on_congestion(now, CongestionSignal::Timeout, load);
+    cc.on_spurious_timeout(now);
+    let after = (cc.cwnd(), cc.ssthresh());
+    assert!(after.0 >= before.0 && after.1 >= before.1, "(cwnd, ssthresh) {after:?} of {before:?}");
 }
 
 /// Two congestion controls built alike and told alike answer alike.
@@ -77,24 +208,40 @@ pub fn repeats(build: impl Fn(Bytes) -> Box<dyn CongestionControl>, mss: Bytes, 
 
 /// Makes the congestion control laws tests of one element, in a module `$name`.
 ///
-/// `congestion_control_laws!(reno, |mss| Box::new(Reno::new(mss, 3)), mss = Bytes(1460));`
+/// `congestion_control_laws!(reno, |mss| Box::new(Reno::new(&TcpParams { mss, ..PARAMS })), mss = Bytes(1460));`
 #[macro_export]
 macro_rules! congestion_control_laws {
     ($name:ident, $build:expr, mss = $mss:expr) => {
         mod $name {
             use super::*;
+            use $crate::laws::congestion_control;
 
             #[test]
             fn keeps_its_floors() {
-                $crate::check(&$crate::laws::congestion_control::ops(), |ops| {
-                    $crate::laws::congestion_control::keeps_its_floors($build, $mss, &ops);
+                $crate::check(&congestion_control::ops(), |ops| {
+                    congestion_control::keeps_its_floors($build, $mss, &ops);
+                });
+            }
+
+            #[test]
+            fn shrinks_as_told() {
+                $crate::check(&congestion_control::ops(), |ops| {
+                    congestion_control::shrinks_as_told($build, $mss, &ops);
+                });
+            }
+
+            #[test]
+            fn takes_a_timeout_back() {
+                let cases = (congestion_control::ops(), congestion_control::loads());
+                $crate::check(&cases, |(ops, load)| {
+                    congestion_control::takes_a_timeout_back($build, $mss, &ops, &load);
                 });
             }
 
             #[test]
             fn repeats() {
-                $crate::check(&$crate::laws::congestion_control::ops(), |ops| {
-                    $crate::laws::congestion_control::repeats($build, $mss, &ops);
+                $crate::check(&congestion_control::ops(), |ops| {
+                    congestion_control::repeats($build, $mss, &ops);
                 });
             }
         }

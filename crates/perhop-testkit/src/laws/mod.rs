@@ -6,6 +6,7 @@
 pub mod ack_policy;
 pub mod classifier;
 pub mod congestion_control;
+pub mod connection;
 pub mod queue;
 pub mod scheduler;
 pub mod sender;

@@ -1,29 +1,78 @@
-//! Laws of a TCP sender with any congestion control: alone, and with a receiver across a lossy network.
-
-use std::collections::BTreeSet;
+//! Laws of a TCP sender with any settings: alone, and with a receiver across a bad network.
 
 use arbitrary::Arbitrary;
 use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::CongestionControl;
-use perhop_tcp::receiver::Receiver;
-use perhop_tcp::rtt::RtoParams;
-use perhop_tcp::sender::{Segment, SenderParams, SenderStats};
+use perhop_tcp::segment::{Ack, SackBlocks};
+use perhop_tcp::sender::SenderStats;
+use perhop_tcp::settings::{RtoParams, TcpParams};
 use proptest::prelude::*;
 
-use crate::channel::Line;
 use crate::probe::Probe;
 
-const MSS: u64 = 1000;
+/// Payload of a segment: few bytes, so that books can be kept for each of them.
+pub const MSS: u64 = 10;
+/// When the senders under test start.
+pub const START: Instant = Instant::from_nanos(1_000_000_000);
 
-/// Settings of the senders under test: 20 segments of 1000 bytes, start after a second, RTO from 200 ms.
-pub const PARAMS: SenderParams = SenderParams {
-    mss: Bytes(MSS),
-    window: Bytes(20 * MSS + MSS / 2),
-    rto: RtoParams { initial: Span::from_secs(1), min: Span::from_millis(200), max: Span::from_secs(60) },
-    start: Instant::from_nanos(1_000_000_000),
-};
+/// What a connection may have or not, whatever else is set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Arbitrary)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub struct Options {
+    pub handshake: bool,
+    pub limited_transmit: bool,
+    pub frto: bool,
+    pub timestamps: bool,
+    pub ecn: bool,
+    pub idle_restart: bool,
+    pub grow_beyond_window: bool,
+    pub finite: bool,
+    pub close: bool,
+}
+
+impl Options {
+    /// `params` with these options, and 20 and a half segments of [`MSS`] as window.
+    #[must_use]
+    pub fn apply(&self, params: &TcpParams) -> TcpParams {
+        TcpParams {
+            mss: Bytes(MSS),
+            window: Bytes(20 * MSS + MSS / 2),
+            size: self.finite.then_some(Bytes(40 * MSS + MSS / 2)),
+            handshake: self.handshake,
+            close: self.close,
+            limited_transmit: self.limited_transmit,
+            frto: self.frto,
+            timestamps: self.timestamps,
+            ecn: self.ecn,
+            idle_restart: self.idle_restart,
+            grow_beyond_window: self.grow_beyond_window,
+            rto: RtoParams { min: Span::from_millis(200), ..params.rto },
+            ..*params
+        }
+    }
+}
+
+/// Random options.
+pub fn options() -> impl Strategy<Value = Options> {
+    any::<u16>().prop_map(|bits| {
+        let bit = |n: u16| bits >> n & 1 == 1;
+        Options {
+            handshake: bit(0),
+            limited_transmit: bit(1),
+            frto: bit(2),
+            timestamps: bit(3),
+            ecn: bit(4),
+            idle_restart: bit(5),
+            grow_beyond_window: bit(6),
+            finite: bit(7),
+            close: bit(8),
+        }
+    })
+}
+
+/// Ranges relative to the first outstanding byte: an offset and a length.
+pub type Blocks = [(i16, u8); 3];
 
 /// Something that happens to a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
@@ -31,138 +80,168 @@ pub enum Op {
     /// It is asked for segments, at most so many.
     Poll(u8),
     /// An acknowledgment so many bytes beyond the first outstanding one, or before it; perhaps of nothing sent.
-    Ack(i16),
-    /// A duplicate acknowledgment.
-    Duplicate,
+    Ack {
+        /// Bytes beyond.
+        by: i16,
+        /// What it reports, sensible or not.
+        blocks: Blocks,
+        /// It echoes a congestion mark.
+        ece: bool,
+    },
+    /// A duplicate acknowledgment that reports segments so many beyond the first outstanding one, if not 0.
+    Duplicate {
+        /// Segments beyond.
+        segment: u8,
+        /// Number of segments reported.
+        count: u8,
+    },
+    /// The receiver's window becomes so many half segments.
+    Window(u8),
+    /// The SYN is answered.
+    SynAck,
+    /// The application has so many bytes more.
+    Write(u8),
     /// Time passes, in multiples of 64 us; deadlines are met on the way.
     Wait(u16),
 }
 
 /// Random operations.
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let block = || prop_oneof![3 => Just((0, 0)), 1 => (-20i16..220, 0u8..60)];
+    let blocks = || [block(), block(), block()];
     let op = prop_oneof![
-        4 => any::<u8>().prop_map(Op::Poll),
-        3 => (0i16..8).prop_map(|segments| Op::Ack(segments * 1000)),
-        1 => any::<i16>().prop_map(Op::Ack),
-        4 => Just(Op::Duplicate),
+        5 => any::<u8>().prop_map(Op::Poll),
+        3 => (0i16..8, blocks(), prop::bool::weighted(0.1))
+            .prop_map(|(segments, blocks, ece)| Op::Ack { by: segments * 10, blocks, ece }),
+        1 => (-300i16..300, blocks(), any::<bool>()).prop_map(|(by, blocks, ece)| Op::Ack { by, blocks, ece }),
+        6 => (0u8..20, 1u8..4).prop_map(|(segment, count)| Op::Duplicate { segment, count }),
+        1 => (0u8..42).prop_map(Op::Window),
+        1 => Just(Op::SynAck),
+        1 => any::<u8>().prop_map(Op::Write),
         2 => any::<u16>().prop_map(Op::Wait),
     ];
     prop::collection::vec(op, 0..300)
 }
 
+/// An acknowledgment of `ack` with these ranges beyond `una`, one hundred milliseconds after what it echoes.
+fn heard(now: Instant, probe: &Probe, ack: u64, blocks: &[(i16, u8)]) -> Ack {
+    let mut sack = SackBlocks::default();
+    for (offset, len) in blocks {
+        if let Some(start) = probe.una().checked_add_signed(i64::from(*offset)) {
+            sack.push(start, start + u64::from(*len));
+        }
+    }
+    let echo = Instant::from_nanos(now.as_nanos().saturating_sub(100_000_000));
+    Ack { ack, window: Bytes(probe.window()), echo, syn: false, ece: false, sack }
+}
+
 /// Whatever acknowledgments come, sensible or not, the books and windows of [`Probe`] hold.
-pub fn survives(cc: Box<dyn CongestionControl>, ops: &[Op]) -> SenderStats {
-    let mut probe = Probe::new(PARAMS, cc);
+pub fn survives(params: &TcpParams, options: &Options, ops: &[Op]) -> SenderStats {
+    let params = options.apply(params);
+    let mut probe = Probe::new(&params, START);
     let mut now = Instant::ZERO;
     for op in ops {
         match *op {
             Op::Poll(most) => {
                 let _ = (0..most).take_while(|_| probe.poll(now).is_some()).count();
             }
-            Op::Ack(by) => {
+            Op::Ack { by, blocks, ece } => {
                 if let Some(ack) = probe.una().checked_add_signed(i64::from(by)) {
-                    probe.ack(now, ack);
+                    let ack = Ack { ece, ..heard(now, &probe, ack, &blocks) };
+                    probe.ack(now, &ack);
                 }
             }
-            Op::Duplicate => probe.ack(now, probe.una()),
-            Op::Wait(ticks) => {
-                let until = now + Span::from_micros(64 * u64::from(ticks));
-                while let Some(at) = probe.sender().next_timeout().filter(|&at| at <= until) {
-                    now = now.max(at);
-                    probe.on_timeout(now);
-                }
-                now = until;
+            Op::Duplicate { segment, count } => {
+                let from = (i16::from(segment) * 10, if segment == 0 { 0 } else { count % 4 * 10 });
+                let ack = heard(now, &probe, probe.una(), &[from]);
+                probe.ack(now, &ack);
             }
+            Op::Window(halves) => {
+                let window = Bytes(u64::from(halves) * MSS / 2);
+                let ack = Ack { window, ..heard(now, &probe, probe.una(), &[]) };
+                probe.ack(now, &ack);
+            }
+            Op::SynAck => {
+                let ack = Ack { syn: true, ..heard(now, &probe, 0, &[]) };
+                probe.ack(now, &ack);
+            }
+            Op::Write(more) if params.size.is_some() && !params.close => probe.write(Bytes(more.into())),
+            Op::Write(_) => {}
+            Op::Wait(ticks) => now = wait(&mut probe, now, Span::from_micros(64 * u64::from(ticks))),
         }
     }
     *probe.sender().stats()
 }
 
-/// Losses of both directions: segments, acknowledgments.
-pub type Losses = (Vec<bool>, Vec<bool>);
-
-/// Random losses, a third of everything for up to 150 packets each way.
-pub fn losses() -> impl Strategy<Value = Losses> {
-    let list = || prop::collection::vec(prop::bool::weighted(0.33), 0..150);
-    (list(), list())
-}
-
-/// `segments` arrive whatever is lost on the way, each byte is delivered once and in order, nothing is acknowledged
-/// that did not arrive, and no data waits without a deadline.
-pub fn delivers(cc: Box<dyn CongestionControl>, segments: u64, losses: &Losses) -> SenderStats {
-    let delay = Span::from_millis(50);
-    let mut there: Line<Segment> = Line::new(delay, &losses.0);
-    let mut back: Line<u64> = Line::new(delay, &losses.1);
-    let mut probe = Probe::new(PARAMS, cc);
-    let mut receiver = Receiver::default();
-    let mut arrived = BTreeSet::new();
-    // Each step delivers a packet or lets a timer expire; every loss costs at most one expiry and the segments that
-    // go-back-N then sends again.
-    for _ in 0..200 * (segments + losses.0.len() as u64 + losses.1.len() as u64) {
-        let next = [there.next_arrival(), back.next_arrival(), probe.sender().next_timeout()];
-        let now = *next.iter().flatten().min().expect("something is always due");
+/// Time passes, and deadlines are met on the way.
+fn wait(probe: &mut Probe, mut now: Instant, span: Span) -> Instant {
+    let until = now + span;
+    while let Some(at) = probe.sender().next_timeout().filter(|&at| at <= until) {
+        now = now.max(at);
         probe.on_timeout(now);
-        if let Some(segment) = there.receive(now) {
-            arrived.extend((segment.seq..segment.end).step_by(1000));
-            let before = receiver.ack();
-            receiver.on_segment(segment.seq, segment.end);
-            let contiguous = (0..).step_by(1000).find(|seq| !arrived.contains(seq)).unwrap_or(u64::MAX);
-            assert_eq!(receiver.ack(), contiguous, "delivered is what arrived without a gap");
-            assert!(receiver.ack() >= before, "delivered twice");
-            back.send(now, receiver.ack());
-        }
-        if let Some(ack) = back.receive(now) {
-            probe.ack(now, ack);
-        }
-        while let Some(segment) = probe.poll(now) {
-            there.send(now, segment);
-        }
-        if probe.una() >= segments * MSS {
-            return *probe.sender().stats();
-        }
     }
-    panic!("no progress: {} bytes acknowledged, {} delivered", probe.una(), receiver.ack());
+    until
 }
 
-/// Makes the sender laws tests of a congestion control, in a module `$name`.
+/// Makes the sender laws tests of one set of settings, in a module `$name`.
 ///
-/// `sender_laws!(reno, |mss| Box::new(Reno::new(mss, 3)));`
+/// `sender_laws!(newreno, TcpParams { recovery: RecoveryKind::NewReno, ..RFC });`
 #[macro_export]
 macro_rules! sender_laws {
-    ($name:ident, $build:expr) => {
+    ($name:ident, $params:expr) => {
         mod $name {
             use super::*;
-            use $crate::laws::sender;
+            use $crate::laws::{connection, sender};
 
-            fn cc() -> Box<dyn perhop_tcp::cc::CongestionControl> {
-                ($build)(sender::PARAMS.mss)
-            }
-
+            //= test rfc5681-2-window
+            //= test rfc5681-2-flight-size
+            //= test rfc5681-3-aggressive
+            //= test rfc6298-5-not-early
+            //= test rfc6675-4-next-seg-1
+            //= test rfc6675-4-next-seg-2
+            //= test rfc6675-4-next-seg-3
+            //= test rfc6675-4-next-seg-4
+            //= test rfc6675-4-next-seg-4-highest
+            //= test rfc6675-4-next-seg-5
+            //= test rfc6675-5-c-send
+            //= test rfc6675-5-c1-next
+            //= test rfc6675-5.1-no-recovery-before-recovery-point
+            //= test rfc2018-5-skip
             #[test]
             fn survives() {
-                $crate::check(&sender::ops(), |ops| {
-                    sender::survives(cc(), &ops);
+                $crate::check(&(sender::options(), sender::ops()), |(options, ops)| {
+                    sender::survives(&$params, &options, &ops);
                 });
             }
 
+            //= test rfc2018-5-keep-data
+            //= test rfc2018-5.1-timeout-fallback
+            //= test rfc6675-4-keep-data
+            //= test rfc6298-5.1-start
             #[test]
-            fn delivers_under_any_losses() {
-                $crate::check(&sender::losses(), |losses| {
-                    sender::delivers(cc(), 100, &losses);
+            fn delivers_whatever_happens() {
+                let cases = (sender::options(), connection::networks());
+                $crate::check(&cases, |(options, network)| {
+                    connection::delivers(&$params, &options, &network);
                 });
             }
 
             #[test]
             fn repeats() {
-                $crate::check(&sender::losses(), |losses| {
-                    assert_eq!(sender::delivers(cc(), 50, &losses), sender::delivers(cc(), 50, &losses));
+                let cases = (sender::options(), connection::networks());
+                $crate::check(&cases, |(options, network)| {
+                    let once = connection::delivers(&$params, &options, &network);
+                    assert_eq!(once, connection::delivers(&$params, &options, &network));
                 });
             }
 
             #[test]
             fn sends_nothing_twice_without_losses() {
-                let stats = sender::delivers(cc(), 1000, &(vec![], vec![]));
-                assert_eq!((stats.retransmissions, stats.fast_retransmits, stats.timeouts), (0, 0, 0));
+                $crate::check(&(sender::options(), proptest::bool::ANY), |(options, delayed)| {
+                    let network = connection::Network { delayed, ..connection::Network::default() };
+                    let stats = connection::delivers(&$params, &options, &network);
+                    assert_eq!((stats.retransmissions, stats.fast_retransmits, stats.timeouts), (0, 0, 0));
+                });
             }
         }
     };

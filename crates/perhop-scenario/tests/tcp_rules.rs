@@ -1,0 +1,108 @@
+//! One test per rule that the settings of a TCP have to keep, alone and with one another.
+
+mod common;
+
+use common::{changed, lines};
+use insta::assert_snapshot;
+
+/// What is said of a flow with these settings.
+fn tcp(settings: &str) -> String {
+    lines(changed(&[(r#"window = "64KiB""#, settings)]))
+}
+
+/// What is said of a flow with this receiver.
+fn ack(settings: &str) -> String {
+    lines(changed(&[("tcp = { window", &format!("ack = {{ {settings} }}\ntcp = {{ window"))]))
+}
+
+#[test]
+fn windows_fit_their_field() {
+    assert_snapshot!(tcp(r#"window = "64KiB", window_scale = 0"#), @"48:18 flow.up.tcp.window: window (64KiB) does not fit into 16 bits shifted by window_scale (0) (write `window_scale = 1`, or leave it out)");
+    assert_snapshot!(tcp(r#"window = "1MB", window_scale = 3"#), @"48:18 flow.up.tcp.window: window (1MB) does not fit into 16 bits shifted by window_scale (3) (write `window_scale = 4`, or leave it out)");
+    assert_snapshot!(tcp(r#"window = "1MB", window_scale = 15"#), @"48:40 flow.up.tcp.window_scale: 15 is above 14, the most allowed");
+    assert_snapshot!(tcp(r#"window = "2kB", window_scale = 11"#), @"48:18 flow.up.tcp.window: window (2kB) holds no segment of 1460B when rounded down by window_scale (11) (write `window_scale = 0`, or leave it out)");
+    assert_snapshot!(tcp(r#"window = "1GiB", mss = "9000B", header = "40B""#), @"48:18 flow.up.tcp.window: 1GiB is above 1073725440B, the largest TCP window (65535 shifted by 14 (RFC 7323 section 2.3): 16 KiB less than 1 GiB)");
+}
+
+#[test]
+fn transfers_have_data() {
+    assert_snapshot!(tcp(r#"size = "0B""#), @"48:16 flow.up.tcp.size: a transfer has at least one byte (leave `size` out for data that never ends)");
+    assert_snapshot!(tcp(r#"size = "0p""#), @"48:16 flow.up.tcp.size: a transfer has at least one byte (leave `size` out for data that never ends)");
+    assert_snapshot!(tcp(r#"size = "10""#), @r#"48:16 flow.up.tcp.size: an amount needs a unit; a bare number has none (write the unit: "10p" or "10kB")"#);
+    assert_snapshot!(tcp("size = 10"), @r#"48:16 flow.up.tcp.size: an amount needs a unit; a bare number has none (write the unit: "10p" or "10kB")"#);
+    assert_snapshot!(tcp(r#"size = "1000000000000p""#), @"48:16 flow.up.tcp.size: 1000000000000p of 1460B are more than 1PB (leave `size` out for data that never ends)");
+    assert_snapshot!(tcp("close = true"), @"no mistake");
+}
+
+#[test]
+fn some_recoveries_only_have_prr() {
+    assert_snapshot!(tcp("prr = true"), @r#"48:15 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (reno, the default) (write `prr = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp(r#"profile = "linux", recovery = "newreno""#), @r#"48:39 flow.up.tcp.recovery: prr (true, from profile linux) needs what SACK reports (RFC 6937), not recovery (newreno) (write `prr = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp(r#"prr = true, recovery = "sack-1996""#), @r#"48:15 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (sack-1996) (write `prr = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp(r#"prr = true, recovery = "sack""#), @"no mistake");
+    assert_snapshot!(tcp(r#"frto = true, recovery = "tahoe""#), @"no mistake");
+}
+
+//= test rfc2018-3-length
+#[test]
+fn options_fit_into_a_header() {
+    assert_snapshot!(tcp("sack_blocks = 4"), @"no mistake");
+    assert_snapshot!(tcp("sack_blocks = 4, timestamps = true"), @"48:23 flow.up.tcp.sack_blocks: sack_blocks (4) do not fit beside timestamps (true) (at most 3 fit beside them (RFC 2018 section 3))");
+    assert_snapshot!(tcp("sack_blocks = 5"), @"48:23 flow.up.tcp.sack_blocks: 5 is above 4, the most allowed");
+    assert_snapshot!(tcp("sack_blocks = 0"), @"48:23 flow.up.tcp.sack_blocks: 0 is below 1, the least allowed");
+    assert_snapshot!(tcp(r#"sack_blocks = 4, sack_overhead = "9B""#), @"48:42 flow.up.tcp.sack_overhead: sack_overhead (9B) does not fit beside sack_blocks (4) (a TCP header has 40 bytes for options: at most 8B are left for this)");
+    assert_snapshot!(tcp(r#"timestamps = true, sack_overhead = "5B""#), @"48:44 flow.up.tcp.sack_overhead: sack_overhead (5B) does not fit beside sack_blocks (3, the default) (a TCP header has 40 bytes for options: at most 4B are left for this)");
+}
+
+#[test]
+fn what_ticks_needs_a_tick() {
+    assert_snapshot!(tcp(r#"rtt_arithmetic = "scaled""#), @"48:26 flow.up.tcp.rtt_arithmetic: rtt_arithmetic (scaled) needs a clock that ticks, not clock_tick (0s, the default) (BSD's is `500ms`; without a tick time is in nanoseconds)");
+    assert_snapshot!(tcp("timer_on_tick = true"), @"48:25 flow.up.tcp.timer_on_tick: timer_on_tick (true) needs a clock that ticks, not clock_tick (0s, the default) (BSD's is `500ms`; without a tick time is in nanoseconds)");
+    assert_snapshot!(tcp(r#"profile = "bsd", clock_tick = "0s""#), @r"
+    48:39 flow.up.tcp.clock_tick: rtt_arithmetic (scaled, from profile bsd) needs a clock that ticks, not clock_tick (0s) (BSD's is `500ms`; without a tick time is in nanoseconds)
+    48:39 flow.up.tcp.clock_tick: timer_on_tick (true, from profile bsd) needs a clock that ticks, not clock_tick (0s) (BSD's is `500ms`; without a tick time is in nanoseconds)
+    ");
+    assert_snapshot!(tcp(r#"clock_phase = "1ms""#), @"48:23 flow.up.tcp.clock_phase: clock_phase (1ms) must be below clock_tick (0s, the default)");
+    assert_snapshot!(tcp(r#"clock_phase = "10ms", clock_tick = "10ms""#), @"48:23 flow.up.tcp.clock_phase: clock_phase (10ms) must be below clock_tick (10ms)");
+    assert_snapshot!(tcp(r#"clock_phase = "9ms", clock_tick = "10ms", rtt_arithmetic = "scaled", timer_on_tick = true"#), @"no mistake");
+}
+
+#[test]
+fn time_outs_are_ordered_in_every_profile() {
+    assert_snapshot!(tcp(r#"profile = "bsd", max_rto = "5s""#), @"48:36 flow.up.tcp.max_rto: initial_rto (6s, from profile bsd) must not exceed max_rto (5s)");
+    assert_snapshot!(tcp(r#"profile = "bsd", min_rto = "65s""#), @"48:36 flow.up.tcp.min_rto: min_rto (65s) must not exceed max_rto (64s, from profile bsd)");
+}
+
+#[test]
+fn words_are_known() {
+    assert_snapshot!(tcp(r#"recovery = "new-reno", cc = "cubik", guard = "carefull", counting = "packets""#), @r#"
+    48:20 flow.up.tcp.recovery: `new-reno` is not one of "tahoe", "reno", "newreno", "sack", "sack-1996" (did you mean `newreno`?)
+    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic" (did you mean `cubic`?)
+    48:54 flow.up.tcp.guard: `carefull` is not one of "off", "less-careful", "careful" (did you mean `careful`?)
+    48:77 flow.up.tcp.counting: `packets` is not one of "acks", "bytes" (did you mean `acks`?)
+    "#);
+    assert_snapshot!(tcp(r#"handshake = "yes""#), @"48:21 flow.up.tcp.handshake: must be true or false, not a string");
+}
+
+#[test]
+fn acknowledgments_wait_half_a_second_at_most() {
+    assert_snapshot!(ack(r#"policy = "delayed", timeout = "500ms""#), @"no mistake");
+    assert_snapshot!(ack(r#"policy = "delayed", timeout = "501ms""#), @"48:39 flow.up.ack.timeout: 501ms is above 500ms, the longest that an ACK may wait (RFC 1122 section 4.2.3.2 sets the bound)");
+    assert_snapshot!(ack(r#"policy = "delayed", timeout = "0s""#), @r#"48:39 flow.up.ack.timeout: a delay of zero is none (write `policy = "every-segment"` for no delay)"#);
+    assert_snapshot!(ack(r#"timeout = "200ms""#), @r#"48:19 flow.up.ack.timeout: every segment is acknowledged at once: no ACK waits (add `policy = "delayed"`, or leave `timeout` out)"#);
+    assert_snapshot!(ack(r#"policy = "every-segment", timeout = "200ms""#), @r#"48:45 flow.up.ack.timeout: every segment is acknowledged at once: no ACK waits (add `policy = "delayed"`, or leave `timeout` out)"#);
+    assert_snapshot!(ack(r#"policy = "delay", timeout = "200ms""#), @r#"48:18 flow.up.ack.policy: `delay` is not one of "every-segment", "delayed" (did you mean `delayed`?)"#);
+}
+
+#[test]
+fn all_mistakes_in_one_pass() {
+    assert_snapshot!(tcp(r#"mss = "0B", window = "1MB", window_scale = 1, prr = true, min_rto = "9s", max_rto = "2s", timer_on_tick = true, size = "0B", sack_blocks = 9"#), @r#"
+    48:15 flow.up.tcp.mss: a segment needs data: mss must be above zero
+    48:30 flow.up.tcp.window: window (1MB) does not fit into 16 bits shifted by window_scale (1) (write `window_scale = 4`, or leave it out)
+    48:61 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (reno, the default) (write `prr = false` or `recovery = "sack"`)
+    48:77 flow.up.tcp.min_rto: min_rto (9s) must not exceed max_rto (2s)
+    48:115 flow.up.tcp.timer_on_tick: timer_on_tick (true) needs a clock that ticks, not clock_tick (0s, the default) (BSD's is `500ms`; without a tick time is in nanoseconds)
+    48:128 flow.up.tcp.size: a transfer has at least one byte (leave `size` out for data that never ends)
+    48:148 flow.up.tcp.sack_blocks: 9 is above 4, the most allowed
+    "#);
+}

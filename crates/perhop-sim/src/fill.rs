@@ -1,0 +1,94 @@
+//! From what the ends of a connection say to what elements see of it.
+
+use perhop_core::packet::{Dir, Ecn, Kind, Meta, TcpView};
+use perhop_core::units::Bytes;
+use perhop_tcp::segment::{Ack, Segment};
+
+use crate::host::Connection;
+use crate::packet::SimPacket;
+
+/// Lengths of headers and options.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    /// Added to the payload of every segment.
+    pub header: Bytes,
+    /// Of the options of every segment: timestamps (RFC 7323 section 3.2, with its padding).
+    pub options: Bytes,
+    /// Of the SACK option beside eight bytes for each block.
+    pub sack_overhead: Bytes,
+}
+
+/// Bytes of a SACK block (RFC 2018 section 3).
+const SACK_BLOCK: u64 = 8;
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+const ECE: u8 = 0x40;
+const CWR: u8 = 0x80;
+
+/// `if_set` where `set` is.
+const fn flag(set: bool, if_set: u8) -> u8 {
+    if set { if_set } else { 0 }
+}
+
+/// Makes `pkt` carry `segment`.
+pub fn fill_segment(pkt: &mut SimPacket, connection: &Connection, segment: &Segment) {
+    let contents = pkt.get_mut();
+    let payload = segment.payload();
+    let kind = match payload {
+        Bytes(0) if segment.syn => Kind::Syn,
+        Bytes(0) => Kind::Other,
+        _ => Kind::Data,
+    };
+    let flags = flag(segment.syn, SYN) | flag(segment.fin, FIN) | flag(segment.cwr, CWR);
+    let options = connection.wire.options;
+    contents.options = short(options);
+    contents.full_len = short(payload + connection.wire.header + options);
+    contents.meta = meta(
+        connection,
+        kind,
+        Dir::Forward,
+        TcpView { seq_end: low(segment.end), flags, ..TcpView::default() },
+    );
+    if segment.ect {
+        contents.meta.ecn = Ecn::Ect0;
+    }
+    contents.segment = *segment;
+}
+
+/// Makes `pkt` carry `ack`.
+//= rfc2018-3-length
+pub fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: &Ack) {
+    let contents = pkt.get_mut();
+    let wire = &connection.wire;
+    let blocks = ack.sack.as_slice();
+    let count = u8::try_from(blocks.len()).unwrap_or(u8::MAX);
+    let sack = if count > 0 { wire.sack_overhead.0 + SACK_BLOCK * u64::from(count) } else { 0 };
+    let tcp = TcpView {
+        ack: low(ack.ack),
+        flags: ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),
+        sack_top: blocks.iter().map(|block| low(block.1)).max().unwrap_or(0),
+        sack_blocks: count,
+        ..TcpView::default()
+    };
+    let options = wire.options + Bytes(sack);
+    contents.options = short(options);
+    contents.full_len = short(wire.header + options);
+    contents.meta = meta(connection, if ack.syn { Kind::Syn } else { Kind::PureAck }, Dir::Reverse, tcp);
+    contents.ack.copy_from(ack);
+}
+
+fn meta(connection: &Connection, kind: Kind, dir: Dir, tcp: TcpView) -> Meta {
+    Meta { flow: connection.flow, class: connection.class, kind, dir, tcp: Some(tcp), ..Meta::default() }
+}
+
+/// Bytes of a packet; a scenario's sizes stay below 4 GB.
+fn short(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.0).unwrap_or(u32::MAX)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32 on the wire")]
+const fn low(seq: u64) -> u32 {
+    seq as u32
+}

@@ -1,0 +1,93 @@
+//! Packets that a link loses or marks on arrival at its port, before they are queued: by a list, or by chance.
+
+use std::collections::BTreeMap;
+
+use perhop_core::packet::{Ecn, FlowId};
+use perhop_core::rng::Stream;
+use perhop_core::sink::{DropReason, SiteId};
+
+use crate::packet::SimPacket;
+
+/// A listed packet: its flow, its first byte, and whether it is the SYN.
+pub type Key = (FlowId, u64, bool);
+
+/// Resolution of a probability: what a float can tell apart.
+const DRAWS: u64 = 1 << 53;
+
+/// What happens to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It goes on.
+    Pass,
+    /// It is lost.
+    Lost(DropReason),
+}
+
+/// What is to happen to the transmissions of one packet.
+#[derive(Debug, Default)]
+struct Listed {
+    seen: u32,
+    /// (which transmission from 1, whether it is marked instead of lost).
+    actions: Vec<(u32, bool)>,
+}
+
+/// The losses of one direction of a link.
+#[derive(Debug)]
+pub struct Losses {
+    /// Where they are reported.
+    pub site: SiteId,
+    listed: BTreeMap<Key, Listed>,
+    /// Probability in units of 1 / [`DRAWS`], and the draws.
+    random: Option<(u64, Stream)>,
+    /// Packets lost so far.
+    pub lost: u64,
+}
+
+impl Losses {
+    /// Losses with probability `p` inside [0, 1), drawn from `stream`, beside those of `list`: (packet, which
+    /// transmission, marked instead of lost).
+    pub fn new(site: SiteId, p: f64, stream: Stream, list: &[(Key, u32, bool)]) -> Self {
+        let mut listed: BTreeMap<Key, Listed> = BTreeMap::new();
+        for &(key, transmission, mark) in list {
+            listed.entry(key).or_default().actions.push((transmission, mark));
+        }
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "p is inside [0, 1), and the factor a power of two"
+        )]
+        let threshold = (p * DRAWS as f64) as u64;
+        Self { site, listed, random: (threshold > 0).then_some((threshold, stream)), lost: 0 }
+    }
+
+    /// Decides about a packet, and marks it where the list says so. What cannot carry a mark is lost instead, as at a
+    /// queue that marks (RFC 3168 section 5).
+    pub fn decide(&mut self, pkt: &mut SimPacket) -> Fate {
+        let fate = self.fate(pkt);
+        self.lost += u64::from(fate != Fate::Pass);
+        fate
+    }
+
+    fn fate(&mut self, pkt: &mut SimPacket) -> Fate {
+        if let Some((threshold, stream)) = &mut self.random
+            && stream.below(DRAWS) < *threshold
+        {
+            return Fate::Lost(DropReason::Loss);
+        }
+        let Some(segment) = pkt.get().segment() else { return Fate::Pass };
+        let Some(listed) = self.listed.get_mut(&(pkt.get().meta.flow, segment.seq, segment.syn)) else {
+            return Fate::Pass;
+        };
+        listed.seen += 1;
+        let Some((_, mark)) = listed.actions.iter().find(|action| action.0 == listed.seen) else {
+            return Fate::Pass;
+        };
+        let meta = &mut pkt.get_mut().meta;
+        if *mark && meta.ecn != Ecn::NotEct {
+            meta.ecn = Ecn::Ce;
+            return Fate::Pass;
+        }
+        Fate::Lost(DropReason::LossList)
+    }
+}

@@ -1,0 +1,174 @@
+//! The receiving end: what has arrived, and what to acknowledge.
+//!
+//! Source: RFC 9293 section 3.10.7.4 (reassembly), RFC 2018 section 4 (SACK), RFC 7323 sections 2.2 and 4.3 (window of
+//! a SYN, timestamps), RFC 3168 section 6.1.3 (congestion marks); when to acknowledge is `ack`'s matter. Different: the
+//! application reads at once, so the window offered never shrinks; what lies beyond it is taken all the same; duplicates
+//! are not reported (RFC 2883); a mark does not hurry an acknowledgment.
+
+mod reassembly;
+
+use perhop_core::queue::Timed;
+use perhop_core::time::Instant;
+use perhop_core::units::Bytes;
+
+use self::reassembly::Reassembly;
+use crate::ack::{AckAction, AckPolicy};
+use crate::segment::{Ack, Segment};
+use crate::settings::{RecoveryKind, TcpParams};
+
+/// Largest window without a scale: the field has 16 bits (RFC 9293 section 3.1).
+const MAX_UNSCALED_WINDOW: u64 = 65_535;
+
+/// Settings of a receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReceiverParams {
+    /// Window offered.
+    pub window: Bytes,
+    /// Most SACK blocks in an acknowledgment; 0 for none of that option.
+    pub sack_blocks: u8,
+    /// Whether blocks that no longer fit are forgotten.
+    pub sack_forgets: bool,
+    /// Whether congestion marks are echoed.
+    pub ecn: bool,
+}
+
+impl From<&TcpParams> for ReceiverParams {
+    //= rfc2018-4-permitted
+    fn from(tcp: &TcpParams) -> Self {
+        let sack = matches!(tcp.recovery, RecoveryKind::Sack | RecoveryKind::Sack1996);
+        Self {
+            window: tcp.window,
+            sack_blocks: if sack { tcp.sack_blocks } else { 0 },
+            sack_forgets: tcp.sack_forgets,
+            ecn: tcp.ecn,
+        }
+    }
+}
+
+/// An acknowledgment to come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    Nothing,
+    At(Instant),
+    Now,
+}
+
+/// A TCP receiver.
+pub struct Receiver {
+    params: ReceiverParams,
+    policy: Box<dyn AckPolicy>,
+    arrived: Reassembly,
+    /// The number that the FIN took.
+    fin: Option<u64>,
+    /// A SYN waits for its answer.
+    syn: bool,
+    due: Due,
+    /// The last acknowledgment sent.
+    last_ack: u64,
+    /// TS.Recent (RFC 7323 section 4.3).
+    echo: Instant,
+    ece: bool,
+}
+
+impl Receiver {
+    /// A receiver to which nothing has been sent.
+    #[must_use]
+    pub fn new(params: ReceiverParams, policy: Box<dyn AckPolicy>) -> Self {
+        Self {
+            params,
+            policy,
+            arrived: Reassembly::new(params.sack_blocks, params.sack_forgets),
+            fin: None,
+            syn: false,
+            due: Due::Nothing,
+            last_ack: 0,
+            echo: Instant::ZERO,
+            ece: false,
+        }
+    }
+
+    /// A segment arrived, in a packet with a congestion mark if `ce`.
+    //= rfc2018-4-each-segment
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) {
+        if segment.seq <= self.last_ack && segment.sent >= self.echo {
+            self.echo = segment.sent;
+        }
+        if self.params.ecn {
+            self.ece = ce || self.ece && !segment.cwr;
+        }
+        if segment.syn {
+            self.syn = true;
+            self.due = Due::Now;
+            return;
+        }
+        // What takes no number is not acknowledged, unless it lies outside the window.
+        if segment.seq == segment.end && segment.seq >= self.arrived.next() {
+            return;
+        }
+        let arrival = self.arrived.insert(segment.seq, segment.end);
+        if segment.fin {
+            self.fin = Some(segment.end - 1);
+            self.due = Due::Now;
+            return;
+        }
+        self.due = match (self.policy.on_arrival(now, &arrival), self.due) {
+            (AckAction::Now, _) | (_, Due::Now) => Due::Now,
+            (AckAction::Delay(at), Due::At(before)) => Due::At(at.min(before)),
+            (AckAction::Delay(at), Due::Nothing) => Due::At(at),
+            (AckAction::None, due) => due,
+        };
+    }
+
+    /// The acknowledgment to send now, if any. Asked after each segment, one for it at most.
+    //= rfc2018-4-may
+    //= rfc5681-4.2-one-per-segment
+    //= rfc2018-3-cumulative
+    //= rfc2018-4-always
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Ack> {
+        match self.due {
+            Due::Now => {}
+            Due::At(at) if at <= now => {}
+            Due::At(_) | Due::Nothing => return None,
+        }
+        self.due = Due::Nothing;
+        self.policy.on_ack_sent(now);
+        self.last_ack = self.arrived.next();
+        let syn = core::mem::take(&mut self.syn);
+        Some(Ack {
+            ack: self.last_ack,
+            window: if syn { self.params.window.min(Bytes(MAX_UNSCALED_WINDOW)) } else { self.params.window },
+            echo: self.echo,
+            syn,
+            ece: self.ece,
+            sack: self.arrived.blocks(),
+        })
+    }
+
+    /// The cumulative acknowledgment: every number below it has arrived.
+    #[must_use]
+    pub const fn ack(&self) -> u64 {
+        self.arrived.next()
+    }
+
+    /// Data handed to the application.
+    #[must_use]
+    pub fn delivered(&self) -> Bytes {
+        let next = self.arrived.next();
+        Bytes(self.fin.map_or(next, |fin| fin.min(next)))
+    }
+}
+
+impl Timed for Receiver {
+    fn next_timeout(&self) -> Option<Instant> {
+        match self.due {
+            Due::At(at) => Some(at),
+            Due::Nothing | Due::Now => None,
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        if matches!(self.due, Due::At(at) if at <= now) {
+            self.due = Due::Now;
+        }
+    }
+}

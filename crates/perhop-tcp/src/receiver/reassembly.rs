@@ -1,0 +1,118 @@
+//! What has arrived of a stream of numbers.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::ack::Arrival;
+use crate::segment::SackBlocks;
+
+/// A range beyond a gap.
+#[derive(Clone, Copy, Debug)]
+struct Island {
+    start: u64,
+    end: u64,
+    /// Serial number of the segment that last fell into it.
+    heard: u64,
+}
+
+/// Joins segments. A segment costs a binary search over the islands, and a move of those beside it.
+#[derive(Clone, Debug, Default)]
+pub struct Reassembly {
+    next: u64,
+    /// Disjoint, not touching, in order, all beyond `next`.
+    islands: VecDeque<Island>,
+    /// The islands that segments fell into last, by `heard`.
+    recent: BTreeMap<u64, (u64, u64)>,
+    heard: u64,
+    /// Most islands in `recent` and in an acknowledgment.
+    memory: usize,
+    reported: usize,
+}
+
+impl Reassembly {
+    /// Nothing yet; at most `blocks` islands are reported. If `forgets`, no more are remembered for it: one that others
+    /// have pushed out is reported again when a segment falls into it, as in the stacks of Linux and ns-2.
+    pub fn new(blocks: u8, forgets: bool) -> Self {
+        let reported = usize::from(blocks);
+        let memory = if forgets || reported == 0 { reported } else { usize::MAX };
+        Self { memory, reported, ..Self::default() }
+    }
+
+    /// Every number below it has arrived.
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// `seq..end` arrived.
+    pub fn insert(&mut self, seq: u64, end: u64) -> Arrival {
+        if end <= self.next.max(seq) {
+            return Arrival { in_order: false, duplicate: true, fills_gap: false };
+        }
+        if seq > self.next {
+            return Arrival { in_order: false, duplicate: !self.keep(seq, end), fills_gap: false };
+        }
+        let fills_gap = !self.islands.is_empty();
+        self.next = end;
+        while let Some(island) = self.islands.front().copied().filter(|island| island.start <= self.next) {
+            self.next = self.next.max(island.end);
+            self.islands.pop_front();
+            self.recent.remove(&island.heard);
+        }
+        Arrival { in_order: true, duplicate: false, fills_gap }
+    }
+
+    /// Joins a range with the islands that it overlaps or touches. Returns whether any of it is new.
+    fn keep(&mut self, mut start: u64, mut end: u64) -> bool {
+        // The next segment after the latest one, beyond everything else.
+        if let Some(last) =
+            self.islands.back_mut().filter(|last| last.end == start && last.heard == self.heard)
+        {
+            last.end = end;
+            let (heard, start) = (last.heard, last.start);
+            self.remember(heard, (start, end));
+            return true;
+        }
+        let first = self.islands.partition_point(|island| island.end < start);
+        let last = self.islands.partition_point(|island| island.start <= end);
+        let mut new = true;
+        for island in self.islands.range(first..last) {
+            new &= start < island.start || island.end < end;
+            start = start.min(island.start);
+            end = end.max(island.end);
+            self.recent.remove(&island.heard);
+        }
+        self.heard += 1;
+        self.remember(self.heard, (start, end));
+        let island = Island { start, end, heard: self.heard };
+        if first == last {
+            self.islands.insert(first, island);
+        } else {
+            self.islands[first] = island;
+            self.islands.drain(first + 1..last);
+        }
+        new
+    }
+
+    fn remember(&mut self, heard: u64, island: (u64, u64)) {
+        if self.memory == 0 {
+            return;
+        }
+        self.recent.insert(heard, island);
+        if self.recent.len() > self.memory {
+            self.recent.pop_first();
+        }
+    }
+
+    /// The islands that segments fell into last, the latest first.
+    //= rfc2018-3-edges
+    //= rfc2018-3-isolated
+    //= rfc2018-4-first-block
+    //= rfc2018-4-many
+    //= rfc2018-4-repeat
+    pub fn blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for &(start, end) in self.recent.values().rev().take(self.reported) {
+            blocks.push(start, end);
+        }
+        blocks
+    }
+}

@@ -1,0 +1,76 @@
+//! Finding out whether a time-out was spurious, by sending new data after it.
+//!
+//! Source: RFC 5682 section 2.1; the response is to restore the state before the time-out, as RFC 4015 does at most.
+
+use perhop_core::time::Instant;
+use perhop_core::units::Bytes;
+
+use super::Sender;
+use crate::cc::CongestionControl;
+use crate::recovery::Flight;
+
+/// Steps of the algorithm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Frto {
+    /// Nothing to find out.
+    #[default]
+    Off,
+    /// The first segment has been sent again; the next acknowledgment decides.
+    First {
+        /// Everything sent before the time-out ends here.
+        recover: u64,
+    },
+    /// New data was sent; the next acknowledgment decides.
+    Second {
+        /// New segments that may still leave.
+        budget: u32,
+    },
+}
+
+const NEW_SEGMENTS: u32 = 2;
+
+impl Sender {
+    /// The timer expired; called before anything of the recovery changes.
+    pub(super) fn begin_frto(&mut self) {
+        self.frto = if self.rules.frto && !self.timed_out && !self.recovery_from_timeout() {
+            Frto::First { recover: self.max }
+        } else {
+            Frto::Off
+        };
+    }
+
+    /// Whether data of before the last time-out is still being sent again.
+    fn recovery_from_timeout(&self) -> bool {
+        self.nxt < self.max
+    }
+
+    /// An acknowledgment arrived: of new data, or a duplicate.
+    //= rfc9438-4.9.1-detect
+    pub(super) fn follow_frto(&mut self, now: Instant, new_data: bool) {
+        match self.frto {
+            Frto::Off => {}
+            Frto::First { recover } if new_data && self.una < recover && self.max < self.limit => {
+                self.nxt = self.max;
+                self.frto = Frto::Second { budget: NEW_SEGMENTS };
+            }
+            Frto::First { .. } => self.frto = Frto::Off,
+            Frto::Second { .. } if new_data => {
+                self.cc.on_spurious_timeout(now);
+                self.frto = Frto::Off;
+            }
+            Frto::Second { .. } => {
+                self.nxt = self.una;
+                self.cc.limit(Bytes(3 * self.rules.mss().0));
+                self.frto = Frto::Off;
+            }
+        }
+    }
+
+    /// Whether the segment of new data in `flight` may leave; `None` where the algorithm does not decide.
+    pub(super) fn frto_permits(&mut self, flight: &Flight) -> Option<bool> {
+        let Frto::Second { budget } = &mut self.frto else { return None };
+        let permitted = *budget > 0 && flight.offered();
+        *budget -= u32::from(permitted);
+        Some(permitted)
+    }
+}

@@ -1,0 +1,410 @@
+//! The sending end of a connection.
+//!
+//! Source: RFC 5681 sections 3 and 4, RFC 6298 section 5, RFC 9293 sections 3.5 (opening) and 3.8.6.1 (zero window). Growth
+//! is `cc`'s matter, loss recovery `recovery`'s. Different: a connection carries data one way; the other way only
+//! acknowledges. Units: bytes, ns.
+
+mod frto;
+mod params;
+mod transmit;
+mod view;
+
+use perhop_core::queue::Timed;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::Bytes;
+
+use crate::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Load};
+use crate::recovery::{Flight, LossRecovery, OnDuplicate, OnNewAck, Recovery};
+use crate::rtt::RttEstimator;
+use crate::segment::Ack;
+use crate::settings::{RecoveryExit, TcpParams};
+use frto::Frto;
+use params::Rules;
+
+/// Counters since the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SenderStats {
+    /// Segments sent: SYN, FIN and retransmissions included.
+    pub segments: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Recoveries begun by duplicate acknowledgments.
+    pub fast_retransmits: u64,
+    /// Expiries of the retransmission timer that cut the window.
+    pub timeouts: u64,
+    /// Those of them after which the original turned out to have arrived: the first acknowledgment of new data echoed
+    /// a segment sent before the time-out (RFC 3522, measured whether the stack looks or not).
+    pub spurious_timeouts: u64,
+    /// When everything of a finite transfer was acknowledged.
+    pub completed: Option<Instant>,
+}
+
+/// Where the connection stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Before the start.
+    Waiting,
+    /// A SYN is to be sent, again if the flag is set.
+    Opening { again: bool },
+    /// A SYN is out, sent at this time; more than once if the flag is set.
+    SynSent { at: Instant, again: bool },
+    /// Data flows.
+    Open,
+}
+
+/// A TCP sender.
+pub struct Sender {
+    /// First byte not acknowledged.
+    una: u64,
+    /// Next byte to send; behind `max` after a time-out.
+    nxt: u64,
+    /// One past the highest byte ever sent.
+    max: u64,
+    /// One past the last byte to send, the FIN's number included; `u64::MAX` for endless data.
+    limit: u64,
+    /// The receiver's window.
+    window: u64,
+    /// The retransmission timer; before the start, the start.
+    timer: Option<Instant>,
+    /// The segment whose round trip is being timed: its end, and when it left.
+    timed: Option<(u64, Instant)>,
+    stage: Stage,
+    /// The first outstanding segment is to be sent whatever the windows are.
+    restart: bool,
+    /// The timer has expired since data was last acknowledged.
+    timed_out: bool,
+    rules: Rules,
+    cc: AnyControl,
+    recovery: Recovery,
+    rtt: RttEstimator,
+    /// When the last segment left, and when pacing permits the next.
+    last_sent: Instant,
+    paced_until: Instant,
+    /// When the timer of the last unexamined time-out expired.
+    expired_at: Option<Instant>,
+    frto: Frto,
+    /// Congestion marks are answered once for the data sent up to here.
+    marks_answered: u64,
+    /// The next new segment says that the window was reduced.
+    cwr: bool,
+    stats: SenderStats,
+    /// Expiries of the retransmission timer, the SYN's included.
+    expiries: u64,
+}
+
+impl Sender {
+    /// A sender with the growth that `params` names, which wakes at `start`.
+    #[must_use]
+    pub fn new(params: &TcpParams, start: Instant) -> Self {
+        Self::with_control(params, start, params::control(params))
+    }
+
+    /// A sender with any growth.
+    #[must_use]
+    pub fn with_control(params: &TcpParams, start: Instant, cc: AnyControl) -> Self {
+        Self {
+            una: 0,
+            nxt: 0,
+            max: 0,
+            limit: params.size.map_or(u64::MAX, |size| size.0 + u64::from(params.close)),
+            window: params.window.0,
+            timer: Some(start),
+            timed: None,
+            stage: Stage::Waiting,
+            restart: false,
+            timed_out: false,
+            rules: Rules::new(params),
+            cc,
+            recovery: Recovery::new(params),
+            rtt: RttEstimator::new(params.rto),
+            last_sent: start,
+            paced_until: start,
+            expired_at: None,
+            frto: Frto::default(),
+            marks_answered: 0,
+            cwr: false,
+            stats: SenderStats::default(),
+            expiries: 0,
+        }
+    }
+
+    /// More data of the application, behind what a finite transfer has; without effect on an endless one.
+    pub fn write(&mut self, more: Bytes) {
+        self.limit = self.limit.saturating_add(more.0);
+    }
+
+    /// An acknowledgment arrived.
+    //= rfc6675-5-scoreboard-first
+    pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        if let Stage::SynSent { at, again } = self.stage {
+            if ack.syn {
+                self.on_syn_ack(now, at, again);
+            }
+            return;
+        }
+        if self.stage != Stage::Open || ack.syn {
+            return;
+        }
+        let same_window = self.window == ack.window.0;
+        let blocks = ack.sack.as_slice();
+        let fresh = if self.rules.sack && !blocks.is_empty() {
+            let mut flight = self.flight();
+            flight.una = ack.ack.clamp(self.una, self.max);
+            self.recovery.on_sack(&flight, blocks)
+        } else {
+            0
+        };
+        if ack.ack >= self.una && ack.ack <= self.max {
+            self.window = ack.window.0;
+        }
+        if ack.ece && self.rules.ecn {
+            self.on_mark(now, ack.ack);
+        }
+        if ack.ack > self.una && ack.ack <= self.max {
+            self.on_new_ack(now, ack);
+            if fresh > 0 && self.recovery.counts_news() {
+                self.on_duplicate(now, fresh);
+            }
+        } else if ack.ack == self.una && self.max > self.una && self.window > 0 && (same_window || fresh > 0)
+        {
+            //= rfc5681-2-duplicate-ack
+            self.on_duplicate(now, fresh);
+        }
+    }
+
+    //= rfc5681-3.1-handshake-no-growth
+    fn on_syn_ack(&mut self, now: Instant, sent: Instant, again: bool) {
+        self.stage = Stage::Open;
+        self.timer = None;
+        if again {
+            self.rtt.begin_after_lost_syn();
+            //= rfc5681-3.1-lost-syn
+            self.cc.limit(self.rules.mss());
+        } else {
+            self.rtt.sample(sent, now, 1);
+        }
+    }
+
+    fn on_new_ack(&mut self, now: Instant, ack: &Ack) {
+        let flight = self.flight();
+        let acked = ack.ack - self.una;
+        let sampled = self.sample_round_trip(now, ack);
+        self.examine_timeout(ack);
+        let outcome = self.recovery.on_new_ack(&flight, ack.ack);
+        let sample = AckSample {
+            acked: Bytes(acked),
+            in_flight: self.in_flight(),
+            cwnd_limited: self.cwnd_limited(),
+            rtt: sampled,
+            srtt: self.rtt.srtt(),
+            delivered: ack.ack + self.recovery.sacked(),
+        };
+        self.una = ack.ack;
+        self.nxt = self.nxt.max(ack.ack);
+        self.restart = false;
+        self.timed_out = false;
+        let mut restart_timer = true;
+        match outcome {
+            // an echoed mark lets nothing grow (RFC 3168 section 6.1.2)
+            OnNewAck::Grow if ack.ece && self.rules.ecn => {}
+            OnNewAck::Grow => self.cc.on_ack(now, &sample),
+            OnNewAck::Exit => self.leave_recovery(now, &sample),
+            OnNewAck::Partial { deflate, restart_timer: restart } => {
+                if deflate > 0 {
+                    self.cc.deflate(Bytes(deflate));
+                }
+                restart_timer = restart;
+            }
+        }
+        self.follow_frto(now, true);
+        //= rfc6298-5.2-stop
+        //= rfc6298-5.3-restart
+        if self.una == self.max {
+            self.timer = None;
+            if self.una == self.limit && self.stats.completed.is_none() {
+                self.stats.completed = Some(now);
+            }
+        } else if restart_timer {
+            self.timer = Some(self.rtt.deadline(now));
+        }
+    }
+
+    //= rfc5681-4.3-after
+    //= rfc6582-3.2-full-window
+    //= rfc6582-3.2-full-burst
+    //= rfc6582-6-exit-event
+    fn leave_recovery(&mut self, now: Instant, sample: &AckSample) {
+        match self.rules.recovery_exit {
+            RecoveryExit::Ssthresh => self.cc.on_recovery_exit(now),
+            RecoveryExit::Flight => {
+                self.cc.on_recovery_exit(now);
+                let mss = self.rules.mss().0;
+                self.cc.limit(Bytes(self.in_flight().0.max(mss) + mss));
+            }
+            RecoveryExit::Grow if self.rules.sack => {}
+            RecoveryExit::Grow => self.cc.on_ack(now, sample),
+        }
+    }
+
+    //= rfc6298-3-timestamps
+    //= rfc6298-3-karn
+    //= rfc6298-3-once-per-round-trip
+    fn sample_round_trip(&mut self, now: Instant, ack: &Ack) -> Option<Span> {
+        if self.rules.timestamps {
+            let per_window = self.in_flight().0.div_ceil(2 * self.rules.mss().0);
+            self.rtt.sample(ack.echo, now, per_window);
+            return Some(now - ack.echo);
+        }
+        let (end, sent) = self.timed?;
+        if end > ack.ack {
+            return None;
+        }
+        self.timed = None;
+        self.rtt.sample(sent, now, 1);
+        Some(now - sent)
+    }
+
+    fn examine_timeout(&mut self, ack: &Ack) {
+        if let Some(expired) = self.expired_at.take()
+            && ack.echo < expired
+        {
+            self.stats.spurious_timeouts += 1;
+        }
+    }
+
+    //= rfc5681-4.3-two-windows
+    fn on_duplicate(&mut self, now: Instant, fresh: u64) {
+        self.follow_frto(now, false);
+        let flight = self.flight();
+        let outcome = self.recovery.on_duplicate(&flight, fresh);
+        let signal = match outcome {
+            OnDuplicate::Wait => return,
+            OnDuplicate::Recover => CongestionSignal::FastRetransmit,
+            OnDuplicate::Restart => CongestionSignal::Timeout,
+        };
+        self.stats.fast_retransmits += 1;
+        self.reduce(now, signal);
+        self.timed = None;
+        if self.rules.fast_retransmit_restarts_timer {
+            self.timer = Some(self.rtt.deadline(now));
+        }
+        if outcome == OnDuplicate::Restart {
+            self.nxt = self.una;
+            self.restart = true;
+        } else {
+            self.restart = false;
+            let flight = self.flight();
+            self.recovery.on_entered(&flight);
+        }
+    }
+
+    /// A congestion mark is answered like a loss, once for each window (RFC 3168 section 6.1.2).
+    fn on_mark(&mut self, now: Instant, ack: u64) {
+        if ack <= self.marks_answered && self.marks_answered > 0 || self.recovery.recovering() {
+            return;
+        }
+        self.reduce(now, CongestionSignal::EcnEcho);
+    }
+
+    /// Shrinks the window, and says so in the next new segment; a mark in the same window is answered by that.
+    fn reduce(&mut self, now: Instant, signal: CongestionSignal) {
+        self.cc.on_congestion(now, signal, &self.load());
+        self.marks_answered = self.max;
+        self.cwr = self.rules.ecn;
+    }
+
+    /// Whether the congestion window, not the receiver's or the application, bounds what is outstanding.
+    fn cwnd_limited(&self) -> bool {
+        let cwnd = self.cc.cwnd().0;
+        cwnd < self.window && (self.max < self.limit || self.max - self.una + self.rules.mss().0 > cwnd)
+    }
+
+    /// Whether a SYN has not been answered.
+    const fn opening(&self) -> bool {
+        matches!(self.stage, Stage::Opening { .. } | Stage::SynSent { .. })
+    }
+
+    //= rfc5681-3.2-without-limited
+    fn load(&self) -> Load {
+        Load {
+            in_flight: Bytes(self.in_flight().0 - self.recovery.limited().min(self.in_flight().0)),
+            inflation: Bytes(self.recovery.inflation()),
+            window: Bytes(self.window),
+        }
+    }
+
+    /// What recovery looks at.
+    fn flight(&self) -> Flight {
+        Flight {
+            una: self.una,
+            nxt: self.nxt,
+            max: self.max,
+            mss: self.rules.mss().0,
+            len: self.end_of(self.nxt) - self.nxt,
+            cwnd: self.cc.cwnd().0,
+            window: self.window,
+            fin: if self.rules.close && self.max == self.limit { self.limit - 1 } else { u64::MAX },
+        }
+    }
+}
+
+impl Timed for Sender {
+    fn next_timeout(&self) -> Option<Instant> {
+        let paced = (self.paced_until > self.last_sent).then_some(self.paced_until);
+        match (self.timer, paced) {
+            (Some(timer), Some(paced)) => Some(timer.min(paced)),
+            (timer, paced) => timer.or(paced),
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        if self.timer.is_none_or(|at| now < at) {
+            return;
+        }
+        self.timer = None;
+        match self.stage {
+            Stage::Waiting => {
+                self.stage = if self.rules.handshake { Stage::Opening { again: false } } else { Stage::Open };
+            }
+            Stage::Opening { .. } => {}
+            Stage::SynSent { .. } => {
+                self.expiries += 1;
+                self.rtt.back_off();
+                self.stage = Stage::Opening { again: true };
+                if self.rules.every_timeout_cuts {
+                    self.cc.on_congestion(now, CongestionSignal::Timeout, &self.load());
+                }
+            }
+            Stage::Open if self.max > self.una && self.window > 0 => self.on_loss_timeout(now),
+            // a closed window is probed (RFC 9293 section 3.8.6.1)
+            Stage::Open => {
+                self.rtt.back_off();
+                self.restart = self.una < self.limit;
+            }
+        }
+    }
+}
+
+impl Sender {
+    //= rfc2018-5.1-timeout-fallback
+    //= rfc6298-5.6-start-doubled
+    //= rfc6298-5.4-retransmit-first
+    fn on_loss_timeout(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        self.expiries += 1;
+        let repeated = self.timed_out && !self.rules.every_timeout_cuts;
+        let signal = if repeated { CongestionSignal::RepeatedTimeout } else { CongestionSignal::Timeout };
+        let flight = self.flight();
+        self.recovery.on_timeout(&flight);
+        self.reduce(now, signal);
+        if !self.timed_out {
+            self.expired_at = Some(now);
+        }
+        self.begin_frto();
+        self.timed_out = true;
+        self.rtt.back_off();
+        self.nxt = self.una;
+        self.restart = true;
+        self.timed = None;
+    }
+}

@@ -1,0 +1,55 @@
+//! What a sender keeps of its settings.
+
+use perhop_core::units::Bytes;
+
+use crate::cc::{AnyControl, CongestionControl, Cubic, Reno};
+use crate::settings::{Growth, RecoveryExit, RecoveryKind, TcpParams};
+
+/// The settings that the sender itself asks for, without those of growth, recovery and timer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    mss: u32,
+    pub(super) sack: bool,
+    pub(super) timestamps: bool,
+    pub(super) ecn: bool,
+    pub(super) frto: bool,
+    pub(super) handshake: bool,
+    pub(super) close: bool,
+    pub(super) idle_restart: bool,
+    pub(super) every_timeout_cuts: bool,
+    pub(super) fast_retransmit_restarts_timer: bool,
+    pub(super) recovery_exit: RecoveryExit,
+}
+
+impl Rules {
+    pub(super) fn new(params: &TcpParams) -> Self {
+        Self {
+            mss: u32::try_from(params.mss.0).unwrap_or(u32::MAX),
+            sack: matches!(params.recovery, RecoveryKind::Sack | RecoveryKind::Sack1996),
+            timestamps: params.timestamps,
+            ecn: params.ecn,
+            frto: params.frto,
+            handshake: params.handshake,
+            close: params.close && params.size.is_some(),
+            idle_restart: params.idle_restart,
+            every_timeout_cuts: params.repeat_timeout_cuts,
+            fast_retransmit_restarts_timer: params.fast_retransmit_restarts_timer,
+            recovery_exit: match (params.recovery_exit, params.recovery) {
+                (RecoveryExit::Flight, kind) if kind != RecoveryKind::NewReno => RecoveryExit::Ssthresh,
+                (exit, _) => exit,
+            },
+        }
+    }
+
+    pub(super) const fn mss(&self) -> Bytes {
+        Bytes(self.mss as u64)
+    }
+}
+
+/// The growth that the settings name.
+pub(super) fn control(params: &TcpParams) -> AnyControl {
+    match params.cc {
+        Growth::Reno => Reno::new(params).into(),
+        Growth::Cubic => (Box::new(Cubic::new(params)) as Box<dyn CongestionControl>).into(),
+    }
+}

@@ -1,0 +1,145 @@
+//! What leaves next.
+
+use perhop_core::queue::Timed;
+use perhop_core::time::{Instant, Span};
+
+use super::{Sender, Stage};
+use crate::cc::CongestionControl;
+use crate::recovery::{LossRecovery, Next};
+use crate::segment::Segment;
+
+impl Sender {
+    /// The next segment, if one may leave now.
+    ///
+    /// The answer may change after [`Sender::on_ack`], [`Sender::write`] and `on_timeout` only, and with time under pacing.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.stage == Stage::Waiting {
+            // a driver may ask before it tells of the start
+            self.on_timeout(now);
+        }
+        match self.stage {
+            Stage::Waiting | Stage::SynSent { .. } => None,
+            Stage::Opening { again } => Some(self.open(now, again)),
+            Stage::Open if now < self.paced_until => None,
+            Stage::Open => {
+                let (seq, end) = self.choose(now)?;
+                Some(self.emit(now, seq, end))
+            }
+        }
+    }
+
+    fn open(&mut self, now: Instant, again: bool) -> Segment {
+        self.stage = Stage::SynSent { at: now, again };
+        self.timer = Some(self.rtt.deadline(now));
+        self.stats.segments += 1;
+        self.stats.retransmissions += u64::from(again);
+        Segment {
+            seq: 0,
+            end: 0,
+            sent: now,
+            syn: true,
+            fin: false,
+            retransmission: again,
+            cwr: false,
+            ect: false,
+        }
+    }
+
+    fn choose(&mut self, now: Instant) -> Option<(u64, u64)> {
+        if self.restart {
+            return self.choose_first();
+        }
+        //= rfc5681-4.1-restart
+        if self.rules.idle_restart
+            && self.una == self.max
+            && self.max > 0
+            && self.nxt < self.limit
+            && now.saturating_since(self.last_sent) > self.rtt.rto()
+        {
+            self.cc.on_restart_after_idle(now);
+        }
+        if self.nxt < self.max {
+            self.nxt = self.recovery.skip_sacked(self.nxt);
+        }
+        let flight = self.flight();
+        match self.frto_permits(&flight) {
+            Some(false) => return None,
+            Some(true) => {
+                self.nxt = flight.nxt + flight.len;
+                return Some((flight.nxt, self.nxt));
+            }
+            None => {}
+        }
+        let chosen = match self.recovery.next(&flight) {
+            Next::Resend(seq, bound) => (seq, self.end_of(seq).min(bound)),
+            Next::Segment => (flight.nxt, flight.nxt + flight.len),
+            Next::Nothing => {
+                self.watch_closed_window(now);
+                return None;
+            }
+        };
+        self.recovery.on_sent(&flight, chosen.0, chosen.1);
+        self.nxt = self.nxt.max(chosen.1);
+        Some(chosen)
+    }
+
+    /// The first outstanding segment after a time-out, or a byte into a closed window.
+    //= rfc2018-5-timeout-left-edge
+    //= rfc2018-5-keep-data
+    //= rfc6675-4-keep-data
+    fn choose_first(&mut self) -> Option<(u64, u64)> {
+        self.restart = false;
+        let bound = if self.window == 0 { self.una + 1 } else { self.max.max(self.una + self.window) };
+        let end = self.end_of(self.una).min(bound);
+        self.nxt = self.nxt.max(end);
+        (end > self.una).then_some((self.una, end))
+    }
+
+    /// With nothing outstanding and a window too small for what waits, the timer is all that can go on.
+    fn watch_closed_window(&mut self, now: Instant) {
+        if self.timer.is_none() && self.max == self.una && self.nxt < self.limit {
+            self.timer = Some(self.rtt.deadline(now));
+        }
+    }
+
+    //= rfc6675-5-c3-new
+    fn emit(&mut self, now: Instant, seq: u64, end: u64) -> Segment {
+        let retransmission = seq < self.max;
+        //= rfc6298-5.1-start
+        if self.timer.is_none() || self.max == self.una {
+            self.timer = Some(self.rtt.deadline(now));
+        }
+        self.last_sent = now;
+        if let Some(rate) = self.cc.pacing_rate() {
+            let ns = (end - seq) * 8 * 1_000_000_000 / rate.bits_per_sec().max(1);
+            self.paced_until = now + Span::from_nanos(ns);
+        }
+        self.stats.segments += 1;
+        if retransmission {
+            self.stats.retransmissions += 1;
+            if self.timed.is_some_and(|(timed, _)| timed > seq && timed <= end) {
+                self.timed = None;
+            }
+        } else if self.timed.is_none() && !self.rules.timestamps {
+            self.timed = Some((end, now));
+        }
+        self.max = self.max.max(end);
+        let cwr = !retransmission && std::mem::take(&mut self.cwr);
+        Segment {
+            seq,
+            end,
+            sent: now,
+            syn: false,
+            fin: self.rules.close && end == self.limit,
+            retransmission,
+            cwr,
+            ect: self.rules.ecn && !retransmission,
+        }
+    }
+
+    /// The end of the segment that begins at `seq`; a FIN goes by itself.
+    pub(super) fn end_of(&self, seq: u64) -> u64 {
+        let data = self.limit - u64::from(self.rules.close);
+        if seq < data { data.min(seq + self.rules.mss().0) } else { self.limit.max(seq) }
+    }
+}

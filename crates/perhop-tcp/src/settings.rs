@@ -1,0 +1,200 @@
+//! What can be chosen about a TCP: its algorithms, and the conventions in which stacks differ.
+//!
+//! A profile (`rfc`, `bsd`, `ns2`, `linux`) is a set of values for these; nothing here or elsewhere asks for its name.
+
+use perhop_core::time::Span;
+use perhop_core::units::Bytes;
+
+/// Everything that can be chosen about a connection.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TcpParams {
+    /// How the window grows.
+    pub cc: Growth,
+    /// How losses are found and repaired.
+    pub recovery: RecoveryKind,
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Window the receiver offers, in whole segments.
+    pub window: Bytes,
+    /// Shift of the window field: the receiver offers multiples of 2^scale, at most 65535 * 2^scale (RFC 7323 section 2).
+    pub window_scale: u8,
+    /// Application data to send; endless without.
+    pub size: Option<Bytes>,
+    /// Whether a SYN is sent and answered before data.
+    pub handshake: bool,
+    /// Whether a finite transfer ends with a FIN.
+    pub close: bool,
+    /// Initial congestion window in segments.
+    pub initial_window: u32,
+    /// Where slow start first ends.
+    pub initial_ssthresh: InitialSsthresh,
+    /// What congestion avoidance counts.
+    pub counting: Counting,
+    /// Whether cwnd grows while the receiver's window is what bounds the sender.
+    pub grow_beyond_window: bool,
+    /// What is halved.
+    pub loss_window: LossWindow,
+    /// How halves are rounded.
+    pub halving: Halving,
+    /// When duplicates may start another fast retransmit.
+    pub guard: Guard,
+    /// What a recovery leaves.
+    pub recovery_exit: RecoveryExit,
+    /// Which partial acknowledgments restart the retransmission timer (NewReno).
+    pub partial_ack_timer: PartialAckTimer,
+    /// Most new segments for one acknowledgment during a recovery (NewReno); 0 for no bound.
+    pub recovery_burst: u32,
+    /// Whether a fast retransmit restarts the retransmission timer.
+    pub fast_retransmit_restarts_timer: bool,
+    /// One new segment on each of the first two duplicates (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether that segment may be one sent before, as after a time-out; RFC 3042 speaks of unsent data only.
+    pub limited_transmit_resends: bool,
+    /// Proportional rate reduction (RFC 6937), with `RecoveryKind::Sack`.
+    pub prr: bool,
+    /// Detection of spurious time-outs (RFC 5682).
+    pub frto: bool,
+    /// The timestamps option (RFC 7323): a sample from every acknowledgment of new data.
+    pub timestamps: bool,
+    /// Most SACK blocks in an acknowledgment.
+    pub sack_blocks: u8,
+    /// Whether a block that newer ones have pushed out of the option is forgotten until a segment falls into it again,
+    /// instead of being reported once there is room.
+    pub sack_forgets: bool,
+    /// Bytes of the SACK option beside eight for each block.
+    pub sack_overhead: Bytes,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Whether cwnd falls to the initial window after an idle time-out (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// Whether every time-out of one segment lowers ssthresh, not the first alone.
+    pub repeat_timeout_cuts: bool,
+    /// The retransmission timer.
+    pub rto: RtoParams,
+}
+
+/// How the window grows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Growth {
+    /// RFC 5681 section 3.1.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecoveryKind {
+    /// Fast retransmit, then slow start from one segment (Jacobson 1988).
+    Tahoe,
+    /// Fast retransmit and fast recovery (RFC 5681 section 3.2).
+    Reno,
+    /// Partial acknowledgments go on with the recovery (RFC 6582).
+    NewReno,
+    /// Selective acknowledgments (RFC 6675).
+    Sack,
+    /// Selective acknowledgments with a counted pipe (Fall and Floyd 1996, section 3.2).
+    Sack1996,
+}
+
+/// Where slow start first ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InitialSsthresh {
+    /// Not before the first congestion.
+    Unbounded,
+    /// At the receiver's window.
+    Window,
+}
+
+/// What congestion avoidance counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counting {
+    /// Acknowledgments: `mss * mss / cwnd` each (RFC 5681 equation (3)).
+    Acks,
+    /// Bytes acknowledged: a segment for each window (RFC 5681 section 3.1, the recommended way).
+    Bytes,
+}
+
+/// What is halved on congestion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossWindow {
+    /// Bytes in flight (RFC 5681 equation (4)).
+    Flight,
+    /// The smaller of the inflated congestion window and the receiver's.
+    Window,
+}
+
+/// How halves are rounded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halving {
+    /// To the byte: ssthresh and cwnd are the half.
+    Bytes,
+    /// ssthresh down to whole segments, cwnd not at all.
+    Fractional,
+    /// Window, ssthresh and cwnd down to whole segments.
+    Integer,
+}
+
+/// When duplicates may start another fast retransmit, given what was outstanding at the last one or at a time-out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// Always.
+    Off,
+    /// Once all of it is acknowledged (RFC 2582 section 5, the less careful variant).
+    LessCareful,
+    /// Once more than that is acknowledged (RFC 6582 section 3.2, step 1).
+    Careful,
+}
+
+/// What a recovery that ends leaves as window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RecoveryExit {
+    /// ssthresh (RFC 5681 section 3.2, step 6; RFC 6582 section 3.2, step 3, second option).
+    Ssthresh,
+    /// With NewReno the smaller of ssthresh and a segment more than what is in flight (RFC 6582 section 3.2, step 3,
+    /// first option); else ssthresh.
+    Flight,
+    /// The window as it is, grown as by any acknowledgment (Reno and NewReno) or not (SACK).
+    Grow,
+}
+
+/// Which partial acknowledgments restart the retransmission timer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PartialAckTimer {
+    /// The first of a recovery (RFC 6582 section 3.2, step 3; RFC 3782 section 4, the impatient variant).
+    First,
+    /// Each (the slow-but-steady variant).
+    Every,
+}
+
+/// How round trips are measured, and what time-out follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RtoParams {
+    /// Before the first sample (RFC 6298, 2.1); also of the SYN.
+    pub initial: Span,
+    /// Lower bound (2.4).
+    pub min: Span,
+    /// Upper bound, also of the backed-off value (2.5).
+    pub max: Span,
+    /// Clock granularity; zero for nanoseconds.
+    pub tick: Span,
+    /// Time from a tick to the start of the run.
+    pub phase: Span,
+    /// How srtt and rttvar are kept.
+    pub arithmetic: RttArithmetic,
+    /// Whether timers expire on ticks only.
+    pub on_tick: bool,
+    /// Largest multiplier of the back-off; 0 for none but `max`.
+    pub backoff_limit: u32,
+    /// After more than this many time-outs in a row the next sample counts as the first; 0 for never (5.7).
+    pub forget_after: u32,
+}
+
+/// How srtt and rttvar are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RttArithmetic {
+    /// In nanoseconds (RFC 6298 section 2).
+    Exact,
+    /// In ticks with 3 and 2 fraction bits (Jacobson 1988, appendix A); the time-out is in whole ticks.
+    Scaled,
+}

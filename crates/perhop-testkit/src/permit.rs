@@ -1,0 +1,379 @@
+//! What a TCP may send next, kept apart from it by the definitions of the sources.
+
+use perhop_tcp::recovery::DUPLICATE_THRESHOLD;
+use perhop_tcp::segment::{Ack, Segment};
+use perhop_tcp::settings::{Guard, RecoveryKind, TcpParams};
+
+use crate::sack::Reported;
+
+/// What is outstanding, and how much more may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Outstanding {
+    /// First byte not acknowledged.
+    pub una: u64,
+    /// One past the highest byte sent.
+    pub max: u64,
+    /// One past the last byte to send.
+    pub limit: u64,
+    /// The receiver's window.
+    pub window: u64,
+}
+
+/// A segment that must be the next to leave, and the first outstanding one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    Nothing,
+    /// Sent again by a recovery.
+    Repair,
+    /// Sent after the timer has expired, or in Tahoe's fast retransmit.
+    Restart,
+}
+
+/// Steps of F-RTO (RFC 5682 section 2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Frto {
+    Off,
+    First { recover: u64 },
+    Second { budget: u32 },
+}
+
+/// A recovery under way.
+#[derive(Clone, Copy, Debug)]
+struct Repair {
+    /// The inflated congestion window (RFC 5681 section 3.2, RFC 6582 section 3.2).
+    window: u64,
+    /// One past `RescueRxt`; 0 before that is defined.
+    rescued: u64,
+    /// Segments in the network as Fall and Floyd 1996 count them.
+    counted: i64,
+    prr: Prr,
+}
+
+/// The variables of RFC 6937 section 3.1.
+#[derive(Clone, Copy, Debug)]
+struct Prr {
+    delivered: u64,
+    out: u64,
+    recover_fs: u64,
+    sndcnt: u64,
+    /// What had been delivered when the last acknowledgment was heard.
+    before: u64,
+}
+
+/// The state that decides what may leave.
+#[derive(Clone, Debug)]
+pub struct Permit {
+    params: TcpParams,
+    mss: u64,
+    reported: Reported,
+    duplicates: u64,
+    /// One past the highest byte sent when the last recovery or time-out began.
+    point: Option<u64>,
+    recovery: Option<Repair>,
+    due: Due,
+    frto: Frto,
+    /// The timer has expired since data was last acknowledged.
+    timed_out: bool,
+}
+
+impl Permit {
+    /// Nothing has been sent.
+    #[must_use]
+    pub fn new(params: &TcpParams) -> Self {
+        Self {
+            params: *params,
+            mss: params.mss.0,
+            reported: Reported::default(),
+            duplicates: 0,
+            point: None,
+            recovery: None,
+            due: Due::Nothing,
+            frto: Frto::Off,
+            timed_out: false,
+        }
+    }
+
+    /// Whether a recovery goes on.
+    #[must_use]
+    pub const fn recovering(&self) -> bool {
+        self.recovery.is_some()
+    }
+
+    /// Whether something must leave now.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.due != Due::Nothing
+    }
+
+    /// Whether the timer has expired since data was last acknowledged.
+    #[must_use]
+    pub const fn timed_out(&self) -> bool {
+        self.timed_out
+    }
+
+    fn sack(&self) -> bool {
+        matches!(self.params.recovery, RecoveryKind::Sack | RecoveryKind::Sack1996)
+    }
+
+    /// The sender heard `ack`, after which its window is `cwnd`. Returns whether a fast retransmit must follow.
+    pub fn hear(&mut self, at: &mut Outstanding, ack: &Ack, cwnd: u64) -> bool {
+        if ack.ack > at.max {
+            return false;
+        }
+        let same_window = at.window == ack.window.0;
+        let deaf = self.params.recovery == RecoveryKind::Sack1996 && self.timed_out;
+        let blocks = if self.sack() && !deaf { ack.sack.as_slice() } else { &[] };
+        let news = self.reported.update(at.una, at.max, self.mss, blocks);
+        if ack.ack < at.una {
+            return false;
+        }
+        at.window = ack.window.0;
+        let fresh = news.iter().filter(|&&byte| byte >= ack.ack).count();
+        if ack.ack > at.una {
+            self.reported.advance(ack.ack);
+            self.advance(at, ack.ack, cwnd);
+            at.una = ack.ack;
+            let news = self.params.recovery == RecoveryKind::Sack && self.recovery.is_none() && fresh > 0;
+            return news && self.duplicate(at, fresh, cwnd);
+        }
+        let duplicate = at.max > at.una && at.window > 0 && (same_window || fresh > 0);
+        duplicate && self.duplicate(at, fresh, cwnd)
+    }
+
+    /// `ack` acknowledges new data.
+    fn advance(&mut self, at: &Outstanding, ack: u64, cwnd: u64) {
+        self.due = Due::Nothing;
+        self.timed_out = false;
+        self.frto = match self.frto {
+            Frto::First { recover } if ack < recover => Frto::Second { budget: 2 },
+            _ => Frto::Off,
+        };
+        let partial = self.point.is_some_and(|point| ack < point)
+            && !matches!(self.params.recovery, RecoveryKind::Tahoe | RecoveryKind::Reno);
+        if let Some(recovery) = self.recovery.as_mut().filter(|_| partial) {
+            match self.params.recovery {
+                RecoveryKind::NewReno => {
+                    let acked = ack - at.una;
+                    let back = if acked >= self.mss { self.mss } else { 0 };
+                    recovery.window = recovery.window.saturating_sub(acked).max(self.mss) + back;
+                    self.due = Due::Repair;
+                }
+                RecoveryKind::Sack => self.proportion(&Outstanding { una: ack, ..*at }, cwnd),
+                _ => recovery.counted -= 2,
+            }
+            return;
+        }
+        self.duplicates = 0;
+        if self.params.recovery == RecoveryKind::Sack1996 {
+            self.reported.clear();
+            self.point = self.point.filter(|_| self.recovery.is_none());
+        }
+        if self.recovery.take().is_some() {
+            self.reported.begin(ack);
+        }
+    }
+
+    /// A duplicate arrived with `fresh` bytes of news. Returns whether a recovery begins.
+    fn duplicate(&mut self, at: &Outstanding, fresh: usize, cwnd: u64) -> bool {
+        self.frto = Frto::Off;
+        if let Some(recovery) = &mut self.recovery {
+            recovery.window += self.mss;
+            recovery.counted -= 1;
+            self.proportion(at, cwnd);
+            return false;
+        }
+        if self.sack() && fresh == 0 {
+            return false;
+        }
+        self.duplicates += 1;
+        let threshold = u64::from(DUPLICATE_THRESHOLD);
+        let lost = match self.params.recovery {
+            RecoveryKind::Sack => self.duplicates >= threshold || self.reported.is_lost(at.una),
+            _ => self.duplicates == threshold,
+        };
+        let enters = lost && self.allowed(at.una);
+        if enters {
+            self.enter(at, fresh as u64, cwnd);
+        }
+        enters
+    }
+
+    /// RFC 6582 section 3.2, step 1; RFC 6675 section 5.1 asks for less.
+    fn allowed(&self, una: u64) -> bool {
+        let Some(point) = self.point else { return true };
+        match self.params.guard {
+            Guard::Off => true,
+            Guard::Careful if self.params.recovery != RecoveryKind::Sack => una > point,
+            _ => una >= point,
+        }
+    }
+
+    fn enter(&mut self, at: &Outstanding, fresh: u64, cwnd: u64) {
+        self.point = Some(at.max);
+        if self.params.recovery == RecoveryKind::Tahoe {
+            self.due = Due::Restart;
+            return;
+        }
+        self.due = Due::Repair;
+        self.reported.begin(at.una);
+        let outstanding = i64::try_from((at.max - at.una) / self.mss).unwrap_or(i64::MAX);
+        self.recovery = Some(Repair {
+            window: cwnd + u64::from(DUPLICATE_THRESHOLD) * self.mss,
+            rescued: 0,
+            counted: outstanding - i64::from(DUPLICATE_THRESHOLD),
+            prr: Prr {
+                delivered: 0,
+                out: 0,
+                recover_fs: at.max - at.una,
+                sndcnt: 0,
+                before: at.una + self.reported.len() - fresh,
+            },
+        });
+        self.proportion(at, cwnd);
+    }
+
+    /// The algorithm of RFC 6937 section 3.1, with the slow start reduction bound.
+    fn proportion(&mut self, at: &Outstanding, ssthresh: u64) {
+        let Some(recovery) = &mut self.recovery else { return };
+        let prr = &mut recovery.prr;
+        let total = at.una + self.reported.len();
+        let data = total.saturating_sub(std::mem::replace(&mut prr.before, total));
+        prr.delivered += data;
+        let pipe = self.reported.pipe(at.una, at.max);
+        prr.sndcnt = if pipe > ssthresh {
+            (prr.delivered * ssthresh).div_ceil(prr.recover_fs).saturating_sub(prr.out)
+        } else {
+            (ssthresh - pipe).min(prr.delivered.saturating_sub(prr.out).max(data) + self.mss)
+        };
+    }
+
+    /// The retransmission timer expired and cut the window.
+    pub fn expire(&mut self, at: &Outstanding) {
+        let first = self.params.frto && !self.timed_out;
+        self.frto = if first { Frto::First { recover: at.max } } else { Frto::Off };
+        self.timed_out = true;
+        self.recovery = None;
+        if self.params.recovery != RecoveryKind::Tahoe {
+            self.duplicates = 0;
+        }
+        self.reported.clear();
+        self.point = Some(at.max);
+        self.due = Due::Restart;
+    }
+
+    /// The timer expired with a closed window, or with nothing outstanding.
+    pub fn probe_window(&mut self) {
+        self.due = Due::Restart;
+    }
+
+    /// `segment` is about to count as sent.
+    ///
+    /// # Panics
+    /// When it was not permitted.
+    pub fn send(&mut self, at: &Outstanding, segment: &Segment, cwnd: u64) {
+        let Segment { seq, end, .. } = *segment;
+        match std::mem::replace(&mut self.due, Due::Nothing) {
+            Due::Nothing => {}
+            Due::Restart => return assert_eq!(seq, at.una, "after the timer the first outstanding leaves"),
+            Due::Repair => {
+                assert_eq!(seq, at.una, "the first outstanding is repaired first");
+                self.reported.mark_resent(end);
+                if let Some(recovery) = &mut self.recovery {
+                    recovery.rescued = end;
+                    recovery.prr.out += end - seq;
+                    recovery.prr.sndcnt = recovery.prr.sndcnt.saturating_sub(end - seq);
+                }
+                return;
+            }
+        }
+        match (&mut self.frto, self.recovery, self.params.recovery) {
+            (Frto::Second { budget }, _, _) if *budget > 0 && seq == at.max => *budget -= 1,
+            (_, None, _) => assert!(
+                end <= at.una + cwnd || self.limited(at, segment, cwnd),
+                "{segment:?} beyond a window of {cwnd} from {}, after {} duplicates",
+                at.una,
+                self.duplicates
+            ),
+            (_, Some(recovery), RecoveryKind::Sack) => self.send_by_pipe(at, segment, cwnd, &recovery),
+            (_, Some(recovery), RecoveryKind::Sack1996) => self.send_by_count(at, segment, cwnd, &recovery),
+            (_, Some(Repair { window, .. }), _) => {
+                assert!(end <= at.una + window, "{segment:?} beyond an inflated {window} from {}", at.una);
+            }
+        }
+    }
+
+    /// Whether limited transmit lets new data leave (RFC 3042; RFC 6675 section 5, step 3).
+    fn limited(&self, at: &Outstanding, segment: &Segment, cwnd: u64) -> bool {
+        let new = segment.seq == at.max;
+        let beyond = self.duplicates * self.mss;
+        self.params.limited_transmit
+            && match self.params.recovery {
+                RecoveryKind::Sack => {
+                    new && self.duplicates > 0 && cwnd >= self.reported.pipe(at.una, at.max) + self.mss
+                }
+                _ => {
+                    (new || self.params.limited_transmit_resends)
+                        && (1..3).contains(&self.duplicates)
+                        && segment.end <= at.una + cwnd + beyond
+                }
+            }
+    }
+
+    /// RFC 6675 section 5, step C, and `NextSeg` of section 4.
+    fn send_by_pipe(&mut self, at: &Outstanding, segment: &Segment, cwnd: u64, recovery: &Repair) {
+        let Segment { seq, end, .. } = *segment;
+        let pipe = self.reported.pipe(at.una, at.max);
+        if self.params.prr {
+            assert!(recovery.prr.sndcnt > 0, "{segment:?} without a share of {recovery:?}, pipe {pipe}");
+        } else {
+            assert!(cwnd >= pipe + self.mss, "{segment:?} with {pipe} in the network of {cwnd}");
+        }
+        let hole = self.reported.hole(at.una);
+        let lost = hole.filter(|(start, _)| self.reported.is_lost(*start));
+        let mut rescued = recovery.rescued;
+        if seq == at.max {
+            assert_eq!(lost, None, "{segment:?} before a lost one");
+        } else if let Some((start, stop)) = hole {
+            assert!(lost.is_some() || !self.new_data(at), "{segment:?} before new data");
+            assert_eq!(seq, start, "the next hole is {hole:?}");
+            assert!(end <= stop, "{segment:?} past the hole {hole:?}");
+            self.reported.mark_resent(end);
+        } else {
+            assert!(!self.new_data(at), "{segment:?} before new data");
+            assert!(at.una > rescued, "{segment:?} is a rescue before progress or a second one");
+            let highest = (at.una..at.max).rev().find(|&byte| !self.reported.contains(byte));
+            assert_eq!(Some(end - 1), highest, "a rescue holds the highest byte that has not been reported");
+            rescued = u64::MAX;
+        }
+        let arrived = (seq..end).find(|&byte| self.reported.contains(byte));
+        assert_eq!(arrived, None, "{segment:?} has been reported");
+        if let Some(recovery) = &mut self.recovery {
+            recovery.rescued = rescued;
+            recovery.prr.out += end - seq;
+            recovery.prr.sndcnt = recovery.prr.sndcnt.saturating_sub(end - seq);
+        }
+    }
+
+    /// Whether there is new data that the receiver's window takes.
+    fn new_data(&self, at: &Outstanding) -> bool {
+        let data = at.limit - u64::from(self.params.close && self.params.size.is_some());
+        let len = if at.max < data { self.mss.min(data - at.max) } else { at.limit - at.max };
+        len > 0 && at.max + len <= at.una + at.window
+    }
+
+    /// Fall and Floyd 1996, section 3.2.
+    fn send_by_count(&mut self, at: &Outstanding, segment: &Segment, cwnd: u64, recovery: &Repair) {
+        let Segment { seq, end, .. } = *segment;
+        let window = i64::try_from(cwnd / self.mss).unwrap_or(i64::MAX);
+        assert!(recovery.counted < window, "{segment:?} with {} in a network of {window}", recovery.counted);
+        if let Some((start, stop)) = self.reported.hole(at.una) {
+            assert!(seq == start && end <= stop, "{segment:?} instead of the hole {start}..{stop}");
+            self.reported.mark_resent(end);
+        } else {
+            assert_eq!(seq, at.max, "nothing but new data is left");
+        }
+        if let Some(recovery) = &mut self.recovery {
+            recovery.counted += 1;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Settings of TCPs under test.
+
+use perhop_core::time::Span;
+use perhop_core::units::Bytes;
+use perhop_tcp::settings::{
+    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
+    RecoveryKind, RtoParams, RttArithmetic, TcpParams,
+};
+
+/// The values of the profile `rfc`, with data that never ends.
+pub const RFC: TcpParams = TcpParams {
+    cc: Growth::Reno,
+    recovery: RecoveryKind::Reno,
+    mss: Bytes(1460),
+    window: Bytes(65_536),
+    window_scale: 14,
+    size: None,
+    handshake: true,
+    close: true,
+    initial_window: 3,
+    initial_ssthresh: InitialSsthresh::Unbounded,
+    counting: Counting::Acks,
+    grow_beyond_window: false,
+    loss_window: LossWindow::Flight,
+    halving: Halving::Bytes,
+    guard: Guard::Careful,
+    recovery_exit: RecoveryExit::Ssthresh,
+    partial_ack_timer: PartialAckTimer::First,
+    recovery_burst: 0,
+    fast_retransmit_restarts_timer: true,
+    limited_transmit: true,
+    limited_transmit_resends: false,
+    sack_forgets: false,
+    prr: false,
+    frto: false,
+    timestamps: false,
+    sack_blocks: 3,
+    sack_overhead: Bytes(4),
+    ecn: false,
+    idle_restart: true,
+    repeat_timeout_cuts: false,
+    rto: RtoParams {
+        initial: Span::from_secs(1),
+        min: Span::from_secs(1),
+        max: Span::from_secs(60),
+        tick: Span::ZERO,
+        phase: Span::ZERO,
+        arithmetic: RttArithmetic::Exact,
+        on_tick: false,
+        backoff_limit: 0,
+        forget_after: 0,
+    },
+};
+
+/// Halving, growth and timers as BSD had them, and ns-2 but for the rounding.
+pub const OLD: TcpParams = TcpParams {
+    initial_window: 1,
+    initial_ssthresh: InitialSsthresh::Window,
+    grow_beyond_window: true,
+    loss_window: LossWindow::Window,
+    halving: Halving::Integer,
+    guard: Guard::Off,
+    recovery_exit: RecoveryExit::Grow,
+    partial_ack_timer: PartialAckTimer::Every,
+    limited_transmit: false,
+    limited_transmit_resends: true,
+    idle_restart: false,
+    repeat_timeout_cuts: true,
+    rto: RtoParams {
+        tick: Span::from_millis(100),
+        arithmetic: RttArithmetic::Scaled,
+        on_tick: true,
+        backoff_limit: 64,
+        forget_after: 3,
+        ..RFC.rto
+    },
+    ..RFC
+};
