@@ -1,7 +1,7 @@
 # make demo       build, then reproduce the study kalampoukas; prints the path of the report
 # make build      .venv with the locked packages and .venv/bin/perhop
 # make test       everything CI runs
-# make test-long  the same, then the full reproduction
+# make test-long  the same, then the full reproduction and the full sweep of the TCP laws
 # make bench      speed and memory, as JSON
 # make clean      remove what the others made
 
@@ -51,8 +51,15 @@ lint: build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy specs/check.py
 	$(BIN)/stubtest perhop._core --mypy-config-file pyproject.toml --concise
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python specs/check.py --check --complete
+	if cargo deny --version >/dev/null 2>&1; then
+		cargo deny --locked check licenses bans sources
+	else
+		echo "skipped: licences and sources of dependencies (no cargo-deny; cargo install cargo-deny --locked)"
+	fi
 
 rust-test:
 	cargo test --workspace --exclude perhop-py --locked --quiet
@@ -63,6 +70,7 @@ python-test: build
 
 test-long: test
 	$(BIN)/perhop reproduce kalampoukas --json >/dev/null
+	$(BIN)/python docs/laws.py --check
 
 bench: build
 	$(BIN)/perhop bench --json

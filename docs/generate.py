@@ -4,9 +4,10 @@
     .venv/bin/python docs/generate.py --check    change nothing; fail where something is wrong
 
 A table stands between `<!-- schema: NAME -->` and `<!-- /schema -->`. NAME is a structure of the schema
-(`Tcp`), a variant of it (`Queue[fifo]`) or one of its settings (`Port.backpressure`). An example is a block
-of TOML: a whole scenario if it has `[run]`, otherwise what takes the place of the ports in the scenario that
-`perhop init` writes.
+(`Tcp`), a variant of it (`Queue[fifo]`) or some of its settings (`Link.loss,drop`). The values of the
+profiles stand between `<!-- profiles: all -->` and `<!-- /profiles -->`, the reasons of one of them between
+`<!-- reasons: NAME -->` and `<!-- /reasons -->`. An example is a block of TOML: a whole scenario if it has
+`[run]`, otherwise what takes the place of the ports in the scenario that `perhop init` writes.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import re
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from perhop.cli.__main__ import run as perhop_command
 
 TOP = Path(__file__).resolve().parents[1]
 PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("papers/*/README.md")])
+PROFILES = TOP / "crates" / "perhop-scenario" / "src" / "profiles"
+STACKS = ("rfc", "bsd", "ns2", "ns235", "linux")
 SCHEMA: dict[str, Any] = json.loads(_core.schema())
 WORDS = {
     "time-with-unit": "time",
@@ -43,7 +47,7 @@ def main(arguments: list[str]) -> int:
     wrong: list[str] = []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        made = re.sub(r"(<!-- schema: (\S+) -->\n).*?(<!-- /schema -->)", _table, text, flags=re.DOTALL)
+        made = re.sub(r"(<!-- (\w+): (\S+) -->\n).*?(<!-- /\2 -->)", _table, text, flags=re.DOTALL)
         if made != text and "--check" in arguments:
             wrong.append(f"{page.relative_to(TOP)}: a table is out of date: run docs/generate.py")
         elif made != text:
@@ -57,19 +61,49 @@ def main(arguments: list[str]) -> int:
 
 
 def _table(match: re.Match[str]) -> str:
-    name = match[2]
-    structure, _, setting = name.partition(".")
+    makers = {"schema": _schema, "profiles": _profiles, "reasons": _reasons}
+    if match[2] not in makers:
+        return match[0]
+    rows = makers[match[2]](match[3])
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]))
+    return match[1] + "\n".join(lines) + "\n" + match[4]
+
+
+def _schema(name: str) -> list[tuple[str, ...]]:
+    structure, _, settings = name.partition(".")
     structure, _, variant = structure.partition("[")
     rules = SCHEMA["$defs"][structure]
     if variant:
         rules = next(one for one in rules["oneOf"] if one["properties"]["kind"]["const"] == variant[:-1])
     if "oneOf" in rules:
-        rows = [("Value", "Meaning"), *((f"`{one['const']}`", one["description"]) for one in rules["oneOf"])]
-    else:
-        rows = [("Setting", "Value", "Default", "Meaning"), *_settings(rules, setting)]
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
-    return match[1] + "\n".join(lines) + "\n" + match[3]
+        return [("Value", "Meaning"), *((f"`{one['const']}`", one["description"]) for one in rules["oneOf"])]
+    return [("Setting", "Value", "Default", "Meaning"), *_settings(rules, settings)]
+
+
+def _profile(name: str) -> dict[str, Any]:
+    given = tomllib.loads((PROFILES / f"{name}.toml").read_text(encoding="utf-8"))
+    base = _profile(given["base"]) if "base" in given else {}
+    return {**base, **{key: value for key, value in given.items() if key not in ("name", "base")}}
+
+
+def _profiles(_: str) -> list[tuple[str, ...]]:
+    stacks = [_profile(name) for name in STACKS]
+    # mss, header and window depend on the network, not on the stack
+    keys = [key for key in stacks[0] if all(key in stack for stack in stacks)]
+    rows = [(f"`{key}`", *(f"`{_plain(stack[key])}`" for stack in stacks)) for key in keys]
+    return [("Setting", *(f"`{name}`" for name in STACKS)), *rows]
+
+
+def _plain(value: Any) -> str:
+    return str(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _reasons(name: str) -> list[tuple[str, ...]]:
+    text = (PROFILES / f"{name}.toml").read_text(encoding="utf-8")
+    lines = re.findall(r"^(\w+) = (.*?) +# (.*)$", text, flags=re.MULTILINE)
+    rows = [(f"`{key}`", f"`{value.strip(chr(34))}`", reason) for key, value, reason in lines]
+    return [("Setting", "Default", "From"), *rows]
 
 
 def _settings(rules: dict[str, Any], only: str) -> list[tuple[str, ...]]:
@@ -82,7 +116,7 @@ def _settings(rules: dict[str, Any], only: str) -> list[tuple[str, ...]]:
             one.get("description", "Chooses this kind."),
         )
         for key, one in rules["properties"].items()
-        if only in ("", key)
+        if not only or key in only.split(",")
     ]
 
 
@@ -99,7 +133,8 @@ def _value(rules: dict[str, Any]) -> str:
         kind = "" if "const" in rules["oneOf"][0] else "table of kind "
         return kind + " or ".join(f'`"{word}"`' for word in words)
     if "anyOf" in rules:
-        return _value(rules["anyOf"][0]) + ", or one for each direction"
+        several = "a list of them" if rules["anyOf"][1].get("type") == "array" else "one for each direction"
+        return f"{_value(rules['anyOf'][0])}, or {several}"
     if rules["type"] == "array":
         several = "two" if rules.get("maxItems") == 2 else "list"
         return f"{several} of: {_value(rules['items'])}"
@@ -107,8 +142,13 @@ def _value(rules: dict[str, Any]) -> str:
         return "table"
     if "exclusiveMinimum" in rules:
         return f"number between {rules['exclusiveMinimum']:g} and {rules['exclusiveMaximum']:g}"
+    if rules["type"] == "boolean":
+        return "`true` or `false`"
+    if "minimum" in rules and "maximum" in rules:
+        return f"{rules['type']} from {rules['minimum']} to {rules['maximum']}"
     if "minimum" in rules:
-        return f"{rules['type']}, at least {rules['minimum']}"
+        below = f" and below {rules['exclusiveMaximum']}" if "exclusiveMaximum" in rules else ""
+        return f"{rules['type']}, at least {rules['minimum']}{below}"
     return WORDS.get(rules.get("format", ""), rules["type"])
 
 

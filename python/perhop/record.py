@@ -94,6 +94,24 @@ class StoredRun:
             )
         return stored
 
+    def trace(self, kind: str) -> pl.LazyFrame | None:
+        """Return a trace, or None where it was not asked for.
+
+        Raises
+        ------
+        DamagedRunError
+            It was asked for and its file cannot be read.
+        """
+        if kind not in self.record.trace:
+            return None
+        file = self.folder / f"trace.{kind}.parquet"
+        try:
+            found = pl.scan_parquet(file, glob=False)
+            found.collect_schema()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise DamagedRunError(f"{self.folder}: {file.name} cannot be read: {error}") from error
+        return found
+
     def scenario(self) -> Scenario:
         """Return the scenario as it was run, overrides included."""
         source = (self.folder / "scenario.toml").read_bytes()
@@ -190,9 +208,20 @@ def write(
         table.write_parquet(folder / f"{name}.parquet")
     for kind, table in result.trace.items():
         table.write_parquet(folder / f"trace.{kind}.parquet")
+        if kind == "tcp":
+            _plain(table).write_csv(folder / "trace.tcp.csv")
     text = msgspec.json.format(msgspec.json.encode(record), indent=2)
     (folder / "record.json").write_bytes(text + b"\n")
     return record
+
+
+def _plain(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table whose times have nine decimals and whose other fractions have six, never an exponent."""
+    return table.with_columns(
+        pl.col(name).cast(pl.Decimal(38, 9 if name.endswith("_s") else 6))
+        for name, kind in table.schema.items()
+        if kind.is_float()
+    )
 
 
 def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:

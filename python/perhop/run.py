@@ -21,8 +21,21 @@ if TYPE_CHECKING:
 TABLES = ("flows", "links", "queues", "series")
 """The tables every run has, in the order in which they are hashed."""
 
-TRACES = ("packets", "queue", "cwnd")
+TRACES = ("packets", "queue", "cwnd", "tcp")
 """What can be traced."""
+
+TRACE_TCP = pl.Schema(
+    {
+        "time_s": pl.Float64,
+        "flow": pl.String,
+        "event": pl.String,
+        "packet": pl.Int64,
+        "cwnd_packets": pl.Float64,
+        "ssthresh_packets": pl.Float64,
+        "rto_s": pl.Float64,
+    }
+)
+"""Columns of the trace ``tcp``."""
 
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is: simulated seconds of a run, runs of many."""
@@ -96,6 +109,9 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
         if progress is not None:
             progress(reached, duration)
     raw = simulation.finish()
+    traced = {kind: _frame(columns) for kind, columns in raw["trace"].items()}
+    if "tcp" in trace:
+        traced.setdefault("tcp", pl.DataFrame(schema=TRACE_TCP))
     return Result(
         flows=_frame(raw["flows"]),
         links=_frame(raw["links"]),
@@ -103,7 +119,7 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
         series=_frame(raw["series"]),
         counts=raw["counts"],
         event_digest=raw["event_digest"],
-        trace={kind: _frame(columns) for kind, columns in raw["trace"].items()},
+        trace=traced,
         invariants=list(raw["invariants"]),
     )
 

@@ -40,6 +40,15 @@ def size(value: float | None) -> str:
     return f"{value:.0f} B"
 
 
+def counted(count: int, what: str) -> str:
+    """Return a number of things.
+
+    >>> counted(1, "packet"), counted(2, "packet")
+    ('1 packet', '2 packets')
+    """
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def percent(value: float | None) -> str:
     """Return a fraction as a percentage.
 

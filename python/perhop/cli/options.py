@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,8 @@ Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
 
 def load(
     file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
@@ -41,6 +44,16 @@ def load(
     if until is not None:
         assignments.append(f"run.duration={until}")
     return Scenario.load(file, tuple(assignments))
+
+
+def seconds(option: str, text: str) -> float:
+    """Return a time such as ``2.5s`` or ``300 ms`` in seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|ms|us|µs|ns)", text.strip())
+    if found is None:
+        raise CommandError(
+            ExitCode.USAGE, f"{option} {text}: not a time", f"write it with its unit, such as {option} 2.5s"
+        )
+    return float(found[1]) * _SECONDS[found[2]]
 
 
 def check_target(file: Path, force: bool) -> None:

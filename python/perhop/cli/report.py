@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perhop.cli import options
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from perhop.record import StoredRun
+    from perhop.report.tcp import View
 
 
 def command(
     run: options.RunFolder,
+    flow: Annotated[
+        list[str] | None,
+        typer.Option("--flow", metavar="NAME", help="Flow whose trace of TCP is drawn; may be repeated."),
+    ] = None,
+    begin: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Where its figures begin, such as 2.5s.")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where they end.")] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Page to write; default RUN/report.html."),
@@ -29,8 +42,31 @@ def command(
     page = out or own
     stored = StoredRun.load(run)
     options.check_target(page, force or page.resolve() == own.resolve())
-    write_page(page, render(stored))
+    write_page(page, render(stored, _view(stored, flow or [], begin, end)))
     if as_json:
         print_json({"report": str(page)})
     else:
         print(page)
+
+
+def _view(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> View:
+    """Return what of the trace of TCP is asked for, or say why it cannot be shown."""
+    from perhop.report.tcp import View
+
+    asked = View()
+    if (flows or begin or end) and stored.trace("tcp") is None:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{stored.folder} has no trace of TCP, which --flow, --from and --to are about",
+            f"run it with one: {stored.record.command} --trace tcp",
+        )
+    names = stored.tables["flows"]["name"].to_list()
+    for name in flows:
+        if name not in names:
+            few = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+            raise CommandError(ExitCode.USAGE, f"--flow {name}: no such flow", f"choose among {few}")
+    begin_s = asked.begin_s if begin is None else options.seconds("--from", begin)
+    end_s = asked.end_s if end is None else options.seconds("--to", end)
+    if end_s <= begin_s:
+        raise CommandError(ExitCode.USAGE, f"--to {end} is not after --from {begin or '0s'}")
+    return View(tuple(dict.fromkeys(flows)), begin_s, end_s)

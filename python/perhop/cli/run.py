@@ -25,13 +25,17 @@ def command(
     trace: Annotated[
         list[str] | None,
         typer.Option(
-            "--trace", metavar="KINDS", help="Any of packets,queue,cwnd; the results do not change."
+            "--trace", metavar="KINDS", help="Any of packets,queue,cwnd,tcp; the results do not change."
         ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-<seed>.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier run.")] = False,
+    report: Annotated[
+        bool,
+        typer.Option("--report", help="Write the run's page into the folder too, as perhop report does."),
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Run a scenario once and leave a folder of tables."""
@@ -51,10 +55,12 @@ def command(
             result = loaded.run(trace=kinds, progress=progress.update)
         again = _again(scenario, loaded.overrides, kinds)
         written = record.write(result, loaded, partial, trace=kinds, command=again)
+    page = _write_report(folder) if report else None
     if as_json:
         print_json(
             {
                 "folder": str(folder),
+                "report": page,
                 "record": written,
                 "flows": result.flows.to_dicts(),
                 "links": result.links.to_dicts(),
@@ -63,6 +69,7 @@ def command(
         )
     else:
         _print(result, folder)
+        print(page or f"next: perhop report {shlex.quote(str(folder))}")
     return _status(written)
 
 
@@ -87,15 +94,29 @@ def _again(scenario: Path, overrides: tuple[str, ...], kinds: list[str]) -> str:
     return shlex.join(words)
 
 
+def _write_report(folder: Path) -> str:
+    from perhop.record import StoredRun
+    from perhop.report.page import write_page
+    from perhop.report.run import render
+
+    page = folder / "report.html"
+    write_page(page, render(StoredRun.load(folder)))
+    return str(page)
+
+
 def _print(result: Result, folder: Path) -> None:
     import polars as pl
 
     from perhop.cli.output import print_table
     from perhop.units import bit_rate, duration, percent
 
+    complete = result.flows["completed_s"].is_not_null().any()
     print_table(
         "Flows: goodput after the warm-up, counts over the whole run",
-        ("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
+        (
+            *("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
+            *(["complete at"] if complete else []),
+        ),
         [
             (
                 row["name"],
@@ -106,6 +127,7 @@ def _print(result: Result, folder: Path) -> None:
                 str(row["segments_sent"]),
                 str(row["retransmissions"]),
                 str(row["timeouts"]),
+                *([duration(row["completed_s"])] if complete else []),
             )
             for row in result.flows.to_dicts()
         ],
@@ -143,7 +165,7 @@ def _print(result: Result, folder: Path) -> None:
         ],
         f"in {folder}/queues.parquet",
     )
-    print(f"{folder}\nnext: perhop report {shlex.quote(str(folder))}")
+    print(folder)
 
 
 def _status(written: Record) -> int:

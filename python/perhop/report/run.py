@@ -10,21 +10,28 @@ import polars as pl
 
 from perhop.plot import series, topology
 from perhop.record import StoredRun
-from perhop.report import page
+from perhop.report import page, tcp
 from perhop.scenario import Scenario
 
 _ROWS_SHOWN = 20
 _ROWS_FOLDED = 500
 
 
-def render(run: StoredRun) -> str:
+# what runs of older versions do not have
+_LATER_COLUMNS = {"flows": ("spurious_timeouts", "rtt_samples", "completed_s"), "links": ("lost_packets",)}
+
+
+def render(run: StoredRun, view: tcp.View | None = None) -> str:
     """Return the page about a run as HTML. The same folder gives the same page.
 
     Parameters
     ----------
     run
         A run read back from its folder.
+    view
+        What of a trace of TCP is drawn; without it, all of the first flows.
     """
+    view = view or tcp.View()
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
     meaning = Scenario(resolved, "scenario.resolved.toml").describe()
     figures, silent = _figures(run, meaning.run.warmup_s)
@@ -41,13 +48,14 @@ def render(run: StoredRun) -> str:
                 topology.draw(meaning),
                 "Rate and one-way delay of each link, by direction where they differ.",
             ),
-            "flows": _listing(run.tables["flows"]),
-            "links": _listing(run.tables["links"], "utilization"),
+            "flows": _listing(_complete(run, "flows")),
+            "links": _listing(_complete(run, "links"), "utilization"),
             "queues": _listing(_with_balance(run.tables["queues"]), "max_packets"),
             "link_views": {link.name: link for link in meaning.links},
             "figures": figures,
             "silent": silent,
-            "commands": _commands(run),
+            "tcp": tcp.part(run, view),
+            "commands": _commands(run, view),
         },
     )
 
@@ -88,6 +96,13 @@ def _listing(table: pl.DataFrame, largest: str = "") -> dict[str, Any]:
     }
 
 
+def _complete(run: StoredRun, name: str) -> pl.DataFrame:
+    """Return a table with every column that the page shows; one that the run did not write is null."""
+    table = run.tables[name]
+    missing = [column for column in _LATER_COLUMNS[name] if column not in table.columns]
+    return table.with_columns(pl.lit(None).alias(column) for column in missing)
+
+
 def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
     """Return the queues, each with what came in minus all that became of it, which must be zero."""
 
@@ -99,13 +114,13 @@ def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
     return queues.with_columns(balance("packets"), balance("bytes"))
 
 
-def _commands(run: StoredRun) -> dict[str, str]:
+def _commands(run: StoredRun, view: tcp.View) -> dict[str, str]:
     """Return the commands that make the run, its tables and this page again."""
     folder = shlex.quote(str(run.folder))
     return {
         "run": run.record.command,
         "replay": f"perhop replay {folder}",
-        "report": f"perhop report {folder}",
+        "report": f"perhop report {folder} {view.options()}".rstrip(),
         **{name: _read(run, name) for name in ("flows", "links", "queues")},
     }
 

@@ -1,0 +1,200 @@
+"""What a TCP sender did, event by event: packets and ACKs over time, and the window below them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from perhop.plot import style
+from perhop.units import counted
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_SENT, _REPEATED, _ACKED, _LIMIT = style.COLORS[0], style.COLORS[1], style.COLORS[2], style.COLORS[3]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The events of one flow.
+
+    Parameters
+    ----------
+    name
+        As in the scenario.
+    events
+        Its rows of the trace ``tcp``, from the start of the run.
+    """
+
+    name: str
+    events: pl.DataFrame
+
+
+def draw(connections: Sequence[Connection], span: tuple[float, float]) -> str:
+    """Return the time-sequence graphs of some flows as SVG, side by side with the same axes.
+
+    Parameters
+    ----------
+    connections
+        At least one.
+    span
+        First and last time shown, s.
+    """
+    names = ", ".join(one.name for one in connections)
+    with composed(connections, span) as made:
+        told = "; ".join(_told(one, span) for one in connections)
+        return style.svg(made, f"Time-sequence graph of {names}", told)
+
+
+@contextmanager
+def composed(connections: Sequence[Connection], span: tuple[float, float]) -> Iterator[Figure]:
+    """Give the figure that `draw` turns into SVG, in the common style.
+
+    Parameters
+    ----------
+    connections, span
+        As for `draw`.
+    """
+    alone = len(connections) == 1
+    with style.figure(
+        7.6 if alone else 1.2 + 2.9 * len(connections),
+        5.0,
+        nrows=2,
+        ncols=len(connections),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        height_ratios=(5, 2),
+    ) as (made, grid):
+        for (above, below), connection in zip(grid.T, connections, strict=True):
+            _packets(above, connection, span)
+            _windows(below, connection, span)
+            below.set_xlabel("time in s")
+            if not alone:
+                above.set_title(connection.name)
+        grid[0, 0].set_ylabel("packet")
+        grid[1, 0].set_ylabel("window in packets")
+        grid[1, 0].set_ylim(bottom=0)
+        grid[0, 0].set_xlim(*_padded(span))
+        _legends(made, grid, alone)
+        yield made
+
+
+def _packets(axes: Axes, connection: Connection, span: tuple[float, float]) -> None:
+    events = connection.events
+    sent = events.filter(pl.col("event") == "send").with_columns(first=pl.col("packet").is_first_distinct())
+    acks = events.filter(pl.col("event") == "ack").with_columns(
+        news=pl.col("packet").diff().fill_null(1) != 0
+    )
+    line = _with_state_before(acks.filter("news"), span)
+    axes.plot(
+        line["time_s"],
+        line["packet"],
+        color=_ACKED,
+        linewidth=1.2,
+        drawstyle="steps-post",
+        label="acknowledged",
+    )
+    marks: tuple[tuple[pl.DataFrame, str, dict[str, Any]], ...] = (
+        (acks.filter(~pl.col("news")), "duplicate ACK", {"marker": "|", "color": _ACKED, "markersize": 5}),
+        (sent.filter("first"), "sent", {"marker": "o", "color": _SENT, "markersize": 2.4}),
+        (
+            sent.filter(~pl.col("first")),
+            "sent again",
+            {
+                "marker": "D",
+                "markeredgecolor": _REPEATED,
+                "markerfacecolor": style.PAPER,
+                "markersize": 5,
+                "markeredgewidth": 1.4,
+            },
+        ),
+        (
+            events.filter(pl.col("event") == "drop"),
+            "dropped",
+            {"marker": "x", "color": style.INK, "markersize": 6, "markeredgewidth": 1.4},
+        ),
+    )
+    for table, label, look in marks:
+        inside = _inside(table, span)
+        if len(inside):
+            axes.plot(inside["time_s"], inside["packet"], linestyle="none", label=label, **look)
+    _timeouts(axes, events, span, "time-out")
+
+
+def _windows(axes: Axes, connection: Connection, span: tuple[float, float]) -> None:
+    # a drop is not the sender's doing, and happens when its window may be another
+    events = connection.events.filter(pl.col("event") != "drop")
+    for column, label, color, dashes in (
+        ("ssthresh_packets", "ssthresh", _LIMIT, style.DASHES[1]),
+        ("cwnd_packets", "cwnd", _SENT, style.DASHES[0]),
+    ):
+        line = _with_state_before(events, span)
+        if line[column].null_count() < len(line):
+            axes.plot(
+                line["time_s"],
+                line[column].cast(pl.Float64).fill_null(float("nan")),
+                color=color,
+                linestyle=dashes,
+                drawstyle="steps-post",
+                label=label,
+            )
+    _timeouts(axes, events, span)
+
+
+def _timeouts(axes: Axes, events: pl.DataFrame, span: tuple[float, float], label: str = "_") -> None:
+    for time in _inside(events.filter(pl.col("event") == "timeout"), span)["time_s"]:
+        axes.axvline(time, color=style.INK, linewidth=0.9, linestyle=style.DASHES[3], label=label)
+        label = "_"
+
+
+def _legends(made: Figure, grid: Sequence[Sequence[Axes]], alone: bool) -> None:
+    """Explain each mark once: beside the panels of one flow, below those of several."""
+    if alone:
+        for (axes,) in grid:
+            style.legend_beside(axes)
+        return
+    found: dict[str, Artist] = {}
+    for row in grid:
+        for axes in row:
+            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+                found.setdefault(label, handle)
+    made.legend(found.values(), found.keys(), loc="outside lower center", ncols=4, handlelength=2.2)
+
+
+def _inside(table: pl.DataFrame, span: tuple[float, float]) -> pl.DataFrame:
+    return table.filter(pl.col("time_s").is_between(*span))
+
+
+def _with_state_before(table: pl.DataFrame, span: tuple[float, float]) -> pl.DataFrame:
+    """Return the rows inside the span, after the last row before it, whose values still hold at its start."""
+    before = table.filter(pl.col("time_s") < span[0]).tail(1).with_columns(time_s=pl.lit(span[0]))
+    return pl.concat([before, _inside(table, span)])
+
+
+def _padded(span: tuple[float, float]) -> tuple[float, float]:
+    margin = 0.02 * (span[1] - span[0]) or 0.5
+    return span[0] - margin, span[1] + margin
+
+
+def _told(connection: Connection, span: tuple[float, float]) -> str:
+    inside = _inside(connection.events, span)
+    sent = connection.events.filter(pl.col("event") == "send").with_columns(
+        again=~pl.col("packet").is_first_distinct()
+    )
+    return (
+        f"{connection.name} from {span[0]:.4g} to {span[1]:.4g} s: "
+        f"{counted(_count(inside, 'send'), 'packet')} sent, "
+        f"{_inside(sent, span)['again'].sum()} of them again; {_count(inside, 'drop')} dropped; "
+        f"{counted(_count(inside, 'timeout'), 'time-out')}"
+    )
+
+
+def _count(events: pl.DataFrame, kind: str) -> int:
+    return len(events.filter(pl.col("event") == kind))

@@ -1,0 +1,159 @@
+"""The part of a run's page that shows TCP event by event, where it was traced."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from perhop.plot import time_sequence
+from perhop.report import page
+from perhop.units import counted, duration
+
+if TYPE_CHECKING:
+    from perhop.record import StoredRun
+
+MOST_FLOWS = 6
+"""Flows drawn when none is asked for by name."""
+
+MOST_EVENTS = 4000
+"""Events of one flow in a figure; more would hide each other."""
+
+_MOST_BESIDE = 4
+
+
+@dataclass(frozen=True)
+class View:
+    """What of a traced run is shown.
+
+    Parameters
+    ----------
+    flows
+        Names; empty for the first `MOST_FLOWS`.
+    begin_s, end_s
+        First and last time, s.
+    """
+
+    flows: tuple[str, ...] = ()
+    begin_s: float = 0.0
+    end_s: float = float("inf")
+
+    def options(self) -> str:
+        """Return what `perhop report` is told to show this."""
+        words = [word for name in self.flows for word in ("--flow", name)]
+        if self.begin_s > 0.0:
+            words += ["--from", f"{self.begin_s:.9g}s"]
+        if self.end_s < float("inf"):
+            words += ["--to", f"{self.end_s:.9g}s"]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Figures, and a sentence each about what they leave out."""
+
+    figures: Sequence[page.Drawing]
+    left_out: Sequence[str]
+
+
+def part(run: StoredRun, view: View) -> Part | None:
+    """Return the time-sequence graphs of a run, or None where TCP was not traced.
+
+    Parameters
+    ----------
+    run
+        A run read back from its folder.
+    view
+        What to show; its flows must exist.
+    """
+    trace = run.trace("tcp")
+    if trace is None:
+        return None
+    names = run.tables["flows"]["name"].to_list()
+    shown = list(view.flows) or names[:MOST_FLOWS]
+    report = f"perhop report {shlex.quote(str(run.folder))}"
+    connections = [
+        time_sequence.Connection(name, trace.filter(pl.col("flow") == name).collect()) for name in shown
+    ]
+    left_out = []
+    if not view.flows and len(names) > len(shown):
+        left_out.append(
+            f"The first {len(shown)} of {len(names)} flows are drawn; for another: "
+            f"{report} --flow {shlex.quote(names[-1])}"
+        )
+    drawn = [one for one in connections if len(one.events)]
+    if len(drawn) < len(connections):
+        silent = ", ".join(one.name for one in connections if not len(one.events))
+        left_out.append(f"No events, so not drawn: {silent}")
+    if not drawn:
+        return Part([], left_out)
+    span, crowded = _span(drawn, view)
+    if crowded:
+        left_out.append(
+            f"The figures end at {duration(span[1])}, after {MOST_EVENTS} events of {crowded}; later parts: "
+            f"{report} --flow {shlex.quote(crowded)} --from {span[1]:.9g}s"
+        )
+    return Part(_figures(run, drawn, span, f"{report} {view.options()}".rstrip()), left_out)
+
+
+def _span(drawn: Sequence[time_sequence.Connection], view: View) -> tuple[tuple[float, float], str]:
+    """Return the time that all figures show, and the flow whose events were too many for a longer one."""
+    crowded, end = "", view.end_s
+    for one in drawn:
+        inside = one.events.filter(pl.col("time_s").is_between(view.begin_s, end))
+        if len(inside) > MOST_EVENTS:
+            crowded, end = one.name, inside["time_s"][MOST_EVENTS - 1]
+    last = max(_last(one) for one in drawn)
+    return (view.begin_s, max(view.begin_s, min(end, last))), crowded
+
+
+def _last(one: time_sequence.Connection) -> float:
+    return float(one.events["time_s"][-1])
+
+
+def _figures(
+    run: StoredRun, drawn: Sequence[time_sequence.Connection], span: tuple[float, float], command: str
+) -> list[page.Drawing]:
+    flows = run.tables["flows"]
+    finished = flows["completed_s"] if "completed_s" in flows.columns else [None] * len(flows)
+    completed = dict(zip(flows["name"], finished, strict=True))
+    figures = []
+    if 1 < len(drawn) <= _MOST_BESIDE:
+        figures.append(
+            page.drawing(
+                "time-sequence",
+                "Side by side",
+                time_sequence.draw(drawn, span),
+                "The same axes for each flow. "
+                + "; ".join(_counts(one) + _finish(completed[one.name]) for one in drawn)
+                + ".",
+                command,
+            )
+        )
+    figures += [
+        page.drawing(
+            f"time-sequence-{one.name}",
+            one.name,
+            time_sequence.draw([one], span),
+            f"In the whole run {_counts(one).partition(': ')[2]}{_finish(completed[one.name])}.",
+            command,
+        )
+        for one in drawn
+    ]
+    return figures
+
+
+def _counts(one: time_sequence.Connection) -> str:
+    by_kind = {kind: one.events.filter(pl.col("event") == kind) for kind in ("send", "drop", "timeout")}
+    again = by_kind["send"].filter(~pl.col("packet").is_first_distinct())
+    return (
+        f"{one.name}: {counted(len(again), 'packet')} sent again, {len(by_kind['drop'])} dropped, "
+        f"{counted(len(by_kind['timeout']), 'time-out')}"
+    )
+
+
+def _finish(completed_s: float | None) -> str:
+    return "" if completed_s is None else f", complete at {duration(completed_s)}"
