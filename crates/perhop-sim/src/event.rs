@@ -3,21 +3,52 @@
 //! Four children share a cache line or two, which makes the heap shallower and faster than a binary one. The order
 //! is total, so equal times are served in the order of their sequence numbers whatever the heap looks like inside.
 
+use std::cmp::Ordering;
+
 use perhop_core::time::Instant;
 
-/// A point in the order of events, as one number: nanoseconds above, order among equal times below.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Due(u128);
+/// A point in the order of events. Two words instead of one of 128 bits, whose alignment would fill up an entry of
+/// an event list with a word of nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Due {
+    at: Instant,
+    seq: u64,
+}
 
 impl Due {
     /// At `at`, after those with a smaller `seq`.
     pub const fn new(at: Instant, seq: u64) -> Self {
-        Self((at.as_nanos() as u128) << 64 | seq as u128)
+        Self { at, seq }
     }
 
     /// When.
     pub const fn at(self) -> Instant {
-        Instant::from_nanos((self.0 >> 64) as u64)
+        self.at
+    }
+
+    /// Both words as one number, which compares without a branch.
+    const fn key(self) -> u128 {
+        (self.at.as_nanos() as u128) << 64 | self.seq as u128
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    fn lt(&self, other: &Self) -> bool {
+        self.key() < other.key()
+    }
+
+    fn le(&self, other: &Self) -> bool {
+        self.key() <= other.key()
     }
 }
 
