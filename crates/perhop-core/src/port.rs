@@ -3,8 +3,7 @@
 //! The port moves packets between its parts, so that no part needs to know another. Cost: with one class, a queue
 //! operation; with more, one scheduler decision for each departure.
 
-use crate::classify::{Classifier, KindClassifier, Selector};
-use crate::few::Few;
+use crate::classify::Classifier;
 use crate::node::Departure;
 use crate::packet::{ClassId, Kind, Meta, Packet};
 use crate::queue::{AnyQueue, Backlog, Queue};
@@ -97,6 +96,13 @@ impl<P: Packet> Class<P> {
         sink.sent(now, self.site, pkt.meta());
         Some(pkt)
     }
+
+    fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
+        let pkt = self.queue.take(now, pred)?;
+        count(&mut self.stats.taken, pkt.meta());
+        self.stats.left(pkt.meta());
+        Some(pkt)
+    }
 }
 
 /// Hears what a queue does with packets, on the way to the observer.
@@ -125,13 +131,20 @@ fn count(total: &mut Backlog, meta: &Meta) {
 }
 
 /// An outgoing interface.
-pub struct Port<P: Packet> {
+pub struct Port<P: Packet>(Inside<P>);
+
+/// A single class lies in place, and needs neither a classifier nor a scheduler.
+enum Inside<P: Packet> {
+    Single([Class<P>; 1]),
+    Several(Box<Several<P>>),
+}
+
+struct Several<P: Packet> {
     /// Where unclassified drops are reported.
     site: SiteId,
     classifier: Box<dyn Classifier>,
-    classes: Few<Class<P>>,
-    /// Absent where there is nothing to choose.
-    scheduler: Option<Box<dyn Scheduler>>,
+    classes: Vec<Class<P>>,
+    scheduler: Box<dyn Scheduler>,
 }
 
 impl<P: Packet> Port<P> {
@@ -143,76 +156,92 @@ impl<P: Packet> Port<P> {
         classes: Vec<Class<P>>,
         scheduler: Box<dyn Scheduler>,
     ) -> Self {
-        Self { site, classifier, classes: classes.into(), scheduler: Some(scheduler) }
+        Self(Inside::Several(Box::new(Several { site, classifier, classes, scheduler })))
     }
 
     /// A port with one class that takes every packet.
     #[must_use]
-    pub fn single(site: SiteId, class: Class<P>) -> Self {
-        let everything = KindClassifier::new([[Selector::Any].as_slice()]);
-        Self { site, classifier: Box::new(everything), classes: vec![class].into(), scheduler: None }
+    pub const fn single(class: Class<P>) -> Self {
+        Self(Inside::Single([class]))
     }
 
     /// The classes, in order.
     #[must_use]
     pub fn classes(&self) -> &[Class<P>] {
-        &self.classes
+        match &self.0 {
+            Inside::Single(class) => class,
+            Inside::Several(several) => &several.classes,
+        }
     }
 
     /// Puts `pkt` into its class's queue, or drops it.
     pub fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
-        let Some(scheduler) = &mut self.scheduler else {
-            self.classes[0].enqueue(now, pkt, sink);
-            return;
-        };
+        match &mut self.0 {
+            Inside::Single([class]) => {
+                class.enqueue(now, pkt, sink);
+            }
+            Inside::Several(several) => several.enqueue(now, pkt, sink),
+        }
+    }
+
+    /// The packet to transmit now.
+    pub fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Departure<P> {
+        match &mut self.0 {
+            Inside::Single([class]) => class.dequeue(now, sink).map_or(Departure::Empty, Departure::Packet),
+            Inside::Several(several) => several.dequeue(now, sink),
+        }
+    }
+
+    /// Removes the first packet of class `id` that `pred` accepts.
+    pub fn take(&mut self, now: Instant, id: ClassId, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
+        match &mut self.0 {
+            Inside::Single(class) => class[usize::from(id.0)].take(now, pred),
+            Inside::Several(several) => several.take(now, id, pred),
+        }
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.classes().iter().all(|c| c.backlog().packets == 0)
+    }
+}
+
+impl<P: Packet> Several<P> {
+    fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         let Some(id) = self.classifier.classify(pkt.meta()) else {
             sink.dropped(now, self.site, pkt, DropReason::Unclassified);
             return;
         };
         let meta = *pkt.meta();
         if self.classes[usize::from(id.0)].enqueue(now, pkt, sink) {
-            scheduler.on_enqueued(now, id, &meta);
+            self.scheduler.on_enqueued(now, id, &meta);
         }
     }
 
-    /// The packet to transmit now.
-    pub fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Departure<P> {
-        let Some(scheduler) = &mut self.scheduler else {
-            return self.classes[0].dequeue(now, sink).map_or(Departure::Empty, Departure::Packet);
-        };
+    fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Departure<P> {
         loop {
-            match scheduler.select(now, &PortHeads(&self.classes)) {
+            match self.scheduler.select(now, &PortHeads(&self.classes)) {
                 Select::Idle => return Departure::Empty,
                 Select::NotBefore(at) => return Departure::NotBefore(at),
                 Select::Serve(id) => {
                     if let Some(pkt) = self.classes[usize::from(id.0)].dequeue(now, sink) {
-                        scheduler.on_served(now, id, pkt.meta());
+                        self.scheduler.on_served(now, id, pkt.meta());
                         return Departure::Packet(pkt);
                     }
-                    scheduler.on_emptied(now, id);
+                    self.scheduler.on_emptied(now, id);
                 }
             }
         }
     }
 
-    /// Removes the first packet of class `id` that `pred` accepts.
-    pub fn take(&mut self, now: Instant, id: ClassId, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
+    fn take(&mut self, now: Instant, id: ClassId, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
         let class = &mut self.classes[usize::from(id.0)];
-        let pkt = class.queue.take(now, pred)?;
-        count(&mut class.stats.taken, pkt.meta());
-        class.stats.left(pkt.meta());
-        if let Some(scheduler) = &mut self.scheduler
-            && class.queue.backlog().packets == 0
-        {
-            scheduler.on_emptied(now, id);
+        let pkt = class.take(now, pred)?;
+        if class.queue.backlog().packets == 0 {
+            self.scheduler.on_emptied(now, id);
         }
         Some(pkt)
-    }
-
-    /// Whether nothing waits.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.classes.iter().all(|c| c.backlog().packets == 0)
     }
 }
 

@@ -89,7 +89,7 @@ fn the_scheduler_hears_of_every_arrival_departure_and_emptying() {
 
 #[test]
 fn counts_what_passes_and_the_longest_queue() {
-    let mut port = Port::single(PORT, Class::new(SiteId(0), Box::new(Fifo::new(SiteId(0), LIMIT))));
+    let mut port = Port::single(Class::new(SiteId(0), Box::new(Fifo::new(SiteId(0), LIMIT))));
     let mut sink = Recorder::default();
     let arrivals =
         [TestPacket::pure_ack(1), TestPacket::data(2), TestPacket::data(3), TestPacket::pure_ack(4)];

@@ -217,7 +217,7 @@ fn host_port(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) 
     let selectors: Vec<Vec<Selector>> =
         port.classes.iter().map(|class| class.matches.iter().map(selector).collect()).collect();
     let built = match (classes.len(), classes.pop()) {
-        (1, Some(class)) => Port::single(site, class),
+        (1, Some(class)) => Port::single(class),
         (_, last) => {
             classes.extend(last);
             let classifier = KindClassifier::new(selectors.iter().map(Vec::as_slice));
