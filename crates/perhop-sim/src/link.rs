@@ -30,29 +30,30 @@ pub struct LinkStats {
     pub busy_acks: Span,
 }
 
-/// One direction of a link.
+/// One direction of a link: three cache lines, and the first holds what an arrival reads before anything else.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Link {
-    rate: BitRate,
-    delay: Span,
-    /// Of the last division, in units of 1/rate ns.
-    remainder: u64,
-    /// Sending node.
-    pub from: u32,
-    /// Port of the sending node that feeds the link.
-    pub from_port: PortId,
+    /// Packets in transmission or propagation, with the time they arrive.
+    pub in_flight: Lane<(Due, SimPacket)>,
     /// Receiving node.
     pub to: u32,
     /// Port of the receiving node by which packets arrive: the one that feeds the other direction.
     pub to_port: PortId,
+    stats: LinkStats,
+    /// Sending node.
+    pub from: u32,
+    /// Port of the sending node that feeds the link.
+    pub from_port: PortId,
     /// End of the current or last transmission.
     pub busy_until: Instant,
     /// When an event will ask the port for the next packet; `Instant::MAX` for never.
     pub poll_due: Instant,
-    /// Packets in transmission or propagation, with the time they arrive.
-    pub in_flight: Lane<(Due, SimPacket)>,
+    rate: BitRate,
+    delay: Span,
+    /// Of the last division, in units of 1/rate ns.
+    remainder: u64,
     last_is_ack: bool,
-    stats: LinkStats,
 }
 
 impl Link {

@@ -9,7 +9,8 @@ use perhop_core::units::Bytes;
 use crate::losses::{Fate, Losses};
 use crate::packet::SimPacket;
 
-/// The outgoing interface of a node, towards one link.
+/// The outgoing interface of a node, towards one link: three cache lines.
+#[repr(align(64))]
 pub struct Outgoing {
     /// Queues and scheduler.
     pub port: Port<SimPacket>,
