@@ -63,22 +63,28 @@ impl AnyNode {
     }
 }
 
+/// What the engine keeps about a node, read after each of its calls.
+struct Desk {
+    /// The node's timer event that counts; others are stale.
+    armed: Instant,
+    /// The link of the node's port 0.
+    first_link: u32,
+}
+
 /// Nodes, links and the events between them.
 pub struct Engine {
     /// Nodes, in the scenario's order.
     pub nodes: Vec<AnyNode>,
     /// Links, grouped by sending node and in the order of its ports.
     pub links: Vec<Link>,
-    /// The first link of each node.
-    first_link: Vec<u32>,
+    /// One for each node.
+    desks: Vec<Desk>,
     /// The node of each flow's sender, where connections are traced.
     senders: Vec<u32>,
     /// Site of each link's port.
     port_sites: Vec<SiteId>,
     events: EventList<Event>,
     timers: EventList<u32>,
-    /// The timer event of each node that counts; others are stale.
-    armed: Vec<Instant>,
     seq: u64,
     /// What nodes call, and what observers get.
     pub recorder: Recorder,
@@ -100,16 +106,16 @@ impl Engine {
         port_sites: Vec<SiteId>,
         recorder: Recorder,
     ) -> Self {
-        let armed = vec![Instant::MAX; nodes.len()];
+        let desk = |first_link| Desk { armed: Instant::MAX, first_link };
+        let desks = first_link.into_iter().map(desk).collect();
         let mut engine = Self {
             nodes,
             links,
-            first_link,
+            desks,
             senders,
             port_sites,
             events: EventList::new(),
             timers: EventList::new(),
-            armed,
             seq: 0,
             recorder,
             processed: 0,
@@ -211,10 +217,10 @@ impl Engine {
     }
 
     fn expire(&mut self, now: Instant, node: usize) {
-        if self.armed[node] != now {
+        if self.desks[node].armed != now {
             return;
         }
-        self.armed[node] = Instant::MAX;
+        self.desks[node].armed = Instant::MAX;
         self.nodes[node].as_node().on_timeout(now, &mut self.recorder);
         self.after_call(now, node);
     }
@@ -223,7 +229,7 @@ impl Engine {
     fn after_call(&mut self, now: Instant, node: usize) {
         let mut ready = std::mem::take(&mut self.recorder.ready);
         for port in ready.drain(..) {
-            let link = (self.first_link[node] + port.0) as usize;
+            let link = (self.desks[node].first_link + port.0) as usize;
             self.record_backlog(now, link);
             self.transmit(now, link);
         }
@@ -236,9 +242,9 @@ impl Engine {
 
     fn arm(&mut self, node: usize) {
         if let Some(at) = self.nodes[node].as_node().next_timeout()
-            && at < self.armed[node]
+            && at < self.desks[node].armed
         {
-            self.armed[node] = at;
+            self.desks[node].armed = at;
             let seq = self.next_seq(Phase::Timer);
             self.timers.push(Due::new(at, seq), index(node));
         }
