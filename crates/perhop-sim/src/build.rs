@@ -18,7 +18,7 @@ use perhop_tcp::sender::Sender;
 use crate::engine::{AnyNode, Engine};
 use crate::fill::Wire;
 use crate::flow_table::FlowTable;
-use crate::host::{Connection, Host, HostPort, ReceivingEnd, SendingEnd};
+use crate::host::{Connection, Host, ReceivingEnd, SendingEnd};
 use crate::link::Link;
 use crate::losses::Losses;
 use crate::observe::{Recorder, TraceKinds};
@@ -52,7 +52,7 @@ pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
     for &l in &plan.order {
         let link = &scenario.links[l];
         port_sites.push(sites.intern(link.port.path.clone()));
-        parts[link.from].ports.push(host_port(scenario, link, &mut sites));
+        parts[link.from].ports.push(outgoing(scenario, link, &mut sites));
     }
     let mut classes: Vec<&str> = Vec::new();
     for (i, (flow, route)) in scenario.flows.iter().zip(&routes).enumerate() {
@@ -111,7 +111,7 @@ impl Plan {
 /// A node under construction.
 #[derive(Default)]
 struct NodeParts {
-    ports: Vec<HostPort>,
+    ports: Vec<Outgoing>,
     senders: Vec<SendingEnd>,
     receivers: Vec<ReceivingEnd>,
     routes: Vec<(u32, u32)>,
@@ -125,8 +125,7 @@ impl NodeParts {
                 AnyNode::Host(Host::new(site, self.ports, self.senders, self.receivers, log))
             }
             model::NodeKind::Router => {
-                let outgoing = self.ports.into_iter().map(|port| port.outgoing).collect();
-                AnyNode::Router(Router::new(site, outgoing, FlowTable::new(&self.routes)))
+                AnyNode::Router(Router::new(site, self.ports, FlowTable::new(&self.routes)))
             }
         }
     }
@@ -203,7 +202,7 @@ fn class_of<'a>(classes: &mut Vec<&'a str>, name: &'a str) -> TrafficClass {
     TrafficClass(u8::try_from(at).unwrap_or(u8::MAX))
 }
 
-fn host_port(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) -> HostPort {
+fn outgoing(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) -> Outgoing {
     let port = &link.port;
     let site = sites.intern(port.path.clone());
     let mut classes: Vec<Class<SimPacket>> = port
@@ -224,13 +223,11 @@ fn host_port(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) 
             Port::new(site, Box::new(classifier), classes, scheduler(port.scheduler))
         }
     };
-    HostPort {
-        outgoing: Outgoing {
-            port: built,
-            pure_ack_size: link.pure_ack_size,
-            losses: losses(scenario, link, site),
-        },
+    Outgoing {
+        port: built,
+        pure_ack_size: link.pure_ack_size,
         backpressure: port.backpressure,
+        losses: losses(scenario, link, site),
     }
 }
 

@@ -57,7 +57,7 @@ impl AnyNode {
     /// The outgoing interface `port`.
     pub fn outgoing(&self, port: PortId) -> &Outgoing {
         match self {
-            Self::Host(host) => &host.ports[port.0 as usize].outgoing,
+            Self::Host(host) => &host.ports[port.0 as usize],
             Self::Router(router) => &router.outgoing[port.0 as usize],
         }
     }
@@ -305,17 +305,24 @@ impl Engine {
         (phase as u64) << PHASE_BITS | self.seq
     }
 
+    #[inline]
     fn record_backlog(&mut self, time: Instant, id: usize) {
         if self.recorder.kinds().queue {
-            let link = &self.links[id];
-            for class in self.nodes[link.from as usize].outgoing(link.from_port).port.classes() {
-                let (site, backlog) = (class.site(), class.backlog());
-                self.recorder.trace.queue.push(QueueRecord { time, site, backlog });
-            }
+            self.push_backlog(time, id);
+        }
+    }
+
+    #[cold]
+    fn push_backlog(&mut self, time: Instant, id: usize) {
+        let link = &self.links[id];
+        for class in self.nodes[link.from as usize].outgoing(link.from_port).port.classes() {
+            let (site, backlog) = (class.site(), class.backlog());
+            self.recorder.trace.queue.push(QueueRecord { time, site, backlog });
         }
     }
 
     /// Takes what a host logged, and adds the segments that were dropped meanwhile.
+    #[cold]
     fn record_connections(&mut self, time: Instant, node: usize) {
         if let AnyNode::Host(host) = &mut self.nodes[node] {
             host.take_log(&mut self.recorder.trace.tcp);
@@ -330,6 +337,7 @@ impl Engine {
         }
     }
 
+    #[cold]
     fn record_window(&mut self, time: Instant, node: usize, flow: perhop_core::packet::FlowId) {
         if let AnyNode::Host(host) = &self.nodes[node]
             && let Some(end) = host.sending(flow)

@@ -60,19 +60,11 @@ enum End {
     Receiving(ReceivingEnd),
 }
 
-/// A port of a host.
-pub struct HostPort {
-    /// Queues and scheduler.
-    pub outgoing: Outgoing,
-    /// Backpressure threshold in data packets per connection.
-    pub backpressure: Option<u32>,
-}
-
 /// A host.
 pub struct Host {
     site: SiteId,
     /// Outgoing interfaces, by port.
-    pub ports: Few<HostPort>,
+    pub ports: Few<Outgoing>,
     ends: Few<End>,
     slots: FlowTable,
     deadlines: Deadlines,
@@ -86,7 +78,7 @@ impl Host {
     /// A host with these connections; packets of other connections are reported as dropped at `site`.
     pub fn new(
         site: SiteId,
-        ports: Vec<HostPort>,
+        ports: Vec<Outgoing>,
         senders: Vec<SendingEnd>,
         receivers: Vec<ReceivingEnd>,
         log: bool,
@@ -158,10 +150,10 @@ impl Host {
             }
             if port.backpressure.is_some() {
                 end.in_port += 1;
-                port.outgoing.enqueue(now, pkt, &mut Lost { io: &mut *io, flows: &mut self.lost });
+                port.enqueue(now, pkt, &mut Lost { io: &mut *io, flows: &mut self.lost });
                 end.in_port -= count_out(&mut self.lost, end.connection.flow);
             } else {
-                port.outgoing.enqueue(now, pkt, io);
+                port.enqueue(now, pkt, io);
             }
         }
         if handed {
@@ -178,7 +170,7 @@ impl Host {
             (Some(ack), used) => {
                 let mut pkt = used.unwrap_or_else(|| io.fresh());
                 fill_ack(&mut pkt, &end.connection, &ack);
-                self.ports[end.connection.port.0 as usize].outgoing.enqueue(now, pkt, io);
+                self.ports[end.connection.port.0 as usize].enqueue(now, pkt, io);
                 io.ready(end.connection.port);
             }
             (None, Some(used)) => io.consumed(used),
@@ -282,15 +274,15 @@ impl Node<SimPacket> for Host {
     ) -> Departure<SimPacket> {
         let port = &mut self.ports[to.0 as usize];
         if port.backpressure.is_none() {
-            return port.outgoing.port.dequeue(now, io);
+            return port.port.dequeue(now, io);
         }
-        let departure = port.outgoing.port.dequeue(now, &mut Lost { io, flows: &mut self.lost });
+        let departure = port.port.dequeue(now, &mut Lost { io, flows: &mut self.lost });
         self.write_off();
         departure
     }
 
     fn waits(&self, to: PortId) -> bool {
-        !self.ports[to.0 as usize].outgoing.port.is_empty()
+        !self.ports[to.0 as usize].port.is_empty()
     }
 
     fn watches_transmission(&self, to: PortId) -> bool {

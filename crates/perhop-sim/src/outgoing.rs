@@ -16,6 +16,8 @@ pub struct Outgoing {
     pub port: Port<SimPacket>,
     /// Length of a pure ACK on the link without its options, where headers are compressed.
     pub pure_ack_size: Option<Bytes>,
+    /// Backpressure threshold in packets per connection; at hosts only.
+    pub backpressure: Option<u32>,
     /// What the link loses, if it loses anything.
     pub losses: Option<Box<Losses>>,
 }

@@ -92,6 +92,11 @@ impl SackBlocks {
         }
     }
 
+    /// The first range, to lengthen.
+    pub fn first_mut(&mut self) -> Option<&mut (u64, u64)> {
+        self.ranges[..usize::from(self.len)].first_mut()
+    }
+
     /// The ranges.
     #[must_use]
     pub fn as_slice(&self) -> &[(u64, u64)] {

@@ -4,7 +4,7 @@ use arbitrary::{Arbitrary, Unstructured};
 use perhop_core::queue::Fifo;
 use perhop_core::rng::Stream;
 use perhop_core::units::QueueSize;
-use perhop_tcp::settings::{Growth, RecoveryKind, TcpParams};
+use perhop_tcp::settings::{Growth, Guard, RecoveryKind, TcpParams};
 
 use crate::laws::{connection, queue, sender};
 use crate::tcp::{OLD, RFC};
@@ -47,7 +47,10 @@ impl Settings {
         ];
         let (recovery, prr) = recoveries[usize::from(self.recovery) % recoveries.len()];
         let cc = if self.cubic { Growth::Cubic } else { Growth::Reno };
-        TcpParams { cc, recovery, prr, ..if self.old { OLD } else { RFC } }
+        let conventions = if self.old { OLD } else { RFC };
+        // without a guard a counted pipe takes what a time-out sends again for new data
+        let guard = if recovery == RecoveryKind::Sack1996 { Guard::Careful } else { conventions.guard };
+        TcpParams { cc, recovery, prr, guard, ..conventions }
     }
 }
 

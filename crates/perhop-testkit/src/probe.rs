@@ -7,7 +7,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::sender::{Sender, SenderStats};
-use perhop_tcp::settings::{Growth, LossWindow, TcpParams};
+use perhop_tcp::settings::{Growth, Halving, LossWindow, RecoveryKind, TcpParams};
 
 use crate::permit::{Outstanding, Permit};
 
@@ -199,13 +199,19 @@ impl Probe {
         }
     }
 
-    /// RFC 5681 equation (4).
+    /// RFC 5681 equation (4), without what limited transmit has added.
     fn check_ssthresh(&self, at: &Outstanding) {
-        if self.params.cc == Growth::Reno && self.params.loss_window == LossWindow::Flight {
-            let (ssthresh, flight) = (self.sender.ssthresh().0, at.max - self.at.una);
-            let most = (flight / 2).max(2 * self.params.mss.0);
-            assert!(ssthresh <= most, "ssthresh {ssthresh} with {flight} outstanding");
+        let TcpParams { cc, recovery, loss_window, halving, mss, .. } = self.params;
+        if cc != Growth::Reno || loss_window != LossWindow::Flight {
+            return;
         }
+        let (ssthresh, flight) = (self.sender.ssthresh().0, at.max - self.at.una);
+        let most = |flight: u64| (flight / 2).max(2 * mss.0);
+        if halving == Halving::Bytes && recovery != RecoveryKind::Sack1996 {
+            let limited = self.permit.limited();
+            assert_eq!(ssthresh, most(flight - limited), "{limited} of {flight} by limited transmit");
+        }
+        assert!(ssthresh <= most(flight), "ssthresh {ssthresh} with {flight} outstanding");
     }
 
     /// Tells the sender the time; its next deadline must lie ahead.
@@ -222,11 +228,12 @@ impl Probe {
         let expired = self.sender.stats().timeouts - before.timeouts;
         assert_eq!(expired, u64::from(lost), "an expiry counts if it stands for a loss");
         if lost {
-            self.check_expiry(ssthresh);
             if !recovering {
                 self.check_patience(now, rto);
             }
+            let again = self.permit.timed_out() && !self.params.repeat_timeout_cuts;
             self.permit.expire(&self.at);
+            self.check_expiry(again.then_some(ssthresh));
             self.answered = self.at.max;
         } else if due && self.opening == Opening::SynSent {
             self.opening = Opening::Silent;
@@ -239,13 +246,12 @@ impl Probe {
         self.check(now);
     }
 
-    /// A time-out leaves one segment, and sets ssthresh once for a segment.
-    fn check_expiry(&self, ssthresh: Bytes) {
+    /// A time-out leaves one segment; where it has expired before for the same one, ssthresh is as it was `before`.
+    fn check_expiry(&self, before: Option<Bytes>) {
         assert_eq!(self.sender.cwnd(), self.params.mss, "cwnd after a time-out");
-        if self.permit.timed_out() && !self.params.repeat_timeout_cuts {
-            assert_eq!(self.sender.ssthresh(), ssthresh, "lowered again for the same segment");
-        } else {
-            self.check_ssthresh(&self.at);
+        match before {
+            Some(before) => assert_eq!(self.sender.ssthresh(), before, "lowered again for the same segment"),
+            None => self.check_ssthresh(&self.at),
         }
     }
 

@@ -9,8 +9,12 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::ack::{AckAction, AckPolicy, Arrival};
 use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
+use perhop_tcp::segment::{Ack, SackBlocks, Segment};
+use perhop_tcp::settings::{RecoveryKind, TcpParams};
 use perhop_testkit::laws::{ack_policy, classifier, congestion_control, queue, scheduler};
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::permit::{Outstanding, Permit};
+use perhop_testkit::tcp::RFC;
 use perhop_testkit::{queue_laws, scheduler_laws};
 
 const LIMIT: QueueSize = QueueSize::Packets(4);
@@ -312,4 +316,82 @@ fn a_segment_beyond_a_gap_must_be_acknowledged() {
 #[should_panic(expected = "must be acknowledged at once")]
 fn a_segment_into_a_gap_must_be_acknowledged() {
     ack_walk(Some(10), &[Arrival { fills_gap: true, ..IN_ORDER }]);
+}
+
+/// Ten segments of 1000 bytes out of an endless number, of which segments so numbered have been reported, one for an
+/// acknowledgment; the window is six.
+fn outstanding(recovery: RecoveryKind, reported: &[u64]) -> (Permit, Outstanding) {
+    let params = TcpParams { mss: MSS, recovery, limited_transmit: false, ..RFC };
+    let mut at = Outstanding { una: 0, max: 10_000, limit: u64::MAX, window: 100_000 };
+    let mut permit = Permit::new(&params);
+    for number in reported {
+        let mut sack = SackBlocks::default();
+        sack.push(number * 1000, (number + 1) * 1000);
+        let ack = Ack { window: Bytes(at.window), sack, ..Ack::default() };
+        permit.hear(&mut at, &ack, 6000);
+    }
+    (permit, at)
+}
+
+fn segment(number: u64) -> Segment {
+    Segment { seq: number * 1000, end: (number + 1) * 1000, ..Segment::default() }
+}
+
+#[test]
+fn a_sender_may_repair_what_is_lost_then_send_new_data_while_the_pipe_has_room() {
+    let (mut permit, mut at) = outstanding(RecoveryKind::Sack, &[2, 3, 4, 5, 6]);
+    assert!(permit.recovering());
+    // in the network: 7, 8, 9 and what is sent
+    for number in [0, 1, 10] {
+        permit.send(&at, &segment(number), 6000);
+        at.max = at.max.max((number + 1) * 1000);
+    }
+}
+
+#[test]
+#[should_panic(expected = "with 6000 in the network of 6000")]
+fn the_pipe_must_not_overflow() {
+    let (mut permit, mut at) = outstanding(RecoveryKind::Sack, &[2, 3, 4, 5, 6]);
+    for number in [0, 1, 10, 11] {
+        permit.send(&at, &segment(number), 6000);
+        at.max = at.max.max((number + 1) * 1000);
+    }
+}
+
+#[test]
+#[should_panic(expected = "the first outstanding is repaired first")]
+fn a_recovery_must_begin_with_the_first_segment() {
+    let (mut permit, at) = outstanding(RecoveryKind::NewReno, &[2, 3, 4]);
+    permit.send(&at, &segment(10), 6000);
+}
+
+#[test]
+#[should_panic(expected = "the next hole is")]
+fn a_hole_must_not_be_left_out() {
+    let (mut permit, at) = outstanding(RecoveryKind::Sack, &[3, 4, 5, 6, 7]);
+    permit.send(&at, &segment(0), 6000);
+    permit.send(&at, &segment(2), 6000);
+}
+
+#[test]
+#[should_panic(expected = "before a lost one")]
+fn new_data_must_not_leave_before_what_is_lost() {
+    let (mut permit, at) = outstanding(RecoveryKind::Sack, &[2, 3, 4, 5, 6]);
+    permit.send(&at, &segment(0), 6000);
+    permit.send(&at, &segment(10), 6000);
+}
+
+#[test]
+#[should_panic(expected = "beyond 6000 from 0, after 2 duplicates")]
+fn two_duplicates_must_not_widen_the_window() {
+    let (mut permit, at) = outstanding(RecoveryKind::Reno, &[2, 3]);
+    permit.send(&at, &segment(10), 6000);
+}
+
+#[test]
+#[should_panic(expected = "beyond an inflated 10000")]
+fn four_duplicates_must_not_widen_the_window_by_more() {
+    let (mut permit, at) = outstanding(RecoveryKind::Reno, &[2, 3, 4, 5]);
+    permit.send(&at, &segment(0), 6000);
+    permit.send(&at, &segment(10), 6000);
 }

@@ -20,8 +20,10 @@ pub struct Reassembly {
     next: u64,
     /// Disjoint, not touching, in order, all beyond `next`.
     islands: VecDeque<Island>,
-    /// The islands that segments fell into last, by `heard`.
+    /// The islands that segments fell into last, by `heard`; the end of the latest is in `blocks`.
     recent: BTreeMap<u64, (u64, u64)>,
+    /// Of these the latest, as an acknowledgment reports them.
+    blocks: SackBlocks,
     heard: u64,
     /// Most islands in `recent` and in an acknowledgment.
     memory: usize,
@@ -52,10 +54,16 @@ impl Reassembly {
         }
         let fills_gap = !self.islands.is_empty();
         self.next = end;
+        let mut joined = false;
         while let Some(island) = self.islands.front().copied().filter(|island| island.start <= self.next) {
+            self.settle();
             self.next = self.next.max(island.end);
             self.islands.pop_front();
             self.recent.remove(&island.heard);
+            joined = true;
+        }
+        if joined {
+            self.list();
         }
         Arrival { in_order: true, duplicate: false, fills_gap }
     }
@@ -67,10 +75,12 @@ impl Reassembly {
             self.islands.back_mut().filter(|last| last.end == start && last.heard == self.heard)
         {
             last.end = end;
-            let (heard, start) = (last.heard, last.start);
-            self.remember(heard, (start, end));
+            if let Some(block) = self.blocks.first_mut() {
+                block.1 = end;
+            }
             return true;
         }
+        self.settle();
         let first = self.islands.partition_point(|island| island.end < start);
         let last = self.islands.partition_point(|island| island.start <= end);
         let mut new = true;
@@ -92,6 +102,13 @@ impl Reassembly {
         new
     }
 
+    /// Brings `recent` up to the latest block, before anything but its end changes.
+    fn settle(&mut self) {
+        if let (Some(block), Some(mut latest)) = (self.blocks.first_mut(), self.recent.last_entry()) {
+            *latest.get_mut() = *block;
+        }
+    }
+
     fn remember(&mut self, heard: u64, island: (u64, u64)) {
         if self.memory == 0 {
             return;
@@ -100,19 +117,23 @@ impl Reassembly {
         if self.recent.len() > self.memory {
             self.recent.pop_first();
         }
+        self.list();
+    }
+
+    //= rfc2018-4-many
+    //= rfc2018-4-repeat
+    fn list(&mut self) {
+        self.blocks = SackBlocks::default();
+        for &(start, end) in self.recent.values().rev().take(self.reported) {
+            self.blocks.push(start, end);
+        }
     }
 
     /// The islands that segments fell into last, the latest first.
     //= rfc2018-3-edges
     //= rfc2018-3-isolated
     //= rfc2018-4-first-block
-    //= rfc2018-4-many
-    //= rfc2018-4-repeat
-    pub fn blocks(&self) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        for &(start, end) in self.recent.values().rev().take(self.reported) {
-            blocks.push(start, end);
-        }
-        blocks
+    pub const fn blocks(&self) -> SackBlocks {
+        self.blocks
     }
 }

@@ -43,8 +43,22 @@ impl Scoreboard {
     }
 
     fn insert(&mut self, start: u64, end: u64) {
+        // what was reported before, or follows the highest report, as most blocks do
+        if let Some(last) = self.ranges.back_mut()
+            && last.0 <= start
+            && start <= last.1
+            && self.lost.max(self.resent) <= last.1
+        {
+            let grown = end.saturating_sub(last.1);
+            last.1 += grown;
+            self.sacked += grown;
+            return;
+        }
         let first = self.ranges.partition_point(|&(_, e)| e < start);
         let mut last = first;
+        if self.ranges.get(first).is_some_and(|&(s, e)| s <= start && end <= e) {
+            return;
+        }
         let (mut low, mut high) = (start, end);
         let (mut known, mut below_lost, mut below_resent) = (0, 0, 0);
         while let Some(&(s, e)) = self.ranges.get(last)
@@ -81,8 +95,10 @@ impl Scoreboard {
                 break;
             }
         }
-        self.sacked_below_lost += self.between(self.lost, lost);
-        self.lost = lost;
+        if lost > self.lost {
+            self.sacked_below_lost += self.between(self.lost, lost);
+            self.lost = lost;
+        }
     }
 
     /// Bytes of `ranges` in `from..to`, which are moved once each.
