@@ -296,7 +296,9 @@ impl Engine {
     fn digest_of(&self, now: Instant, id: usize, contents: &Contents) -> u64 {
         let meta = &contents.meta;
         let who = (id as u64) << 32 | u64::from(meta.flow.0);
-        let what = contents.segment().map_or(contents.ack.ack.rotate_left(32), |segment| segment.end);
+        // as elements see it: the line of the packet that is read anyway
+        let tcp = meta.tcp.unwrap_or_default();
+        let what = u64::from(tcp.seq_end) ^ u64::from(tcp.ack) << 32;
         mix(mix(self.digest, now.as_nanos(), who), what, meta.len.0 << 8 | meta.kind as u64)
     }
 

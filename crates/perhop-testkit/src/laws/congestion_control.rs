@@ -180,8 +180,11 @@ pub fn shrinks_as_told(build: impl Fn(Bytes) -> Box<dyn CongestionControl>, mss:
             Op::RestartAfterIdle => before,
             _ => return,
         };
-        let rounding = before.0 >> 50;
-        assert!(cc.cwnd().0 <= most.0.saturating_add(rounding), "{op:?} left {} of {before}", cc.cwnd());
+        // beyond that a window is more than a float tells apart
+        if before.0 > 1 << 53 {
+            return;
+        }
+        assert!(cc.cwnd() <= most, "{op:?} left {} of {before}", cc.cwnd());
     });
 }
 
