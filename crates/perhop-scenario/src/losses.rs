@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::file::{Chosen, OneOrMore, ScenarioFile};
-use crate::lower_tcp::data;
+use crate::lower_tcp::{MOST_DATA, data};
 use crate::model::{ListedLoss, Scenario};
 use crate::report::Report;
 use crate::routes::Route;
@@ -144,6 +144,12 @@ impl Lists<'_, '_, '_> {
         let at = [at, &steps![0]].concat();
         if mark && packet == 0 && params.handshake && sound("handshake") {
             let rule = "packet 0 is the SYN, which cannot be marked (RFC 3168 section 6.1.1)";
+            return self.report.error(&at, rule, None);
+        }
+        if packet > MOST_DATA / tcp.mss.0.0.max(1) {
+            let rule = format!(
+                "no flow has a packet {packet}: it would begin beyond the most data that one can send"
+            );
             return self.report.error(&at, rule, None);
         }
         let bytes = tcp.size.and_then(|size| data(size, tcp.mss));

@@ -13,7 +13,7 @@ pub(crate) const LARGEST_FIELD: u64 = 65_535;
 /// Largest shift of it (RFC 7323 section 2.3).
 pub(crate) const LARGEST_SCALE: u8 = 14;
 /// Most data of a flow, in bytes: 1 PB, as for every size.
-const MOST_DATA: u64 = 1_000_000_000_000_000;
+pub(crate) const MOST_DATA: u64 = 1_000_000_000_000_000;
 
 /// The scale of the window field: the one given, or the smallest that the window fits.
 pub(crate) fn window_scale(tcp: &Tcp) -> u8 {

@@ -70,10 +70,19 @@ impl Losses {
     }
 
     fn fate(&mut self, pkt: &mut SimPacket) -> Fate {
+        let listed = self.listed_fate(pkt);
         if let Some((threshold, stream)) = &mut self.random
             && stream.below(DRAWS) < *threshold
         {
             return Fate::Lost(DropReason::Loss);
+        }
+        listed
+    }
+
+    /// What the list says; it counts every arrival of its packets.
+    fn listed_fate(&mut self, pkt: &mut SimPacket) -> Fate {
+        if self.listed.is_empty() {
+            return Fate::Pass;
         }
         let Some(segment) = pkt.get().segment() else { return Fate::Pass };
         let Some(listed) = self.listed.get_mut(&(pkt.get().meta.flow, segment.seq, segment.syn)) else {

@@ -73,7 +73,10 @@ impl Delayed {
     /// Lets the first segment wait for `timeout`, at most [`MAX_DELAY`].
     #[must_use]
     pub const fn new(timeout: Span) -> Self {
-        Self { timeout, waiting: false }
+        Self {
+            timeout: if timeout.as_nanos() < MAX_DELAY.as_nanos() { timeout } else { MAX_DELAY },
+            waiting: false,
+        }
     }
 }
 

@@ -146,6 +146,9 @@ impl Permit {
             return news && self.duplicate(at, fresh, cwnd);
         }
         let duplicate = at.max > at.una && at.window > 0 && (same_window || fresh > 0);
+        if duplicate {
+            self.frto = Frto::Off;
+        }
         duplicate && self.duplicate(at, fresh, cwnd)
     }
 
@@ -185,7 +188,6 @@ impl Permit {
 
     /// A duplicate arrived with `fresh` bytes of news. Returns whether a recovery begins.
     fn duplicate(&mut self, at: &Outstanding, fresh: usize, cwnd: u64) -> bool {
-        self.frto = Frto::Off;
         if let Some(recovery) = &mut self.recovery {
             recovery.window += self.mss;
             recovery.counted -= 1;

@@ -34,6 +34,8 @@ pub struct Probe {
     sent_again: u64,
     /// The congestion mark answered last stood for data up to here.
     answered: u64,
+    /// A mark was answered for the data sent up to here.
+    marked: u64,
     completed: Option<Instant>,
 }
 
@@ -53,6 +55,7 @@ impl Probe {
             sent: 0,
             sent_again: 0,
             answered: 0,
+            marked: 0,
             completed: None,
         }
     }
@@ -130,7 +133,8 @@ impl Probe {
         assert!(whole || seq < max || window < self.params.mss.0, "{segment:?} is cut short");
         assert!(end <= max.max(una + window.max(1)), "{segment:?} beyond a window of {window} from {una}");
         assert_eq!(segment.retransmission, seq < max, "{segment:?} of {max} sent");
-        assert_eq!(segment.ect, self.params.ecn && !segment.retransmission, "{segment:?}");
+        let markable = seq >= max && window > 0 && !segment.fin;
+        assert_eq!(segment.ect, self.params.ecn && markable, "{segment:?}");
         assert!(!segment.cwr || segment.ect, "{segment:?}");
         self.permit.send(&self.at, segment, self.sender.cwnd().0);
         self.at.max = max.max(end);
@@ -154,7 +158,10 @@ impl Probe {
         let at = self.at;
         self.sender.on_ack(now, ack);
         match (self.opening, ack.syn) {
-            (Opening::SynSent, true) => self.opening = Opening::Open,
+            (Opening::SynSent, true) => {
+                self.opening = Opening::Open;
+                self.at.window = ack.window.0;
+            }
             (Opening::Open, false) => {
                 let marked = self.answers(ack, recovering);
                 let expected = self.permit.hear(&mut self.at, ack, self.sender.cwnd().0);
@@ -164,8 +171,11 @@ impl Probe {
                     self.check_growth(ack, marked, windows);
                 }
                 if entered > 0 {
-                    self.answered = self.at.max;
-                    self.check_ssthresh(&at);
+                    // a loss of what a mark has shrunk the window for shrinks it no further
+                    if at.una >= self.marked {
+                        self.answered = self.at.max;
+                        self.check_ssthresh(&at);
+                    }
                 }
             }
             _ => {}
@@ -183,6 +193,7 @@ impl Probe {
         let answers = ack.ece && self.params.ecn && !recovering && news;
         if answers {
             self.answered = self.at.max;
+            self.marked = self.at.max;
         }
         answers
     }

@@ -133,15 +133,17 @@ def _print(result: Result, folder: Path) -> None:
         ],
         f"in {folder}/flows.parquet",
     )
+    lossy = int(result.links["lost_packets"].sum()) > 0
     print_table(
         "Links: shares of the time after the warm-up",
-        ("link", "busy", "with data", "with ACKs"),
+        ("link", "busy", "with data", "with ACKs", *(["lost packets"] if lossy else [])),
         [
             (
                 row["name"],
                 percent(row["utilization"]),
                 percent(row["utilization_data"]),
                 percent(row["utilization_acks"]),
+                *([str(row["lost_packets"])] if lossy else []),
             )
             for row in result.links.sort("utilization", descending=True, maintain_order=True).to_dicts()
         ],

@@ -45,10 +45,15 @@ class View:
         """Return what `perhop report` is told to show this."""
         words = [word for name in self.flows for word in ("--flow", name)]
         if self.begin_s > 0.0:
-            words += ["--from", f"{self.begin_s:.9g}s"]
+            words += ["--from", seconds(self.begin_s)]
         if self.end_s < float("inf"):
-            words += ["--to", f"{self.end_s:.9g}s"]
+            words += ["--to", seconds(self.end_s)]
         return shlex.join(words)
+
+
+def seconds(time_s: float) -> str:
+    """Write a time as the command line reads it: all its nanoseconds, and no exponent."""
+    return f"{time_s:.9f}".rstrip("0").rstrip(".") + "s"
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def part(run: StoredRun, view: View) -> Part | None:
     if crowded:
         left_out.append(
             f"The figures end at {duration(span[1])}, after {MOST_EVENTS} events of {crowded}; later parts: "
-            f"{report} --flow {shlex.quote(crowded)} --from {span[1]:.9g}s"
+            f"{report} --flow {shlex.quote(crowded)} --from {seconds(span[1])}"
         )
     return Part(_figures(run, drawn, span, f"{report} {view.options()}".rstrip()), left_out)
 

@@ -19,8 +19,8 @@ pub struct Reno {
     /// Bytes acknowledged towards the next segment of growth (`Counting::Bytes`).
     counted: f64,
     initial_window: f64,
-    /// cwnd and ssthresh before the last time-out.
-    before: (f64, f64),
+    /// cwnd and ssthresh before the last time-out, until anything else shrinks the window.
+    before: Option<(f64, f64)>,
     counting: Counting,
     grow_beyond_window: bool,
     loss_window: LossWindow,
@@ -58,7 +58,7 @@ impl Reno {
             ssthresh: ssthresh.max(2.0 * mss),
             counted: 0.0,
             initial_window: cwnd,
-            before: (cwnd, ssthresh),
+            before: None,
             counting: params.counting,
             grow_beyond_window: params.grow_beyond_window,
             loss_window: params.loss_window,
@@ -133,14 +133,18 @@ impl CongestionControl for Reno {
         match signal {
             //= rfc5681-3.1-loss-window
             CongestionSignal::Timeout => {
-                self.before = (self.cwnd, self.ssthresh);
+                self.before = Some((self.cwnd, self.ssthresh));
                 self.ssthresh = self.halved(load).0;
                 self.cwnd = self.mss;
             }
             //= rfc5681-3.1-repeated-timeout
             CongestionSignal::RepeatedTimeout => self.cwnd = self.mss,
-            CongestionSignal::FastRetransmit => (self.ssthresh, self.cwnd) = self.halved(load),
+            CongestionSignal::FastRetransmit => {
+                self.before = None;
+                (self.ssthresh, self.cwnd) = self.halved(load);
+            }
             CongestionSignal::EcnEcho => {
+                self.before = None;
                 let (ssthresh, cwnd) = self.halved(load);
                 (self.ssthresh, self.cwnd) = (ssthresh, cwnd.min(self.cwnd));
             }
@@ -152,8 +156,9 @@ impl CongestionControl for Reno {
     }
 
     fn on_spurious_timeout(&mut self, _now: Instant) {
-        let (cwnd, ssthresh) = self.before;
-        (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
+        if let Some((cwnd, ssthresh)) = self.before.take() {
+            (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), self.ssthresh.max(ssthresh));
+        }
     }
 
     //= rfc5681-4.1-restart

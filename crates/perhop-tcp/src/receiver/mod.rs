@@ -97,7 +97,8 @@ impl Receiver {
             self.ece = ce || self.ece && !segment.cwr;
         }
         if segment.syn {
-            self.syn = true;
+            // once data has arrived the connection stands, and a late SYN gets a plain acknowledgment
+            self.syn = self.arrived.next() == 0;
             self.due = Due::Now;
             return;
         }

@@ -56,7 +56,9 @@ impl Reassembly {
         self.next = end;
         let mut joined = false;
         while let Some(island) = self.islands.front().copied().filter(|island| island.start <= self.next) {
-            self.settle();
+            if !joined {
+                self.settle();
+            }
             self.next = self.next.max(island.end);
             self.islands.pop_front();
             self.recent.remove(&island.heard);

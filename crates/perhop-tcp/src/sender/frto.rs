@@ -16,10 +16,7 @@ pub(super) enum Frto {
     #[default]
     Off,
     /// The first segment has been sent again; the next acknowledgment decides.
-    First {
-        /// Everything sent before the time-out ends here.
-        recover: u64,
-    },
+    First,
     /// New data was sent; the next acknowledgment decides.
     Second {
         /// New segments that may still leave.
@@ -32,16 +29,10 @@ const NEW_SEGMENTS: u32 = 2;
 impl Sender {
     /// The timer expired; called before anything of the recovery changes.
     pub(super) fn begin_frto(&mut self) {
-        self.frto = if self.rules.frto && !self.timed_out && !self.recovery_from_timeout() {
-            Frto::First { recover: self.max }
-        } else {
-            Frto::Off
-        };
-    }
-
-    /// Whether data of before the last time-out is still being sent again.
-    fn recovery_from_timeout(&self) -> bool {
-        self.nxt < self.max
+        // not while what an earlier time-out found outstanding is being repaired
+        let first = self.rules.frto && !self.timed_out && self.una >= self.expired_to;
+        self.frto = if first { Frto::First } else { Frto::Off };
+        self.expired_to = self.max;
     }
 
     /// An acknowledgment arrived: of new data, or a duplicate.
@@ -49,11 +40,11 @@ impl Sender {
     pub(super) fn follow_frto(&mut self, now: Instant, new_data: bool) {
         match self.frto {
             Frto::Off => {}
-            Frto::First { recover } if new_data && self.una < recover && self.max < self.limit => {
+            Frto::First if new_data && self.una < self.expired_to && self.new_data_fits() => {
                 self.nxt = self.max;
                 self.frto = Frto::Second { budget: NEW_SEGMENTS };
             }
-            Frto::First { .. } => self.frto = Frto::Off,
+            Frto::First => self.frto = Frto::Off,
             Frto::Second { .. } if new_data => {
                 self.cc.on_spurious_timeout(now);
                 self.frto = Frto::Off;
@@ -64,6 +55,12 @@ impl Sender {
                 self.frto = Frto::Off;
             }
         }
+    }
+
+    /// Whether there is new data that the receiver's window allows.
+    fn new_data_fits(&self) -> bool {
+        let end = self.end_of(self.max);
+        end > self.max && end <= self.una + self.window
     }
 
     /// Whether the segment of new data in `flight` may leave; `None` where the algorithm does not decide.

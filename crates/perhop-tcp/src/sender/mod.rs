@@ -80,11 +80,17 @@ pub struct Sender {
     /// When the last segment left, and when pacing permits the next.
     last_sent: Instant,
     paced_until: Instant,
+    /// A segment waits for that.
+    held_back: bool,
     /// When the timer of the last unexamined time-out expired.
     expired_at: Option<Instant>,
     frto: Frto,
+    /// One past the highest byte sent when the timer last expired.
+    expired_to: u64,
     /// Congestion marks are answered once for the data sent up to here.
     marks_answered: u64,
+    /// A mark has shrunk the window for the data sent up to here; a loss of it is no further sign.
+    marked: u64,
     /// The next new segment says that the window was reduced.
     cwr: bool,
     stats: SenderStats,
@@ -119,9 +125,12 @@ impl Sender {
             rtt: RttEstimator::new(params.rto),
             last_sent: start,
             paced_until: start,
+            held_back: false,
             expired_at: None,
             frto: Frto::default(),
+            expired_to: 0,
             marks_answered: 0,
+            marked: 0,
             cwr: false,
             stats: SenderStats::default(),
             expiries: 0,
@@ -138,7 +147,7 @@ impl Sender {
     pub fn on_ack(&mut self, now: Instant, ack: &Ack) {
         if let Stage::SynSent { at, again } = self.stage {
             if ack.syn {
-                self.on_syn_ack(now, at, again);
+                self.on_syn_ack(now, at, again, ack.window.0);
             }
             return;
         }
@@ -167,15 +176,17 @@ impl Sender {
             }
         } else if ack.ack == self.una && self.max > self.una && self.window > 0 && (same_window || fresh > 0)
         {
+            self.follow_frto(now, false);
             //= rfc5681-2-duplicate-ack
             self.on_duplicate(now, fresh);
         }
     }
 
     //= rfc5681-3.1-handshake-no-growth
-    fn on_syn_ack(&mut self, now: Instant, sent: Instant, again: bool) {
+    fn on_syn_ack(&mut self, now: Instant, sent: Instant, again: bool, window: u64) {
         self.stage = Stage::Open;
         self.timer = None;
+        self.window = window;
         if again {
             self.rtt.begin_after_lost_syn();
             //= rfc5681-3.1-lost-syn
@@ -274,7 +285,6 @@ impl Sender {
 
     //= rfc5681-4.3-two-windows
     fn on_duplicate(&mut self, now: Instant, fresh: u64) {
-        self.follow_frto(now, false);
         let flight = self.flight();
         let outcome = self.recovery.on_duplicate(&flight, fresh);
         let signal = match outcome {
@@ -283,7 +293,9 @@ impl Sender {
             OnDuplicate::Restart => CongestionSignal::Timeout,
         };
         self.stats.fast_retransmits += 1;
-        self.reduce(now, signal);
+        if self.una >= self.marked {
+            self.reduce(now, signal);
+        }
         self.timed = None;
         if self.rules.fast_retransmit_restarts_timer {
             self.timer = Some(self.rtt.deadline(now));
@@ -304,6 +316,7 @@ impl Sender {
             return;
         }
         self.reduce(now, CongestionSignal::EcnEcho);
+        self.marked = self.max;
     }
 
     /// Shrinks the window, and says so in the next new segment; a mark in the same window is answered by that.
@@ -350,7 +363,7 @@ impl Sender {
 
 impl Timed for Sender {
     fn next_timeout(&self) -> Option<Instant> {
-        let paced = (self.paced_until > self.last_sent).then_some(self.paced_until);
+        let paced = self.held_back.then_some(self.paced_until);
         match (self.timer, paced) {
             (Some(timer), Some(paced)) => Some(timer.min(paced)),
             (timer, paced) => timer.or(paced),
@@ -358,6 +371,7 @@ impl Timed for Sender {
     }
 
     fn on_timeout(&mut self, now: Instant) {
+        self.held_back &= now < self.paced_until;
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
@@ -394,13 +408,13 @@ impl Sender {
         self.expiries += 1;
         let repeated = self.timed_out && !self.rules.every_timeout_cuts;
         let signal = if repeated { CongestionSignal::RepeatedTimeout } else { CongestionSignal::Timeout };
+        self.begin_frto();
         let flight = self.flight();
         self.recovery.on_timeout(&flight);
         self.reduce(now, signal);
         if !self.timed_out {
             self.expired_at = Some(now);
         }
-        self.begin_frto();
         self.timed_out = true;
         self.rtt.back_off();
         self.nxt = self.una;

@@ -20,7 +20,10 @@ impl Sender {
         match self.stage {
             Stage::Waiting | Stage::SynSent { .. } => None,
             Stage::Opening { again } => Some(self.open(now, again)),
-            Stage::Open if now < self.paced_until => None,
+            Stage::Open if now < self.paced_until => {
+                self.held_back = true;
+                None
+            }
             Stage::Open => {
                 let (seq, end) = self.choose(now)?;
                 Some(self.emit(now, seq, end))
@@ -124,7 +127,9 @@ impl Sender {
             self.timed = Some((end, now));
         }
         self.max = self.max.max(end);
-        let cwr = !retransmission && std::mem::take(&mut self.cwr);
+        // neither a probe of a closed window nor a FIN can be marked (RFC 3168 section 6.1.6)
+        let plain = !retransmission && self.window > 0 && seq < self.limit - u64::from(self.rules.close);
+        let cwr = plain && std::mem::take(&mut self.cwr);
         Segment {
             seq,
             end,
@@ -133,7 +138,7 @@ impl Sender {
             fin: self.rules.close && end == self.limit,
             retransmission,
             cwr,
-            ect: self.rules.ecn && !retransmission,
+            ect: self.rules.ecn && plain,
         }
     }
 

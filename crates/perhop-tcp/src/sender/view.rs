@@ -78,7 +78,13 @@ impl Sender {
     /// The highest packet that `ack` says has arrived in order; -1 for none.
     #[must_use]
     pub fn packet_acknowledged(&self, ack: &Ack) -> i64 {
-        self.number(ack.ack) - 1
+        let data = self.limit - u64::from(self.rules.close);
+        let whole = match ack.ack {
+            at if at > data => data.div_ceil(self.rules.mss().0) + 1,
+            at if at == data => at.div_ceil(self.rules.mss().0),
+            at => at / self.rules.mss().0,
+        };
+        i64::try_from(whole).unwrap_or(i64::MAX - 1) + i64::from(self.rules.handshake) - 1
     }
 
     /// The packet that the timer stands for.
