@@ -25,11 +25,11 @@ OTHERS = [name for name in oracle.NAMES if name not in scenarios.WRITTEN]
 SAMPLE = OTHERS[::8]
 
 
-# Where perhop keeps what ns-2 does not: a window of at least one segment, and the guard for the first packet too.
+# Where perhop keeps what ns-2 does not: a window of at least one segment, and the guard for the first packet.
 DEPARTS = {
-    "nobugfix_Reno_half": "ns-2 lets cwnd fall to half a packet; here it is never below one segment",
-    "nobugfix_Newreno_floor": "ns-2 lets cwnd fall to half a packet; here it is never below one segment",
-    "ns235_Newreno_one": "ns-2 lets the loss of the first data packet begin a recovery again after a time-out",
+    "nobugfix_Reno_half": "ns-2 halves a cwnd of one; here it is never below one segment",
+    "nobugfix_Newreno_floor": "ns-2 halves a cwnd of one; here it is never below one segment",
+    "ns235_Newreno_one": "ns-2 has no guard for the first data packet; here a time-out guards it too",
 }
 
 
