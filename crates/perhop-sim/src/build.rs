@@ -15,7 +15,7 @@ use perhop_tcp::ack::{AckPolicy, Delayed, EverySegment};
 use perhop_tcp::receiver::{Receiver, ReceiverParams};
 use perhop_tcp::sender::Sender;
 
-use crate::engine::{AnyNode, Engine, Place};
+use crate::engine::{AnyNode, Engine};
 use crate::fill::Wire;
 use crate::flow_table::FlowTable;
 use crate::host::{Connection, Host, ReceivingEnd, SendingEnd};
@@ -48,12 +48,11 @@ pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
     let routes = routes(scenario).expect("the scenario was checked: every flow has its routes");
     let mut sites = Sites::default();
     let mut parts: Vec<NodeParts> = scenario.nodes.iter().map(|_| NodeParts::default()).collect();
-    let mut places = Vec::with_capacity(plan.order.len());
+    let mut port_sites = Vec::with_capacity(plan.order.len());
     for &l in &plan.order {
         let link = &scenario.links[l];
-        let site = sites.intern(link.port.path.clone());
-        places.push(Place { node: small(link.from), port: plan.port[l], site });
-        parts[link.from].ports.push(outgoing(scenario, link, plan.link(scenario, l), &mut sites));
+        port_sites.push(sites.intern(link.port.path.clone()));
+        parts[link.from].ports.push(outgoing(scenario, link, &mut sites));
     }
     let mut classes: Vec<&str> = Vec::new();
     for (i, (flow, route)) in scenario.flows.iter().zip(&routes).enumerate() {
@@ -65,10 +64,11 @@ pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
         .zip(&scenario.nodes)
         .map(|(p, node)| p.build(node, &mut sites, trace.tcp))
         .collect();
+    let links = plan.order.iter().map(|&l| plan.link(scenario, l)).collect();
     let link_names = plan.order.iter().map(|&l| scenario.links[l].name.clone()).collect();
     let ends = scenario.flows.iter().map(|f| (f.from, f.to)).collect();
     let senders = if trace.tcp { scenario.flows.iter().map(|f| small(f.from)).collect() } else { Vec::new() };
-    let engine = Engine::new(nodes, places, plan.first_link, senders, Recorder::new(trace));
+    let engine = Engine::new(nodes, links, plan.first_link, senders, port_sites, Recorder::new(trace));
     Built { engine, ends, starts, link_names, sites: sites.0 }
 }
 
@@ -104,7 +104,7 @@ impl Plan {
         let link = &scenario.links[l];
         // the two directions of a link follow one another
         let back = l ^ 1;
-        Link::new(link.rate, link.delay, (small(link.to), self.port[back]))
+        Link::new(link.rate, link.delay, (small(link.from), self.port[l]), (small(link.to), self.port[back]))
     }
 }
 
@@ -202,7 +202,7 @@ fn class_of<'a>(classes: &mut Vec<&'a str>, name: &'a str) -> TrafficClass {
     TrafficClass(u8::try_from(at).unwrap_or(u8::MAX))
 }
 
-fn outgoing(scenario: &model::Scenario, link: &model::Link, wire: Link, sites: &mut Sites) -> Outgoing {
+fn outgoing(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) -> Outgoing {
     let port = &link.port;
     let site = sites.intern(port.path.clone());
     let mut classes: Vec<Class<SimPacket>> = port
@@ -225,7 +225,6 @@ fn outgoing(scenario: &model::Scenario, link: &model::Link, wire: Link, sites: &
     };
     Outgoing {
         port: built,
-        link: wire,
         pure_ack_size: link.pure_ack_size,
         backpressure: port.backpressure,
         losses: losses(scenario, link, site),

@@ -61,24 +61,6 @@ impl AnyNode {
             Self::Router(router) => &router.outgoing[port.0 as usize],
         }
     }
-
-    fn outgoing_mut(&mut self, port: PortId) -> &mut Outgoing {
-        match self {
-            Self::Host(host) => &mut host.ports[port.0 as usize],
-            Self::Router(router) => &mut router.outgoing[port.0 as usize],
-        }
-    }
-}
-
-/// Where a link is: beside the interface that feeds it.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// Sending node.
-    pub node: u32,
-    /// Its port.
-    pub port: PortId,
-    /// The port as observers know it.
-    pub site: SiteId,
 }
 
 /// What the engine keeps about a node, read after each of its calls.
@@ -93,12 +75,14 @@ struct Desk {
 pub struct Engine {
     /// Nodes, in the scenario's order.
     pub nodes: Vec<AnyNode>,
-    /// Of each link, grouped by sending node and in the order of its ports.
-    places: Vec<Place>,
+    /// Links, grouped by sending node and in the order of its ports.
+    pub links: Vec<Link>,
     /// One for each node.
     desks: Vec<Desk>,
     /// The node of each flow's sender, where connections are traced.
     senders: Vec<u32>,
+    /// Site of each link's port.
+    port_sites: Vec<SiteId>,
     events: EventList<Event>,
     timers: EventList<u32>,
     seq: u64,
@@ -113,21 +97,23 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine at time zero; `first_link[n]` is the index of node n's port 0 in `places`.
+    /// An engine at time zero; `first_link[n]` is the index of node n's port 0 in `links`.
     pub fn new(
         nodes: Vec<AnyNode>,
-        places: Vec<Place>,
+        links: Vec<Link>,
         first_link: Vec<u32>,
         senders: Vec<u32>,
+        port_sites: Vec<SiteId>,
         recorder: Recorder,
     ) -> Self {
         let desk = |first_link| Desk { armed: Instant::MAX, first_link };
         let desks = first_link.into_iter().map(desk).collect();
         let mut engine = Self {
             nodes,
-            places,
+            links,
             desks,
             senders,
+            port_sites,
             events: EventList::new(),
             timers: EventList::new(),
             seq: 0,
@@ -144,17 +130,12 @@ impl Engine {
 
     /// Every class of every port, in the order of links.
     pub fn classes(&self) -> impl Iterator<Item = &Class<SimPacket>> {
-        self.interfaces().flat_map(|outgoing| outgoing.port.classes())
+        self.links.iter().flat_map(|link| self.outgoing(link).port.classes())
     }
 
-    /// The outgoing interface of each link, in the order of links.
-    pub fn interfaces(&self) -> impl Iterator<Item = &Outgoing> {
-        self.places.iter().map(|place| self.nodes[place.node as usize].outgoing(place.port))
-    }
-
-    fn link(&mut self, id: usize) -> &mut Link {
-        let place = self.places[id];
-        &mut self.nodes[place.node as usize].outgoing_mut(place.port).link
+    /// The outgoing interface that feeds `link`.
+    pub fn outgoing(&self, link: &Link) -> &Outgoing {
+        self.nodes[link.from as usize].outgoing(link.from_port)
     }
 
     /// The time of the next event.
@@ -198,17 +179,17 @@ impl Engine {
     }
 
     fn arrive(&mut self, now: Instant, id: usize) {
-        let link = self.link(id);
+        let link = &mut self.links[id];
         let Some(pkt) = link.deliver() else { return };
         let (to, to_port) = (link.to as usize, link.to_port);
-        match link.in_flight.front().map(|(due, _)| *due) {
-            Some(due) => self.events.replace_first(due, Event::Arrival(index(id))),
+        match link.in_flight.front() {
+            Some((due, _)) => self.events.replace_first(*due, Event::Arrival(index(id))),
             None => self.events.pop(),
         }
         self.hops += 1;
         let contents = pkt.get();
         self.digest = self.digest_of(now, id, contents);
-        self.recorder.packet(now, self.places[id].site, PacketEvent::Delivered, &contents.meta);
+        self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, &contents.meta);
         let acked =
             (self.recorder.kinds().cwnd && contents.meta.kind == Kind::PureAck).then_some(contents.meta.flow);
         self.nodes[to].as_node().on_packet(now, to_port, pkt, &mut self.recorder);
@@ -219,18 +200,16 @@ impl Engine {
     }
 
     fn depart(&mut self, now: Instant, id: usize) {
-        let link = self.link(id);
-        if link.poll_due != now {
+        if self.links[id].poll_due != now {
             return;
         }
-        link.poll_due = Instant::MAX;
-        let sent =
-            if link.busy_until == now { link.in_flight.back().map(|(_, pkt)| pkt.get().meta) } else { None };
-        let Place { node, port, .. } = self.places[id];
-        let node = node as usize;
-        if let Some(meta) = sent
+        self.links[id].poll_due = Instant::MAX;
+        let (node, port) = (self.links[id].from as usize, self.links[id].from_port);
+        if now == self.links[id].busy_until
             && self.nodes[node].as_node().watches_transmission(port)
+            && let Some((_, pkt)) = self.links[id].in_flight.back()
         {
+            let meta = pkt.get().meta;
             self.nodes[node].as_node().on_transmitted(now, port, &meta, &mut self.recorder);
             self.after_call(now, node);
         }
@@ -273,32 +252,30 @@ impl Engine {
 
     /// Starts the next transmission on a link, now or when it is free.
     fn transmit(&mut self, now: Instant, id: usize) {
-        let link = self.link(id);
+        let link = &self.links[id];
         if link.poll_due == now {
             // a transmission that took less than a nanosecond has its departure still to come
             return;
         }
         if now < link.busy_until {
-            let free = link.busy_until;
-            self.poll_at(free, id);
+            self.poll_at(link.busy_until, id);
             return;
         }
-        let Place { node: from, port, .. } = self.places[id];
-        let node = self.nodes[from as usize].as_node();
+        let (from, port) = (link.from as usize, link.from_port);
+        let node = self.nodes[from].as_node();
         match node.poll_transmit(now, port, &mut self.recorder) {
             Departure::Empty => {}
             Departure::NotBefore(at) => self.poll_at(at, id),
             Departure::Packet(pkt) => {
                 let again = node.waits(port) || node.watches_transmission(port);
                 let seq = self.next_seq(Phase::Arrival);
-                let link = self.link(id);
+                let link = &mut self.links[id];
                 let due = link.transmit(now, pkt, seq);
-                let (alone, free) = (link.in_flight.len() == 1, link.busy_until);
-                if alone {
+                if link.in_flight.len() == 1 {
                     self.events.push(due, Event::Arrival(index(id)));
                 }
                 if again {
-                    self.poll_at(free, id);
+                    self.poll_at(self.links[id].busy_until, id);
                 }
                 self.record_backlog(now, id);
             }
@@ -307,11 +284,10 @@ impl Engine {
 
     /// Asks the port again at `at`; an event for an earlier time makes a later one stale.
     fn poll_at(&mut self, at: Instant, id: usize) {
-        let link = self.link(id);
-        if link.poll_due <= at {
+        if self.links[id].poll_due <= at {
             return;
         }
-        link.poll_due = at;
+        self.links[id].poll_due = at;
         let seq = self.next_seq(Phase::Departure);
         self.events.push(Due::new(at, seq), Event::Departure(index(id)));
     }
@@ -340,8 +316,8 @@ impl Engine {
 
     #[cold]
     fn push_backlog(&mut self, time: Instant, id: usize) {
-        let Place { node, port, .. } = self.places[id];
-        for class in self.nodes[node as usize].outgoing(port).port.classes() {
+        let link = &self.links[id];
+        for class in self.nodes[link.from as usize].outgoing(link.from_port).port.classes() {
             let (site, backlog) = (class.site(), class.backlog());
             self.recorder.trace.queue.push(QueueRecord { time, site, backlog });
         }

@@ -41,6 +41,10 @@ pub struct Link {
     /// Port of the receiving node by which packets arrive: the one that feeds the other direction.
     pub to_port: PortId,
     stats: LinkStats,
+    /// Sending node.
+    pub from: u32,
+    /// Port of the sending node that feeds the link.
+    pub from_port: PortId,
     /// End of the current or last transmission.
     pub busy_until: Instant,
     /// When an event will ask the port for the next packet; `Instant::MAX` for never.
@@ -54,11 +58,13 @@ pub struct Link {
 
 impl Link {
     /// An idle link.
-    pub const fn new(rate: BitRate, delay: Span, to: (u32, PortId)) -> Self {
+    pub const fn new(rate: BitRate, delay: Span, from: (u32, PortId), to: (u32, PortId)) -> Self {
         Self {
             rate,
             delay,
             remainder: 0,
+            from: from.0,
+            from_port: from.1,
             to: to.0,
             to_port: to.1,
             busy_until: Instant::ZERO,

@@ -6,7 +6,6 @@ use perhop_core::sink::Sink;
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 
-use crate::link::Link;
 use crate::losses::{Fate, Losses};
 use crate::packet::SimPacket;
 
@@ -15,8 +14,6 @@ use crate::packet::SimPacket;
 pub struct Outgoing {
     /// Queues and scheduler.
     pub port: Port<SimPacket>,
-    /// The link that it feeds: what a hop touches lies together.
-    pub link: Link,
     /// Length of a pure ACK on the link without its options, where headers are compressed.
     pub pure_ack_size: Option<Bytes>,
     /// Backpressure threshold in packets per connection; at hosts only.

@@ -10,7 +10,6 @@ use perhop_tcp::sender::SenderStats;
 use crate::engine::Engine;
 use crate::link::LinkStats;
 use crate::observe::Trace;
-use crate::outgoing::Outgoing;
 use crate::sample::{Ends, Reading, Series, both_ends, busy_between};
 
 /// A flow's row. Rates are over the measured time, from the end of the warm-up to the end of the run.
@@ -131,18 +130,17 @@ pub fn flow_results(
 /// The links' rows from two readings.
 pub fn link_results(engine: &Engine, from: &Reading, to: &Reading) -> Vec<LinkResult> {
     let secs = (to.at - from.at).as_secs_f64();
-    let row = |(i, outgoing): (usize, &Outgoing)| {
-        let link = &outgoing.link;
+    let row = |(i, link): (usize, &crate::link::Link)| {
         let (data, acks) = busy_between(from.links[i], to.links[i]);
         LinkResult {
             stats: *link.stats(),
             rate: link.rate(),
-            lost: outgoing.losses.as_ref().map_or(0, |losses| losses.lost),
+            lost: engine.outgoing(link).losses.as_ref().map_or(0, |losses| losses.lost),
             utilization_data: data / secs,
             utilization_acks: acks / secs,
         }
     };
-    engine.interfaces().enumerate().map(row).collect()
+    engine.links.iter().enumerate().map(row).collect()
 }
 
 /// Conservation of packets and bytes: in each queue, from each port to its link, on each link, and of all packets.
@@ -155,13 +153,12 @@ pub fn broken_invariants(engine: &Engine, names: &[String], queues: &[QueueResul
         })
         .collect();
     let mut held = engine.recorder.idle_packets();
-    for (outgoing, name) in engine.interfaces().zip(names) {
-        let link = &outgoing.link;
+    for (link, name) in engine.links.iter().zip(names) {
         if !link.conserved() {
             broken.push(format!("link {name}: sent != delivered + in flight: {:?}", link.stats()));
         }
         let mut handed = Backlog::default();
-        for class in outgoing.port.classes() {
+        for class in engine.outgoing(link).port.classes() {
             handed.packets += class.stats().sent.packets;
             handed.bytes += class.stats().sent.bytes;
             held += class.backlog().packets;

@@ -114,7 +114,7 @@ impl Reading {
         Self {
             at,
             flows: flows.collect(),
-            links: engine.interfaces().map(|outgoing| outgoing.link.busy(at)).collect(),
+            links: engine.links.iter().map(|link| link.busy(at)).collect(),
             queues: queues.collect(),
         }
     }
