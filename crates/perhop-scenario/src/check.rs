@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use perhop_core::packet::ClassId;
 use perhop_core::sched::PairedCounter;
-use perhop_core::time::Span;
 use perhop_core::units::QueueSize;
+use perhop_tcp::ack::MAX_DELAY;
 
 use crate::check_tcp;
 use crate::file::{Ack, AckPolicy, Class, PerDirection, Port, Queue, ScenarioFile, Scheduler, Selector};
@@ -73,8 +73,8 @@ fn packet(size: Size, at: &[Step], report: &mut Report) {
     }
 }
 
-/// Longest that an ACK may wait (RFC 1122 section 4.2.3.2).
-const LONGEST_DELAY: Time = Time(Span::from_millis(500));
+/// Longest that an ACK may wait.
+const LONGEST_DELAY: Time = Time(MAX_DELAY);
 
 /// When the receiver of flow number `i` acknowledges.
 fn ack(ack: Ack, i: usize, report: &mut Report) {

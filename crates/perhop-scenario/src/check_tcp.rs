@@ -1,6 +1,7 @@
 //! The settings of one flow's TCP: each in its range, and in relation to one another.
 
 use perhop_core::units::{Bytes, QueueSize};
+use perhop_tcp::segment::{SACK_BLOCK, TIMESTAMPS};
 
 use crate::check::LONGEST_PACKET;
 use crate::lower_tcp::{LARGEST_FIELD, LARGEST_SCALE, data, smallest_scale, usable_window, window_scale};
@@ -14,8 +15,6 @@ use crate::words::{RecoveryKind, RttArithmetic};
 const MOST_SEGMENTS: u64 = 1_000_000;
 /// Most bytes of options in a TCP header (RFC 9293 section 3.1: 60 bytes less 20).
 const MOST_OPTIONS: u64 = 40;
-/// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
-const TIMESTAMPS: u64 = 12;
 /// Most SACK blocks beside timestamps (RFC 2018 section 3).
 const BLOCKS_WITH_TIMESTAMPS: u8 = 3;
 
@@ -132,7 +131,7 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
         let timestamps = ("timestamps", "true".to_owned());
         return report.relation_with_hint(at, blocks, "do not fit beside", timestamps, false, Some(hint));
     }
-    let others = 8 * u64::from(tcp.sack_blocks) + if tcp.timestamps { TIMESTAMPS } else { 0 };
+    let others = SACK_BLOCK.0 * u64::from(tcp.sack_blocks) + if tcp.timestamps { TIMESTAMPS.0 } else { 0 };
     let room = MOST_OPTIONS.saturating_sub(others);
     let overhead = ("sack_overhead", tcp.sack_overhead.to_string());
     let hint =

@@ -13,6 +13,7 @@ use perhop_scenario::model;
 use perhop_scenario::routes::{Route, routes};
 use perhop_tcp::ack::{AckPolicy, Delayed, EverySegment};
 use perhop_tcp::receiver::{Receiver, ReceiverParams};
+use perhop_tcp::segment::TIMESTAMPS;
 use perhop_tcp::sender::Sender;
 
 use crate::engine::{AnyNode, Engine};
@@ -172,9 +173,6 @@ fn place_flow(
         arrived: Bytes(0),
     });
 }
-
-/// Bytes of a timestamps option with its padding (RFC 7323 appendix A).
-const TIMESTAMPS: Bytes = Bytes(12);
 
 fn wire(tcp: &model::Tcp) -> Wire {
     let options = if tcp.params.timestamps { TIMESTAMPS } else { Bytes(0) };

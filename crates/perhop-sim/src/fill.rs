@@ -2,7 +2,7 @@
 
 use perhop_core::packet::{Dir, Ecn, Kind, Meta, TcpView};
 use perhop_core::units::Bytes;
-use perhop_tcp::segment::{Ack, Segment};
+use perhop_tcp::segment::{Ack, SACK_BLOCK, Segment};
 
 use crate::host::Connection;
 use crate::packet::SimPacket;
@@ -17,9 +17,6 @@ pub struct Wire {
     /// Of the SACK option beside eight bytes for each block.
     pub sack_overhead: Bytes,
 }
-
-/// Bytes of a SACK block (RFC 2018 section 3).
-const SACK_BLOCK: u64 = 8;
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
@@ -64,7 +61,7 @@ pub fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: &Ack) {
     let wire = &connection.wire;
     let blocks = ack.sack.as_slice();
     let count = u8::try_from(blocks.len()).unwrap_or(u8::MAX);
-    let sack = if count > 0 { wire.sack_overhead.0 + SACK_BLOCK * u64::from(count) } else { 0 };
+    let sack = if count > 0 { wire.sack_overhead.0 + SACK_BLOCK.0 * u64::from(count) } else { 0 };
     let tcp = TcpView {
         ack: low(ack.ack),
         flags: ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),

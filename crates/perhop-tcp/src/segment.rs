@@ -64,6 +64,12 @@ impl Ack {
     }
 }
 
+/// Bytes of a timestamps option with its padding (RFC 7323 appendix A).
+pub const TIMESTAMPS: Bytes = Bytes(12);
+
+/// Bytes of a SACK block (RFC 2018 section 3).
+pub const SACK_BLOCK: Bytes = Bytes(8);
+
 /// Most blocks that fit beside nothing but a SACK option (RFC 2018 section 3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 

@@ -97,6 +97,14 @@ pub enum RecoveryKind {
     Sack1996,
 }
 
+impl RecoveryKind {
+    /// Whether it reads SACK blocks, so that the receiver reports them.
+    #[must_use]
+    pub const fn uses_sack(self) -> bool {
+        matches!(self, Self::Sack | Self::Sack1996)
+    }
+}
+
 /// Where slow start first ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InitialSsthresh {

@@ -121,7 +121,7 @@ impl Permit {
     }
 
     fn sack(&self) -> bool {
-        matches!(self.params.recovery, RecoveryKind::Sack | RecoveryKind::Sack1996)
+        self.params.recovery.uses_sack()
     }
 
     /// The sender heard `ack`, after which its window is `cwnd`. Returns whether a fast retransmit must follow.

@@ -7,7 +7,8 @@ use perhop_tcp::settings::{
     RecoveryKind, RtoParams, RttArithmetic, TcpParams,
 };
 
-/// The values of the profile `rfc`, with data that never ends.
+/// The values of the profile `rfc`, but for data that never ends, the largest window scale, and recoveries that leave
+/// ssthresh with NewReno too.
 pub const RFC: TcpParams = TcpParams {
     cc: Growth::Reno,
     recovery: RecoveryKind::Reno,

@@ -3,6 +3,8 @@
 mod any;
 mod cubic;
 mod reno;
+#[cfg(test)]
+mod testing;
 
 pub use any::AnyControl;
 pub use cubic::Cubic;

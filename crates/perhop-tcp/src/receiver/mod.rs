@@ -14,7 +14,7 @@ use perhop_core::units::Bytes;
 use self::reassembly::Reassembly;
 use crate::ack::{AckAction, AckPolicy};
 use crate::segment::{Ack, Segment};
-use crate::settings::{RecoveryKind, TcpParams};
+use crate::settings::TcpParams;
 
 /// Largest window without a scale: the field has 16 bits (RFC 9293 section 3.1).
 const MAX_UNSCALED_WINDOW: u64 = 65_535;
@@ -35,10 +35,9 @@ pub struct ReceiverParams {
 impl From<&TcpParams> for ReceiverParams {
     //= rfc2018-4-permitted
     fn from(tcp: &TcpParams) -> Self {
-        let sack = matches!(tcp.recovery, RecoveryKind::Sack | RecoveryKind::Sack1996);
         Self {
             window: tcp.window,
-            sack_blocks: if sack { tcp.sack_blocks } else { 0 },
+            sack_blocks: if tcp.recovery.uses_sack() { tcp.sack_blocks } else { 0 },
             sack_forgets: tcp.sack_forgets,
             ecn: tcp.ecn,
         }

@@ -124,8 +124,6 @@ impl Scoreboard {
                 self.ranges[0].0 = gone;
             }
         }
-        self.lost = self.lost.max(una);
-        self.resent = self.resent.max(una);
     }
 
     /// A recovery begins: nothing has been sent again in it.

@@ -32,8 +32,8 @@ pub struct SenderStats {
     pub fast_retransmits: u64,
     /// Expiries of the retransmission timer that cut the window.
     pub timeouts: u64,
-    /// Those of them after which the original turned out to have arrived: the first acknowledgment of new data echoed
-    /// a segment sent before the time-out (RFC 3522, measured whether the stack looks or not).
+    /// Series of time-outs after which the original turned out to have arrived: the first acknowledgment of new data
+    /// echoed a segment sent before them (RFC 3522, measured whether the stack looks or not).
     pub spurious_timeouts: u64,
     /// When everything of a finite transfer was acknowledged.
     pub completed: Option<Instant>,

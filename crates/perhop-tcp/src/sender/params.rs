@@ -25,7 +25,7 @@ impl Rules {
     pub(super) fn new(params: &TcpParams) -> Self {
         Self {
             mss: u32::try_from(params.mss.0).unwrap_or(u32::MAX),
-            sack: matches!(params.recovery, RecoveryKind::Sack | RecoveryKind::Sack1996),
+            sack: params.recovery.uses_sack(),
             timestamps: params.timestamps,
             ecn: params.ecn,
             frto: params.frto,

@@ -3,55 +3,21 @@
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
-use perhop_tcp::settings::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
-    RecoveryKind, RtoParams, RttArithmetic, TcpParams,
-};
+use perhop_tcp::settings::TcpParams;
 use proptest::prelude::*;
+
+use crate::tcp::RFC;
 
 /// Settings to start from: what the RFCs recommend, without options, in segments of 1000 bytes.
 pub const PARAMS: TcpParams = TcpParams {
-    cc: Growth::Reno,
-    recovery: RecoveryKind::Reno,
     mss: Bytes(1000),
     window: Bytes(100_000),
     window_scale: 1,
-    size: None,
     handshake: false,
     close: false,
-    initial_window: 3,
-    initial_ssthresh: InitialSsthresh::Unbounded,
-    counting: Counting::Acks,
-    grow_beyond_window: false,
-    loss_window: LossWindow::Flight,
-    halving: Halving::Bytes,
-    guard: Guard::Careful,
-    recovery_exit: RecoveryExit::Ssthresh,
-    partial_ack_timer: PartialAckTimer::First,
-    recovery_burst: 0,
     fast_retransmit_restarts_timer: false,
     limited_transmit: false,
-    limited_transmit_resends: false,
-    sack_forgets: false,
-    prr: false,
-    frto: false,
-    timestamps: false,
-    sack_blocks: 3,
-    sack_overhead: Bytes(4),
-    ecn: false,
-    idle_restart: true,
-    repeat_timeout_cuts: false,
-    rto: RtoParams {
-        initial: Span::from_secs(1),
-        min: Span::from_secs(1),
-        max: Span::from_secs(60),
-        tick: Span::ZERO,
-        phase: Span::ZERO,
-        arithmetic: RttArithmetic::Exact,
-        on_tick: false,
-        backoff_limit: 0,
-        forget_after: 0,
-    },
+    ..RFC
 };
 
 /// Something a congestion control hears.

@@ -1,56 +1,17 @@
 //! CUBIC by hand from the formulas of RFC 9438, in segments of 1000 bytes.
 
 use super::*;
-use crate::settings::{
-    Counting, Growth, Guard, Halving, LossWindow, PartialAckTimer, RecoveryExit, RecoveryKind, RtoParams,
-    RttArithmetic,
-};
+use crate::cc::testing::{self, MSS};
+use crate::settings::{Counting, Growth, RecoveryKind};
 use CongestionSignal::{EcnEcho, FastRetransmit, RepeatedTimeout, Timeout};
-
-const MSS: u64 = 1000;
 
 const PARAMS: TcpParams = TcpParams {
     cc: Growth::Cubic,
     recovery: RecoveryKind::Sack,
-    mss: Bytes(MSS),
     window: Bytes(1000 * MSS),
-    window_scale: 14,
-    size: None,
-    handshake: false,
-    close: false,
     initial_window: 100,
-    initial_ssthresh: InitialSsthresh::Unbounded,
     counting: Counting::Bytes,
-    grow_beyond_window: false,
-    loss_window: LossWindow::Flight,
-    halving: Halving::Bytes,
-    guard: Guard::Careful,
-    recovery_exit: RecoveryExit::Ssthresh,
-    partial_ack_timer: PartialAckTimer::First,
-    recovery_burst: 0,
-    fast_retransmit_restarts_timer: false,
-    limited_transmit_resends: false,
-    sack_forgets: false,
-    limited_transmit: true,
-    prr: false,
-    frto: false,
-    timestamps: false,
-    sack_blocks: 3,
-    sack_overhead: Bytes(4),
-    ecn: false,
-    idle_restart: true,
-    repeat_timeout_cuts: false,
-    rto: RtoParams {
-        initial: Span::from_secs(1),
-        min: Span::from_secs(1),
-        max: Span::from_secs(60),
-        tick: Span::ZERO,
-        phase: Span::ZERO,
-        arithmetic: RttArithmetic::Exact,
-        on_tick: false,
-        backoff_limit: 0,
-        forget_after: 0,
-    },
+    ..testing::PARAMS
 };
 
 fn cubic(initial_window: u32) -> Cubic {
@@ -76,8 +37,7 @@ fn at(secs: f64) -> Instant {
 }
 
 fn sample(acked: u64) -> AckSample {
-    let acked = segments(acked);
-    AckSample { acked, in_flight: acked, cwnd_limited: true, rtt: None, srtt: None, delivered: 0 }
+    testing::sample(segments(acked).0)
 }
 
 #[track_caller]

@@ -1,57 +1,10 @@
 //! RFC 5681 by hand, setting by setting, in segments of 1000 bytes.
 
-use perhop_core::time::Span;
-
 use super::*;
-use crate::settings::{Growth, Guard, PartialAckTimer, RecoveryExit, RecoveryKind, RtoParams, RttArithmetic};
+use crate::cc::testing::{MSS, PARAMS, sample};
 use CongestionSignal::{EcnEcho, FastRetransmit, RepeatedTimeout, Timeout};
 
-const MSS: u64 = 1000;
 const NOW: Instant = Instant::ZERO;
-
-const PARAMS: TcpParams = TcpParams {
-    cc: Growth::Reno,
-    recovery: RecoveryKind::Reno,
-    mss: Bytes(MSS),
-    window: Bytes(100 * MSS),
-    window_scale: 14,
-    size: None,
-    handshake: false,
-    close: false,
-    initial_window: 3,
-    initial_ssthresh: InitialSsthresh::Unbounded,
-    counting: Counting::Acks,
-    grow_beyond_window: false,
-    loss_window: LossWindow::Flight,
-    halving: Halving::Bytes,
-    guard: Guard::Careful,
-    recovery_exit: RecoveryExit::Ssthresh,
-    partial_ack_timer: PartialAckTimer::First,
-    recovery_burst: 0,
-    fast_retransmit_restarts_timer: true,
-    limited_transmit: true,
-    limited_transmit_resends: false,
-    sack_forgets: false,
-    prr: false,
-    frto: false,
-    timestamps: false,
-    sack_blocks: 3,
-    sack_overhead: Bytes(4),
-    ecn: false,
-    idle_restart: true,
-    repeat_timeout_cuts: false,
-    rto: RtoParams {
-        initial: Span::from_secs(1),
-        min: Span::from_secs(1),
-        max: Span::from_secs(60),
-        tick: Span::ZERO,
-        phase: Span::ZERO,
-        arithmetic: RttArithmetic::Exact,
-        on_tick: false,
-        backoff_limit: 0,
-        forget_after: 0,
-    },
-};
 
 fn reno(params: TcpParams) -> Reno {
     Reno::new(&params)
@@ -67,11 +20,6 @@ fn avoiding(params: TcpParams, segments: u64) -> Reno {
 
 fn windows(cc: &Reno) -> (u64, u64) {
     (cc.cwnd().0, cc.ssthresh().0)
-}
-
-fn sample(acked: u64) -> AckSample {
-    let acked = Bytes(acked);
-    AckSample { acked, in_flight: acked, cwnd_limited: true, rtt: None, srtt: None, delivered: 0 }
 }
 
 fn ack(cc: &mut Reno, acked: u64) {
