@@ -1,18 +1,24 @@
-//! The data plane of perhop: classifiers, queues, schedulers and the port that joins them.
+//! The data plane of perhop: classifiers, meters, markers, queues, schedulers and the ports and conditioners that join
+//! them.
 //!
 //! Elements are plain values with `now` passed in. They own no clock, no thread and no file, so the event engine
 //! and a live forwarding loop can drive the very same code. Configuration comes in through constructors;
 //! observations leave through a [`sink::Sink`]; nothing can be read back by an element.
 
 pub mod classify;
+pub mod dscp;
 pub mod few;
 pub mod lane;
+pub mod marker;
+pub mod meter;
 pub mod node;
 pub mod packet;
+pub mod param_error;
 pub mod port;
 pub mod queue;
 pub mod rng;
 pub mod sched;
 pub mod sink;
 pub mod time;
+pub mod timed;
 pub mod units;

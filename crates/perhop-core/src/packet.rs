@@ -2,6 +2,7 @@
 
 use core::fmt::Debug;
 
+pub use crate::dscp::Dscp;
 use crate::time::Instant;
 use crate::units::Bytes;
 
@@ -20,27 +21,6 @@ pub struct PortId(pub u32);
 /// What a flow was contracted as, whatever mark its packets carry now.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct TrafficClass(pub u8);
-
-/// A differentiated services code point (RFC 2474 section 3): six bits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Dscp(u8);
-
-impl Dscp {
-    /// The default PHB (RFC 2474 section 4.1).
-    pub const DEFAULT: Self = Self(0);
-
-    /// The code point `value`, or `None` above 63.
-    #[must_use]
-    pub const fn new(value: u8) -> Option<Self> {
-        if value < 64 { Some(Self(value)) } else { None }
-    }
-
-    /// The six bits.
-    #[must_use]
-    pub const fn value(self) -> u8 {
-        self.0
-    }
-}
 
 /// The ECN field (RFC 3168 section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

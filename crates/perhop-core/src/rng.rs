@@ -22,6 +22,13 @@ impl Stream {
         Self(ChaCha8Rng::from_seed(key))
     }
 
+    /// A uniform draw from `[0, 1)`, in steps of 2^-53.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+    pub fn unit(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
     /// A uniform draw from `[0, bound)`, without bias; zero when `bound` is zero.
     ///
     /// Lemire 2019, "Fast random integer generation in an interval".

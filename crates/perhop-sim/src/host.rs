@@ -6,9 +6,9 @@
 use perhop_core::few::Few;
 use perhop_core::node::{Departure, Io, Node};
 use perhop_core::packet::{Dir, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
-use perhop_core::queue::Timed;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
+use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::receiver::Receiver;
 use perhop_tcp::sender::Sender;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::ack::{AckPolicy, Delayed, EverySegment};
 use perhop_tcp::receiver::{Receiver, ReceiverParams};

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Load, Reno};
 use perhop_tcp::segment::Ack;

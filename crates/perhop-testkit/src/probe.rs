@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::sender::{Sender, SenderStats};

@@ -1,9 +1,10 @@
 //! A queue that drops at departure, as CoDel does: what a port and a scheduler must be able to live with.
 
 use perhop_core::packet::{Color, Meta, Packet};
-use perhop_core::queue::{Backlog, Fifo, Queue, Timed};
+use perhop_core::queue::{Backlog, Fifo, Queue};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
+use perhop_core::timed::Timed;
 use perhop_core::units::QueueSize;
 
 use crate::packet::TestPacket;

@@ -2,7 +2,7 @@
 
 use perhop_core::classify::Classifier;
 use perhop_core::packet::{ClassId, FlowId, Meta, Packet};
-use perhop_core::queue::{Backlog, Fifo, Queue, Timed};
+use perhop_core::queue::{Backlog, Fifo, Queue};
 use perhop_core::sched::{Heads, Scheduler, Select, StrictPriority};
 use perhop_core::sink::{Sink, SiteId};
 use perhop_core::time::{Instant, Span};

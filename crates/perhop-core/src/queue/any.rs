@@ -3,10 +3,11 @@
 //! A port that holds its queue in place touches two cache lines fewer for each packet, which is what a hop costs where
 //! thousands of flows share the machine.
 
-use super::{Backlog, Fifo, Queue, Timed};
+use super::{Backlog, Fifo, Queue};
 use crate::packet::{Meta, Packet};
 use crate::sink::Sink;
 use crate::time::Instant;
+use crate::timed::Timed;
 
 /// A queue of any kind.
 pub enum AnyQueue<P: Packet> {

@@ -4,11 +4,12 @@
 //! Different: nothing. Units: the limit is in packets or in bytes, the packet on the wire not counted.
 //! Cost: one ring-buffer push or pop.
 
-use super::{Backlog, Queue, Timed};
+use super::{Backlog, Queue};
 use crate::lane::Lane;
 use crate::packet::{Meta, Packet};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
+use crate::timed::Timed;
 use crate::units::{Bytes, QueueSize};
 
 /// A drop-tail queue.

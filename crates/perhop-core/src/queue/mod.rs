@@ -9,6 +9,7 @@ pub use fifo::Fifo;
 use crate::packet::{Meta, Packet};
 use crate::sink::Sink;
 use crate::time::Instant;
+use crate::timed::Timed;
 use crate::units::Bytes;
 
 /// What waits in a queue; the packet being transmitted is not in it.
@@ -18,16 +19,6 @@ pub struct Backlog {
     pub packets: u64,
     /// Their length.
     pub bytes: Bytes,
-}
-
-/// Something with a deadline.
-pub trait Timed {
-    /// When [`Timed::on_timeout`] should next be called, if ever.
-    fn next_timeout(&self) -> Option<Instant> {
-        None
-    }
-    /// The deadline has come. An extra call changes nothing.
-    fn on_timeout(&mut self, _now: Instant) {}
 }
 
 /// A queue with its drop policy. It may drop at arrival (RED) or at departure (CoDel).

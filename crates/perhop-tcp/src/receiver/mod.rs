@@ -7,8 +7,8 @@
 
 mod reassembly;
 
-use perhop_core::queue::Timed;
 use perhop_core::time::Instant;
+use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 
 use self::reassembly::Reassembly;

@@ -9,8 +9,8 @@ mod params;
 mod transmit;
 mod view;
 
-use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 
 use crate::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Load};

@@ -1,7 +1,7 @@
 //! What leaves next.
 
-use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
 
 use super::{Sender, Stage};
 use crate::cc::CongestionControl;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use perhop_core::queue::Timed;
 use perhop_core::time::Instant;
+use perhop_core::timed::Timed;
 use perhop_scenario::model::{AckPolicy, Flow};
 use perhop_tcp::ack::{self, Delayed, EverySegment};
 use perhop_tcp::receiver::{Receiver, ReceiverParams};

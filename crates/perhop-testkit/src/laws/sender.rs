@@ -1,8 +1,8 @@
 //! Laws of a TCP sender with any settings: alone, and with a receiver across a bad network.
 
 use arbitrary::Arbitrary;
-use perhop_core::queue::Timed;
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, SackBlocks};
 use perhop_tcp::sender::SenderStats;
