@@ -28,7 +28,13 @@ impl<P: Packet> Fifo<P> {
         Self { site, limit, packets: Lane::new(), bytes: Bytes(0) }
     }
 
-    fn has_room_for(&self, len: Bytes) -> bool {
+    /// Where drops are reported.
+    pub(super) const fn site(&self) -> SiteId {
+        self.site
+    }
+
+    /// Whether a packet of length `len` would be accepted.
+    pub(super) fn has_room_for(&self, len: Bytes) -> bool {
         match self.limit {
             QueueSize::Packets(limit) => (self.packets.len() as u64) < limit,
             QueueSize::Bytes(limit) => (self.bytes + len).0 <= limit,

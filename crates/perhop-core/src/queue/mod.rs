@@ -1,10 +1,21 @@
 //! Queues with their drop policy.
 
 mod any;
+pub mod average;
+mod colored;
+pub mod early;
 mod fifo;
+mod gred;
+mod red;
+mod rio;
 
 pub use any::AnyQueue;
+pub use colored::{Averaging, Colored};
+pub use early::Thresholds;
 pub use fifo::Fifo;
+pub use gred::{Gred, GredParams, VirtualQueue};
+pub use red::{Red, RedParams};
+pub use rio::{Rio, RioParams};
 
 use crate::packet::{Meta, Packet};
 use crate::sink::Sink;

@@ -1,0 +1,181 @@
+//! One FIFO for packets of several colours, each with early detection of its own: what RIO and GRED share.
+//!
+//! Source: Clark and Fang 1998 (RIO); the modes of Linux `sch_gred`. See `rio.rs` and `gred.rs`.
+//! An average is updated by the arrivals it counts, and is idle while nothing of what it counts waits. Which those are says
+//! [`Averaging`]. Counts of drops are for each colour in every mode.
+//! Units: as RED. Cost: that of RED, and the sums of two or three counters.
+
+use super::average::{Average, Ewma, Unit};
+use super::early::{Early, admit};
+use super::{Backlog, Fifo, Queue};
+use crate::dscp::ColorMap;
+use crate::packet::{Color, Meta, Packet};
+use crate::rng::Stream;
+use crate::sink::Sink;
+use crate::time::Instant;
+use crate::timed::Timed;
+use crate::units::QueueSize;
+
+/// What the average counts by which a colour is dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Averaging {
+    /// Packets of the colour and of all better ones (RIO-C).
+    #[default]
+    Coupled,
+    /// Packets of the colour alone (RIO-D, GRED).
+    Decoupled,
+    /// All packets; there is one average (WRED).
+    Shared,
+}
+
+/// Early detection for one colour.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    pub ewma: Ewma,
+    pub early: Early,
+    /// Most of this colour that may wait, besides the limit of the whole queue.
+    pub limit: Option<QueueSize>,
+    average: Average,
+    /// What waits of this colour.
+    waiting: Backlog,
+}
+
+impl Level {
+    pub fn new(ewma: Ewma, early: Early, limit: Option<QueueSize>) -> Self {
+        Self { ewma, early, limit, average: Average::default(), waiting: Backlog::default() }
+    }
+
+    fn has_room_for(&self, meta: &Meta) -> bool {
+        match self.limit {
+            None => true,
+            Some(QueueSize::Packets(limit)) => self.waiting.packets < limit,
+            Some(QueueSize::Bytes(limit)) => (self.waiting.bytes + meta.len).0 <= limit,
+        }
+    }
+}
+
+/// A queue whose packets have `N` colours. Build it as [`Rio`](super::Rio) or [`Gred`](super::Gred).
+#[derive(Clone, Debug)]
+pub struct Colored<P, const N: usize> {
+    pub(super) fifo: Fifo<P>,
+    pub(super) colors: ColorMap,
+    pub(super) averaging: Averaging,
+    pub(super) unit: Unit,
+    pub(super) ecn: bool,
+    /// Best colour first. Where the average is shared, it is the first's.
+    pub(super) levels: [Level; N],
+    pub(super) stream: Stream,
+}
+
+impl<P: Packet, const N: usize> Colored<P, N> {
+    /// The averages by which each colour is dropped, best colour first, in the unit of the thresholds, as the latest arrival
+    /// left them.
+    #[must_use]
+    pub fn averages(&self) -> [f64; N] {
+        core::array::from_fn(|level| self.average(level))
+    }
+
+    /// What waits of each colour, best first.
+    #[must_use]
+    pub fn backlogs(&self) -> [Backlog; N] {
+        self.levels.map(|level| level.waiting)
+    }
+
+    fn average(&self, level: usize) -> f64 {
+        let whose = if self.averaging == Averaging::Shared { 0 } else { level };
+        self.levels[whose].average.value()
+    }
+
+    /// A packet of `level` arrives: the averages that count it take a step.
+    fn step(&mut self, now: Instant, level: usize) {
+        match self.averaging {
+            Averaging::Shared => {
+                let (waiting, ewma) = (self.unit.count(self.fifo.backlog()), self.levels[level].ewma);
+                self.levels[0].average.on_arrival(now, waiting, &ewma);
+            }
+            Averaging::Decoupled => {
+                let Level { average, waiting, ewma, .. } = &mut self.levels[level];
+                average.on_arrival(now, self.unit.count(*waiting), ewma);
+            }
+            Averaging::Coupled => {
+                let mut waiting = 0;
+                for (at, counted) in self.levels.iter_mut().enumerate() {
+                    waiting += self.unit.count(counted.waiting);
+                    if at >= level {
+                        counted.average.on_arrival(now, waiting, &counted.ewma);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A packet has left: the averages that counted it may have nothing left to count.
+    fn left(&mut self, now: Instant, meta: &Meta) {
+        let level = level::<N>(meta.color);
+        let waiting = &mut self.levels[level].waiting;
+        waiting.packets -= 1;
+        waiting.bytes -= meta.len;
+        match self.averaging {
+            Averaging::Shared if self.fifo.backlog().packets == 0 => self.levels[0].average.on_emptied(now),
+            Averaging::Decoupled if waiting.packets == 0 => self.levels[level].average.on_emptied(now),
+            Averaging::Shared | Averaging::Decoupled => {}
+            Averaging::Coupled => {
+                let mut packets = 0;
+                for (at, counted) in self.levels.iter_mut().enumerate() {
+                    packets += counted.waiting.packets;
+                    if at >= level && packets == 0 {
+                        counted.average.on_emptied(now);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where packets of `color` belong: the last level takes the colours that have none of their own.
+const fn level<const N: usize>(color: Color) -> usize {
+    let at = color as usize;
+    if at < N { at } else { N - 1 }
+}
+
+impl<P: Packet, const N: usize> Timed for Colored<P, N> {}
+
+impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
+    fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
+        let meta = pkt.meta_mut();
+        meta.color = self.colors.color(meta.dscp);
+        let (at, len) = (level::<N>(meta.color), meta.len);
+        self.step(now, at);
+        let average = self.average(at);
+        let level = &mut self.levels[at];
+        let verdict = level.early.decide(average, len, &mut self.stream);
+        let room = level.has_room_for(pkt.meta());
+        match admit(&mut self.fifo, (verdict, self.ecn, room), now, pkt, sink) {
+            Ok(()) => {
+                level.waiting.packets += 1;
+                level.waiting.bytes += len;
+            }
+            Err(_) => level.early.on_dropped(),
+        }
+    }
+
+    fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
+        let pkt = self.fifo.dequeue(now, sink)?;
+        self.left(now, pkt.meta());
+        Some(pkt)
+    }
+
+    fn peek(&self) -> Option<&Meta> {
+        self.fifo.peek()
+    }
+
+    fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
+        let pkt = self.fifo.take(now, pred)?;
+        self.left(now, pkt.meta());
+        Some(pkt)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
+    }
+}

@@ -1,0 +1,244 @@
+//! Early detection: whether an arrival is dropped, or marked, by the average length of the queue it finds.
+//!
+//! Source: Floyd and Jacobson 1993, sections 4 and 7, Figure 2; `gentle` as in ns-2 (Floyd 2000); marking by ECN as RFC 3168
+//! section 7 has it: instead of a drop by chance, never instead of a forced one.
+//! Different: `byte_mode` measures a packet against the mean length, as ns-2 does, where the paper takes the largest; the
+//! paper's order is kept, length first and then the count, in packets. A drop for want of room restarts the count too (as
+//! in ns-2). ns-2 also waits after a drop for 1/p_b packets by default (`wait_`), accepts the arrival at which the average
+//! crosses `min_th`, and drops nothing while at most one packet waits: none of these is in the paper, nor here.
+//! Note that Figure 2 counts the packet at hand: after a drop the next comes within 1/p_b - 1 packets, uniformly; only
+//! the first above `min_th` within 1/p_b, the number that section 7 derives.
+//! Units: thresholds and average in packets or in bytes. Cost: one draw and a division for each arrival between the
+//! thresholds, two comparisons otherwise.
+
+use super::Queue;
+use super::average::Unit;
+use super::fifo::Fifo;
+use crate::packet::{Ecn, Packet};
+use crate::param_error::ParamError;
+use crate::rng::Stream;
+use crate::sink::{DropReason, Sink};
+use crate::time::Instant;
+use crate::units::{Bytes, QueueSize};
+
+/// Where dropping begins, where it becomes certain, and how likely it is in between.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Thresholds {
+    /// Nothing is dropped early while the average is below.
+    pub min_th: QueueSize,
+    /// Everything is dropped from here on, or from twice as much with `gentle`.
+    pub max_th: QueueSize,
+    /// Probability of a drop as the average approaches `max_th`, before it is spread by the count.
+    pub max_p: f64,
+}
+
+/// The probability of a drop over the average.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Curve {
+    min_th: f64,
+    max_th: f64,
+    /// From here on every arrival is dropped: `max_th`, or twice as much.
+    end: f64,
+    max_p: f64,
+    /// Probability for each unit of average between the thresholds.
+    slope: f64,
+    /// And between `max_th` and `end`.
+    gentle_slope: f64,
+}
+
+impl Curve {
+    /// The curve through `thresholds`; with `gentle` it goes on from `max_p` at `max_th` to 1 at twice `max_th`.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a queue of fewer than 2^53 bytes")]
+    pub const fn new(thresholds: &Thresholds, gentle: bool) -> Self {
+        let (min_th, max_th) = (amount(thresholds.min_th) as f64, amount(thresholds.max_th) as f64);
+        let max_p = thresholds.max_p;
+        Self {
+            min_th,
+            max_th,
+            end: if gentle { 2.0 * max_th } else { max_th },
+            max_p,
+            slope: max_p / (max_th - min_th),
+            gentle_slope: (1.0 - max_p) / max_th,
+        }
+    }
+
+    /// p_b at `average`, which is below the end of the curve: the probability before it is spread.
+    #[must_use]
+    pub fn p_b(&self, average: f64) -> f64 {
+        if average < self.min_th {
+            0.0
+        } else if average < self.max_th {
+            (average - self.min_th) * self.slope
+        } else {
+            self.max_p + (average - self.max_th) * self.gentle_slope
+        }
+    }
+}
+
+/// p_a: the probability of a drop, spread so that the packets between two drops are uniform in number.
+#[must_use]
+pub fn p_a(p_b: f64, count: i64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 packets between two drops")]
+    let left = 1.0 - count as f64 * p_b;
+    if left > p_b { p_b / left } else { 1.0 }
+}
+
+/// What early detection says of an arrival.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Let it in.
+    Accept,
+    /// Chance chose it: to be dropped, or marked.
+    Early,
+    /// The average is too high: to be dropped.
+    Forced,
+}
+
+/// A curve with the count of packets since the last drop.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Early {
+    curve: Curve,
+    /// Length of a packet that the curve holds for; `None` where lengths do not matter.
+    mean_packet: Option<f64>,
+    /// Packets since the last drop; -1 while the average is below `min_th`.
+    count: i64,
+}
+
+impl Early {
+    /// No packet has come yet. With `mean_packet` a packet twice as long is dropped twice as often (byte mode).
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a packet of fewer than 2^53 bytes")]
+    pub fn new(curve: Curve, mean_packet: Option<Bytes>) -> Self {
+        Self { curve, mean_packet: mean_packet.map(|len| len.0 as f64), count: -1 }
+    }
+
+    /// The verdict on an arrival of length `len`. Draws once while the average is between `min_th` and the end of the curve,
+    /// whatever the probability, and not at all otherwise.
+    #[inline]
+    #[must_use]
+    pub fn decide(&mut self, average: f64, len: Bytes, stream: &mut Stream) -> Verdict {
+        if average < self.curve.min_th {
+            self.count = -1;
+            return Verdict::Accept;
+        }
+        if average >= self.curve.end {
+            self.count = 0;
+            return Verdict::Forced;
+        }
+        self.count += 1;
+        if stream.unit() < p_a(self.p_b(average, len), self.count) {
+            self.count = 0;
+            return Verdict::Early;
+        }
+        Verdict::Accept
+    }
+
+    /// A packet was dropped for another reason.
+    pub const fn on_dropped(&mut self) {
+        self.count = 0;
+    }
+
+    fn p_b(&self, average: f64, len: Bytes) -> f64 {
+        let p_b = self.curve.p_b(average);
+        #[expect(clippy::cast_precision_loss, reason = "a packet of fewer than 2^53 bytes")]
+        self.mean_packet.map_or(p_b, |mean| p_b * len.0 as f64 / mean)
+    }
+}
+
+/// Carries out `verdict` on an arrival for which there is `room`; returns whether `fifo` has it now.
+#[inline]
+pub(super) fn admit<P: Packet>(
+    fifo: &mut Fifo<P>,
+    (verdict, ecn, room): (Verdict, bool, bool),
+    now: Instant,
+    mut pkt: P,
+    sink: &mut dyn Sink<P>,
+) -> Result<(), DropReason> {
+    // a packet that carries a mark already is capable, and stays as it is (RFC 3168 section 5)
+    let capable = ecn && pkt.meta().ecn != Ecn::NotEct;
+    let why = match verdict {
+        Verdict::Forced => DropReason::Forced,
+        Verdict::Early if !capable => DropReason::Early,
+        _ if !(room && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
+        _ => {
+            if verdict == Verdict::Early {
+                pkt.meta_mut().ecn = Ecn::Ce;
+            }
+            fifo.enqueue(now, pkt, sink);
+            return Ok(());
+        }
+    };
+    sink.dropped(now, fifo.site(), pkt, why);
+    Err(why)
+}
+
+const fn amount(size: QueueSize) -> u64 {
+    match size {
+        QueueSize::Packets(amount) | QueueSize::Bytes(amount) => amount,
+    }
+}
+
+/// What the parameters of one colour are called.
+pub(super) struct Names {
+    pub min_th: &'static str,
+    pub max_th: &'static str,
+    pub max_p: &'static str,
+    pub w_q: &'static str,
+    pub limit: &'static str,
+}
+
+/// The names of the parameters inside `$prefix`.
+macro_rules! names {
+    ($prefix:literal) => {
+        $crate::queue::early::Names {
+            min_th: concat!($prefix, "min_th"),
+            max_th: concat!($prefix, "max_th"),
+            max_p: concat!($prefix, "max_p"),
+            w_q: concat!($prefix, "w_q"),
+            limit: concat!($prefix, "limit"),
+        }
+    };
+}
+pub(super) use names;
+
+impl Thresholds {
+    /// Refuses what no curve goes through, and what counts otherwise than `like`, the threshold of this name.
+    pub(super) fn check(&self, names: &Names, (first, like): (&str, QueueSize)) -> Result<(), ParamError> {
+        let unit = Unit::of(like);
+        for (name, size) in [(names.min_th, self.min_th), (names.max_th, self.max_th)] {
+            if Unit::of(size) != unit {
+                let rule = format!("must be in {}, as {first} ({like}) is", unit.name());
+                return Err(ParamError::new(name, rule));
+            }
+        }
+        if amount(self.max_th) <= amount(self.min_th) {
+            return Err(ParamError::new(names.max_th, format!("must exceed min_th ({})", self.min_th)));
+        }
+        within_one(names.max_p, self.max_p)
+    }
+}
+
+/// Refuses a probability or a weight outside (0, 1].
+pub(super) fn within_one(field: &'static str, value: f64) -> Result<(), ParamError> {
+    if value > 0.0 && value <= 1.0 {
+        return Ok(());
+    }
+    Err(ParamError::new(field, "must be above 0 and at most 1"))
+}
+
+/// Refuses a limit that nothing fits into.
+pub(super) fn not_empty(field: &'static str, limit: QueueSize) -> Result<(), ParamError> {
+    match amount(limit) {
+        0 => Err(ParamError::new(field, "must exceed 0")),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a packet that takes no time to send.
+pub(super) fn some_bytes(field: &'static str, len: Bytes) -> Result<(), ParamError> {
+    match len {
+        Bytes(0) => Err(ParamError::new(field, "must exceed 0B")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,78 @@
+//! RED with In and Out: one FIFO in which packets out of profile are dropped earlier, and more often, than those within.
+//!
+//! Source: Clark and Fang 1998, "Explicit Allocation of Best-Effort Packet Delivery Service". Green is In; red is Out, and
+//! so is yellow. IN packets are dropped by the average of IN packets, OUT packets by that of all packets
+//! ([`Averaging::Coupled`]); the other two modes are those of later variants.
+//! Different: the paper is silent on idle time, on the count and on byte mode: they are as in RED, for each colour. The IN
+//! average is idle while no IN packet waits, whatever else does. Units and cost: as RED.
+
+use super::Fifo;
+use super::average::{Ewma, Unit};
+use super::colored::{Averaging, Colored, Level};
+use super::early::{Curve, Early, Thresholds, names, not_empty, some_bytes, within_one};
+use crate::dscp::ColorMap;
+use crate::packet::Packet;
+use crate::param_error::ParamError;
+use crate::rng::Stream;
+use crate::sink::SiteId;
+use crate::units::{BitRate, Bytes, QueueSize};
+
+/// Parameters of [`Rio`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct RioParams {
+    /// Most that may wait.
+    pub limit: QueueSize,
+    /// Which code points are IN (green) and which OUT (yellow or red).
+    pub colors: ColorMap,
+    /// What the averages count.
+    pub averaging: Averaging,
+    /// Of IN packets.
+    pub green: Thresholds,
+    /// Of OUT packets.
+    pub red: Thresholds,
+    /// Weight of an arrival in the averages.
+    pub w_q: f64,
+    /// Whether the probability rises to 1 between `max_th` and twice that, instead of jumping there.
+    pub gentle: bool,
+    /// Whether longer packets are dropped more often.
+    pub byte_mode: bool,
+    /// Whether packets that can carry a congestion mark are marked instead of dropped by chance.
+    pub ecn: bool,
+    /// Mean length of a packet: the clock of an average while nothing of it waits, and the measure of the byte mode.
+    pub mean_packet: Bytes,
+    /// Rate of the link behind the queue.
+    pub rate: BitRate,
+}
+
+/// A queue of packets in and out of profile.
+pub type Rio<P> = Colored<P, 2>;
+
+impl<P: Packet> Rio<P> {
+    /// An empty queue; drops are reported as from `site`, chances are drawn from `stream`.
+    ///
+    /// # Errors
+    /// The parameter, and what is wrong with it.
+    pub fn new(site: SiteId, params: RioParams, stream: Stream) -> Result<Self, ParamError> {
+        let RioParams { green, red, mean_packet, .. } = params;
+        let first = ("green.min_th", green.min_th);
+        not_empty("limit", params.limit)?;
+        green.check(&names!("green."), first)?;
+        red.check(&names!("red."), first)?;
+        within_one("w_q", params.w_q)?;
+        some_bytes("mean_packet", mean_packet)?;
+        let ewma = Ewma::new(params.w_q, mean_packet, params.rate);
+        let level = |thresholds| {
+            let curve = Curve::new(thresholds, params.gentle);
+            Level::new(ewma, Early::new(curve, params.byte_mode.then_some(mean_packet)), None)
+        };
+        Ok(Self {
+            fifo: Fifo::new(site, params.limit),
+            colors: params.colors,
+            averaging: params.averaging,
+            unit: Unit::of(green.min_th),
+            ecn: params.ecn,
+            levels: [level(&green), level(&red)],
+            stream,
+        })
+    }
+}
