@@ -36,7 +36,7 @@ ITEMS = {
 }
 HEAD = """# Clauses
 
-What the sources of TCP demand, in our own words, and where it is met and proved: a *must*, *should* or *may*
+What our sources demand, in our own words, and where it is met and proved: a *must*, *should* or *may*
 of the source, or a *rule*, which is a definition or a step of an algorithm. Made by `python3 specs/check.py`.
 
 | Source | Clauses | Met and proved | Exceptions | Open |

@@ -89,6 +89,8 @@ impl Dscp {
         NAMED.iter().map(|(name, _)| *name)
     }
 
+    //= rfc2697-4-drop-precedence
+    //= rfc2698-4-drop-precedence
     /// The drop precedence of an assured forwarding code point as a colour (RFC 2597 section 2): AFx1 is green, AFx2
     /// yellow, AFx3 red.
     #[must_use]

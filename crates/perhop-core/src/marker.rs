@@ -31,6 +31,8 @@ pub struct Marker {
 }
 
 impl Marker {
+    //= rfc2697-1-recolor
+    //= rfc2698-1-recolor
     /// What is done with a packet of `color`.
     #[must_use]
     pub const fn action(&self, color: Color) -> Action {

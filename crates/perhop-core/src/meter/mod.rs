@@ -1,5 +1,16 @@
 //! Meters: whether a packet is within its traffic profile.
 
+mod bank;
+pub mod bucket;
+mod srtcm;
+mod token_bucket;
+mod trtcm;
+
+pub use bank::MeterBank;
+pub use srtcm::{SrTcm, SrTcmParams};
+pub use token_bucket::{TokenBucket, TokenBucketParams};
+pub use trtcm::{TrTcm, TrTcmParams};
+
 use crate::packet::{Color, Meta};
 use crate::time::Instant;
 use crate::timed::Timed;

@@ -1,0 +1,126 @@
+//! A meter for each flow and direction, all with the same profile.
+//!
+//! Source: RFC 2475 section 2.3 (traffic profiles of single flows or of aggregates). Different: nothing.
+//! Units: those of the meters. Cost: two array look-ups and the meter; no scan, ever. A meter that has deadlines pays
+//! for a heap when one of them comes up or moves earlier; one that has none pays nothing. Memory: 8 bytes for each
+//! number of a flow up to the highest seen, and the meters of those seen, in place. It grows on the first packet of a
+//! flow only.
+
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Meter;
+use crate::packet::{Color, Dir, FlowId, Meta};
+use crate::time::Instant;
+use crate::timed::Timed;
+
+/// Not yet seen.
+const UNSEEN: u32 = u32::MAX;
+
+/// One meter per flow and direction, made from a prototype on its first packet.
+///
+/// Flows should be numbered from 0 without great gaps.
+#[derive(Clone, Debug)]
+pub struct MeterBank<M> {
+    prototype: M,
+    /// Position in `meters` by number of the flow, then by direction.
+    positions: Vec<[u32; 2]>,
+    meters: Vec<Member<M>>,
+    /// Deadlines, lazily: one that moves later is not entered before its old entry comes up. So an entry may come up
+    /// early, when calling the meter changes nothing, and never late.
+    deadlines: BinaryHeap<Reverse<(Instant, u32)>>,
+}
+
+#[derive(Clone, Debug)]
+struct Member<M> {
+    meter: M,
+    /// Its earliest entry in `deadlines`; `Instant::MAX` for none.
+    armed: Instant,
+}
+
+impl<M: Meter + Clone> MeterBank<M> {
+    /// No flow seen yet; each will get a copy of `prototype`.
+    #[must_use]
+    pub const fn new(prototype: M) -> Self {
+        Self { prototype, positions: Vec::new(), meters: Vec::new(), deadlines: BinaryHeap::new() }
+    }
+
+    fn position(&self, flow: FlowId, dir: Dir) -> Option<u32> {
+        let position = self.positions.get(flow.0 as usize)?[dir as usize];
+        (position != UNSEEN).then_some(position)
+    }
+
+    #[cold]
+    fn admit(&mut self, now: Instant, flow: FlowId, dir: Dir) -> u32 {
+        let flow = flow.0 as usize;
+        if self.positions.len() <= flow {
+            self.positions.resize(flow + 1, [UNSEEN; 2]);
+        }
+        let position = u32::try_from(self.meters.len()).unwrap_or(UNSEEN);
+        assert!(position != UNSEEN, "fewer flows and directions than 2^32 - 1 fit into memory");
+        self.positions[flow][dir as usize] = position;
+        let mut meter = self.prototype.clone();
+        // the deadlines that the copy would have met had it been there from the start
+        meter.on_timeout(now);
+        self.meters.push(Member { meter, armed: Instant::MAX });
+        position
+    }
+
+    /// Enters the deadline of the meter at `position` if it is earlier than the one that is entered.
+    fn arm(&mut self, position: u32) {
+        let member = &mut self.meters[position as usize];
+        if let Some(at) = member.meter.next_timeout()
+            && at < member.armed
+        {
+            member.armed = at;
+            self.deadlines.push(Reverse((at, position)));
+        }
+    }
+}
+
+impl<M: Meter + Clone> Timed for MeterBank<M> {
+    fn next_timeout(&self) -> Option<Instant> {
+        self.deadlines.peek().map(|&Reverse((at, _))| at)
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        while let Some(&Reverse((at, position))) = self.deadlines.peek()
+            && at <= now
+        {
+            self.deadlines.pop();
+            let member = &mut self.meters[position as usize];
+            // otherwise an earlier entry has come up since
+            if member.armed == at {
+                member.armed = Instant::MAX;
+                member.meter.on_timeout(now);
+                debug_assert!(
+                    member.meter.next_timeout().is_none_or(|next| next > now),
+                    "a deadline that stays"
+                );
+                self.arm(position);
+            }
+        }
+    }
+}
+
+impl<M: Meter + Clone> Meter for MeterBank<M> {
+    fn measure(&mut self, now: Instant, meta: &Meta) -> Color {
+        let position =
+            self.position(meta.flow, meta.dir).unwrap_or_else(|| self.admit(now, meta.flow, meta.dir));
+        let color = self.meters[position as usize].meter.measure(now, meta);
+        self.arm(position);
+        color
+    }
+
+    /// The packet goes to the meter of its flow's other direction, if that has measured anything yet.
+    fn observe_reverse(&mut self, now: Instant, meta: &Meta) {
+        let other = match meta.dir {
+            Dir::Forward => Dir::Reverse,
+            Dir::Reverse => Dir::Forward,
+        };
+        if let Some(position) = self.position(meta.flow, other) {
+            self.meters[position as usize].meter.observe_reverse(now, meta);
+            self.arm(position);
+        }
+    }
+}
