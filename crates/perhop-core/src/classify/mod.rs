@@ -1,8 +1,14 @@
-//! Classifiers: which class of a port takes a packet.
+//! Classifiers: which class of a port takes a packet, and which packets a conditioner treats.
 
+mod behavior_aggregate;
+mod flow_table;
 mod kind;
+mod multi_field;
 
+pub use behavior_aggregate::BehaviorAggregate;
+pub use flow_table::{Address, Flow, FlowKey, FlowTable, Protocol};
 pub use kind::{KindClassifier, Selector};
+pub use multi_field::{KindSet, MarkSet, MultiField, Pattern};
 
 use crate::packet::{ClassId, Meta};
 
