@@ -6,6 +6,7 @@
 //! observations leave through a [`sink::Sink`]; nothing can be read back by an element.
 
 pub mod classify;
+pub mod conditioner;
 pub mod dscp;
 pub mod few;
 pub mod lane;
@@ -18,6 +19,7 @@ pub mod port;
 pub mod queue;
 pub mod rng;
 pub mod sched;
+pub mod shaper;
 pub mod sink;
 pub mod time;
 pub mod timed;

@@ -1,0 +1,212 @@
+//! A traffic conditioner: classifier, ACK marker, meter, marker and shaper in a row, each of them optional.
+//!
+//! Source: RFC 2475 section 2.3.3 and figure 1; RFC 3290 section 8 (traffic conditioning blocks). Different: the
+//! classifier belongs to the conditioner, so that several in a row are a traffic conditioning block, and ACKs may get a
+//! mark of their own before they are measured.
+//! Cost: the sum of the parts that are there; on its own, one branch for each part and two additions.
+
+use crate::classify::Classifier;
+use crate::dscp::ColorMap;
+use crate::marker::{Action, Marker};
+use crate::meter::Meter;
+use crate::packet::{Color, Meta, Packet};
+use crate::param_error::ParamError;
+use crate::queue::Backlog;
+use crate::shaper::Shaper;
+use crate::sink::{DropReason, Sink, SiteId};
+use crate::time::Instant;
+use crate::timed::Timed;
+
+/// What a conditioner is made of. By default it is made of nothing and passes every packet.
+pub struct ConditionerParts<P> {
+    /// Packets that have a class here are treated, whichever it is; without a classifier, all are.
+    pub classifier: Option<Box<dyn Classifier>>,
+    /// Colours by code point, set before the meter sees a packet. Without it a packet comes to the meter green.
+    pub colors: Option<ColorMap>,
+    /// The profile. Without a meter a packet has the colour of `colors`, or is green.
+    pub meter: Option<Box<dyn Meter>>,
+    /// What is done with a packet of each colour.
+    pub marker: Marker,
+    /// Where packets go whose action is [`Action::Shape`].
+    pub shaper: Option<Shaper<P>>,
+}
+
+impl<P> Default for ConditionerParts<P> {
+    fn default() -> Self {
+        Self { classifier: None, colors: None, meter: None, marker: Marker::default(), shaper: None }
+    }
+}
+
+/// What a conditioner did with the packets it treated, over the whole run. Others are not counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ConditionerStats {
+    /// Arrived and were green.
+    pub green: Backlog,
+    /// Arrived and were yellow.
+    pub yellow: Backlog,
+    /// Arrived and were red.
+    pub red: Backlog,
+    /// Went on at once.
+    pub passed: Backlog,
+    /// Went on after a time in the shaper.
+    pub released: Backlog,
+    /// Dropped, here or for want of room in the shaper.
+    pub dropped: Backlog,
+}
+
+impl ConditionerStats {
+    /// Whether all that arrived went on, was dropped, or is among the `held`, in packets and in bytes.
+    #[must_use]
+    pub fn conserved(&self, held: Backlog) -> bool {
+        let sum = |parts: &[Backlog]| {
+            parts.iter().fold((0, 0), |(packets, bytes), part| (packets + part.packets, bytes + part.bytes.0))
+        };
+        sum(&[self.green, self.yellow, self.red]) == sum(&[self.passed, self.released, self.dropped, held])
+    }
+
+    fn of(&mut self, color: Color) -> &mut Backlog {
+        match color {
+            Color::Green => &mut self.green,
+            Color::Yellow => &mut self.yellow,
+            Color::Red => &mut self.red,
+        }
+    }
+}
+
+/// Treats the packets that come in by one port of a node.
+///
+/// Packets that the shaper holds are overtaken by those whose action is another, but not by each other.
+pub struct Conditioner<P> {
+    site: SiteId,
+    parts: ConditionerParts<P>,
+    stats: ConditionerStats,
+}
+
+impl<P: Packet> Conditioner<P> {
+    /// A conditioner of these parts, known to observers as `site`.
+    ///
+    /// # Errors
+    /// Refuses a marker that sends packets to a shaper that is not there.
+    pub fn new(site: SiteId, parts: ConditionerParts<P>) -> Result<Self, ParamError> {
+        let Marker { green, yellow, red } = parts.marker;
+        if parts.shaper.is_none() && [green, yellow, red].contains(&Action::Shape) {
+            return Err(ParamError::new("marker", "shapes packets, and there is no shaper"));
+        }
+        Ok(Self { site, parts, stats: ConditionerStats::default() })
+    }
+
+    /// A packet has come in. `None`: it is held or was dropped; else it goes on, with its mark and colour of now.
+    pub fn push(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> Option<P> {
+        if self.parts.classifier.as_ref().is_some_and(|known| known.classify(pkt.meta()).is_none()) {
+            return Some(pkt);
+        }
+        let color = self.color(now, pkt.meta_mut());
+        if self.parts.meter.is_some() {
+            sink.coloured(now, self.site, pkt.meta());
+        }
+        count(self.stats.of(color), pkt.meta());
+        match self.parts.marker.action(color) {
+            Action::Pass => {}
+            Action::Remark(dscp) => pkt.meta_mut().dscp = dscp,
+            Action::Drop => {
+                count(&mut self.stats.dropped, pkt.meta());
+                sink.dropped(now, self.site, pkt, DropReason::Policed);
+                return None;
+            }
+            Action::Shape => pkt = self.shape(now, pkt, sink)?,
+        }
+        count(&mut self.stats.passed, pkt.meta());
+        Some(pkt)
+    }
+
+    /// The next packet that the shaper releases by now. Ask until there is none.
+    pub fn pop(&mut self, now: Instant) -> Option<P> {
+        let pkt = self.parts.shaper.as_mut()?.pop(now)?;
+        count(&mut self.stats.released, pkt.meta());
+        Some(pkt)
+    }
+
+    /// A packet leaves by the port that this conditioner's packets come in by.
+    pub fn observe_reverse(&mut self, now: Instant, meta: &Meta) {
+        if let Some(meter) = &mut self.parts.meter {
+            meter.observe_reverse(now, meta);
+        }
+    }
+
+    /// When [`Conditioner::on_timeout`] and then [`Conditioner::pop`] should next be called, if ever.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let meter = self.parts.meter.as_ref().and_then(Timed::next_timeout);
+        let shaper = self.parts.shaper.as_ref().and_then(Shaper::next_timeout);
+        meter.into_iter().chain(shaper).min()
+    }
+
+    /// The deadline has come. An extra call changes nothing.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if let Some(meter) = &mut self.parts.meter {
+            meter.on_timeout(now);
+        }
+    }
+
+    /// What waits in the shaper.
+    #[must_use]
+    pub fn held(&self) -> Backlog {
+        self.parts.shaper.as_ref().map_or(Backlog::default(), Shaper::backlog)
+    }
+
+    /// Counters over the whole run.
+    #[must_use]
+    pub const fn stats(&self) -> &ConditionerStats {
+        &self.stats
+    }
+
+    /// Whether in = out + dropped + held, in packets and in bytes.
+    #[must_use]
+    pub fn conserved(&self) -> bool {
+        self.stats.conserved(self.held())
+    }
+
+    /// The conditioner as observers know it.
+    #[must_use]
+    pub const fn site(&self) -> SiteId {
+        self.site
+    }
+
+    /// The colour by which the marker decides. It is written to the packet if a meter or a map of colours says it.
+    fn color(&mut self, now: Instant, meta: &mut Meta) -> Color {
+        let Self { parts: ConditionerParts { colors, meter, .. }, .. } = self;
+        let before = colors.as_ref().map_or(Color::Green, |map| map.color(meta.dscp));
+        if colors.is_some() || meter.is_some() {
+            meta.color = before;
+        }
+        if let Some(meter) = meter {
+            meta.color = meter.measure(now, meta);
+            return meta.color;
+        }
+        before
+    }
+
+    /// Through the shaper, counting what it drops.
+    fn shape(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> Option<P> {
+        let shaper = self.parts.shaper.as_mut().expect("`new` refuses a marker that shapes without a shaper");
+        shaper.push(now, pkt, &mut Watch { dropped: &mut self.stats.dropped, sink })
+    }
+}
+
+/// Hears what a shaper drops, on the way to the observer.
+struct Watch<'a, P> {
+    dropped: &'a mut Backlog,
+    sink: &'a mut dyn Sink<P>,
+}
+
+impl<P: Packet> Sink<P> for Watch<'_, P> {
+    fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
+        count(self.dropped, pkt.meta());
+        self.sink.dropped(now, site, pkt, why);
+    }
+}
+
+fn count(total: &mut Backlog, meta: &Meta) {
+    total.packets += 1;
+    total.bytes += meta.len;
+}

@@ -1,0 +1,261 @@
+//! Conditioners made of different parts, by hand; and their books under random operations.
+
+use perhop_core::classify::BehaviorAggregate;
+use perhop_core::conditioner::{Conditioner, ConditionerParts};
+use perhop_core::dscp::ColorMap;
+use perhop_core::marker::{Action, Marker};
+use perhop_core::meter::Meter;
+use perhop_core::packet::{ClassId, Color, Dscp, Meta, Packet};
+use perhop_core::queue::Backlog;
+use perhop_core::shaper::{Shaper, ShaperParams};
+use perhop_core::sink::{DropReason, SiteId};
+use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
+use perhop_core::units::{BitRate, Bytes, QueueSize};
+use perhop_testkit::packet::TestPacket;
+use perhop_testkit::sink::{Event, Recorder};
+use proptest::prelude::*;
+
+const SITE: SiteId = SiteId(3);
+const SHAPER: SiteId = SiteId(4);
+const NOW: Instant = Instant::from_nanos(5);
+
+/// Colours packets green, yellow, red in turn, but never better than they came.
+struct InTurn(usize);
+
+impl Timed for InTurn {}
+
+impl Meter for InTurn {
+    fn measure(&mut self, _now: Instant, meta: &Meta) -> Color {
+        self.0 += 1;
+        meta.color.max([Color::Green, Color::Yellow, Color::Red][(self.0 - 1) % 3])
+    }
+}
+
+fn af(drop_precedence: u8) -> Dscp {
+    Dscp::af(1, drop_precedence).expect("a drop precedence of 1 to 3")
+}
+
+fn marked(id: u32, dscp: Dscp) -> TestPacket {
+    let mut pkt = TestPacket::data(id);
+    pkt.meta_mut().dscp = dscp;
+    pkt
+}
+
+fn conditioner(parts: ConditionerParts<TestPacket>) -> Conditioner<TestPacket> {
+    Conditioner::new(SITE, parts).expect("a shaper where one is needed")
+}
+
+/// 8 Mbit/s: a byte in a microsecond.
+fn shaper(burst: u64, limit: u64) -> Shaper<TestPacket> {
+    let rate = BitRate::new(8_000_000).expect("not zero");
+    Shaper::new(SHAPER, ShaperParams { rate, burst: Bytes(burst), limit: QueueSize::Packets(limit) })
+        .expect("a burst of a byte and more")
+}
+
+fn packets(packets: u64) -> Backlog {
+    Backlog { packets, bytes: Bytes(1500 * packets) }
+}
+
+#[test]
+fn a_conditioner_of_nothing_passes_and_counts() {
+    let mut nothing = conditioner(ConditionerParts::default());
+    let mut sink = Recorder::default();
+    let pkt = marked(1, Dscp::EF).color(Color::Yellow);
+    assert_eq!(nothing.push(NOW, pkt.clone(), &mut sink), Some(pkt), "neither mark nor colour changes");
+    assert_eq!((nothing.stats().green, nothing.stats().passed), (packets(1), packets(1)));
+    assert!(nothing.conserved());
+    assert_eq!(sink, Recorder::default());
+    assert_eq!(nothing.next_timeout(), None);
+}
+
+#[test]
+fn colours_are_remarked_or_dropped() {
+    let marker = Marker { green: Action::Remark(af(1)), yellow: Action::Remark(af(2)), red: Action::Drop };
+    let mut edge = conditioner(ConditionerParts {
+        meter: Some(Box::new(InTurn(0))),
+        marker,
+        ..ConditionerParts::default()
+    });
+    let mut sink = Recorder::default();
+    let out: Vec<_> = (0..6).map(|id| edge.push(NOW, TestPacket::data(id), &mut sink)).collect();
+    let marks: Vec<_> = out.iter().map(|pkt| pkt.as_ref().map(|pkt| pkt.meta().dscp)).collect();
+    let thrice = [Some(af(1)), Some(af(2)), None];
+    assert_eq!(marks, [thrice, thrice].concat());
+
+    // observers hear the verdict with the mark that was measured
+    let colors: Vec<_> = sink.of(Event::Coloured).map(|meta| (meta.color, meta.dscp)).collect();
+    let verdicts = [Color::Green, Color::Yellow, Color::Red].map(|color| (color, Dscp::DEFAULT));
+    assert_eq!(colors, [verdicts, verdicts].concat());
+    assert_eq!(sink.of(Event::Dropped(DropReason::Policed)).count(), 2);
+    assert!(sink.heard.iter().all(|heard| (heard.at, heard.site) == (NOW, SITE)));
+
+    let stats = *edge.stats();
+    assert_eq!((stats.green, stats.yellow, stats.red), (packets(2), packets(2), packets(2)));
+    assert_eq!((stats.passed, stats.dropped, stats.released), (packets(4), packets(2), packets(0)));
+    assert!(edge.conserved());
+}
+
+#[test]
+fn packets_without_a_class_are_neither_treated_nor_counted() {
+    let classifier = BehaviorAggregate::new(&[(ClassId(0), Dscp::EF)]);
+    let marker = Marker { green: Action::Drop, ..Marker::default() };
+    let mut edge = conditioner(ConditionerParts {
+        classifier: Some(Box::new(classifier)),
+        marker,
+        ..ConditionerParts::default()
+    });
+    let mut sink = Recorder::default();
+    assert_eq!(edge.push(NOW, marked(1, af(1)), &mut sink), Some(marked(1, af(1))));
+    assert_eq!(edge.push(NOW, marked(2, Dscp::EF), &mut sink), None);
+    assert_eq!((edge.stats().green, edge.stats().passed), (packets(1), packets(0)));
+}
+
+#[test]
+fn a_map_of_colours_is_what_a_colour_aware_meter_sees() {
+    let colors = Some(ColorMap::af(Color::Red));
+    let build = |colors| {
+        conditioner(ConditionerParts {
+            colors,
+            meter: Some(Box::new(InTurn(0))),
+            ..ConditionerParts::default()
+        })
+    };
+    let verdicts = |mut edge: Conditioner<TestPacket>| {
+        // came red from elsewhere: only the mark counts, or nothing
+        let came = [marked(1, af(2)), marked(2, af(1)), marked(3, af(1))].map(|pkt| pkt.color(Color::Red));
+        came.map(|pkt| edge.push(NOW, pkt, &mut Recorder::default()).map(|pkt| pkt.meta().color))
+    };
+    let (green, yellow, red) = (Some(Color::Green), Some(Color::Yellow), Some(Color::Red));
+    assert_eq!(verdicts(build(colors)), [yellow, yellow, red]);
+    assert_eq!(verdicts(build(None)), [green, yellow, red]);
+}
+
+#[test]
+fn without_a_meter_the_map_decides() {
+    let marker = Marker { red: Action::Drop, yellow: Action::Remark(Dscp::DEFAULT), ..Marker::default() };
+    let colors = Some(ColorMap::af(Color::Red));
+    let mut edge = conditioner(ConditionerParts { colors, marker, ..ConditionerParts::default() });
+    let mut sink = Recorder::default();
+    let out = [af(1), af(2), af(3)].map(|mark| edge.push(NOW, marked(0, mark), &mut sink));
+    assert_eq!(out.map(|pkt| pkt.map(|pkt| pkt.meta().dscp)), [Some(af(1)), Some(Dscp::DEFAULT), None]);
+    assert_eq!(sink.of(Event::Coloured).count(), 0, "no meter, no verdict");
+}
+
+#[test]
+fn a_marker_that_shapes_needs_a_shaper() {
+    let marker = Marker { yellow: Action::Shape, ..Marker::default() };
+    let refused =
+        Conditioner::<TestPacket>::new(SITE, ConditionerParts { marker, ..ConditionerParts::default() });
+    assert_eq!(refused.err().map(|error| error.field), Some("marker"));
+}
+
+#[test]
+fn shaped_packets_wait_their_turn_and_the_others_go_on() {
+    let marker = Marker { green: Action::Shape, yellow: Action::Remark(af(2)), red: Action::Shape };
+    let mut edge = conditioner(ConditionerParts {
+        meter: Some(Box::new(InTurn(0))),
+        marker,
+        shaper: Some(shaper(1500, 2)),
+        ..ConditionerParts::default()
+    });
+    let mut sink = Recorder::default();
+    // colours in turn: 0 green takes the whole burst, 2 red and 3 green wait, 5 red finds no room
+    let out: Vec<_> = (0..6)
+        .map(|id| edge.push(Instant::ZERO, TestPacket::data(id), &mut sink).map(|pkt| pkt.id()))
+        .collect();
+    assert_eq!(out, [Some(0), Some(1), None, None, Some(4), None]);
+    let dropped: Vec<_> =
+        sink.heard.iter().filter(|h| h.event == Event::Dropped(DropReason::Shaper)).collect();
+    assert_eq!(dropped.iter().map(|h| h.site).collect::<Vec<_>>(), [SHAPER]);
+    assert_eq!((edge.held(), edge.stats().dropped, edge.conserved()), (packets(2), packets(1), true));
+
+    // 1500 bytes in 1.5 ms
+    let due = |ms| Some(Instant::from_nanos(ms));
+    assert_eq!(edge.next_timeout(), due(1_500_000));
+    assert_eq!(edge.pop(Instant::from_nanos(1_499_999)), None);
+    assert_eq!(edge.pop(Instant::from_nanos(1_500_000)).map(|pkt| pkt.id()), Some(2));
+    assert_eq!(edge.next_timeout(), due(3_000_000));
+    assert_eq!(edge.pop(Instant::from_nanos(3_000_000)).map(|pkt| pkt.id()), Some(3));
+    assert_eq!((edge.next_timeout(), edge.pop(Instant::from_nanos(9_000_000))), (None, None));
+    assert_eq!((edge.stats().released, edge.held(), edge.conserved()), (packets(2), packets(0), true));
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Push { treated: bool, len: u64 },
+    Pop,
+    Wait(u64),
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        4 => (prop::bool::weighted(0.8), 1u64..2000).prop_map(|(treated, len)| Op::Push { treated, len }),
+        2 => Just(Op::Pop),
+        2 => (0u64..3_000_000).prop_map(Op::Wait),
+    ];
+    prop::collection::vec(op, 0..200)
+}
+
+fn actions() -> impl Strategy<Value = Marker> {
+    let action = || {
+        prop::sample::select(vec![
+            Action::Pass,
+            Action::Remark(Dscp::EF),
+            Action::Drop,
+            Action::Shape,
+            Action::Shape,
+        ])
+    };
+    (action(), action(), action()).prop_map(|(green, yellow, red)| Marker { green, yellow, red })
+}
+
+proptest! {
+    /// In = out + dropped + held after each step, as counted by the conditioner and by whoever drives it; what is shaped
+    /// stays in order.
+    #[test]
+    fn books_balance(ops in ops(), marker in actions(), burst in 1u64..3000, limit in 0u64..5) {
+        let unmarked = BehaviorAggregate::new(&[(ClassId(0), Dscp::DEFAULT)]);
+        let mut edge = conditioner(ConditionerParts {
+            classifier: Some(Box::new(unmarked)),
+            meter: Some(Box::new(InTurn(0))),
+            marker,
+            shaper: Some(shaper(burst, limit)),
+            ..ConditionerParts::default()
+        });
+        let (mut now, mut sink) = (Instant::ZERO, Recorder::default());
+        let (mut came, mut gone, mut shaped) = ((0, 0), (0, 0), Vec::new());
+        for (id, op) in (0..).zip(ops) {
+            let out = match op {
+                Op::Push { treated: false, len } => {
+                    let pkt = marked(id, Dscp::EF).len(len);
+                    prop_assert_eq!(edge.push(now, pkt.clone(), &mut sink), Some(pkt));
+                    None
+                }
+                Op::Push { treated: true, len } => {
+                    came = (came.0 + 1, came.1 + len);
+                    let out = edge.push(now, TestPacket::data(id).len(len), &mut sink);
+                    let shaped_now = out.as_ref().filter(|pkt| marker.action(pkt.meta().color) == Action::Shape);
+                    shaped.extend(shaped_now.map(TestPacket::id));
+                    out
+                }
+                Op::Pop => {
+                    let out = edge.pop(now);
+                    shaped.extend(out.as_ref().map(TestPacket::id));
+                    out
+                }
+                Op::Wait(ns) => {
+                    now += Span::from_nanos(ns);
+                    None
+                }
+            };
+            gone = out.map_or(gone, |pkt| (gone.0 + 1, gone.1 + pkt.meta().len.0));
+            let lost = sink.heard.iter().filter(|heard| matches!(heard.event, Event::Dropped(_)));
+            let lost = lost.fold((0, 0), |(packets, bytes), heard| (packets + 1, bytes + heard.meta.len.0));
+            let held = edge.held();
+            prop_assert_eq!(came, (gone.0 + lost.0 + held.packets, gone.1 + lost.1 + held.bytes.0));
+            prop_assert!(edge.conserved(), "{:?} with {:?}", edge.stats(), held);
+            prop_assert!(shaped.is_sorted(), "{shaped:?}");
+        }
+    }
+}
