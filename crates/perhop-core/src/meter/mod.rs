@@ -10,6 +10,12 @@ pub use bank::MeterBank;
 pub use srtcm::{SrTcm, SrTcmParams};
 pub use token_bucket::{TokenBucket, TokenBucketParams};
 pub use trtcm::{TrTcm, TrTcmParams};
+mod tcp_friendly;
+
+pub use tcp_friendly::{
+    BeyondTokens, CarrySpacing, FlowState, Fraction, NewFlow, Shortage, Spacing, TcpFriendly,
+    TcpFriendlyParams,
+};
 
 use crate::packet::{Color, Meta};
 use crate::time::Instant;
