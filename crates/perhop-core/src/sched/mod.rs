@@ -1,10 +1,16 @@
 //! Schedulers: which class of a port is served next.
 
+mod cbq;
+mod drr;
 mod paired_counter;
 mod strict_priority;
+mod wrr;
 
+pub use cbq::{Cbq, CbqClass};
+pub use drr::Drr;
 pub use paired_counter::{PairedCounter, ShareError};
 pub use strict_priority::StrictPriority;
+pub use wrr::Wrr;
 
 use crate::packet::{ClassId, Meta};
 use crate::time::Instant;
