@@ -7,6 +7,7 @@ pub mod ack_policy;
 pub mod classifier;
 pub mod congestion_control;
 pub mod connection;
+pub mod meter;
 pub mod queue;
 pub mod scheduler;
 pub mod sender;
