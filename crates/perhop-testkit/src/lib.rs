@@ -6,8 +6,10 @@
 
 pub mod channel;
 pub mod exact;
+pub mod exact_meters;
 pub mod fuzz;
 pub mod laws;
+pub mod meter;
 pub mod packet;
 pub mod permit;
 pub mod probe;
