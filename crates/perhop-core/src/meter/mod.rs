@@ -3,19 +3,18 @@
 mod bank;
 pub mod bucket;
 mod srtcm;
+mod tcp_friendly;
 mod token_bucket;
 mod trtcm;
 
 pub use bank::MeterBank;
 pub use srtcm::{SrTcm, SrTcmParams};
-pub use token_bucket::{TokenBucket, TokenBucketParams};
-pub use trtcm::{TrTcm, TrTcmParams};
-mod tcp_friendly;
-
 pub use tcp_friendly::{
     BeyondTokens, CarrySpacing, FlowState, Fraction, NewFlow, Shortage, Spacing, TcpFriendly,
     TcpFriendlyParams,
 };
+pub use token_bucket::{TokenBucket, TokenBucketParams};
+pub use trtcm::{TrTcm, TrTcmParams};
 
 use crate::packet::{Color, Meta};
 use crate::time::Instant;

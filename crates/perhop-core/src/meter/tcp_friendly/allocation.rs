@@ -1,6 +1,6 @@
 //! Divides an interval's tokens among the flows.
 //!
-//! Source: Feroz, Rao, Kalyanaraman 2000, Algorithm 1, (1)-(9); max-min fairness by filling up: nobody gets more than it
+//! Source: Feroz, Kalyanaraman, Rao 2000, Algorithm 1, (1)-(9); max-min fairness by filling up: nobody gets more than it
 //! asks for, and all who get less get the same.
 //! Units: parts of 10^6 tokens. Cost: a sort of the demands and two divisions for each flow, once an interval.
 

@@ -1,6 +1,6 @@
 //! Running averages in fixed point.
 //!
-//! Source: Feroz, Rao, Kalyanaraman 2000, the definitions of W(i) and E(i). The paper names no gains.
+//! Source: Feroz, Kalyanaraman, Rao 2000, the definitions of W(i) and E(i). The paper names no gains.
 
 /// Parts of one: tokens, packets and spacings are integers of this unit.
 pub(super) const ONE: i64 = 1_000_000;

@@ -1,6 +1,6 @@
 //! Marks the packets of TCP flows IN or OUT so that small windows lose nothing and OUT packets stand apart.
 //!
-//! Source: A. Feroz, A. Rao, S. Kalyanaraman, "A TCP-friendly traffic marker for IP differentiated services", 2000,
+//! Source: A. Feroz, S. Kalyanaraman, A. Rao, "A TCP-friendly traffic marker for IP differentiated services", 2000,
 //! Algorithms 1 and 2. What the paper leaves open is a parameter: docs/decisions/0015-tcp-friendly-marker.md.
 //! Different: fixed-point arithmetic in parts of 10^6; a spacing never begins with more OUT packets than it has.
 //! Units: a token is one packet, of any length. Cost: an addition to each average and a few comparisons for a packet;

@@ -1,6 +1,6 @@
 //! Spreads a flow's OUT packets evenly between its IN packets.
 //!
-//! Source: Feroz, Rao, Kalyanaraman 2000, Algorithm 2, (10)-(16).
+//! Source: Feroz, Kalyanaraman, Rao 2000, Algorithm 2, (10)-(16).
 //! Different: what goes over into the next interval is a choice ([`CarrySpacing`]), and no more OUT packets go over than
 //! the new spacing asks for. Otherwise the correction of (12) would repay old packets with a burst of IN packets.
 //! Units: parts of 10^6 packets. Cost: a comparison and an addition.
