@@ -6,6 +6,7 @@ use perhop_core::rng::Stream;
 use perhop_core::units::QueueSize;
 use perhop_tcp::settings::{Growth, Guard, RecoveryKind, TcpParams};
 
+use crate::aqm;
 use crate::laws::{connection, queue, sender};
 use crate::tcp::{OLD, RFC};
 
@@ -16,6 +17,8 @@ pub struct QueueOps {
     pub limit: u16,
     /// Whether `limit` counts bytes.
     pub in_bytes: bool,
+    /// Which queue, modulo 4: drop-tail, RED, RIO, GRED.
+    pub kind: u8,
     /// What is done to it.
     pub ops: Vec<queue::Op>,
 }
@@ -72,11 +75,16 @@ pub struct Connection {
     pub network: connection::Network,
 }
 
-/// A [`Fifo`] obeys the queue laws; a limit of packets is taken modulo 32.
+/// A queue obeys its laws; a limit of packets is taken modulo 32, and a queue of [`aqm`] has its own.
 pub fn queue_ops(input: &QueueOps) {
     let limit = u64::from(input.limit);
     let limit = if input.in_bytes { QueueSize::Bytes(limit) } else { QueueSize::Packets(limit % 32) };
-    queue::repeats(|site| Box::new(Fifo::new(site, limit)), limit, &input.ops);
+    match input.kind % 4 {
+        0 => queue::repeats(|site| Box::new(Fifo::new(site, limit)), limit, &input.ops),
+        1 => queue::repeats(|site| aqm::red(site, aqm::RED), aqm::RED.limit, &input.ops),
+        2 => queue::repeats(|site| aqm::rio(site, aqm::RIO), aqm::RIO.limit, &input.ops),
+        _ => queue::repeats(|site| aqm::gred(site, aqm::GRED), aqm::GRED.limit, &input.ops),
+    }
 }
 
 /// A sender keeps its books and windows.

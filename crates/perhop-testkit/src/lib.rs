@@ -4,6 +4,7 @@
 //! `queue_laws!(fifo, |site| Box::new(Fifo::new(site, limit)), limit = limit)`; each law then is a test of its own.
 //! The macros are for `tests/`: a unit test inside `perhop-core` sees another copy of that crate than this one.
 
+pub mod aqm;
 pub mod channel;
 pub mod exact;
 pub mod exact_meters;

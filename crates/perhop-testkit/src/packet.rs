@@ -1,7 +1,21 @@
 //! Packets without bytes, told apart by a number.
 
-use perhop_core::packet::{Color, FlowId, Kind, Meta, Packet, TcpView, TrafficClass};
+use perhop_core::packet::{Color, Dscp, Ecn, FlowId, Kind, Meta, Packet, TcpView, TrafficClass};
 use perhop_core::units::Bytes;
+
+/// Assured forwarding, class 1, least likely to be dropped.
+pub const AF11: Dscp = af1(1);
+/// Likelier.
+pub const AF12: Dscp = af1(2);
+/// Likeliest.
+pub const AF13: Dscp = af1(3);
+
+const fn af1(precedence: u8) -> Dscp {
+    match Dscp::af(1, precedence) {
+        Some(dscp) => dscp,
+        None => Dscp::DEFAULT,
+    }
+}
 
 /// A packet that is nothing but its [`Meta`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,6 +62,20 @@ impl TestPacket {
     #[must_use]
     pub const fn color(mut self, color: Color) -> Self {
         self.0.color = color;
+        self
+    }
+
+    /// With another code point than the default.
+    #[must_use]
+    pub const fn dscp(mut self, dscp: Dscp) -> Self {
+        self.0.dscp = dscp;
+        self
+    }
+
+    /// With an ECN field.
+    #[must_use]
+    pub const fn ecn(mut self, ecn: Ecn) -> Self {
+        self.0.ecn = ecn;
         self
     }
 

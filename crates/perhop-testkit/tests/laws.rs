@@ -1,7 +1,7 @@
 //! The laws themselves: they accept what elements may do and refuse what they may not.
 
 use perhop_core::classify::Classifier;
-use perhop_core::packet::{ClassId, FlowId, Meta, Packet};
+use perhop_core::packet::{ClassId, Color, Ecn, FlowId, Meta, Packet};
 use perhop_core::queue::{Backlog, Fifo, Queue};
 use perhop_core::sched::{Heads, Scheduler, Select, StrictPriority};
 use perhop_core::sink::{Sink, SiteId};
@@ -32,6 +32,10 @@ enum Flaw {
     Leak,
     /// Lengths change.
     Rewrite,
+    /// A packet that cannot say so is marked as having met congestion.
+    Mark,
+    /// A packet that waits takes another colour.
+    Recolour,
 }
 
 /// A FIFO with a periodic deadline, as PIE has.
@@ -64,7 +68,11 @@ impl Timed for Ticking {
 
 impl Queue<TestPacket> for Ticking {
     fn enqueue(&mut self, now: Instant, pkt: TestPacket, sink: &mut dyn Sink<TestPacket>) {
-        let pkt = if self.flaw == Flaw::Rewrite { pkt.len(1) } else { pkt };
+        let pkt = match self.flaw {
+            Flaw::Rewrite => pkt.len(1),
+            Flaw::Mark => pkt.ecn(Ecn::Ce),
+            _ => pkt,
+        };
         self.fifo.enqueue(now, pkt, sink);
     }
 
@@ -72,7 +80,8 @@ impl Queue<TestPacket> for Ticking {
         if self.flaw == Flaw::Leak {
             self.fifo.dequeue(now, sink)?;
         }
-        self.fifo.dequeue(now, sink)
+        let pkt = self.fifo.dequeue(now, sink)?;
+        Some(if self.flaw == Flaw::Recolour { pkt.color(Color::Red) } else { pkt })
     }
 
     fn peek(&self) -> Option<&Meta> {
@@ -90,7 +99,7 @@ impl Queue<TestPacket> for Ticking {
 
 queue_laws!(a_queue_with_a_deadline, |site| Ticking::boxed(site, Flaw::Nothing), limit = LIMIT);
 
-const ARRIVAL: queue::Op = queue::Op::Enqueue { flow: 0, len: 99, red: false };
+const ARRIVAL: queue::Op = queue::Op::Enqueue { flow: 0, len: 99, red: false, mark: 0 };
 const TEN_MS: queue::Op = queue::Op::Wait(10_000_000);
 
 fn queue_walk(flaw: Flaw) {
@@ -120,6 +129,18 @@ fn packets_must_not_vanish() {
 #[should_panic(expected = "announced once, as it waits")]
 fn packets_must_not_change() {
     queue_walk(Flaw::Rewrite);
+}
+
+#[test]
+#[should_panic(expected = "announced once, as it waits")]
+fn a_packet_that_is_not_capable_must_not_be_marked() {
+    queue_walk(Flaw::Mark);
+}
+
+#[test]
+#[should_panic(expected = "a packet changed while it waited")]
+fn a_waiting_packet_must_keep_its_colour() {
+    queue_walk(Flaw::Recolour);
 }
 
 /// Serves the first class with a packet, at most every 10 ms.

@@ -1,19 +1,21 @@
 //! Laws of [`Queue`].
 
 use arbitrary::Arbitrary;
-use perhop_core::packet::{Color, Meta, Packet};
+use perhop_core::packet::{Color, Dscp, Ecn, Meta, Packet};
 use perhop_core::queue::{Backlog, Queue};
 use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use proptest::prelude::*;
 
-use crate::packet::{TestPacket, id};
+use crate::packet::{AF11, AF12, AF13, TestPacket, id};
 use crate::sink::{Event, Recorder, count};
 
 const SITE: SiteId = SiteId(7);
 const FLOWS: u8 = 4;
 const LARGEST: u16 = 1500;
+const MARKS: [Dscp; 4] = [Dscp::DEFAULT, AF11, AF12, AF13];
+const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
 /// Something done to a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
@@ -26,6 +28,8 @@ pub enum Op {
         len: u16,
         /// Whether a meter found it out of profile.
         red: bool,
+        /// Two bits choose the DS field among the default and AF11 to AF13, the next two the ECN field.
+        mark: u8,
     },
     /// The link is idle.
     Dequeue,
@@ -42,7 +46,8 @@ pub enum Op {
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let len = prop_oneof![Just(27), Just(LARGEST - 1), 0..LARGEST];
     let op = prop_oneof![
-        5 => (0..FLOWS, len, prop::bool::weighted(0.1)).prop_map(|(flow, len, red)| Op::Enqueue { flow, len, red }),
+        5 => (0..FLOWS, len, prop::bool::weighted(0.1), 0u8..16)
+            .prop_map(|(flow, len, red, mark)| Op::Enqueue { flow, len, red, mark }),
         3 => Just(Op::Dequeue),
         1 => (0..FLOWS).prop_map(|flow| Op::Take { flow }),
         2 => (0u32..200_000_000).prop_map(Op::Wait),
@@ -119,7 +124,7 @@ impl Walk {
     fn run(mut self, ops: &[Op]) -> Transcript {
         for op in ops {
             let out = match *op {
-                Op::Enqueue { flow, len, red } => self.enqueue(flow, len, red),
+                Op::Enqueue { flow, len, red, mark } => self.enqueue(flow, len, red, mark),
                 Op::Dequeue => self.dequeue(),
                 Op::Take { flow } => self.take(u32::from(flow % FLOWS)),
                 Op::Wait(ns) => self.wait(Span::from_nanos(u64::from(ns))),
@@ -133,20 +138,28 @@ impl Walk {
         (self.seen, self.sink)
     }
 
-    fn enqueue(&mut self, flow: u8, len: u16, red: bool) -> Option<Meta> {
+    fn enqueue(&mut self, flow: u8, len: u16, red: bool, mark: u8) -> Option<Meta> {
         let number = u32::try_from(self.offered.packets).expect("fewer operations than 2^32");
         let color = if red { Color::Red } else { Color::Green };
         let pkt = TestPacket::data(number)
             .flow(u32::from(flow % FLOWS))
             .len(u64::from(len % LARGEST) + 1)
-            .color(color);
-        let meta = Meta { enqueued_at: self.now, ..*pkt.meta() };
+            .color(color)
+            .dscp(MARKS[usize::from(mark) % 4])
+            .ecn(ECN[usize::from(mark) / 4 % 4]);
+        let mut meta = Meta { enqueued_at: self.now, ..*pkt.meta() };
         count(&mut self.offered, &meta);
-        self.waiting.push(meta);
         let before = self.sink.heard.len();
         self.queue.enqueue(self.now, pkt, &mut self.sink);
+        let heard = &self.sink.heard[before..];
         let announced: Vec<Meta> =
-            self.sink.heard[before..].iter().filter(|h| h.event == Event::Enqueued).map(|h| h.meta).collect();
+            heard.iter().filter(|h| h.event == Event::Enqueued).map(|h| h.meta).collect();
+        // the queue may colour what arrives, and mark what it accepts
+        if let Some(first) = heard.iter().find(|h| id(&h.meta) == number).map(|h| h.meta) {
+            meta.color = first.color;
+            meta.ecn = marked(meta.ecn, first.ecn);
+        }
+        self.waiting.push(meta);
         self.strike_dropped(before);
         if self.waiting.last().is_some_and(|last| id(last) == number) {
             assert_eq!(announced, [meta], "an accepted packet is announced once, as it waits");
@@ -228,7 +241,8 @@ impl Walk {
         let known = self.waiting.remove(at);
         let waited = known.enqueued_at < self.now;
         let enqueued_at = if waited { known.enqueued_at } else { meta.enqueued_at };
-        assert_eq!(*meta, Meta { ecn: meta.ecn, enqueued_at, ..known }, "a packet changed while it waited");
+        let ecn = marked(known.ecn, meta.ecn);
+        assert_eq!(*meta, Meta { ecn, enqueued_at, ..known }, "a packet changed while it waited");
         count(&mut self.gone, meta);
     }
 
@@ -269,6 +283,11 @@ impl Walk {
             self.queue.on_timeout(self.now);
         }
     }
+}
+
+/// What the ECN field may be now that it was `before`: the same, or experienced if it could say so.
+fn marked(before: Ecn, now: Ecn) -> Ecn {
+    if now == Ecn::Ce && before != Ecn::NotEct { now } else { before }
 }
 
 /// Makes the queue laws tests of one element, in a module `$name`.

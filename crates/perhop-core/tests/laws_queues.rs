@@ -1,0 +1,93 @@
+//! The queue laws for every way to configure early detection.
+
+use perhop_core::queue::{Averaging, GredParams, Queue, RedParams, RioParams, VirtualQueue};
+use perhop_core::sink::SiteId;
+use perhop_core::units::QueueSize;
+use perhop_testkit::aqm::{self, GRED, RED, RIO, bytes, packets};
+use perhop_testkit::packet::TestPacket;
+use perhop_testkit::queue_laws;
+
+const TEN: QueueSize = QueueSize::Packets(10);
+const FOUR: QueueSize = QueueSize::Packets(4);
+const KILOBYTES: QueueSize = QueueSize::Bytes(6000);
+
+type Built = Box<dyn Queue<TestPacket>>;
+
+fn red(site: SiteId, params: RedParams) -> Built {
+    aqm::red(site, params)
+}
+
+fn rio(site: SiteId, averaging: Averaging, params: RioParams) -> Built {
+    aqm::rio(site, RioParams { averaging, ..params })
+}
+
+fn gred(site: SiteId, averaging: Averaging, params: GredParams) -> Built {
+    aqm::gred(site, GredParams { averaging, ..params })
+}
+
+fn in_bytes() -> RedParams {
+    RedParams { limit: KILOBYTES, thresholds: bytes(2000, 4500, 0.2), ..RED }
+}
+
+queue_laws!(red_plain, |site| red(site, RED), limit = TEN);
+queue_laws!(red_gentle, |site| red(site, RedParams { gentle: true, ..RED }), limit = TEN);
+queue_laws!(
+    red_by_bytes,
+    |site| red(site, RedParams { byte_mode: true, ecn: true, ..in_bytes() }),
+    limit = KILOBYTES
+);
+queue_laws!(red_ecn, |site| red(site, RedParams { ecn: true, gentle: true, ..RED }), limit = TEN);
+queue_laws!(red_quick, |site| red(site, RedParams { w_q: 1.0, ..RED }), limit = TEN);
+queue_laws!(red_slow, |site| red(site, RedParams { w_q: 1e-9, ..RED }), limit = TEN);
+queue_laws!(
+    red_drops_from_the_first,
+    |site| red(site, RedParams { thresholds: packets(0, 1, 1.0), ..RED }),
+    limit = TEN
+);
+queue_laws!(
+    red_overflows,
+    |site| red(site, RedParams { limit: FOUR, ecn: true, w_q: 1.0, ..RED }),
+    limit = FOUR
+);
+queue_laws!(
+    red_bytes_within_packets,
+    |site| red(site, RedParams { limit: TEN, byte_mode: true, ..in_bytes() }),
+    limit = TEN
+);
+
+queue_laws!(rio_coupled, |site| rio(site, Averaging::Coupled, RIO), limit = TEN);
+queue_laws!(rio_decoupled, |site| rio(site, Averaging::Decoupled, RIO), limit = TEN);
+queue_laws!(rio_shared, |site| rio(site, Averaging::Shared, RIO), limit = TEN);
+queue_laws!(rio_ecn, |site| rio(site, Averaging::Coupled, RioParams { ecn: true, ..RIO }), limit = TEN);
+queue_laws!(
+    rio_in_bytes,
+    |site| {
+        let (green, red) = (bytes(3000, 5000, 0.1), bytes(1000, 3000, 0.3));
+        rio(site, Averaging::Coupled, RioParams { limit: KILOBYTES, green, red, gentle: true, ..RIO })
+    },
+    limit = KILOBYTES
+);
+queue_laws!(
+    rio_overflows,
+    |site| rio(site, Averaging::Coupled, RioParams { limit: FOUR, ..RIO }),
+    limit = FOUR
+);
+
+queue_laws!(gred_coupled, |site| gred(site, Averaging::Coupled, GRED), limit = TEN);
+queue_laws!(gred_decoupled, |site| gred(site, Averaging::Decoupled, GRED), limit = TEN);
+queue_laws!(gred_shared, |site| gred(site, Averaging::Shared, GRED), limit = TEN);
+queue_laws!(gred_ecn, |site| gred(site, Averaging::Decoupled, GredParams { ecn: true, ..GRED }), limit = TEN);
+queue_laws!(
+    gred_in_bytes,
+    |site| {
+        let level = |min_th, max_th| VirtualQueue {
+            thresholds: bytes(min_th, max_th, 0.5),
+            w_q: 0.5,
+            limit: Some(QueueSize::Bytes(max_th + 500)),
+        };
+        let (green, yellow, red) = (level(2000, 5000), level(1000, 4000), level(0, 3000));
+        let params = GredParams { limit: KILOBYTES, green, yellow, red, byte_mode: true, ..GRED };
+        gred(site, Averaging::Coupled, params)
+    },
+    limit = KILOBYTES
+);
