@@ -30,6 +30,7 @@ impl Unit {
         }
     }
 
+    //= floyd1993-4-bytes
     /// How long `backlog` is in this unit.
     #[must_use]
     pub const fn count(self, backlog: Backlog) -> u64 {
@@ -87,16 +88,19 @@ impl Average {
     #[expect(clippy::cast_precision_loss, reason = "a queue of fewer than 2^53 bytes")]
     pub fn on_arrival(&mut self, now: Instant, waiting: u64, ewma: &Ewma) {
         if waiting > 0 {
+            //= floyd1993-4-average
             self.value = ewma.kept * self.value + ewma.w_q * waiting as f64;
             return;
         }
         if self.value > 0.0 {
+            //= floyd1993-4-idle
             let idle = now.saturating_since(self.empty_since).as_nanos() as f64;
             self.value *= libm::pow(ewma.kept, idle / ewma.packet_ns);
         }
         self.empty_since = now;
     }
 
+    //= floyd1993-4-idle-start
     /// The last packet it counts has left.
     pub const fn on_emptied(&mut self, now: Instant) {
         self.empty_since = now;

@@ -57,6 +57,7 @@ impl Level {
 /// A queue whose packets have `N` colours. Build it as [`Rio`](super::Rio) or [`Gred`](super::Gred).
 #[derive(Clone, Debug)]
 pub struct Colored<P, const N: usize> {
+    //= clark1998-rio-fifo
     pub(super) fifo: Fifo<P>,
     pub(super) colors: ColorMap,
     pub(super) averaging: Averaging,
@@ -97,6 +98,7 @@ impl<P: Packet, const N: usize> Colored<P, N> {
                 let Level { average, waiting, ewma, .. } = &mut self.levels[level];
                 average.on_arrival(now, self.unit.count(*waiting), ewma);
             }
+            //= clark1998-rio-steps
             Averaging::Coupled => {
                 let mut waiting = 0;
                 for (at, counted) in self.levels.iter_mut().enumerate() {
@@ -148,6 +150,9 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
         self.step(now, at);
         let average = self.average(at);
         let level = &mut self.levels[at];
+        //= clark1998-rio-in-average
+        //= clark1998-rio-total-average
+        //= clark1998-rio-forced
         let verdict = level.early.decide(average, len, &mut self.stream);
         let room = level.has_room_for(pkt.meta());
         match admit(&mut self.fifo, (verdict, self.ecn, room), now, pkt, sink) {

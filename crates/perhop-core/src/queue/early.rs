@@ -63,6 +63,7 @@ impl Curve {
         }
     }
 
+    //= floyd1993-4-p-b
     /// p_b at `average`, which is below the end of the curve: the probability before it is spread.
     #[must_use]
     pub fn p_b(&self, average: f64) -> f64 {
@@ -76,6 +77,8 @@ impl Curve {
     }
 }
 
+//= floyd1993-4-p-a
+//= floyd1993-7-uniform
 /// p_a: the probability of a drop, spread so that the packets between two drops are uniform in number.
 #[must_use]
 pub fn p_a(p_b: f64, count: i64) -> f64 {
@@ -119,15 +122,19 @@ impl Early {
     #[must_use]
     pub fn decide(&mut self, average: f64, len: Bytes, stream: &mut Stream) -> Verdict {
         if average < self.curve.min_th {
+            //= floyd1993-4-below
             self.count = -1;
             return Verdict::Accept;
         }
         if average >= self.curve.end {
+            //= floyd1993-4-above
             self.count = 0;
             return Verdict::Forced;
         }
+        //= floyd1993-4-between
         self.count += 1;
         if stream.unit() < p_a(self.p_b(average, len), self.count) {
+            //= floyd1993-4-restart
             self.count = 0;
             return Verdict::Early;
         }
@@ -140,6 +147,7 @@ impl Early {
     }
 
     fn p_b(&self, average: f64, len: Bytes) -> f64 {
+        //= floyd1993-4-byte-mode
         let p_b = self.curve.p_b(average);
         #[expect(clippy::cast_precision_loss, reason = "a packet of fewer than 2^53 bytes")]
         self.mean_packet.map_or(p_b, |mean| p_b * len.0 as f64 / mean)
@@ -163,6 +171,7 @@ pub(super) fn admit<P: Packet>(
         _ if !(room && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
         _ => {
             if verdict == Verdict::Early {
+                //= floyd1993-4-mark-or-drop
                 pkt.meta_mut().ecn = Ecn::Ce;
             }
             fifo.enqueue(now, pkt, sink);

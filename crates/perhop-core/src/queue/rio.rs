@@ -61,6 +61,7 @@ impl<P: Packet> Rio<P> {
         within_one("w_q", params.w_q)?;
         some_bytes("mean_packet", mean_packet)?;
         let ewma = Ewma::new(params.w_q, mean_packet, params.rate);
+        //= clark1998-rio-curves
         let level = |thresholds| {
             let curve = Curve::new(thresholds, params.gentle);
             Level::new(ewma, Early::new(curve, params.byte_mode.then_some(mean_packet)), None)

@@ -1,0 +1,9 @@
+//! Queues with early detection: by the papers' clauses, against the papers' pseudo-code, against ns-2.
+
+mod gred;
+mod lab;
+mod ns2;
+mod params;
+mod red;
+mod reference;
+mod rio;
