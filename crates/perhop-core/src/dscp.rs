@@ -11,6 +11,10 @@ use crate::packet::Color;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Dscp(u8);
 
+//= rfc2474-4.1-default-codepoint
+//= rfc2474-4.2.2.1-codepoints
+//= rfc2597-6-codepoints
+//= rfc3246-2.7-codepoint
 /// Every code point that has a name, best treatment first within a group.
 const NAMED: [(&str, Dscp); 22] = [
     ("EF", Dscp::EF),
@@ -91,6 +95,23 @@ impl Dscp {
 
     //= rfc2697-4-drop-precedence
     //= rfc2698-4-drop-precedence
+    /// The place of this mark from best treatment, 0, to worst: expedited forwarding; assured forwarding by drop
+    /// precedence; class selectors from CS7 down; best effort.
+    ///
+    /// Ties: AF classes are not ordered among each other (RFC 2597 section 2), so AF11 and AF41 share a place. A code point
+    /// without a name is treated as best effort (RFC 2474 section 3) and has its place.
+    #[must_use]
+    pub const fn rank(self) -> u8 {
+        match self.af_color() {
+            Some(Color::Green) => 1,
+            Some(Color::Yellow) => 2,
+            Some(Color::Red) => 3,
+            None if self.0 == Self::EF.0 => 0,
+            None if self.0 != 0 && self.0 & 0b111 == 0 => 11 - (self.0 >> 3),
+            None => 11,
+        }
+    }
+
     /// The drop precedence of an assured forwarding code point as a colour (RFC 2597 section 2): AFx1 is green, AFx2
     /// yellow, AFx3 red.
     #[must_use]
@@ -157,9 +178,13 @@ impl ColorMap {
 mod tests {
     use super::*;
 
+    //= test rfc2474-4.1-default-codepoint
+    //= test rfc2474-4.2.2.1-codepoints
+    //= test rfc2597-6-codepoints
+    //= test rfc3246-2.7-codepoint
     #[test]
     fn names_and_bits_are_those_of_the_rfcs() {
-        let bits = |name| Dscp::named(name).map(Dscp::value);
+        let bits = |name: &str| Dscp::named(name).map(Dscp::value);
         // RFC 2597 section 6, RFC 3246 section 2.7, RFC 2474 section 4.2.2.1
         assert_eq!(bits("AF11"), Some(0b00_1010));
         assert_eq!(bits("AF23"), Some(0b01_0110));
@@ -167,10 +192,14 @@ mod tests {
         assert_eq!(bits("EF"), Some(0b10_1110));
         assert_eq!(bits("CS6"), Some(0b11_0000));
         assert_eq!((bits("BE"), bits("CS0"), bits("ef")), (Some(0), Some(0), None));
+        for number in 0..8 {
+            assert_eq!(bits(&format!("CS{number}")), Some(number << 3));
+        }
         for class in 1..=4 {
             for precedence in 1..=3 {
                 let name = format!("AF{class}{precedence}");
                 assert_eq!(Dscp::af(class, precedence), Dscp::named(&name));
+                assert_eq!(bits(&name), Some(class << 3 | precedence << 1));
             }
         }
         assert_eq!(
@@ -186,6 +215,19 @@ mod tests {
         for name in Dscp::names().filter(|name| *name != "CS0") {
             assert_eq!(Dscp::named(name).map(|dscp| dscp.to_string()).as_deref(), Some(name));
         }
+    }
+
+    #[test]
+    fn marks_are_ranked_from_best_to_worst() {
+        let rank = |name| Dscp::named(name).map(Dscp::rank);
+        let order = ["EF", "AF11", "AF22", "AF33", "CS7", "CS6", "CS5", "CS4", "CS3", "CS2", "CS1", "BE"];
+        for (place, name) in (0..).zip(order) {
+            assert_eq!(rank(name), Some(place), "{name}");
+        }
+        // ties: AF classes among each other, and what has no name with best effort
+        assert_eq!((rank("AF41"), rank("AF32")), (rank("AF11"), rank("AF12")));
+        let unnamed = (0..64).map(Dscp).filter(|dscp| dscp.name().is_none());
+        assert_eq!(unnamed.map(Dscp::rank).collect::<Vec<_>>(), [11; 43]);
     }
 
     #[test]

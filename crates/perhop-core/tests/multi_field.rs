@@ -148,6 +148,7 @@ fn packets() -> impl Iterator<Item = Meta> {
 
 proptest! {
     /// Compiled tables give what the rules give one by one, for known and unknown flows.
+    //= test rfc2475-2.3.1-multi-field
     #[test]
     fn equals_its_rules_read_one_by_one(rules in rules(), flows in flows()) {
         let patterns: Vec<_> = rules.iter().map(Rule::pattern).collect();
@@ -201,6 +202,7 @@ fn a_flow_s_acks_come_from_its_destination() {
     assert_eq!(ways(&[(ClassId(0), to_80)]), [Some(0), None, None]);
 }
 
+//= test rfc3290-4.1.2-precedence
 #[test]
 fn the_first_rule_that_holds_wins() {
     let all = Pattern::default();
@@ -212,6 +214,7 @@ fn the_first_rule_that_holds_wins() {
     assert_eq!(ways(&[(ClassId(1), all), (ClassId(0), class_4)]), [Some(1), Some(1), Some(1)]);
 }
 
+//= test rfc3290-4.1.1-all-fields
 #[test]
 fn every_field_that_is_given_must_hold_and_an_empty_list_never_does() {
     let udp_from_one =

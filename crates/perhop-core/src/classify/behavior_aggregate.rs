@@ -13,6 +13,8 @@ pub struct BehaviorAggregate([Option<ClassId>; Dscp::COUNT]);
 impl BehaviorAggregate {
     /// Each class takes the code points it is listed with; one that is listed twice goes to the first class. No class
     /// takes the others: see [`BehaviorAggregate::otherwise`].
+    //= rfc2474-3-configurable
+    //= rfc2474-3-several
     #[must_use]
     pub fn new(classes: &[(ClassId, Dscp)]) -> Self {
         let mut table = [None; Dscp::COUNT];
@@ -24,6 +26,8 @@ impl BehaviorAggregate {
 
     /// The same, with `class` for every code point that has none: the class of best effort, for code points that are
     /// not recognised.
+    //= rfc2474-3-unrecognized
+    //= rfc2474-3-no-malfunction
     #[must_use]
     pub fn otherwise(mut self, class: ClassId) -> Self {
         for slot in &mut self.0 {
@@ -34,6 +38,9 @@ impl BehaviorAggregate {
 }
 
 impl Classifier for BehaviorAggregate {
+    //= rfc2474-3-whole-field
+    //= rfc2474-3-other-bits
+    //= rfc2475-2.3.1-behavior-aggregate
     fn classify(&self, meta: &Meta) -> Option<ClassId> {
         self.0[meta.dscp.index()]
     }

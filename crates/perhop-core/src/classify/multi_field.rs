@@ -103,6 +103,7 @@ impl Pattern {
             || self.classes.is_some()
     }
 
+    //= rfc3290-4.1.1-all-fields
     /// Whether the fields that all packets of one direction of a flow share hold; `flow` is `None` for one that is not
     /// in the table. The lists are sorted.
     fn holds_for(&self, flow: Option<(FlowId, &Flow)>, dir: Dir) -> bool {
@@ -152,6 +153,7 @@ pub struct MultiField {
 }
 
 impl MultiField {
+    //= rfc3290-4.1.2-precedence
     /// The first of `rules` that holds for a packet gives its class.
     ///
     /// `table` says what the flows are. For a flow that it does not know, rules that ask for addresses, ports, protocol,
@@ -226,6 +228,7 @@ impl MultiField {
 }
 
 impl Classifier for MultiField {
+    //= rfc2475-2.3.1-multi-field
     fn classify(&self, meta: &Meta) -> Option<ClassId> {
         let rows = self.flows.get(meta.flow.0 as usize).unwrap_or(&self.others);
         let row = rows[match meta.dir {
