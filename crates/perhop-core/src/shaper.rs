@@ -7,11 +7,12 @@
 //! shaper, the packets that wait.
 
 use crate::lane::Lane;
+use crate::meter::bucket::{Bucket, Cost, Inflow};
 use crate::packet::Packet;
 use crate::param_error::ParamError;
 use crate::queue::Backlog;
 use crate::sink::{DropReason, Sink, SiteId};
-use crate::time::{Instant, Span};
+use crate::time::Instant;
 use crate::units::{BitRate, Bytes, QueueSize};
 
 /// What a shaper lets through: over any time, `burst` and `rate` times that time.
@@ -33,6 +34,7 @@ pub struct ShaperParams {
 pub struct Shaper<P> {
     site: SiteId,
     limit: QueueSize,
+    inflow: Inflow,
     bucket: Bucket,
     packets: Lane<P>,
     bytes: Bytes,
@@ -42,25 +44,22 @@ impl<P: Packet> Shaper<P> {
     /// An empty shaper with a full bucket; its drops are reported as from `site`.
     ///
     /// # Errors
-    /// Refuses a burst of nothing, with which no packet ever conforms, and one of more than 2^32 bytes.
+    /// Refuses a burst of nothing, with which no packet ever conforms, and one that cannot be counted.
     pub fn new(site: SiteId, params: ShaperParams) -> Result<Self, ParamError> {
-        if params.burst.0 == 0 {
-            return Err(ParamError::new("burst", "must be at least one byte"));
-        }
-        if params.burst.0 > 1 << 32 {
-            return Err(ParamError::new("burst", "must be at most 4294967296 bytes"));
-        }
-        let bucket = Bucket::new(params.rate, params.burst);
-        Ok(Self { site, limit: params.limit, bucket, packets: Lane::new(), bytes: Bytes(0) })
+        let ShaperParams { rate, burst, limit } = params;
+        let (inflow, bucket) = (Inflow::new(rate), Bucket::new("burst", burst)?);
+        Ok(Self { site, limit, inflow, bucket, packets: Lane::new(), bytes: Bytes(0) })
     }
 
+    //= rfc2475-2.3.3.3-finite
+    //= rfc2475-2.3.3.4-shaper-of-nothing
     /// Gives `pkt` back if it may go on at once; else holds it, or hands it to `sink` where there is no room.
     pub fn push(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> Option<P> {
         let len = pkt.meta().len;
-        if self.packets.is_empty() && self.bucket.take(now, len) {
+        if self.packets.is_empty() && self.conforms(now, len) {
             return Some(pkt);
         }
-        if len > self.bucket.burst() || !self.has_room_for(len) {
+        if self.bucket.lacks(Cost::of(len)).is_none() || !self.has_room_for(len) {
             sink.dropped(now, self.site, pkt, DropReason::Shaper);
             return None;
         }
@@ -69,10 +68,11 @@ impl<P: Packet> Shaper<P> {
         None
     }
 
+    //= rfc2475-2.3.3.3-delay
     /// The first packet that waits, if it may go on by now.
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         let len = self.packets.front()?.meta().len;
-        if !self.bucket.take(now, len) {
+        if !self.conforms(now, len) {
             return None;
         }
         self.bytes -= len;
@@ -82,7 +82,8 @@ impl<P: Packet> Shaper<P> {
     /// The first nanosecond at which [`Shaper::pop`] gives a packet.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.packets.front().map(|pkt| self.bucket.when(pkt.meta().len))
+        let cost = Cost::of(self.packets.front()?.meta().len);
+        self.bucket.lacks(cost).map(|tokens| self.inflow.when(tokens))
     }
 
     /// What waits.
@@ -91,55 +92,16 @@ impl<P: Packet> Shaper<P> {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
     }
 
+    /// Whether a packet of `len` conforms; if so, it is paid for.
+    fn conforms(&mut self, now: Instant, len: Bytes) -> bool {
+        self.bucket.pour(self.inflow.take(now));
+        self.bucket.spend(Cost::of(len))
+    }
+
     fn has_room_for(&self, len: Bytes) -> bool {
         match self.limit {
             QueueSize::Packets(limit) => (self.packets.len() as u64) < limit,
             QueueSize::Bytes(limit) => (self.bytes + len).0 <= limit,
         }
     }
-}
-
-/// One bit in tokens: bits per second times nanoseconds, so that filling never rounds.
-const BIT: u128 = 1_000_000_000;
-
-#[derive(Clone, Debug)]
-struct Bucket {
-    rate: BitRate,
-    burst: Bytes,
-    tokens: u128,
-    at: Instant,
-}
-
-impl Bucket {
-    const fn new(rate: BitRate, burst: Bytes) -> Self {
-        Self { rate, burst, tokens: burst.bits() as u128 * BIT, at: Instant::ZERO }
-    }
-
-    const fn burst(&self) -> Bytes {
-        self.burst
-    }
-
-    fn take(&mut self, now: Instant, len: Bytes) -> bool {
-        let passed = now.saturating_since(self.at).as_nanos();
-        let filled = self.tokens + u128::from(self.rate.bits_per_sec()) * u128::from(passed);
-        self.tokens = filled.min(cost(self.burst));
-        self.at = self.at.max(now);
-        let enough = self.tokens >= cost(len);
-        if enough {
-            self.tokens -= cost(len);
-        }
-        enough
-    }
-
-    /// When there will be enough for `len`, which is no longer than the burst.
-    fn when(&self, len: Bytes) -> Instant {
-        let lacking = cost(len).saturating_sub(self.tokens);
-        let wait = lacking.div_ceil(u128::from(self.rate.bits_per_sec()));
-        let wait = u64::try_from(wait).unwrap_or(u64::MAX - self.at.as_nanos());
-        self.at + Span::from_nanos(wait)
-    }
-}
-
-fn cost(len: Bytes) -> u128 {
-    u128::from(len.bits()) * BIT
 }

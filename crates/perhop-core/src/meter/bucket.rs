@@ -34,6 +34,13 @@ impl Inflow {
         self.taken_at = self.taken_at.max(now);
         u128::from(self.rate) * u128::from(since.as_nanos())
     }
+
+    /// The first nanosecond at which [`Inflow::take`] gives `tokens`; the end of time where it is later.
+    #[must_use]
+    pub fn when(&self, tokens: u64) -> Instant {
+        let wait = tokens.div_ceil(self.rate);
+        Instant::from_nanos(self.taken_at.as_nanos().saturating_add(wait))
+    }
 }
 
 /// What a packet costs, or `None` where no bucket could hold so much.
@@ -96,6 +103,13 @@ impl Bucket {
             None => false,
         }
     }
+
+    /// How many tokens must come before [`Bucket::spend`] takes `cost`; `None` if the bucket has not the depth.
+    #[must_use]
+    pub fn lacks(&self, cost: Cost) -> Option<u64> {
+        let cost = cost.0.filter(|cost| *cost <= self.depth)?;
+        Some(cost.saturating_sub(self.level))
+    }
 }
 
 #[cfg(test)]
@@ -151,6 +165,25 @@ mod tests {
         assert!(!has(&bucket, Cost::of(Bytes(1))));
         assert_eq!(bucket.pour(inflow.take(Instant::from_nanos(2_666_666_667))), 1);
         assert!(has(&bucket, Cost::of(Bytes(1))));
+    }
+
+    /// A token a time: what lacks after each is what the next call has to bring, and the time for it is not late.
+    #[test]
+    fn what_lacks_comes_when_it_is_said_to() {
+        let mut inflow = inflow(3);
+        let mut bucket = Bucket::new("cbs", Bytes(2)).expect("a depth");
+        assert!(bucket.spend(Cost::of(Bytes(2))));
+        let byte = Cost::of(Bytes(1));
+        assert_eq!(bucket.lacks(byte), Some(8_000_000_000));
+        assert_eq!(inflow.when(8_000_000_000), Instant::from_nanos(2_666_666_667));
+        bucket.pour(inflow.take(Instant::from_nanos(2_666_666_666)));
+        assert_eq!((bucket.lacks(byte), inflow.when(2)), (Some(2), Instant::from_nanos(2_666_666_667)));
+        bucket.pour(inflow.take(Instant::from_nanos(2_666_666_667)));
+        assert_eq!((bucket.lacks(byte), inflow.when(0)), (Some(0), Instant::from_nanos(2_666_666_667)));
+        assert_eq!(bucket.lacks(Cost::of(Bytes(3))), None, "deeper than the bucket");
+        assert_eq!(bucket.lacks(Cost::of(Bytes(u64::MAX))), None);
+        inflow.take(Instant::MAX);
+        assert_eq!(inflow.when(1), Instant::MAX);
     }
 
     #[test]
