@@ -5,11 +5,12 @@
 //! mark of their own before they are measured.
 //! Cost: the sum of the parts that are there; on its own, one branch for each part and two additions.
 
+use crate::ack_marking::AckMarker;
 use crate::classify::Classifier;
 use crate::dscp::ColorMap;
 use crate::marker::{Action, Marker};
 use crate::meter::Meter;
-use crate::packet::{Color, Meta, Packet};
+use crate::packet::{Color, Kind, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::queue::Backlog;
 use crate::shaper::Shaper;
@@ -17,10 +18,13 @@ use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
 use crate::timed::Timed;
 
+//= rfc2475-2.3.3-parts
 /// What a conditioner is made of. By default it is made of nothing and passes every packet.
 pub struct ConditionerParts<P> {
     /// Packets that have a class here are treated, whichever it is; without a classifier, all are.
     pub classifier: Option<Box<dyn Classifier>>,
+    /// The mark that an ACK without data gets before all else.
+    pub ack_marker: Option<AckMarker>,
     /// Colours by code point, set before the meter sees a packet. Without it a packet comes to the meter green.
     pub colors: Option<ColorMap>,
     /// The profile. Without a meter a packet has the colour of `colors`, or is green.
@@ -33,7 +37,8 @@ pub struct ConditionerParts<P> {
 
 impl<P> Default for ConditionerParts<P> {
     fn default() -> Self {
-        Self { classifier: None, colors: None, meter: None, marker: Marker::default(), shaper: None }
+        let marker = Marker::default();
+        Self { classifier: None, ack_marker: None, colors: None, meter: None, marker, shaper: None }
     }
 }
 
@@ -95,10 +100,18 @@ impl<P: Packet> Conditioner<P> {
         Ok(Self { site, parts, stats: ConditionerStats::default() })
     }
 
+    //= rfc2475-2.3.3.1-verdict
+    //= rfc2475-2.3.3.2-mark
+    //= rfc2475-2.3.3.2-one-or-many
+    //= rfc2475-2.3.3.4-drop
+    //= rfc2597-3-conditioning
     /// A packet has come in. `None`: it is held or was dropped; else it goes on, with its mark and colour of now.
     pub fn push(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> Option<P> {
         if self.parts.classifier.as_ref().is_some_and(|known| known.classify(pkt.meta()).is_none()) {
             return Some(pkt);
+        }
+        if let Some(marker) = self.parts.ack_marker.as_mut().filter(|_| pkt.meta().kind == Kind::PureAck) {
+            pkt.meta_mut().dscp = marker.mark(pkt.meta());
         }
         let color = self.color(now, pkt.meta_mut());
         if self.parts.meter.is_some() {
@@ -128,6 +141,9 @@ impl<P: Packet> Conditioner<P> {
 
     /// A packet leaves by the port that this conditioner's packets come in by.
     pub fn observe_reverse(&mut self, now: Instant, meta: &Meta) {
+        if let Some(marker) = &mut self.parts.ack_marker {
+            marker.on_data(meta);
+        }
         if let Some(meter) = &mut self.parts.meter {
             meter.observe_reverse(now, meta);
         }

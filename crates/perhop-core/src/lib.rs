@@ -5,6 +5,7 @@
 //! and a live forwarding loop can drive the very same code. Configuration comes in through constructors;
 //! observations leave through a [`sink::Sink`]; nothing can be read back by an element.
 
+pub mod ack_marking;
 pub mod classify;
 pub mod conditioner;
 pub mod dscp;

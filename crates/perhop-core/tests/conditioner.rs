@@ -1,11 +1,12 @@
 //! Conditioners made of different parts, by hand; and their books under random operations.
 
+use perhop_core::ack_marking::{AckMarker, AckMarking, ClassMarks, CopyRule, MarkMap};
 use perhop_core::classify::BehaviorAggregate;
 use perhop_core::conditioner::{Conditioner, ConditionerParts};
 use perhop_core::dscp::ColorMap;
 use perhop_core::marker::{Action, Marker};
-use perhop_core::meter::Meter;
-use perhop_core::packet::{ClassId, Color, Dscp, Meta, Packet};
+use perhop_core::meter::{Meter, TokenBucket, TokenBucketParams};
+use perhop_core::packet::{ClassId, Color, Dir, Dscp, Meta, Packet, TrafficClass};
 use perhop_core::queue::Backlog;
 use perhop_core::shaper::{Shaper, ShaperParams};
 use perhop_core::sink::{DropReason, SiteId};
@@ -57,6 +58,7 @@ fn packets(packets: u64) -> Backlog {
     Backlog { packets, bytes: Bytes(1500 * packets) }
 }
 
+//= test rfc2475-2.3.3-parts
 #[test]
 fn a_conditioner_of_nothing_passes_and_counts() {
     let mut nothing = conditioner(ConditionerParts::default());
@@ -69,6 +71,11 @@ fn a_conditioner_of_nothing_passes_and_counts() {
     assert_eq!(nothing.next_timeout(), None);
 }
 
+//= test rfc2475-2.3.3.1-verdict
+//= test rfc2475-2.3.3.2-mark
+//= test rfc2475-2.3.3.2-one-or-many
+//= test rfc2475-2.3.3.4-drop
+//= test rfc2597-3-conditioning
 #[test]
 fn colours_are_remarked_or_dropped() {
     let marker = Marker { green: Action::Remark(af(1)), yellow: Action::Remark(af(2)), red: Action::Drop };
@@ -179,6 +186,128 @@ fn shaped_packets_wait_their_turn_and_the_others_go_on() {
     assert_eq!(edge.pop(Instant::from_nanos(3_000_000)).map(|pkt| pkt.id()), Some(3));
     assert_eq!((edge.next_timeout(), edge.pop(Instant::from_nanos(9_000_000))), (None, None));
     assert_eq!((edge.stats().released, edge.held(), edge.conserved()), (packets(2), packets(0), true));
+}
+
+/// A flow of each class: 0 premium, 1 assured, 2 best effort.
+fn by_class() -> AckMarker {
+    let marks = ClassMarks::new().with(TrafficClass(0), Dscp::EF).with(TrafficClass(1), af(1));
+    AckMarker::new(AckMarking::PerClass(marks))
+}
+
+/// ACKs get the class's mark in one conditioner, and in the next are policed with everything that has this mark.
+#[test]
+fn acks_are_policed_with_their_new_class() {
+    let mut acks =
+        conditioner(ConditionerParts { ack_marker: Some(by_class()), ..ConditionerParts::default() });
+    // a data packet and an ACK fit into the bucket, and nothing comes for a long time
+    let cir = BitRate::new(1).expect("not zero");
+    let meter = TokenBucket::new(TokenBucketParams { cir, cbs: Bytes(1528) }).expect("a depth");
+    let mut premium = conditioner(ConditionerParts {
+        classifier: Some(Box::new(BehaviorAggregate::new(&[(ClassId(0), Dscp::EF)]))),
+        meter: Some(Box::new(meter)),
+        marker: Marker { red: Action::Drop, ..Marker::default() },
+        ..ConditionerParts::default()
+    });
+    let mut sink = Recorder::default();
+    let came = [
+        marked(0, Dscp::EF).class(0),
+        TestPacket::pure_ack(1).class(0),
+        TestPacket::pure_ack(2).class(0),
+        TestPacket::pure_ack(3).class(1),
+        TestPacket::pure_ack(4).class(2),
+        TestPacket::data(5).class(0),
+    ];
+    let went: Vec<_> = came
+        .into_iter()
+        .filter_map(|pkt| {
+            let pkt = acks.push(NOW, pkt, &mut sink)?;
+            premium.push(NOW, pkt, &mut sink)
+        })
+        .map(|pkt| (pkt.id(), pkt.meta().dscp.to_string()))
+        .collect();
+    let wanted = [(0, "EF"), (1, "EF"), (3, "AF11"), (4, "BE"), (5, "BE")];
+    assert_eq!(
+        went,
+        wanted.map(|(id, mark)| (id, mark.to_owned())),
+        "2 is out of profile; data keeps its mark"
+    );
+    assert_eq!((premium.stats().green.packets, premium.stats().red.packets), (2, 1));
+    assert_eq!(acks.stats().passed.packets, 6);
+    assert!(premium.conserved() && acks.conserved());
+}
+
+/// Hears what passes the other way.
+struct Listens(u64);
+
+impl Timed for Listens {
+    fn next_timeout(&self) -> Option<Instant> {
+        (self.0 > 0).then_some(Instant::from_nanos(self.0))
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
+        self.0 += if Some(now) == self.next_timeout() { 1_000_000 } else { 0 };
+    }
+}
+
+impl Meter for Listens {
+    fn measure(&mut self, _now: Instant, _meta: &Meta) -> Color {
+        if self.0 > 2_000_000 { Color::Red } else { Color::Green }
+    }
+
+    fn observe_reverse(&mut self, _now: Instant, meta: &Meta) {
+        self.0 += meta.len.0;
+    }
+}
+
+/// Data that leaves by the port is told to the meter, and its mark to the ACK that comes back.
+#[test]
+fn both_ways_are_watched() {
+    let copy = AckMarking::PerMark { map: MarkMap::identity(), rule: CopyRule::WorstOfCovered };
+    let mut edge = conditioner(ConditionerParts {
+        ack_marker: Some(AckMarker::new(copy)),
+        meter: Some(Box::new(Listens(0))),
+        marker: Marker { red: Action::Drop, ..Marker::default() },
+        ..ConditionerParts::default()
+    });
+    let mut sink = Recorder::default();
+    assert_eq!(edge.next_timeout(), None);
+    for (end, mark) in [(100, af(1)), (200, af(3)), (300, af(1))] {
+        edge.observe_reverse(NOW, marked(end, mark).meta());
+    }
+    let mut ack = TestPacket::pure_ack(0);
+    let meta = ack.meta_mut();
+    meta.dir = Dir::Reverse;
+    meta.tcp.iter_mut().for_each(|tcp| tcp.ack = 200);
+    let marks = edge.push(NOW, ack.clone(), &mut sink).map(|pkt| pkt.meta().dscp);
+    assert_eq!(marks, Some(af(3)));
+    // the meter measured the ACK with its new mark, after three packets the other way
+    assert_eq!(sink.of(Event::Coloured).map(|meta| meta.dscp).collect::<Vec<_>>(), [af(3)]);
+
+    // the meter's deadlines are the conditioner's; an early call changes nothing
+    for now in [4_499, 4_500, 1_004_500] {
+        edge.on_timeout(Instant::from_nanos(now));
+    }
+    assert_eq!(edge.next_timeout(), Some(Instant::from_nanos(2_004_500)));
+    assert!(edge.push(Instant::from_nanos(1_004_501), ack, &mut sink).is_none());
+}
+
+/// The earlier of the meter's deadline and the shaper's.
+#[test]
+fn the_next_deadline_is_the_earlier() {
+    let shape = Marker { green: Action::Shape, ..Marker::default() };
+    let build = |first| {
+        let mut edge = conditioner(ConditionerParts {
+            meter: Some(Box::new(Listens(first))),
+            marker: shape,
+            shaper: Some(shaper(1500, 2)),
+            ..ConditionerParts::default()
+        });
+        for id in 0..2 {
+            edge.push(Instant::ZERO, TestPacket::data(id), &mut Recorder::default());
+        }
+        edge.next_timeout().map(Instant::as_nanos)
+    };
+    assert_eq!([1, 1_499_999, 1_600_000].map(build), [Some(1), Some(1_499_999), Some(1_500_000)]);
 }
 
 #[derive(Clone, Debug)]
