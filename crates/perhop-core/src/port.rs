@@ -225,11 +225,17 @@ impl<P: Packet> Several<P> {
                 Select::Idle => return Departure::Empty,
                 Select::NotBefore(at) => return Departure::NotBefore(at),
                 Select::Serve(id) => {
-                    if let Some(pkt) = self.classes[usize::from(id.0)].dequeue(now, sink) {
+                    let class = &mut self.classes[usize::from(id.0)];
+                    let pkt = class.dequeue(now, sink);
+                    if let Some(pkt) = &pkt {
                         self.scheduler.on_served(now, id, pkt.meta());
+                    }
+                    if pkt.is_none() || class.backlog().packets == 0 {
+                        self.scheduler.on_emptied(now, id);
+                    }
+                    if let Some(pkt) = pkt {
                         return Departure::Packet(pkt);
                     }
-                    self.scheduler.on_emptied(now, id);
                 }
             }
         }

@@ -85,6 +85,10 @@ fn the_scheduler_hears_of_every_arrival_departure_and_emptying() {
     assert_eq!(heard(), [Told::Emptied(1)]);
     assert!(port.is_empty());
     assert_eq!(departure(&mut port, &mut sink), None);
+
+    port.enqueue(NOW, TestPacket::pure_ack(5), &mut sink);
+    assert_eq!(departure(&mut port, &mut sink), Some(5));
+    assert_eq!(heard(), [Told::Enqueued(0, 5), Told::Served(0, 5), Told::Emptied(0)], "the last one left");
 }
 
 #[test]

@@ -70,7 +70,7 @@ struct Class {
     params: CbqClass,
     /// Position of its priority among those that occur.
     rank: usize,
-    /// Had a packet when last looked at.
+    /// Has a packet.
     waits: bool,
     account: Account,
     /// Within its share from here on: `account.undertime`, or `offtime` later.
@@ -220,19 +220,20 @@ impl Scheduler for Cbq {
 
     fn on_emptied(&mut self, _now: Instant, class: ClassId) {
         self.classes[usize::from(class.0)].waits = false;
+        if let Some(lendable) = &mut self.lendable {
+            lendable.waits = self.classes.iter().any(|c| c.waits && c.lends_or_borrows());
+        }
     }
 
     fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select {
         let now = fine(now.as_nanos());
         let lends_from = self.lendable.as_ref().map_or(0, |l| l.account.undertime);
         let mut best: Option<((usize, u128), ClassId)> = None;
-        let (mut wake, mut lendable_waits) = (None::<u128>, false);
-        for (class, id) in self.classes.iter_mut().zip((0..).map(ClassId)) {
-            class.waits = class.waits && heads.head(id).is_some();
-            if !class.waits {
+        let mut wake: Option<u128> = None;
+        for (class, id) in self.classes.iter().zip((0..).map(ClassId)) {
+            if !class.waits || heads.head(id).is_none() {
                 continue;
             }
-            lendable_waits |= class.lends_or_borrows();
             //= floyd1995-3-bounded
             let from = if class.params.bounded { class.resume } else { class.resume.min(lends_from) };
             if from > now {
@@ -247,9 +248,6 @@ impl Scheduler for Cbq {
             if best.is_none_or(|(other, _)| order < other) {
                 best = Some((order, id));
             }
-        }
-        if let Some(lendable) = &mut self.lendable {
-            lendable.waits = lendable_waits;
         }
         match (best, wake) {
             (Some((_, id)), _) => Select::Serve(id),

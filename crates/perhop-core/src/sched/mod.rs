@@ -41,7 +41,8 @@ pub enum Select {
 pub trait Scheduler: Send {
     /// `class` accepted a packet.
     fn on_enqueued(&mut self, _now: Instant, _class: ClassId, _meta: &Meta) {}
-    /// `class` ran empty without being served: its queue dropped the rest, or an ACK filter took it.
+    /// `class` ran empty: its last packet was served (after `on_served`), its queue dropped the rest, or an ACK filter
+    /// took it.
     fn on_emptied(&mut self, _now: Instant, _class: ClassId) {}
     /// The class to serve. Asking again without serving gives the same answer.
     fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select;
