@@ -194,6 +194,26 @@ fn the_time_to_wait_for_must_lie_ahead() {
     scheduler_walk(&[Select::NotBefore(Instant::ZERO)]);
 }
 
+/// Names a time and then another.
+#[test]
+#[should_panic(expected = "waits for")]
+fn the_time_to_wait_for_must_not_be_put_off() {
+    const LATER: [Select; 4] = [1, 1, 2, 2].map(|ns| Select::NotBefore(Instant::from_nanos(ns)));
+    let arrival = scheduler::Op::Enqueue { class: 1, len: 99, red: false };
+    let ops = [arrival, scheduler::Op::Dequeue, scheduler::Op::Dequeue];
+    scheduler::serves_what_waits(|| Box::new(Scripted(&LATER, 0)), 2, &ops);
+}
+
+#[test]
+#[should_panic(expected = "serves at")]
+fn the_time_to_wait_for_must_not_be_brought_forward() {
+    const WAIT: Select = Select::NotBefore(Instant::from_nanos(1));
+    const SERVE: Select = Select::Serve(ClassId(1));
+    let arrival = scheduler::Op::Enqueue { class: 1, len: 99, red: false };
+    let ops = [arrival, scheduler::Op::Dequeue, scheduler::Op::Dequeue];
+    scheduler::serves_what_waits(|| Box::new(Scripted(&[WAIT, WAIT, SERVE, SERVE], 0)), 2, &ops);
+}
+
 #[test]
 #[should_panic(expected = "asked twice")]
 fn asking_twice_must_give_the_same_answer() {

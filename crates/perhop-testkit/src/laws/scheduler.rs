@@ -59,7 +59,8 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
 pub type Transcript = (Vec<Meta>, Recorder);
 
 /// Only a class with a head is served; the link idles only if nothing waits or until a time ahead; packets are
-/// conserved and stay in order within their class; asking twice gives the same answer.
+/// conserved and stay in order within their class; asking twice gives the same answer; a time to wait for is kept to,
+/// neither put off nor brought forward while the heads stay the same.
 pub fn serves_what_waits(build: impl Fn() -> Box<dyn Scheduler>, classes: u16, ops: &[Op]) -> Transcript {
     Walk::new(build(), classes, true).run(ops)
 }
@@ -76,14 +77,41 @@ struct Watched {
     inner: Box<dyn Scheduler>,
     ask_twice: bool,
     chosen: Option<ClassId>,
+    /// Whether each class has a packet, by what was told.
+    waits: Vec<bool>,
+    /// The time that was named, and the heads then.
+    promise: Option<(Instant, Vec<Option<Meta>>)>,
+}
+
+impl Watched {
+    fn new(inner: Box<dyn Scheduler>, classes: u16, ask_twice: bool) -> Self {
+        Self { inner, ask_twice, chosen: None, waits: vec![false; usize::from(classes)], promise: None }
+    }
+
+    /// What was named is held: until then the same answer, and from then on a class to serve.
+    fn keeps_its_promise(&mut self, now: Instant, answer: Select, heads: Vec<Option<Meta>>) {
+        if let Some((at, before)) = self.promise.take()
+            && before == heads
+        {
+            match answer {
+                Select::NotBefore(again) => assert!(now < at && again == at, "waits for {again}, not {at}"),
+                _ => assert!(now >= at, "serves at {now}, not at {at}"),
+            }
+        }
+        if let Select::NotBefore(at) = answer {
+            self.promise = Some((at, heads));
+        }
+    }
 }
 
 impl Scheduler for Watched {
     fn on_enqueued(&mut self, now: Instant, class: ClassId, meta: &Meta) {
+        self.waits[usize::from(class.0)] = true;
         self.inner.on_enqueued(now, class, meta);
     }
 
     fn on_emptied(&mut self, now: Instant, class: ClassId) {
+        self.waits[usize::from(class.0)] = false;
         self.inner.on_emptied(now, class);
     }
 
@@ -92,7 +120,10 @@ impl Scheduler for Watched {
         if self.ask_twice {
             assert_eq!(self.inner.select(now, heads), answer, "asked twice");
         }
-        let waits = (0..heads.classes()).any(|c| heads.head(ClassId(c)).is_some());
+        let all: Vec<Option<Meta>> = (0..heads.classes()).map(|c| heads.head(ClassId(c)).copied()).collect();
+        assert!(all.iter().map(Option::is_some).eq(self.waits.iter().copied()), "not told of every change");
+        let waits = self.waits.contains(&true);
+        self.keeps_its_promise(now, answer, all);
         match answer {
             Select::Serve(class) => assert!(heads.head(class).is_some(), "{class:?} has no packet"),
             Select::NotBefore(at) => assert!(waits && at > now, "waits until {at} at {now}"),
@@ -151,7 +182,7 @@ impl Walk {
             let site = SiteId(u32::from(c));
             Class::new(site, Box::new(DropsRed::new(site, LIMIT)))
         };
-        let scheduler = Box::new(Watched { inner, ask_twice, chosen: None });
+        let scheduler = Box::new(Watched::new(inner, classes, ask_twice));
         let port = Port::new(
             SiteId(u32::MAX),
             Box::new(ByTrafficClass),
