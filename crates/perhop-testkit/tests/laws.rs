@@ -6,6 +6,7 @@ use perhop_core::queue::{Backlog, Fifo, Queue};
 use perhop_core::sched::{Heads, Scheduler, Select, StrictPriority};
 use perhop_core::sink::{Sink, SiteId};
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::ack::{AckAction, AckPolicy, Arrival};
 use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
@@ -198,7 +199,9 @@ fn the_time_to_wait_for_must_lie_ahead() {
 #[test]
 #[should_panic(expected = "waits for")]
 fn the_time_to_wait_for_must_not_be_put_off() {
-    const LATER: [Select; 4] = [1, 1, 2, 2].map(|ns| Select::NotBefore(Instant::from_nanos(ns)));
+    const AT: Select = Select::NotBefore(Instant::from_nanos(1));
+    const LATER: [Select; 4] =
+        [AT, AT, Select::NotBefore(Instant::from_nanos(2)), Select::NotBefore(Instant::from_nanos(2))];
     let arrival = scheduler::Op::Enqueue { class: 1, len: 99, red: false };
     let ops = [arrival, scheduler::Op::Dequeue, scheduler::Op::Dequeue];
     scheduler::serves_what_waits(|| Box::new(Scripted(&LATER, 0)), 2, &ops);
