@@ -82,6 +82,7 @@ struct Class {
 #[derive(Clone, Debug)]
 struct Lendable {
     account: Account,
+    /// A class that may borrow has a packet.
     waits: bool,
 }
 
@@ -95,14 +96,18 @@ struct Account {
 
 impl Account {
     fn new(rate: BitRate, parts: u64) -> Self {
-        // at most 8e18 * 2^64, which is less than 2^128; rounded up, so that no share is exceeded
+        // at most 8e18 * 2^64, which is less than 2^128; rounding makes a billion packets a nanosecond shorter at most
         let bit_parts = u128::from(rate.bits_per_sec()) * u128::from(parts);
-        let byte = ((8 * u128::from(PARTS) * 1_000_000_000) << 64).div_ceil(bit_parts);
+        let byte = ((8 * u128::from(PARTS) * 1_000_000_000) << 64) / bit_parts;
         Self { byte, undertime: 0 }
     }
 
+    fn time(&self, len: Bytes) -> u128 {
+        self.byte.saturating_mul(u128::from(len.0))
+    }
+
     fn charge(&mut self, len: Bytes) -> u128 {
-        let time = self.byte.saturating_mul(u128::from(len.0));
+        let time = self.time(len);
         self.undertime = self.undertime.saturating_add(time);
         time
     }
@@ -174,28 +179,23 @@ fn check(class: &CbqClass) -> Result<u64, ParamError> {
 }
 
 impl Class {
-    /// Whether what may be lent matters to it.
-    const fn lends_or_borrows(&self) -> bool {
-        !(self.params.isolated && self.params.bounded)
-    }
-
     /// A packet leaves: settles the account, and returns how long the packet takes at this share.
     fn charge(&mut self, now: u128, len: Bytes, on_link: u128) -> u128 {
         let forgotten = |known: u128| self.params.gain.map_or(0, |n| known >> n);
         let account = &mut self.account;
         account.undertime = if account.undertime > now {
-            //= floyd1995-a-minidle
+            //= floyd1995-A-minidle
             let debt = (account.undertime - now).min(fine(self.params.minidle.as_nanos()));
             now + (debt - forgotten(debt))
         } else {
-            //= floyd1995-a-average
+            //= floyd1995-A-average
             account.undertime + forgotten(now - account.undertime)
         };
-        //= floyd1995-a-idle
+        //= floyd1995-A-idle
         let time = account.charge(len);
         self.resume = account.undertime;
         if self.resume > now + on_link {
-            //= floyd1995-a-offtime
+            //= floyd1995-A-offtime
             self.resume = self.resume.saturating_add(fine(self.params.offtime.as_nanos()));
         }
         time
@@ -210,9 +210,9 @@ impl Scheduler for Cbq {
             return;
         }
         class.waits = true;
-        //= floyd1995-a-maxidle
+        //= floyd1995-A-maxidle
         class.account.save_at_most(now, fine(class.params.maxidle.as_nanos()));
-        if let Some(lendable) = self.lendable.as_mut().filter(|l| !l.waits && class.lends_or_borrows()) {
+        if let Some(lendable) = self.lendable.as_mut().filter(|l| !l.waits && !class.params.bounded) {
             lendable.waits = true;
             lendable.account.save_at_most(now, 0);
         }
@@ -221,7 +221,7 @@ impl Scheduler for Cbq {
     fn on_emptied(&mut self, _now: Instant, class: ClassId) {
         self.classes[usize::from(class.0)].waits = false;
         if let Some(lendable) = &mut self.lendable {
-            lendable.waits = self.classes.iter().any(|c| c.waits && c.lends_or_borrows());
+            lendable.waits = self.classes.iter().any(|c| c.waits && !c.params.bounded);
         }
     }
 
@@ -259,13 +259,17 @@ impl Scheduler for Cbq {
     fn on_served(&mut self, now: Instant, id: ClassId, served: &Meta) {
         let now = fine(now.as_nanos());
         let class = &mut self.classes[usize::from(id.0)];
+        let borrows = class.resume > now;
         //= floyd1995-3-isolated
-        if let Some(lendable) =
-            self.lendable.as_mut().filter(|_| !class.params.isolated || class.resume > now)
-        {
+        if let Some(lendable) = self.lendable.as_mut().filter(|_| borrows || !class.params.isolated) {
             lendable.account.charge(served.len);
         }
-        let time = class.charge(now, served.len, self.byte.saturating_mul(u128::from(served.len.0)));
+        let time = if borrows && class.params.isolated {
+            // what others left is beside its share, which nobody else can use
+            class.account.time(served.len)
+        } else {
+            class.charge(now, served.len, self.byte.saturating_mul(u128::from(served.len.0)))
+        };
         let reached = &mut self.served[class.rank];
         *reached = class.tag.max(*reached);
         class.tag = *reached + time;
