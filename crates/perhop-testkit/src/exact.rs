@@ -62,6 +62,20 @@ impl Ord for Ratio {
     }
 }
 
+impl Ratio {
+    /// The smallest whole number that is not less.
+    #[must_use]
+    pub const fn ceil(self) -> i128 {
+        -(-self.num).div_euclid(self.den)
+    }
+
+    /// Divided by another, which is not zero.
+    #[must_use]
+    pub fn over(self, rhs: Self) -> Self {
+        Self::new(self.num * rhs.den, self.den * rhs.num)
+    }
+}
+
 fn gcd(a: i128, b: i128) -> i128 {
     if b == 0 { a.abs() } else { gcd(b, a % b) }
 }

@@ -1,7 +1,6 @@
 //! Laws of [`Scheduler`], checked where it works: inside a [`Port`].
 
 use arbitrary::Arbitrary;
-use perhop_core::classify::Classifier;
 use perhop_core::node::Departure;
 use perhop_core::packet::{ClassId, Color, Meta, Packet};
 use perhop_core::port::{Class, Port};
@@ -12,6 +11,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::QueueSize;
 use proptest::prelude::*;
 
+use crate::link::ByTrafficClass;
 use crate::packet::{TestPacket, id};
 use crate::queue::DropsRed;
 use crate::sink::{Event, Recorder, count};
@@ -136,15 +136,6 @@ impl Scheduler for Watched {
     fn on_served(&mut self, now: Instant, class: ClassId, served: &Meta) {
         assert_eq!(self.chosen.take(), Some(class), "another class is served than was chosen");
         self.inner.on_served(now, class, served);
-    }
-}
-
-/// The packet's traffic class is its class at the port.
-struct ByTrafficClass;
-
-impl Classifier for ByTrafficClass {
-    fn classify(&self, meta: &Meta) -> Option<ClassId> {
-        Some(ClassId(u16::from(meta.class.0)))
     }
 }
 
