@@ -5,7 +5,7 @@
 
 use crate::classify::Classifier;
 use crate::node::Departure;
-use crate::packet::{ClassId, Kind, Meta, Packet};
+use crate::packet::{ClassId, Color, Kind, Meta, Packet};
 use crate::queue::{AnyQueue, Backlog, Queue};
 use crate::sched::{Heads, Scheduler, Select};
 use crate::sink::{DropReason, Sink, SiteId};
@@ -30,6 +30,31 @@ pub struct ClassStats {
     pub max_data_packets: u64,
 }
 
+/// Packets that a queue dropped, by colour and by reason; a queue that looks at no colours drops green ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DropStats {
+    /// Dropped while green, yellow, red.
+    pub by_color: [u64; 3],
+    /// Chosen by chance.
+    pub early: u64,
+    /// The average was too high.
+    pub forced: u64,
+    /// There was no room.
+    pub overflow: u64,
+}
+
+impl DropStats {
+    fn count(&mut self, color: Color, why: DropReason) {
+        self.by_color[color as usize] += 1;
+        match why {
+            DropReason::Early => self.early += 1,
+            DropReason::Forced => self.forced += 1,
+            DropReason::Overflow => self.overflow += 1,
+            _ => {}
+        }
+    }
+}
+
 impl ClassStats {
     /// Whether offered = sent + dropped + taken + `backlog`, in packets and in bytes.
     #[must_use]
@@ -50,13 +75,15 @@ pub struct Class<P: Packet> {
     site: SiteId,
     queue: AnyQueue<P>,
     stats: ClassStats,
+    /// Made when the first packet is dropped.
+    drops: Option<Box<DropStats>>,
 }
 
 impl<P: Packet> Class<P> {
     /// A class whose packets wait in `queue`, known to observers as `site`.
     #[must_use]
     pub fn new(site: SiteId, queue: impl Into<AnyQueue<P>>) -> Self {
-        Self { site, queue: queue.into(), stats: ClassStats::default() }
+        Self { site, queue: queue.into(), stats: ClassStats::default(), drops: None }
     }
 
     /// The class as observers know it.
@@ -71,6 +98,12 @@ impl<P: Packet> Class<P> {
         &self.stats
     }
 
+    /// Dropped packets by colour and reason, over the whole run.
+    #[must_use]
+    pub fn drops(&self) -> DropStats {
+        self.drops.as_deref().copied().unwrap_or_default()
+    }
+
     /// What waits.
     #[must_use]
     pub fn backlog(&self) -> Backlog {
@@ -81,7 +114,7 @@ impl<P: Packet> Class<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> bool {
         count(&mut self.stats.offered, pkt.meta());
         self.stats.data_packets += u64::from(pkt.meta().kind == Kind::Data);
-        let mut watch = Watch { stats: &mut self.stats, sink, accepted: false };
+        let mut watch = Watch { stats: &mut self.stats, drops: &mut self.drops, sink, accepted: false };
         self.queue.enqueue(now, pkt, &mut watch);
         let accepted = watch.accepted;
         self.stats.max_packets = self.stats.max_packets.max(self.queue.backlog().packets);
@@ -90,7 +123,8 @@ impl<P: Packet> Class<P> {
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
-        let pkt = self.queue.dequeue(now, &mut Watch { stats: &mut self.stats, sink, accepted: false })?;
+        let mut watch = Watch { stats: &mut self.stats, drops: &mut self.drops, sink, accepted: false };
+        let pkt = self.queue.dequeue(now, &mut watch)?;
         count(&mut self.stats.sent, pkt.meta());
         self.stats.left(pkt.meta());
         sink.sent(now, self.site, pkt.meta());
@@ -108,6 +142,7 @@ impl<P: Packet> Class<P> {
 /// Hears what a queue does with packets, on the way to the observer.
 struct Watch<'a, P> {
     stats: &'a mut ClassStats,
+    drops: &'a mut Option<Box<DropStats>>,
     sink: &'a mut dyn Sink<P>,
     accepted: bool,
 }
@@ -116,6 +151,7 @@ impl<P: Packet> Sink<P> for Watch<'_, P> {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
         count(&mut self.stats.dropped, pkt.meta());
         self.stats.left(pkt.meta());
+        self.drops.get_or_insert_default().count(pkt.meta().color, why);
         self.sink.dropped(now, site, pkt, why);
     }
 

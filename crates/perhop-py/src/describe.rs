@@ -1,7 +1,10 @@
 //! A resolved scenario as JSON: nodes, links with their ports, flows.
 
+use perhop_core::marker::Action;
 use perhop_core::units::QueueSize;
-use perhop_scenario::model::{Class, Flow, Link, NodeKind, Queue, Scenario, Scheduler, Selector};
+use perhop_scenario::model::{
+    Class, Conditioner, Flow, Link, Meter, NodeKind, Queue, Scenario, Scheduler, Selector, Udp,
+};
 use serde_json::{Value, json};
 
 /// The whole scenario.
@@ -21,6 +24,8 @@ pub fn to_json(scenario: &Scenario) -> Value {
             "kind": match node.kind { NodeKind::Host => "host", NodeKind::Router => "router" },
         })).collect::<Vec<_>>(),
         "links": scenario.links.iter().map(|l| link(l, name(l.from), name(l.to))).collect::<Vec<_>>(),
+        "conditioners": scenario.conditioners.iter().map(|c| conditioner(c, scenario)).collect::<Vec<_>>(),
+        "udp": scenario.udp.iter().map(|f| udp(f, name(f.from), name(f.to))).collect::<Vec<_>>(),
         "flows": scenario.flows.iter().map(|f| flow(f, name(f.from), name(f.to))).collect::<Vec<_>>(),
     })
 }
@@ -35,10 +40,17 @@ fn link(link: &Link, from: &str, to: &str) -> Value {
         "pure_ack_bytes": link.pure_ack_size.map(|size| size.0),
         "port": {
             "path": link.port.path,
-            "scheduler": match link.port.scheduler {
+            "scheduler": match &link.port.scheduler {
                 Scheduler::StrictPriority => json!({"kind": "strict-priority"}),
                 Scheduler::PairedCounter { data, share } => json!({
-                    "kind": "paired-counter", "data": link.port.classes[data].name, "share": share,
+                    "kind": "paired-counter", "data": link.port.classes[*data].name, "share": share,
+                }),
+                Scheduler::Wrr(weights) => json!({"kind": "wrr", "weights": weights}),
+                Scheduler::Drr(quanta) => json!({
+                    "kind": "drr", "quanta_bytes": quanta.iter().map(|q| q.0).collect::<Vec<_>>(),
+                }),
+                Scheduler::Cbq(classes) => json!({
+                    "kind": "cbq", "shares": classes.iter().map(|c| c.share).collect::<Vec<_>>(),
                 }),
             },
             "classes": link.port.classes.iter().map(class).collect::<Vec<_>>(),
@@ -48,16 +60,22 @@ fn link(link: &Link, from: &str, to: &str) -> Value {
 }
 
 fn class(class: &Class) -> Value {
-    let Queue::Fifo { limit } = class.queue;
+    let (queue, limit) = match &class.queue {
+        Queue::Fifo { limit } => ("fifo", *limit),
+        Queue::Red(params) => ("red", params.limit),
+        Queue::Rio(params) => ("rio", params.limit),
+        Queue::Gred(params) => ("gred", params.limit),
+    };
     let selector = |s: &Selector| match s {
-        Selector::Any => "any",
-        Selector::PureAck => "pure-ack",
-        Selector::Data => "data",
+        Selector::Any => "any".to_owned(),
+        Selector::PureAck => "pure-ack".to_owned(),
+        Selector::Data => "data".to_owned(),
+        Selector::Mark(dscp) => dscp.to_string(),
     };
     json!({
         "name": class.name,
         "matches": class.matches.iter().map(selector).collect::<Vec<_>>(),
-        "queue": "fifo",
+        "queue": queue,
         "limit": match limit { QueueSize::Packets(n) => format!("{n}p"), QueueSize::Bytes(n) => format!("{n}B") },
     })
 }
@@ -66,11 +84,50 @@ fn flow(flow: &Flow, from: &str, to: &str) -> Value {
     json!({
         "name": flow.name,
         "class": flow.class,
+        "mark": flow.mark.to_string(),
         "from": from,
         "to": to,
         "start_s": flow.start.as_secs_f64(),
         "mss_bytes": flow.tcp.params.mss.0,
         "header_bytes": flow.tcp.header.0,
         "window_bytes": flow.tcp.params.window.0,
+    })
+}
+
+fn udp(flow: &Udp, from: &str, to: &str) -> Value {
+    json!({
+        "name": flow.name,
+        "class": flow.class,
+        "mark": flow.mark.to_string(),
+        "from": from,
+        "to": to,
+        "start_s": flow.start.as_secs_f64(),
+        "rate_bit_s": flow.rate.bits_per_sec(),
+        "packet_bytes": flow.packet_size.0,
+    })
+}
+
+fn conditioner(conditioner: &Conditioner, scenario: &Scenario) -> Value {
+    let action = |action: Action| match action {
+        Action::Pass => "pass".to_owned(),
+        Action::Drop => "drop".to_owned(),
+        Action::Shape => "shape".to_owned(),
+        Action::Remark(dscp) => dscp.to_string(),
+    };
+    let marker = conditioner.marker;
+    json!({
+        "path": conditioner.path,
+        "at": scenario.nodes[conditioner.node].name,
+        "from": conditioner.from.iter().map(|l| scenario.links[*l].name.as_str()).collect::<Vec<_>>(),
+        "meter": conditioner.meter.map(|meter| match meter {
+            Meter::TokenBucket(_) => "token-bucket",
+            Meter::SrTcm(_) => "sr-tcm",
+            Meter::TrTcm(_) => "tr-tcm",
+            Meter::TcpFriendly(_) => "tcp-friendly",
+        }),
+        "per": if conditioner.per_flow { "flow" } else { "aggregate" },
+        "marker": { "green": action(marker.green), "yellow": action(marker.yellow), "red": action(marker.red) },
+        "ack_marking": conditioner.ack_marking.is_some(),
+        "shaper": conditioner.shaper.is_some(),
     })
 }

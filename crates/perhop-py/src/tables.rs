@@ -1,7 +1,7 @@
 //! Results as Python dicts of NumPy columns.
 
 use numpy::{Element, PyArray1};
-use perhop_core::packet::Kind;
+use perhop_core::packet::{Color, Dscp, Kind};
 use perhop_core::sink::DropReason;
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::Scenario;
@@ -19,6 +19,9 @@ pub fn to_python<'py>(
     dict.set_item("flows", flows(py, scenario, results)?)?;
     dict.set_item("links", links(py, results)?)?;
     dict.set_item("queues", queues(py, results)?)?;
+    dict.set_item("udp", udp(py, scenario, results)?)?;
+    dict.set_item("marks", marks(py, scenario, results)?)?;
+    dict.set_item("conditioners", conditioners(py, results)?)?;
     dict.set_item("series", series(py, scenario, results)?)?;
     dict.set_item("trace", trace(py, scenario, results)?)?;
     let counts = PyDict::new(py);
@@ -109,8 +112,69 @@ fn queues<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict
     c.numbers("dropped_bytes", rows.iter().map(|q| q.stats.dropped.bytes.0))?;
     c.numbers("taken_bytes", rows.iter().map(|q| q.stats.taken.bytes.0))?;
     c.numbers("backlog_bytes", rows.iter().map(|q| q.backlog.bytes.0))?;
+    c.numbers("dropped_early", rows.iter().map(|q| q.drops.early))?;
+    c.numbers("dropped_forced", rows.iter().map(|q| q.drops.forced))?;
+    c.numbers("dropped_overflow", rows.iter().map(|q| q.drops.overflow))?;
+    for (i, color) in ["green", "yellow", "red"].into_iter().enumerate() {
+        c.numbers(&format!("dropped_{color}"), rows.iter().map(|q| q.drops.by_color[i]))?;
+    }
     c.numbers("max_packets", rows.iter().map(|q| q.stats.max_packets))?;
     c.numbers("max_data_packets", rows.iter().map(|q| q.stats.max_data_packets))?;
+    Ok(c.0)
+}
+
+fn udp<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let c = Columns::new(py);
+    let (given, rows) = (&scenario.udp, &results.udp);
+    let node = |i: usize| scenario.nodes[i].name.as_str();
+    c.text("name", given.iter().map(|f| f.name.as_str()))?;
+    c.text("class", given.iter().map(|f| f.class.as_str()))?;
+    c.text("from", given.iter().map(|f| node(f.from)))?;
+    c.text("to", given.iter().map(|f| node(f.to)))?;
+    c.numbers("start_s", rows.iter().map(|f| f.start.as_secs_f64()))?;
+    c.numbers("sent_packets", rows.iter().map(|f| f.sent.packets))?;
+    c.numbers("sent_bytes", rows.iter().map(|f| f.sent.bytes.0))?;
+    c.numbers("arrived_packets", rows.iter().map(|f| f.arrived.packets))?;
+    c.numbers("arrived_bytes", rows.iter().map(|f| f.arrived.bytes.0))?;
+    c.numbers("throughput_bit_s", rows.iter().map(|f| f.throughput_bit_s))?;
+    c.numbers("delay_mean_s", rows.iter().map(|f| f.delay_mean_s))?;
+    c.numbers("delay_min_s", rows.iter().map(|f| secs(f.delays.map(|d| d.0))))?;
+    c.numbers("delay_max_s", rows.iter().map(|f| secs(f.delays.map(|d| d.1))))?;
+    Ok(c.0)
+}
+
+/// Name of a flow by its number: TCP flows first, then UDP flows.
+fn flow_name(scenario: &Scenario, flow: usize) -> &str {
+    match flow.checked_sub(scenario.flows.len()) {
+        None => scenario.flows[flow].name.as_str(),
+        Some(k) => scenario.udp[k].name.as_str(),
+    }
+}
+
+fn marks<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let c = Columns::new(py);
+    let rows = &results.marks;
+    let names: Vec<String> = rows.iter().map(|row| row.mark.to_string()).collect();
+    c.text("flow", rows.iter().map(|row| flow_name(scenario, row.flow)))?;
+    c.text("mark", names.iter().map(String::as_str))?;
+    c.numbers("arrived_packets", rows.iter().map(|row| row.arrived.packets))?;
+    c.numbers("arrived_bytes", rows.iter().map(|row| row.arrived.bytes.0))?;
+    Ok(c.0)
+}
+
+fn conditioners<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let c = Columns::new(py);
+    let rows = &results.conditioners;
+    c.text("path", rows.iter().map(|row| row.path.as_str()))?;
+    c.numbers("green_packets", rows.iter().map(|row| row.stats.green.packets))?;
+    c.numbers("yellow_packets", rows.iter().map(|row| row.stats.yellow.packets))?;
+    c.numbers("red_packets", rows.iter().map(|row| row.stats.red.packets))?;
+    c.numbers("green_bytes", rows.iter().map(|row| row.stats.green.bytes.0))?;
+    c.numbers("yellow_bytes", rows.iter().map(|row| row.stats.yellow.bytes.0))?;
+    c.numbers("red_bytes", rows.iter().map(|row| row.stats.red.bytes.0))?;
+    c.numbers("dropped_packets", rows.iter().map(|row| row.stats.dropped.packets))?;
+    c.numbers("shaped_packets", rows.iter().map(|row| row.stats.released.packets))?;
+    c.numbers("held_packets", rows.iter().map(|row| row.held.packets))?;
     Ok(c.0)
 }
 
@@ -120,6 +184,7 @@ fn series<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyRes
     let times: Vec<f64> = series.times.iter().map(|t| t.as_secs_f64()).collect();
     let path = |subject: Subject| match subject {
         Subject::Flow(i) => format!("flow.{}", scenario.flows[i].name),
+        Subject::Udp(i) => format!("udp.{}", scenario.udp[i].name),
         Subject::Link(i) => format!("link.{}", results.link_names[i]),
         Subject::Queue(i) => results.queues[i].path.clone(),
     };
@@ -136,7 +201,7 @@ fn series<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyRes
 fn trace<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let Trace { packets, queue, cwnd, tcp } = &results.trace;
-    let flow = |f: perhop_core::packet::FlowId| scenario.flows[f.0 as usize].name.as_str();
+    let flow = |f: perhop_core::packet::FlowId| flow_name(scenario, f.0 as usize);
     let site = |s: perhop_core::sink::SiteId| results.sites[s.0 as usize].as_str();
     let time = |t: Instant| t.as_secs_f64();
     if !packets.is_empty() {
@@ -149,6 +214,9 @@ fn trace<'py>(py: Python<'py>, scenario: &Scenario, results: &Results) -> PyResu
         c.text("kind", packets.iter().map(|r| if r.kind == Kind::PureAck { "pure-ack" } else { "data" }))?;
         c.numbers("packet", packets.iter().map(|r| r.number))?;
         c.numbers("bytes", packets.iter().map(|r| r.len.0))?;
+        let marks: Vec<String> = (0..64).filter_map(Dscp::new).map(|mark| mark.to_string()).collect();
+        c.text("mark", packets.iter().map(|r| marks[r.mark.index()].as_str()))?;
+        c.text("color", packets.iter().map(|r| color_name(r.color)))?;
         dict.set_item("packets", c.0)?;
     }
     if !queue.is_empty() {
@@ -194,10 +262,19 @@ const fn tcp_event_name(event: TcpEvent) -> &'static str {
 
 const fn event_name(event: PacketEvent) -> &'static str {
     match event {
+        PacketEvent::Coloured => "coloured",
         PacketEvent::Enqueued => "enqueued",
         PacketEvent::Sent => "sent",
         PacketEvent::Dropped(_) => "dropped",
         PacketEvent::Delivered => "delivered",
+    }
+}
+
+const fn color_name(color: Color) -> &'static str {
+    match color {
+        Color::Green => "green",
+        Color::Yellow => "yellow",
+        Color::Red => "red",
     }
 }
 

@@ -2,18 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use perhop_core::packet::ClassId;
-use perhop_core::sched::PairedCounter;
-use perhop_core::units::QueueSize;
 use perhop_tcp::ack::MAX_DELAY;
 
+use crate::check_conditioner;
+use crate::check_interface;
 use crate::check_tcp;
-use crate::file::{Ack, AckPolicy, Class, PerDirection, Port, Queue, ScenarioFile, Scheduler, Selector};
-use crate::names::Label;
+use crate::file::{Ack, AckPolicy, Arrivals, Flow, PerDirection, ScenarioFile, Udp};
 use crate::report::Report;
-use crate::suggest;
+use crate::sources::{Pattern, SizeDistribution};
 use crate::tree::{Step, steps};
-use crate::units::{Limit, Size, Time};
+use crate::units::{Size, Time};
 
 /// Longest packet: the length field of an IPv4 header has 16 bits (RFC 791 section 3.1).
 pub(crate) const LONGEST_PACKET: u64 = 65_535;
@@ -35,18 +33,82 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
             None => {}
         }
     }
-    for (i, port) in file.port.iter().enumerate() {
-        classes(port, i, report);
-        scheduler(port, i, report);
-    }
-    let traffic: BTreeSet<&str> = file.flow.iter().map(|flow| flow.class.as_str()).collect();
+    check_interface::check(file, report);
+    check_conditioner::check(file, report);
+    let traffic = file.flow.iter().map(|flow| flow.class.as_str());
+    let traffic: BTreeSet<&str> = traffic.chain(file.udp.iter().map(|flow| flow.class.as_str())).collect();
     if traffic.len() > MOST_TRAFFIC_CLASSES {
         let rule = format!("flows of {} classes; there can be {MOST_TRAFFIC_CLASSES}", traffic.len());
         report.error(&steps!["flow"], rule, None);
     }
     for (i, flow) in file.flow.iter().enumerate() {
         check_tcp::check(&flow.tcp, &steps!["flow", i, "tcp"], report);
-        ack(flow.ack, i, report);
+        ack(&flow.ack, i, report);
+        check_conditioner::ack_marking(
+            &flow.ack.marking,
+            &traffic,
+            &steps!["flow", i, "ack", "marking"],
+            report,
+        );
+        if let Some(given) = &flow.arrivals {
+            arrivals(given, flow, i, report);
+        }
+    }
+    for (i, flow) in file.udp.iter().enumerate() {
+        udp(flow, i, report);
+    }
+    if let Some(size) = file.run.packet_size {
+        packet(size, &steps!["run", "packet_size"], report);
+    }
+}
+
+/// Random transfers have a distance, sizes in order, and nothing beside them that says when or how much.
+fn arrivals(arrivals: &Arrivals, flow: &Flow, i: usize, report: &mut Report) {
+    let at = |key: &'static str| steps!["flow", i, key];
+    let in_arrivals = |key: &'static str| [&at("arrivals")[..], &steps![key]].concat();
+    if arrivals.mean_interval.0.as_nanos() == 0 {
+        let rule = "transfers that begin all at once never end";
+        report.error(&in_arrivals("mean_interval"), rule, Some("write a time above zero".to_owned()));
+    }
+    if flow.tcp.size.is_some() {
+        let hint = Some("leave `size` out: `arrivals.size` says how much data each has".to_owned());
+        report.error(&[&at("tcp")[..], &steps!["size"]].concat(), "transfers have random sizes", hint);
+    }
+    if flow.start_jitter.0.as_nanos() > 0 {
+        let hint = Some("leave `start_jitter` out".to_owned());
+        report.error(&at("start_jitter"), "transfers begin at random times already", hint);
+    }
+    let sizes = in_arrivals("size");
+    let zero = |size: Size| size.0.0 == 0;
+    match arrivals.size {
+        SizeDistribution::Fixed { size } if zero(size) => {
+            report.error(&[&sizes[..], &steps!["size"]].concat(), "a transfer has at least one byte", None);
+        }
+        SizeDistribution::Exponential { mean } if zero(mean) => {
+            report.error(&[&sizes[..], &steps!["mean"]].concat(), "a transfer has at least one byte", None);
+        }
+        SizeDistribution::Pareto { min, .. } if zero(min) => {
+            report.error(&[&sizes[..], &steps!["min"]].concat(), "a transfer has at least one byte", None);
+        }
+        SizeDistribution::Pareto { min, max, .. } => {
+            let (low, high) = (("min", min.to_string()), ("max", max.to_string()));
+            report.relation(&sizes, low, "must be below", high, min.0 < max.0);
+        }
+        SizeDistribution::Fixed { .. } | SizeDistribution::Exponential { .. } => {}
+    }
+}
+
+fn udp(flow: &Udp, i: usize, report: &mut Report) {
+    if let Some(size) = flow.packet_size {
+        packet(size, &steps!["udp", i, "packet_size"], report);
+    }
+    if let Pattern::OnOff { on, off } = flow.pattern {
+        for (key, time) in [("on", on), ("off", off)] {
+            if time.0.as_nanos() == 0 {
+                let hint = Some("write `kind = \"cbr\"` for a flow that never pauses".to_owned());
+                report.error(&steps!["udp", i, "pattern", key], "a mean time must be above zero", hint);
+            }
+        }
     }
 }
 
@@ -77,7 +139,7 @@ fn packet(size: Size, at: &[Step], report: &mut Report) {
 const LONGEST_DELAY: Time = Time(MAX_DELAY);
 
 /// When the receiver of flow number `i` acknowledges.
-fn ack(ack: Ack, i: usize, report: &mut Report) {
+fn ack(ack: &Ack, i: usize, report: &mut Report) {
     let Some(timeout) = ack.timeout else { return };
     let at = steps!["flow", i, "ack", "timeout"];
     match ack.policy {
@@ -94,65 +156,5 @@ fn ack(ack: Ack, i: usize, report: &mut Report) {
             report.error(&at, rule, Some("RFC 1122 section 4.2.3.2 sets the bound".to_owned()));
         }
         AckPolicy::EverySegment | AckPolicy::Delayed => {}
-    }
-}
-
-/// Which packets a class can match: data and ACKs without data.
-fn kinds(class: &Class) -> [bool; 2] {
-    let any = |selector| class.matches.iter().any(|m| *m == selector || *m == Selector::Any);
-    [any(Selector::Data), any(Selector::PureAck)]
-}
-
-fn classes(port: &Port, i: usize, report: &mut Report) {
-    let mut covered = [false; 2];
-    for (j, class) in port.class.iter().enumerate() {
-        if let Some(first) = port.class[..j].iter().position(|c| c.name == class.name) {
-            let at = steps!["port", i, "class", j, "name"];
-            if report.is_sound(&steps!["port", i, "class", first, "name"]) {
-                report.error(&at, format!("the port already has a class `{}`", class.name), None);
-            }
-        }
-        let mine = kinds(class);
-        let takes = [mine[0] && !covered[0], mine[1] && !covered[1]];
-        let earlier = (0..=j).all(|j| report.is_sound(&steps!["port", i, "class", j, "match"]));
-        if takes == [false; 2] && earlier {
-            let rule = "no packet can reach this class: earlier ones take all that it matches";
-            let hint = "put it before them, or match fewer packets there";
-            report.error(&steps!["port", i, "class", j, "match"], rule, Some(hint.to_owned()));
-        }
-        covered = [covered[0] || mine[0], covered[1] || mine[1]];
-        let Queue::Fifo { limit } = class.queue;
-        if matches!(limit, Limit(QueueSize::Packets(0) | QueueSize::Bytes(0))) {
-            let at = steps!["port", i, "class", j, "queue", "limit"];
-            report.error(&at, "a queue of 0 drops every packet", Some("write at least `1p`".to_owned()));
-        }
-    }
-    let missing = match covered {
-        [true, true] => return,
-        [true, false] => ("ACKs without data", "pure-ack"),
-        [false, true] => ("data", "data"),
-        [false, false] => ("any packet", "any"),
-    };
-    let hint = format!("end with a class that takes the rest: `match = [\"any\"]` or `[\"{}\"]`", missing.1);
-    report.error(&steps!["port", i, "class"], format!("no class takes {}", missing.0), Some(hint));
-}
-
-fn scheduler(port: &Port, i: usize, report: &mut Report) {
-    let Scheduler::PairedCounter { data, share } = &port.scheduler else { return };
-    let at = |key: &'static str| steps!["port", i, "scheduler", key];
-    if let Err(error) = PairedCounter::new(ClassId(0), ClassId(1), *share) {
-        report.error(&at("share"), error.to_string(), None);
-    }
-    if !report.is_sound(&steps!["port", i, "class"]) {
-        return;
-    }
-    if port.class.len() != 2 {
-        let rule =
-            format!("paired-counter shares a link between two classes; this port has {}", port.class.len());
-        report.error(&at("kind"), rule, None);
-    }
-    if !port.class.iter().any(|class| class.name == *data) {
-        let hint = suggest::among(data.as_str(), port.class.iter().map(|c| Label::as_str(&c.name)));
-        report.error(&at("data"), format!("the port has no class `{data}`"), hint);
     }
 }

@@ -3,9 +3,14 @@
 use perhop_core::time::Span;
 use perhop_core::units::QueueSize;
 
-use crate::file::{Ack, AckPolicy, Class, NodeKind, PerDirection, Queue, Scheduler, Selector};
+use perhop_core::dscp::Dscp;
+use perhop_core::units::Bytes;
+
+use crate::file::{Ack, AckMarking, AckPolicy, Class, NodeKind, PerDirection, Queue, Scheduler, Selector};
+use crate::marks::Mark;
 use crate::names::Label;
-use crate::units::{Limit, Probability, Time};
+use crate::units::{Limit, Probability, Size, Time};
+use crate::words::{Averaging, BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage};
 
 /// Seed 1: ours.
 pub(crate) fn seed() -> u64 {
@@ -44,7 +49,21 @@ pub(crate) fn matches() -> Vec<Selector> {
 
 /// One class for all packets: ours.
 pub(crate) fn classes() -> Vec<Class> {
-    vec![Class { name: Label::fixed("all"), matches: matches(), queue: queue() }]
+    vec![Class {
+        name: Label::fixed("all"),
+        matches: matches(),
+        weight: None,
+        quantum: None,
+        share: None,
+        bounded: None,
+        isolated: None,
+        priority: None,
+        maxidle: None,
+        minidle: None,
+        offtime: None,
+        gain: None,
+        queue: queue(),
+    }]
 }
 
 /// Earlier classes first, which with one class is plain FIFO: ours.
@@ -59,7 +78,7 @@ pub(crate) fn traffic_class() -> String {
 
 /// An ACK for every segment: ours, as in the papers that perhop reproduces; RFC 5681 section 4.2 allows fewer.
 pub(crate) fn ack() -> Ack {
-    Ack { policy: AckPolicy::EverySegment, timeout: None }
+    Ack { policy: AckPolicy::EverySegment, timeout: None, marking: ack_marking() }
 }
 
 /// 200 ms: 4.4BSD's fast timer (Wright and Stevens 1995, section 25.5); RFC 1122 section 4.2.3.2 allows 500 ms.
@@ -70,4 +89,94 @@ pub(crate) fn delayed_timeout() -> Time {
 /// Nothing is lost: ours.
 pub(crate) fn no_loss() -> PerDirection<Probability> {
     PerDirection::Both(Probability(0.0))
+}
+
+/// Best effort (RFC 2474 section 4.1).
+pub(crate) fn mark() -> Mark {
+    Mark(Dscp::DEFAULT)
+}
+
+/// Best effort: ours; a host that knows nothing of marks.
+pub(crate) fn ack_marking() -> AckMarking {
+    AckMarking::BestEffort
+}
+
+/// 49152, the first dynamic port (RFC 6335 section 6), to 5001, where iperf listens: ours.
+pub(crate) fn ports() -> [u16; 2] {
+    [49152, 5001]
+}
+
+/// 0.002: Floyd and Jacobson 1993, section 6.
+pub(crate) fn w_q() -> f64 {
+    0.002
+}
+
+/// OUT counts all packets: Clark and Fang 1998, section III.
+pub(crate) fn averaging() -> Averaging {
+    Averaging::Coupled
+}
+
+/// Each virtual queue by itself: Linux `gred` without `grio` and `wred`.
+pub(crate) fn gred_averaging() -> Averaging {
+    Averaging::Decoupled
+}
+
+/// 500 bytes: the mean packet of ns-2's RED.
+pub(crate) fn mean_packet() -> Size {
+    Size(Bytes(500))
+}
+
+/// The packet that triggered the ACK: ours; with an ACK for every segment there is no other.
+pub(crate) fn copy_rule() -> CopyRule {
+    CopyRule::TriggeringSegment
+}
+
+/// 1000 bytes: ours, as ns-2's CBR.
+pub(crate) fn udp_packet() -> Size {
+    Size(Bytes(1000))
+}
+
+/// k = 4: Feroz, Kalyanaraman and Rao 2000, Algorithm 1.
+pub(crate) fn small_window() -> f64 {
+    4.0
+}
+
+/// A quarter: ours; the paper gives no gain.
+pub(crate) fn gain_window() -> f64 {
+    0.25
+}
+
+/// A half: ours; the paper gives no gain.
+pub(crate) fn gain_packets() -> f64 {
+    0.5
+}
+
+/// As the paper has it for exactly all tokens; for more, ours.
+pub(crate) fn shortage() -> Shortage {
+    Shortage::Equal
+}
+
+/// Ours; the paper does not say what a fraction is.
+pub(crate) fn fraction() -> Fraction {
+    Fraction::Carry
+}
+
+/// Ours; read literally the paper leaves a new flow without tokens.
+pub(crate) fn new_flow() -> NewFlow {
+    NewFlow::SmallWindow
+}
+
+/// OUT: Feroz, Kalyanaraman and Rao 2000, Algorithm 2, rule 17.
+pub(crate) fn beyond_tokens() -> BeyondTokens {
+    BeyondTokens::Out
+}
+
+/// Ours; the paper does not say.
+pub(crate) fn carry_spacing() -> CarrySpacing {
+    CarrySpacing::Count
+}
+
+/// 20 intervals: ours; the paper does not say when a flow is forgotten.
+pub(crate) fn forget_after() -> u32 {
+    20
 }

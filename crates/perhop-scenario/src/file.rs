@@ -5,10 +5,14 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::conditioner::{AckMarking, Conditioner};
 use crate::defaults;
+pub use crate::interface::{Class, Port, Queue, Scheduler, Selector};
+use crate::marks::Mark;
 use crate::names::{End, Label, NodeName};
+pub use crate::sources::{Arrivals, Udp};
 pub use crate::tcp::{Profile, Tcp};
-use crate::units::{Limit, Probability, Rate, Size, Time};
+use crate::units::{Probability, Rate, Size, Time};
 
 /// A scenario: nodes, links, ports, flows, and how long to run them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,9 +33,16 @@ pub struct ScenarioFile {
     /// Outgoing interfaces; one that is not listed has a single class `all` with the default queue.
     #[serde(default)]
     pub port: Vec<Port>,
+    /// What edge routers do to packets that arrive: meter, mark, drop, delay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    pub conditioner: Vec<Conditioner>,
     /// TCP connections.
     #[schemars(length(min = 1))]
     pub flow: Vec<Flow>,
+    /// UDP flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub udp: Vec<Udp>,
 }
 
 /// Settings of the run as a whole.
@@ -52,6 +63,10 @@ pub struct Run {
     /// Spacing of the samples in the series.
     #[serde(default = "defaults::interval")]
     pub interval: Time,
+    /// The packet that a number of packets means where bytes are needed: a burst of `15p`, the mean packet of RED.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub packet_size: Option<Size>,
 }
 
 /// A host or a router, or `count` of them.
@@ -87,9 +102,10 @@ pub struct Link {
     pub ends: [End; 2],
     /// Serialisation rate, one for both directions or one for each: `{ "a->b" = "1Mbit/s", "b->a" = "5Mbit/s" }`.
     pub rate: PerDirection<Rate>,
-    /// Propagation delay, one for both directions or one for each.
+    /// Propagation delay: one for both directions, one for each, or a list whose values the links of `[*]` take in turn,
+    /// for groups of round-trip times.
     #[serde(default = "no_delay")]
-    pub delay: PerDirection<Time>,
+    pub delay: Delay,
     /// Length of an ACK without data on this link, where its headers are compressed; for both directions, for each, or
     /// for one only. Without it such an ACK is as long as the flow's `header`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -142,85 +158,20 @@ pub enum PerDirection<T> {
     Each(BTreeMap<String, T>),
 }
 
-fn no_delay() -> PerDirection<Time> {
-    PerDirection::Both(defaults::no_time())
-}
-
-/// An outgoing interface: the queues in front of the direction `at -> to` of a link.
+/// A propagation delay for both directions of a link, one for each under `a->b` and `b->a`, or a list of delays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Port {
-    /// The sending node. With `[*]` the port is made at each member; one that names a member goes before one with `[*]`.
-    pub at: End,
-    /// The receiving node.
-    pub to: End,
-    /// Hosts only: a connection with this many data packets handed to the port and not yet fully transmitted hands over
-    /// no more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u32", range(min = 1))]
-    pub backpressure: Option<u32>,
-    /// Which class is served next.
-    #[serde(default = "defaults::scheduler")]
-    pub scheduler: Scheduler,
-    /// The classes in order; a packet belongs to the first that matches it.
-    #[serde(default = "defaults::classes")]
-    #[schemars(length(min = 1, max = 256))]
-    pub class: Vec<Class>,
+#[serde(untagged)]
+pub enum Delay {
+    /// For both directions.
+    Both(Time),
+    /// For both directions of the first, the second, ... of the links that `[*]` makes, and over again.
+    Turn(#[schemars(length(min = 1, max = 10_000))] Vec<Time>),
+    /// By direction.
+    Each(BTreeMap<String, Time>),
 }
 
-/// A class of a port: which packets, and the queue they wait in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Class {
-    /// Name within the port.
-    pub name: Label,
-    /// Which packets: any one of these suffices.
-    #[serde(rename = "match", default = "defaults::matches")]
-    #[schemars(length(min = 1))]
-    pub matches: Vec<Selector>,
-    /// The queue.
-    #[serde(default = "defaults::queue")]
-    pub queue: Queue,
-}
-
-/// What a class can ask of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Selector {
-    /// Every packet.
-    Any,
-    /// ACKs without data.
-    PureAck,
-    /// Segments with data.
-    Data,
-}
-
-/// A queue and its drop policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Queue {
-    /// First in, first out; an arrival that would exceed the limit is dropped.
-    Fifo {
-        /// Most that may wait, in packets or in bytes; the packet being transmitted does not count.
-        #[serde(default = "defaults::queue_limit")]
-        limit: Limit,
-    },
-}
-
-/// How a port chooses among its classes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Scheduler {
-    /// The first class in order that has a packet. With one class: plain FIFO.
-    StrictPriority,
-    /// Two classes share the link by two byte counters (Kalampoukas, Varma and Ramakrishnan 1997, Figure 6.1).
-    PairedCounter {
-        /// The class that is guaranteed `share`.
-        data: Label,
-        /// The fraction of the link guaranteed to it, between 0 and 1.
-        #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
-        share: f64,
-    },
+fn no_delay() -> Delay {
+    Delay::Both(defaults::no_time())
 }
 
 /// TCP connections from a node to another, data one way and ACKs back.
@@ -242,6 +193,17 @@ pub struct Flow {
     /// The start is moved later by a uniform draw from zero up to this.
     #[serde(default = "defaults::no_time")]
     pub start_jitter: Time,
+    /// The mark that the sending host gives its packets: a code point by name or number.
+    #[serde(default = "defaults::mark")]
+    pub mark: Mark,
+    /// Port numbers: of the sender, of the receiver.
+    #[serde(default = "defaults::ports")]
+    pub ports: [u16; 2],
+    /// Makes this flow many short transfers, `name[0]`, `name[1]`, ..., which begin at random times; those of `[*]` take
+    /// turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Arrivals")]
+    pub arrivals: Option<Arrivals>,
     /// Its TCP.
     #[serde(default)]
     pub tcp: Tcp,
@@ -251,7 +213,7 @@ pub struct Flow {
 }
 
 /// A TCP receiver.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ack {
     /// When an ACK is sent.
@@ -262,6 +224,9 @@ pub struct Ack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Time")]
     pub timeout: Option<Time>,
+    /// Which mark the host gives its ACKs.
+    #[serde(default = "defaults::ack_marking")]
+    pub marking: AckMarking,
 }
 
 fn policy() -> AckPolicy {

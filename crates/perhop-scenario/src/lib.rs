@@ -5,13 +5,21 @@
 //! [`schema()`] is made from them, and so is the first check.
 
 mod check;
+mod check_conditioner;
+mod check_interface;
 mod check_tcp;
+pub mod conditioner;
 mod defaults;
 pub mod diagnostic;
 pub mod file;
+pub mod interface;
 mod losses;
 mod lower;
+mod lower_conditioner;
+mod lower_flows;
+mod lower_queue;
 mod lower_tcp;
+pub mod marks;
 pub mod model;
 pub mod names;
 mod overlay;
@@ -26,8 +34,10 @@ mod rules;
 mod scalar;
 mod schema;
 mod shape;
+pub mod sources;
 mod suggest;
 pub mod tcp;
+mod transfers;
 mod tree;
 pub mod units;
 pub mod words;

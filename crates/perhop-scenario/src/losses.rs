@@ -14,7 +14,7 @@ use crate::tree::{Step, steps};
 pub(crate) struct Places {
     /// By `[[link]]`: both directions of its links, as far as they could be made.
     pub members: Vec<Vec<usize>>,
-    /// By flow: its `[[flow]]`.
+    /// By TCP flow: its `[[flow]]`.
     pub from_file: Vec<usize>,
     /// The way of each flow; `None` where some have none or are not known.
     pub ways: Option<Vec<Route>>,

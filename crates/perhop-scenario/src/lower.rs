@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::file::{self, PerDirection, ScenarioFile};
+use crate::file::{self, Delay, PerDirection, ScenarioFile};
 use crate::losses::{self, Places};
-use crate::lower_tcp::{model_ack, model_tcp};
+use crate::lower_conditioner;
+use crate::lower_flows;
 use crate::model;
 use crate::names::End;
 use crate::ports;
@@ -23,18 +24,21 @@ pub(crate) fn lower(file: &mut ScenarioFile, report: &mut Report) -> model::Scen
     network.complete = network.names.is_complete();
     let joined = network.links(&file.link, report);
     ports::place(file, &joined, &mut network, report);
-    let flows = network.flows(&mut file.flow, report);
     let run = model::Run {
         seed: file.run.seed,
         replication: file.run.replication,
         duration: file.run.duration.0,
         warmup: file.run.warmup.0,
         interval: file.run.interval.0,
+        packet_size: file.run.packet_size.map(|size| size.0),
     };
+    let made = lower_flows::make(file, &run, &network.names, report);
+    let conditioners = lower_conditioner::place(file, &network, &made, report);
     let Network { nodes, links, by_ends, complete, .. } = network;
-    let (from_file, flows): (Vec<usize>, Vec<model::Flow>) = flows.into_iter().unzip();
-    let mut scenario = model::Scenario { run, nodes, links, flows };
-    let ways = if complete { check_routes(file, &scenario, &from_file, report) } else { None };
+    let lower_flows::Made { from_file, flows, udp_from_file, udp, flow_table, .. } = made;
+    let mut scenario = model::Scenario { run, nodes, links, conditioners, flows, udp, flow_table };
+    let ways =
+        if complete { check_routes(file, &scenario, &from_file, &udp_from_file, report) } else { None };
     if complete {
         check_series(&scenario, report);
     }
@@ -53,7 +57,7 @@ fn check_series(scenario: &model::Scenario, report: &mut Report) {
     let run = &scenario.run;
     let Some(samples) = run.duration.as_nanos().checked_div(run.interval.as_nanos()) else { return };
     let classes: usize = scenario.links.iter().map(|link| link.port.classes.len()).sum();
-    let columns = 4 * scenario.flows.len() + 2 * scenario.links.len() + 2 * classes;
+    let columns = 4 * scenario.flows.len() + scenario.udp.len() + 2 * scenario.links.len() + 2 * classes;
     if samples.saturating_mul(columns as u64) > MOST_VALUES {
         let rule = format!("{samples} samples of {columns} quantities are more than {MOST_VALUES} values");
         report.error(&steps!["run", "interval"], rule, Some("take a longer interval".to_owned()));
@@ -64,7 +68,8 @@ fn check_series(scenario: &model::Scenario, report: &mut Report) {
 pub(crate) struct Network<'a> {
     /// The nodes by name.
     pub names: Names<'a>,
-    nodes: Vec<model::Node>,
+    /// The nodes.
+    pub nodes: Vec<model::Node>,
     /// Both directions of each link, one after the other.
     pub links: Vec<model::Link>,
     /// Index of the direction from one node to another.
@@ -94,7 +99,7 @@ impl Network<'_> {
         let ends_sound = report.is_sound(&steps!["link", i, "ends"]);
         let names = ends_sound.then_some([a_to_b.as_str(), b_to_a.as_str()]);
         let rates = directed(&link.rate, names, true, &steps!["link", i, "rate"], report);
-        let delays = directed(&link.delay, names, true, &steps!["link", i, "delay"], report);
+        let delays = delays(&link.delay, names, &steps!["link", i, "delay"], report);
         let sizes = link.pure_ack_size.as_ref().map_or([None; 2], |sizes| {
             directed(sizes, names, false, &steps!["link", i, "pure_ack_size"], report)
         });
@@ -109,11 +114,11 @@ impl Network<'_> {
             self.complete = false;
             return None;
         }
-        let ([Some(rate), Some(back)], [Some(delay), Some(delay_back)]) = (rates, delays) else {
+        let ([Some(rate), Some(back)], Some(delays)) = (rates, delays) else {
             self.complete = false;
             return None;
         };
-        for (from, to) in pairs.iter() {
+        for ((from, to), [delay, delay_back]) in pairs.iter().zip(delays.iter().cycle().copied()) {
             if self.by_ends.contains_key(&(from, to)) {
                 let (x, y) = (&self.nodes[from].name, &self.nodes[to].name);
                 let hint = "two nodes have one link; put a router between them for a second way";
@@ -126,7 +131,7 @@ impl Network<'_> {
             for (from, to, Rate(rate), Time(delay), size, loss) in [ahead, back] {
                 let name = format!("{}->{}", self.nodes[from].name, self.nodes[to].name);
                 let path = format!("port.{}-{}", self.nodes[from].name, self.nodes[to].name);
-                let port = ports::plain_port(path);
+                let port = ports::plain_port(path, rate);
                 self.by_ends.insert((from, to), self.links.len());
                 let pure_ack_size = size.map(|Size(bytes)| bytes);
                 let losses = Vec::new();
@@ -136,55 +141,23 @@ impl Network<'_> {
         }
         Some(pairs)
     }
+}
 
-    /// Makes the flows, each with the number of its `[[flow]]`.
-    fn flows(&self, file: &mut [file::Flow], report: &mut Report) -> Vec<(usize, model::Flow)> {
-        let mut flows = Vec::new();
-        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-        for (i, flow) in file.iter_mut().enumerate() {
-            let at = |key: &'static str| steps!["flow", i, key];
-            if report.is_sound(&at("name"))
-                && let Some(first) = seen.insert(flow.name.to_string(), i)
-            {
-                let line = report.tree.line(&steps!["flow", first]);
-                report.error(
-                    &at("name"),
-                    format!("there already is a flow `{}`, in line {line}", flow.name),
-                    None,
-                );
-            }
-            let Some(pairs) = self.names.join((&flow.from, &at("from")), (&flow.to, &at("to")), report)
-            else {
-                continue;
-            };
-            let [from_router, to_router] = pairs.routers();
-            for (key, end, is_router) in [("from", &flow.from, from_router), ("to", &flow.to, to_router)] {
-                if is_router {
-                    let hint = "attach a host to it by a link of its own".to_owned();
-                    report.error(
-                        &at(key),
-                        format!("`{end}` is a router; connections end at hosts"),
-                        Some(hint),
-                    );
-                }
-            }
-            if flows.len() + pairs.len > MOST {
-                report.error(&steps!["flow", i], format!("this makes more than {MOST} flows"), None);
-                continue;
-            }
-            if pairs.iter().any(|(from, to)| from == to) {
-                report.error(&at("to"), "a connection needs two hosts, and both are the same", None);
-                continue;
-            }
-            let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack));
-            for (k, (from, to)) in pairs.iter().enumerate() {
-                let name =
-                    if pairs.stars() > 0 { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
-                let (class, start, start_jitter) = (flow.class.clone(), flow.start.0, flow.start_jitter.0);
-                flows.push((i, model::Flow { name, class, from, to, start, start_jitter, tcp, ack }));
-            }
-        }
-        flows
+/// The delays of both directions that the links of a `[[link]]` take in turn.
+fn delays(
+    delay: &Delay,
+    names: Option<[&str; 2]>,
+    at: &[Step],
+    report: &mut Report,
+) -> Option<Vec<[Time; 2]>> {
+    let each = match delay {
+        Delay::Both(time) => return Some(vec![[*time; 2]]),
+        Delay::Turn(times) => return Some(times.iter().map(|time| [*time; 2]).collect()),
+        Delay::Each(times) => PerDirection::Each(times.clone()),
+    };
+    match directed(&each, names, true, at, report) {
+        [Some(ahead), Some(back)] => Some(vec![[ahead, back]]),
+        _ => None,
     }
 }
 
@@ -229,6 +202,7 @@ fn check_routes(
     file: &ScenarioFile,
     scenario: &model::Scenario,
     from_file: &[usize],
+    udp_from_file: &[usize],
     report: &mut Report,
 ) -> Option<Vec<Route>> {
     let name = |node: usize| &scenario.nodes[node].name;
@@ -237,11 +211,14 @@ fn check_routes(
         Err(without) => {
             let mut said = None;
             for index in without {
-                let (i, flow) = (from_file[index], &scenario.flows[index]);
-                if said.replace(i) != Some(i) {
-                    let rule = format!("no way leads from `{}` to `{}`", name(flow.from), name(flow.to));
+                let (list, i, from, to) = match index.checked_sub(scenario.flows.len()) {
+                    None => ("flow", from_file[index], scenario.flows[index].from, scenario.flows[index].to),
+                    Some(k) => ("udp", udp_from_file[k], scenario.udp[k].from, scenario.udp[k].to),
+                };
+                if said.replace((list, i)) != Some((list, i)) {
+                    let rule = format!("no way leads from `{}` to `{}`", name(from), name(to));
                     let hint = "join them by links; only routers pass packets on".to_owned();
-                    report.error(&steps!["flow", i, "to"], rule, Some(hint));
+                    report.error(&steps![list, i, "to"], rule, Some(hint));
                 }
             }
             return None;

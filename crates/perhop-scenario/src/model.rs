@@ -2,6 +2,14 @@
 //!
 //! `ScenarioFile` is what was written; `Scenario` is what it means. Indices are positions in the vectors here.
 
+use perhop_core::ack_marking::AckMarking;
+use perhop_core::classify::{FlowTable, Pattern};
+use perhop_core::dscp::{ColorMap, Dscp};
+use perhop_core::marker::Marker;
+use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams};
+use perhop_core::queue::{GredParams, RedParams, RioParams};
+use perhop_core::sched::CbqClass;
+use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_tcp::settings::TcpParams;
@@ -15,8 +23,14 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links, one entry per direction; the two directions of a `[[link]]` follow one another.
     pub links: Vec<Link>,
-    /// Flows, in file order, pairs expanded.
+    /// What edges do to arriving packets, in file order, one for each router.
+    pub conditioners: Vec<Conditioner>,
+    /// TCP flows, in file order, pairs and transfers expanded. Their `FlowId`s are their positions.
     pub flows: Vec<Flow>,
+    /// UDP flows, in file order, pairs expanded. Their `FlowId`s follow those of the TCP flows.
+    pub udp: Vec<Udp>,
+    /// Addresses, ports and classes of all flows, by `FlowId`.
+    pub flow_table: FlowTable,
 }
 
 /// Settings of the run as a whole.
@@ -32,6 +46,8 @@ pub struct Run {
     pub warmup: Span,
     /// Spacing of the samples in the series.
     pub interval: Span,
+    /// The length that a number of packets means where bytes are needed.
+    pub packet_size: Option<Bytes>,
 }
 
 /// A host or a router.
@@ -115,6 +131,8 @@ pub struct Class {
 /// What a class can ask of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selector {
+    /// Packets with this mark.
+    Mark(Dscp),
     /// Every packet.
     Any,
     /// ACKs without data.
@@ -124,17 +142,23 @@ pub enum Selector {
 }
 
 /// A queue and its drop policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Queue {
     /// First in, first out; an arrival that would exceed `limit` is dropped.
     Fifo {
         /// Most that may wait.
         limit: QueueSize,
     },
+    /// Random early detection.
+    Red(RedParams),
+    /// RED with IN and OUT.
+    Rio(RioParams),
+    /// Generalised RED: a virtual queue for each colour.
+    Gred(GredParams),
 }
 
 /// How a port chooses among its classes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Scheduler {
     /// The earliest class in file order that has a packet. With one class: plain FIFO.
     StrictPriority,
@@ -144,6 +168,91 @@ pub enum Scheduler {
         data: usize,
         /// Guaranteed fraction of the link for `data`, inside (0, 1).
         share: f64,
+    },
+    /// Weighted round robin in packets: the weight of each class.
+    Wrr(Vec<u32>),
+    /// Deficit round robin: the quantum of each class.
+    Drr(Vec<Bytes>),
+    /// Class-based queueing: what each class may use.
+    Cbq(Vec<CbqClass>),
+}
+
+/// What an edge does to packets that arrive at a router.
+#[derive(Clone, Debug)]
+pub struct Conditioner {
+    /// Path in errors, traces and statistics: `conditioner.customer`, or `conditioner.customer[3]` of several.
+    pub path: String,
+    /// Node index of the router.
+    pub node: usize,
+    /// Links by which the packets come in.
+    pub from: Vec<usize>,
+    /// Which of them it treats.
+    pub pattern: Pattern,
+    /// Which mark acknowledgments get.
+    pub ack_marking: Option<AckMarking>,
+    /// What a colour-aware meter takes the colour of a packet from.
+    pub colors: Option<ColorMap>,
+    /// The meter; without one every packet is green.
+    pub meter: Option<Meter>,
+    /// Whether each flow and direction has a meter of its own.
+    pub per_flow: bool,
+    /// What is done with each colour.
+    pub marker: Marker,
+    /// Where packets wait that are to be shaped.
+    pub shaper: Option<ShaperParams>,
+}
+
+/// A meter.
+#[derive(Clone, Copy, Debug)]
+pub enum Meter {
+    /// One rate, one burst.
+    TokenBucket(TokenBucketParams),
+    /// Single rate three colour marker.
+    SrTcm(SrTcmParams),
+    /// Two rate three colour marker.
+    TrTcm(TrTcmParams),
+    /// TCP-friendly marker.
+    TcpFriendly(TcpFriendlyParams),
+}
+
+/// One UDP flow.
+#[derive(Clone, Debug)]
+pub struct Udp {
+    /// `bulk[3]`, or the plain name where it is a single pair.
+    pub name: String,
+    /// What the flow was contracted as.
+    pub class: String,
+    /// Node index of the sender.
+    pub from: usize,
+    /// Node index of the receiver.
+    pub to: usize,
+    /// First packet, before `start_jitter`.
+    pub start: Span,
+    /// The start is moved later by a uniform draw from [0, this).
+    pub start_jitter: Span,
+    /// The mark that the sending host gives.
+    pub mark: Dscp,
+    /// Rate while it sends.
+    pub rate: BitRate,
+    /// Length of every packet on the wire.
+    pub packet_size: Bytes,
+    /// When packets leave.
+    pub pattern: UdpPattern,
+}
+
+/// When the packets of a UDP flow leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UdpPattern {
+    /// At even distances.
+    Cbr,
+    /// At exponential distances.
+    Poisson,
+    /// At even distances during times of exponential length, and not at all in between.
+    OnOff {
+        /// Mean length of a time in which it sends.
+        on: Span,
+        /// Mean length of a time in which it does not.
+        off: Span,
     },
 }
 
@@ -162,10 +271,14 @@ pub struct Flow {
     pub start: Span,
     /// The start is moved later by a uniform draw from [0, this).
     pub start_jitter: Span,
+    /// The mark that the sending host gives.
+    pub mark: Dscp,
     /// Its TCP.
     pub tcp: Tcp,
     /// When the receiver acknowledges.
     pub ack: AckPolicy,
+    /// Which mark the receiver gives its acknowledgments.
+    pub ack_marking: AckMarking,
 }
 
 /// A TCP connection's parameters.

@@ -147,6 +147,11 @@ impl End {
         Self { node: self.node.clone(), member }
     }
 
+    /// Whether it means each member of a counted node.
+    pub(crate) fn is_each(&self) -> bool {
+        self.member == Member::Each
+    }
+
     /// The end in a path: without `[*]`.
     pub(crate) fn plain(&self) -> String {
         match self.member {

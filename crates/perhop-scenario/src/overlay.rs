@@ -48,7 +48,7 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
             let port = element(root, "port", port)?;
             put(element(port, "class", class)?, rest, value, &place)
         }
-        [list @ ("node" | "link" | "profile" | "port" | "flow"), name, rest @ ..] => {
+        [list @ ("node" | "link" | "profile" | "port" | "conditioner" | "flow" | "udp"), name, rest @ ..] => {
             let element = element(root, list, name)?;
             if let ("link", [key, direction]) = (*list, rest)
                 && direction.contains("->")
@@ -57,7 +57,7 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
             }
             put(element, rest, value, &place)
         }
-        [list @ ("node" | "link" | "profile" | "port" | "flow")] => {
+        [list @ ("node" | "link" | "profile" | "port" | "conditioner" | "flow" | "udp")] => {
             Err((format!("{list} is a list: name one element"), None))
         }
         keys => put(root, keys, value, &place),

@@ -1,13 +1,18 @@
 //! Ports of the file put on the links they feed; links without one get the default port.
 
 use crate::defaults;
-use crate::file::{self, Port, Queue, ScenarioFile, Scheduler, Selector};
+use crate::file::{self, Port, ScenarioFile, Scheduler, Selector};
 use crate::lower::{Network, ends_of};
+use crate::lower_queue::model_queue;
+use crate::marks::Mark;
 use crate::model;
 use crate::report::Report;
 use crate::resolve::Pairs;
 use crate::tree::steps;
-use crate::units::Limit;
+use crate::units::{Size, Time};
+use perhop_core::sched::CbqClass;
+use perhop_core::time::Span;
+use perhop_core::units::{BitRate, Bytes};
 
 /// Which `[[port]]` a link has, and how many of its ends are `[*]`: fewer go before more.
 type Owner = Option<(u8, usize)>;
@@ -32,7 +37,8 @@ pub(crate) fn place(
     }
     for (link, owner) in network.links.iter_mut().zip(&owners) {
         if let Some((_, i)) = owner {
-            link.port = model_port(&file.port[*i], std::mem::take(&mut link.port.path));
+            let path = std::mem::take(&mut link.port.path);
+            link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
         }
     }
 }
@@ -97,39 +103,63 @@ fn add_default(
     // A port with as many [*] covers some of the members: those it leaves out are named one by one.
     for (k, ends) in pairs.iter().enumerate() {
         if owner(ends).is_none() {
-            ports.push(port(at.member(k), to.member(k)));
+            let (a, b) = pairs.members(k);
+            let (a, b) = if reverse { (b, a) } else { (a, b) };
+            ports.push(port(at.member(a), to.member(b)));
         }
     }
 }
 
 /// A port with every default.
-pub(crate) fn plain_port(path: String) -> model::Port {
-    let classes = defaults::classes().iter().map(model_class).collect();
+pub(crate) fn plain_port(path: String, rate: BitRate) -> model::Port {
+    let classes = defaults::classes().iter().map(|class| model_class(class, rate, None)).collect();
     model::Port { path, classes, scheduler: model::Scheduler::StrictPriority, backpressure: None }
 }
 
-fn model_port(port: &Port, path: String) -> model::Port {
+fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size>) -> model::Port {
     let scheduler = match &port.scheduler {
         Scheduler::StrictPriority => model::Scheduler::StrictPriority,
         Scheduler::PairedCounter { data, share } => {
             let data = port.class.iter().position(|class| class.name == *data).unwrap_or(0);
             model::Scheduler::PairedCounter { data, share: *share }
         }
+        Scheduler::Wrr => model::Scheduler::Wrr(port.class.iter().map(|c| c.weight.unwrap_or(1)).collect()),
+        Scheduler::Drr => {
+            let quantum = |class: &file::Class| class.quantum.map_or(Bytes(1), |size| size.0);
+            model::Scheduler::Drr(port.class.iter().map(quantum).collect())
+        }
+        Scheduler::Cbq => model::Scheduler::Cbq(port.class.iter().map(cbq_class).collect()),
     };
-    let classes = port.class.iter().map(model_class).collect();
+    let classes = port.class.iter().map(|class| model_class(class, rate, packet_size)).collect();
     model::Port { path, classes, scheduler, backpressure: port.backpressure }
 }
 
-fn model_class(class: &file::Class) -> model::Class {
+/// What CBQ allocates to `class`.
+pub(crate) fn cbq_class(class: &file::Class) -> CbqClass {
+    let plain = CbqClass::new(class.share.unwrap_or(1.0));
+    let time = |given: Option<Time>, or: Span| given.map_or(or, |time| time.0);
+    CbqClass {
+        bounded: class.bounded.unwrap_or(plain.bounded),
+        isolated: class.isolated.unwrap_or(plain.isolated),
+        priority: class.priority.unwrap_or(plain.priority),
+        maxidle: time(class.maxidle, plain.maxidle),
+        minidle: time(class.minidle, plain.minidle),
+        offtime: time(class.offtime, plain.offtime),
+        gain: class.gain.or(plain.gain),
+        ..plain
+    }
+}
+
+fn model_class(class: &file::Class, rate: BitRate, packet_size: Option<Size>) -> model::Class {
     let matches = class.matches.iter().map(|selector| match selector {
         Selector::Any => model::Selector::Any,
         Selector::PureAck => model::Selector::PureAck,
         Selector::Data => model::Selector::Data,
+        Selector::Mark(Mark(dscp)) => model::Selector::Mark(*dscp),
     });
-    let Queue::Fifo { limit: Limit(limit) } = class.queue;
     model::Class {
         name: class.name.to_string(),
         matches: matches.collect(),
-        queue: model::Queue::Fifo { limit },
+        queue: model_queue(&class.queue, rate, packet_size),
     }
 }

@@ -42,7 +42,8 @@ pub(crate) struct Members {
     kind: Option<NodeKind>,
 }
 
-/// Two ends joined: pairwise, or each of one side with the other.
+/// Two ends joined: pairwise, each of one side with the other, or where one side has several times as many, in groups:
+/// the first ones of it with the first of the other.
 #[derive(Clone, Copy)]
 pub(crate) struct Pairs {
     a: Members,
@@ -54,7 +55,13 @@ pub(crate) struct Pairs {
 impl Pairs {
     /// Pair number `i`.
     pub(crate) fn get(&self, i: usize) -> (usize, usize) {
-        let member = |m: Members| m.first + if m.each.is_some() { i } else { 0 };
+        let (a, b) = self.members(i);
+        (self.a.first + a, self.b.first + b)
+    }
+
+    /// Which members of the two ends pair number `i` joins.
+    pub(crate) fn members(&self, i: usize) -> (usize, usize) {
+        let member = |m: Members| m.each.map_or(0, |count| i / (self.len / count.max(1)).max(1));
         (member(self.a), member(self.b))
     }
 
@@ -129,6 +136,17 @@ impl<'a> Names<'a> {
         self.complete
     }
 
+    /// The nodes that `end`, written at `at`, means, and whether they are routers.
+    pub(crate) fn nodes(
+        &self,
+        end: &End,
+        at: &[Step],
+        report: &mut Report,
+    ) -> Option<(std::ops::Range<usize>, bool)> {
+        let Members { first, each, kind } = self.members(end, at, report)?;
+        Some((first..first + each.unwrap_or(1), kind == Some(NodeKind::Router)))
+    }
+
     /// The nodes that `end`, written at `at`, means.
     fn members(&self, end: &End, at: &[Step], report: &mut Report) -> Option<Members> {
         if !report.is_sound(at) {
@@ -173,12 +191,14 @@ impl<'a> Names<'a> {
         let (ma, mb) = (self.members(a.0, a.1, report), self.members(b.0, b.1, report));
         let (ma, mb) = (ma?, mb?);
         let len = match (ma.each, mb.each) {
-            (Some(n), Some(m)) if n != m => {
+            (Some(n), Some(m)) if n.max(m) % n.min(m).max(1) != 0 => {
                 let rule = format!("`{}` has {n} members and `{}` has {m}: they cannot be paired", a.0, b.0);
-                report.error(b.1, rule, Some("give both nodes the same count".to_owned()));
+                let hint = "give both nodes the same count, or one a multiple of the other's";
+                report.error(b.1, rule, Some(hint.to_owned()));
                 return None;
             }
-            (Some(n), _) | (None, Some(n)) => n,
+            (Some(n), Some(m)) => n.max(m),
+            (Some(n), None) | (None, Some(n)) => n,
             (None, None) => 1,
         };
         Some(Pairs { a: ma, b: mb, len })

@@ -20,13 +20,15 @@ pub struct Route {
     pub reverse: Vec<usize>,
 }
 
-/// The route of every flow, or the flows that have none.
+/// The route of every flow, TCP and then UDP, or the flows that have none.
 pub fn routes(scenario: &Scenario) -> Result<Vec<Route>, Vec<usize>> {
     let mut map = Map::new(&scenario.nodes, &scenario.links);
-    let mut routes = Vec::with_capacity(scenario.flows.len());
+    let mut routes = Vec::with_capacity(scenario.flows.len() + scenario.udp.len());
     let mut without = Vec::new();
-    for (index, flow) in scenario.flows.iter().enumerate() {
-        match (map.path(flow.from, flow.to), map.path(flow.to, flow.from)) {
+    let ends = scenario.flows.iter().map(|flow| (flow.from, flow.to));
+    let ends = ends.chain(scenario.udp.iter().map(|flow| (flow.from, flow.to)));
+    for (index, (from, to)) in ends.enumerate() {
+        match (map.path(from, to), map.path(to, from)) {
             (Some(forward), Some(reverse)) => routes.push(Route { forward, reverse }),
             _ => without.push(index),
         }

@@ -2,6 +2,8 @@
 
 use serde_json::Value as Json;
 
+use crate::file::Selector;
+use crate::marks::{Mark, MarkerAction};
 use crate::names::{End, Label, NodeName};
 use crate::units::{Limit, Rate, Size, Time, UnitError};
 
@@ -49,6 +51,9 @@ pub(crate) fn check_format(format: &str, text: &str) -> Result<(), UnitError> {
         "node-name" => text.parse::<NodeName>().map(drop),
         "label" => text.parse::<Label>().map(drop),
         "end" => text.parse::<End>().map(drop),
+        "mark" => text.parse::<Mark>().map(drop),
+        "marker-action" => text.parse::<MarkerAction>().map(drop),
+        "selector" => text.parse::<Selector>().map(drop),
         _ => Ok(()),
     }
 }

@@ -42,8 +42,15 @@ impl<'a> Shape<'a> {
             };
         }
         if let Some(variants) = rules["anyOf"].as_array() {
-            let table = matches!(node.value, Value::Table(_));
-            let fits = |v: &&Json| (rules::resolve(self.root, v)["type"] == "object") == table;
+            let kind = match node.value {
+                Value::Table(_) => Some("object"),
+                Value::Array(_) => Some("array"),
+                _ => None,
+            };
+            let fits = |v: &&Json| {
+                let of = rules::resolve(self.root, v)["type"].as_str();
+                if kind.is_none() { !matches!(of, Some("object" | "array")) } else { of == kind }
+            };
             return match variants.iter().find(fits) {
                 Some(variant) => self.value(node, variant),
                 None => self.wrong_kind(node, schema),

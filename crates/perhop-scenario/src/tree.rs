@@ -206,7 +206,7 @@ impl Node {
 pub(crate) fn element_name(kind: &str, node: &Node) -> Option<String> {
     let text = |key: &str| node.get(key)?.text();
     match kind {
-        "node" | "profile" | "flow" | "class" => text("name").map(str::to_owned),
+        "node" | "profile" | "conditioner" | "flow" | "udp" | "class" => text("name").map(str::to_owned),
         "port" => Some(format!("{}-{}", plain(text("at")?), plain(text("to")?))),
         "link" => match node.get("ends")?.items() {
             [a, b] => Some(format!("{}-{}", plain(a.text()?), plain(b.text()?))),

@@ -1,8 +1,109 @@
-//! The words of a TCP's settings, each with what it means and the value of [`settings`] that it stands for.
+//! The words of settings, each with what it means and the value that it stands for.
 
 use perhop_tcp::settings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// An enumeration of a file whose words are those of `$of` in kebab case.
+macro_rules! word {
+    ($(#[$doc:meta])* $name:ident => $of:ty { $($(#[$about:meta])* $variant:ident,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $name {
+            $($(#[$about])* $variant,)+
+        }
+
+        impl From<$name> for $of {
+            fn from(word: $name) -> Self {
+                match word {
+                    $($name::$variant => Self::$variant,)+
+                }
+            }
+        }
+    };
+}
+pub(crate) use word;
+
+word! {
+    /// Which packets the average of a colour counts.
+    Averaging => perhop_core::queue::Averaging {
+        /// Those of its own and of every better colour (Clark and Fang 1998: OUT counts all): RIO-C.
+        Coupled,
+        /// Its own: RIO-D.
+        Decoupled,
+        /// All, one average for every colour: WRED.
+        Shared,
+    }
+}
+
+word! {
+    /// Which of the data packets that an ACK covers gives it its mark.
+    CopyRule => perhop_core::ack_marking::CopyRule {
+        /// The one whose arrival triggered the ACK.
+        TriggeringSegment,
+        /// The one with the best mark.
+        BestOfCovered,
+        /// The one with the worst mark.
+        WorstOfCovered,
+    }
+}
+
+word! {
+    /// What small-window flows get from the TCP-friendly marker if together they ask for all tokens or more.
+    Shortage => perhop_core::meter::Shortage {
+        /// The same number each, whatever they ask for.
+        Equal,
+        /// Max-min fair shares: what a flow does not ask for goes to the others.
+        MaxMin,
+    }
+}
+
+word! {
+    /// What a part of a token is good for at the TCP-friendly marker.
+    Fraction => perhop_core::meter::Fraction {
+        /// An IN packet takes a whole token; a flow keeps what it has left, at most one token, for the next interval.
+        Carry,
+        /// Allocations are whole: the parts stay in the pool.
+        Floor,
+        /// Any part of a token makes a packet IN; more tokens may be used than there are.
+        RoundUp,
+    }
+}
+
+word! {
+    /// What a flow gets from the TCP-friendly marker before its first allocation.
+    NewFlow => perhop_core::meter::NewFlow {
+        /// It is a flow with a small window: IN while tokens are left that no flow was allocated.
+        SmallWindow,
+        /// OUT.
+        Out,
+    }
+}
+
+word! {
+    /// What a packet gets from the TCP-friendly marker when its flow's tokens are gone.
+    BeyondTokens => perhop_core::meter::BeyondTokens {
+        /// OUT.
+        Out,
+        /// IN while tokens are left that no flow was allocated, then OUT.
+        Surplus,
+        /// A packet of a flow with a small window is IN, always; others are OUT.
+        SmallWindowIn,
+    }
+}
+
+word! {
+    /// What a flow's spacing at the TCP-friendly marker keeps from one interval to the next.
+    CarrySpacing => perhop_core::meter::CarrySpacing {
+        /// The OUT packets since its last IN packet, but no more than the new spacing asks for.
+        Count,
+        /// These, and the correction of the fraction.
+        CountAndCorrection,
+        /// Nothing.
+        Nothing,
+    }
+}
 
 /// Enumerations of a file whose variants are those of the enumeration of the same name in [`settings`].
 macro_rules! words {

@@ -1,14 +1,21 @@
 //! From a scenario to nodes and links.
 
-use perhop_core::classify::{KindClassifier, Selector};
-use perhop_core::packet::{ClassId, FlowId, PortId, TrafficClass};
+use perhop_core::ack_marking::AckMarker;
+use perhop_core::classify::FlowTable as KnownFlows;
+use perhop_core::classify::{Classifier, KindClassifier, KindSet, MarkSet, MultiField, Pattern, Selector};
+use perhop_core::conditioner::{Conditioner, ConditionerParts};
+use perhop_core::dscp::Dscp;
+use perhop_core::meter::{Meter, MeterBank, SrTcm, TcpFriendly, TokenBucket, TrTcm};
+use perhop_core::packet::{ClassId, Dir, FlowId, Kind, PortId};
+use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
-use perhop_core::queue::{AnyQueue, Fifo};
+use perhop_core::queue::{AnyQueue, Fifo, Gred, Red, Rio};
 use perhop_core::rng::Stream;
-use perhop_core::sched::{PairedCounter, Scheduler, StrictPriority};
+use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wrr};
+use perhop_core::shaper::Shaper;
 use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
-use perhop_core::units::Bytes;
+use perhop_core::units::{BitRate, Bytes};
 use perhop_scenario::model;
 use perhop_scenario::routes::{Route, routes};
 use perhop_tcp::ack::{AckPolicy, Delayed, EverySegment};
@@ -16,25 +23,29 @@ use perhop_tcp::receiver::{Receiver, ReceiverParams};
 use perhop_tcp::segment::TIMESTAMPS;
 use perhop_tcp::sender::Sender;
 
+use crate::datagrams::{Drain, Source};
 use crate::engine::{AnyNode, Engine};
 use crate::fill::Wire;
 use crate::flow_table::FlowTable;
-use crate::host::{Connection, Host, ReceivingEnd, SendingEnd};
+use crate::host::{self, Connection, Host, HostMarking, ReceivingEnd, SendingEnd};
 use crate::link::Link;
 use crate::losses::Losses;
+use crate::marks::MarkCounts;
 use crate::observe::{Recorder, TraceKinds};
 use crate::outgoing::Outgoing;
 use crate::packet::SimPacket;
-use crate::router::{Router, route_key};
+use crate::router::{Router, Seat, route_key};
 use crate::sample::Ends;
 
 /// A run before its first event.
 pub struct Built {
     /// The engine.
     pub engine: Engine,
-    /// Hosts of each flow.
+    /// Hosts of each TCP flow.
     pub ends: Vec<Ends>,
-    /// Start of each flow, jitter drawn.
+    /// Hosts of each UDP flow.
+    pub udp_ends: Vec<Ends>,
+    /// Start of each flow, TCP and then UDP, jitter drawn.
     pub starts: Vec<Instant>,
     /// Name of each link, in the engine's order.
     pub link_names: Vec<String>,
@@ -45,7 +56,10 @@ pub struct Built {
 /// Builds the run of a valid scenario.
 pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
     let plan = Plan::new(scenario);
-    let starts: Vec<Instant> = scenario.flows.iter().map(|flow| start(&scenario.run, flow)).collect();
+    let run = &scenario.run;
+    let tcp = scenario.flows.iter().map(|f| start(run, "flow", &f.name, f.start, f.start_jitter));
+    let udp = scenario.udp.iter().map(|f| start(run, "udp", &f.name, f.start, f.start_jitter));
+    let starts: Vec<Instant> = tcp.chain(udp).collect();
     let routes = routes(scenario).expect("the scenario was checked: every flow has its routes");
     let mut sites = Sites::default();
     let mut parts: Vec<NodeParts> = scenario.nodes.iter().map(|_| NodeParts::default()).collect();
@@ -55,10 +69,13 @@ pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
         port_sites.push(sites.intern(link.port.path.clone()));
         parts[link.from].ports.push(outgoing(scenario, link, &mut sites));
     }
-    let mut classes: Vec<&str> = Vec::new();
-    for (i, (flow, route)) in scenario.flows.iter().zip(&routes).enumerate() {
-        let class = class_of(&mut classes, &flow.class);
-        place_flow(scenario, &plan, FlowId(small(i)), class, flow, route, starts[i], &mut parts);
+    let mut placing = Placing { scenario, plan: &plan, routes: &routes, starts: &starts, parts: &mut parts };
+    for i in 0..starts.len() {
+        placing.flow(i);
+    }
+    for conditioner in &scenario.conditioners {
+        let seat = seat(scenario, &plan, conditioner, &mut sites);
+        parts[conditioner.node].seats.push(seat);
     }
     let nodes = parts
         .into_iter()
@@ -68,9 +85,10 @@ pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
     let links = plan.order.iter().map(|&l| plan.link(scenario, l)).collect();
     let link_names = plan.order.iter().map(|&l| scenario.links[l].name.clone()).collect();
     let ends = scenario.flows.iter().map(|f| (f.from, f.to)).collect();
+    let udp_ends = scenario.udp.iter().map(|f| (f.from, f.to)).collect();
     let senders = if trace.tcp { scenario.flows.iter().map(|f| small(f.from)).collect() } else { Vec::new() };
     let engine = Engine::new(nodes, links, plan.first_link, senders, port_sites, Recorder::new(trace));
-    Built { engine, ends, starts, link_names, sites: sites.0 }
+    Built { engine, ends, udp_ends, starts, link_names, sites: sites.0 }
 }
 
 /// Where each link of the scenario goes in the engine: grouped by sending node, so that a node's ports are a range.
@@ -113,20 +131,18 @@ impl Plan {
 #[derive(Default)]
 struct NodeParts {
     ports: Vec<Outgoing>,
-    senders: Vec<SendingEnd>,
-    receivers: Vec<ReceivingEnd>,
+    ends: host::Ends,
     routes: Vec<(u32, u32)>,
+    seats: Vec<Seat>,
 }
 
 impl NodeParts {
     fn build(self, node: &model::Node, sites: &mut Sites, log: bool) -> AnyNode {
         let site = sites.intern(format!("node.{}", node.name));
         match node.kind {
-            model::NodeKind::Host => {
-                AnyNode::Host(Host::new(site, self.ports, self.senders, self.receivers, log))
-            }
+            model::NodeKind::Host => AnyNode::Host(Host::new(site, self.ports, self.ends, log)),
             model::NodeKind::Router => {
-                AnyNode::Router(Router::new(site, self.ports, FlowTable::new(&self.routes)))
+                AnyNode::Router(Router::new(site, self.ports, FlowTable::new(&self.routes), self.seats))
             }
         }
     }
@@ -142,36 +158,100 @@ impl Sites {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename the arguments")]
-fn place_flow(
-    scenario: &model::Scenario,
-    plan: &Plan,
-    id: FlowId,
-    class: TrafficClass,
-    flow: &model::Flow,
-    route: &Route,
-    start: Instant,
-    parts: &mut [NodeParts],
-) {
-    let connection = |port: PortId| Connection { flow: id, class, wire: wire(&flow.tcp), port };
-    for (path, dir) in [
-        (&route.forward, perhop_core::packet::Dir::Forward),
-        (&route.reverse, perhop_core::packet::Dir::Reverse),
-    ] {
-        for &l in &path[1..] {
-            parts[scenario.links[l].from].routes.push((route_key(id, dir), plan.port[l].0));
+/// Puts the ends of flows at their hosts, and their routes into routers.
+struct Placing<'a> {
+    scenario: &'a model::Scenario,
+    plan: &'a Plan,
+    routes: &'a [Route],
+    starts: &'a [Instant],
+    parts: &'a mut [NodeParts],
+}
+
+impl Placing<'_> {
+    /// Flow number `i`; TCP flows come first, then UDP flows.
+    fn flow(&mut self, i: usize) {
+        let (id, route) = (FlowId(small(i)), &self.routes[i]);
+        for (path, dir) in [(&route.forward, Dir::Forward), (&route.reverse, Dir::Reverse)] {
+            for &l in &path[1..] {
+                let routes = &mut self.parts[self.scenario.links[l].from].routes;
+                routes.push((route_key(id, dir), self.plan.port[l].0));
+            }
+        }
+        let out = self.plan.port[route.forward[0]];
+        let back = self.plan.port[route.reverse[0]];
+        match i.checked_sub(self.scenario.flows.len()) {
+            None => self.tcp(i, id, out, back),
+            Some(k) => self.udp(i, k, id, out, back),
         }
     }
-    parts[flow.from].senders.push(SendingEnd {
-        connection: connection(plan.port[route.forward[0]]),
-        sender: Sender::new(&flow.tcp.params, start),
-        in_port: 0,
-    });
-    parts[flow.to].receivers.push(ReceivingEnd {
-        connection: connection(plan.port[route.reverse[0]]),
-        receiver: Receiver::new(ReceiverParams::from(&flow.tcp.params), ack_policy(flow.ack)),
-        arrived: Bytes(0),
-    });
+
+    fn connection(&self, id: FlowId, wire: Wire, port: PortId, mark: Dscp) -> Connection {
+        let class = self.scenario.flow_table.get(id).map_or_else(Default::default, |known| known.class);
+        Connection { flow: id, class, wire, port, mark }
+    }
+
+    fn tcp(&mut self, i: usize, id: FlowId, out: PortId, back: PortId) {
+        let flow = &self.scenario.flows[i];
+        let connection = |port| self.connection(id, wire(&flow.tcp), port, flow.mark);
+        let (sending, receiving) = (connection(out), connection(back));
+        self.parts[flow.from].ends.senders.push(SendingEnd {
+            connection: sending,
+            sender: Sender::new(&flow.tcp.params, self.starts[i]),
+            in_port: 0,
+        });
+        self.parts[flow.to].ends.receivers.push(ReceivingEnd {
+            connection: receiving,
+            receiver: Receiver::new(ReceiverParams::from(&flow.tcp.params), ack_policy(flow.ack)),
+            arrived: MarkCounts::default(),
+            marking: HostMarking::new(&flow.ack_marking),
+        });
+    }
+
+    fn udp(&mut self, i: usize, k: usize, id: FlowId, out: PortId, back: PortId) {
+        let (flow, run) = (&self.scenario.udp[k], &self.scenario.run);
+        let wire = Wire { header: flow.packet_size, options: Bytes(0), sack_overhead: Bytes(0) };
+        let connection = |port| self.connection(id, wire, port, flow.mark);
+        let (sending, receiving) = (connection(out), connection(back));
+        let stream = Stream::new(run.seed, run.replication, &format!("udp.{}.pattern", flow.name));
+        let start = self.starts[i];
+        let source = Source::new(sending, flow.rate, flow.packet_size, flow.pattern, start, stream);
+        self.parts[flow.from].ends.sources.push(source);
+        self.parts[flow.to].ends.drains.push(Drain::new(receiving));
+    }
+}
+
+/// A conditioner for the router it is at.
+fn seat(scenario: &model::Scenario, plan: &Plan, given: &model::Conditioner, sites: &mut Sites) -> Seat {
+    let site = sites.intern(given.path.clone());
+    // a packet that comes in by a link leaves towards its other end by the link back
+    let ports = given.from.iter().map(|l| plan.port[l ^ 1]).collect();
+    let classifier = MultiField::new(&[(ClassId(0), given.pattern.clone())], &scenario.flow_table);
+    let parts = ConditionerParts {
+        classifier: Some(Box::new(classifier)),
+        ack_marker: given.ack_marking.clone().map(AckMarker::new),
+        colors: given.colors.clone(),
+        meter: given.meter.map(|params| meter(params, given.per_flow)),
+        marker: given.marker,
+        shaper: given.shaper.map(|params| checked(Shaper::new(site, params))),
+    };
+    Seat::new(checked(Conditioner::new(site, parts)), ports)
+}
+
+fn meter(params: model::Meter, per_flow: bool) -> Box<dyn Meter> {
+    fn seated<M: Meter + Clone + 'static>(meter: M, per_flow: bool) -> Box<dyn Meter> {
+        if per_flow { Box::new(MeterBank::new(meter)) } else { Box::new(meter) }
+    }
+    match params {
+        model::Meter::TokenBucket(params) => seated(checked(TokenBucket::new(params)), per_flow),
+        model::Meter::SrTcm(params) => seated(checked(SrTcm::new(params)), per_flow),
+        model::Meter::TrTcm(params) => seated(checked(TrTcm::new(params)), per_flow),
+        model::Meter::TcpFriendly(params) => Box::new(checked(TcpFriendly::new(params))),
+    }
+}
+
+/// An element of a checked scenario.
+fn checked<T>(built: Result<T, ParamError>) -> T {
+    built.unwrap_or_else(|error| unreachable!("the scenario was checked: {error}"))
 }
 
 fn wire(tcp: &model::Tcp) -> Wire {
@@ -186,39 +266,31 @@ fn ack_policy(policy: model::AckPolicy) -> Box<dyn AckPolicy> {
     }
 }
 
-fn start(run: &model::Run, flow: &model::Flow) -> Instant {
-    let path = format!("flow.{}.start", flow.name);
-    let jitter = Stream::new(run.seed, run.replication, &path).below(flow.start_jitter.as_nanos());
-    Instant::ZERO + flow.start + Span::from_nanos(jitter)
-}
-
-fn class_of<'a>(classes: &mut Vec<&'a str>, name: &'a str) -> TrafficClass {
-    let at = classes.iter().position(|c| *c == name).unwrap_or_else(|| {
-        classes.push(name);
-        classes.len() - 1
-    });
-    TrafficClass(u8::try_from(at).unwrap_or(u8::MAX))
+fn start(run: &model::Run, list: &str, name: &str, start: Span, jitter: Span) -> Instant {
+    let path = format!("{list}.{name}.start");
+    let jitter = Stream::new(run.seed, run.replication, &path).below(jitter.as_nanos());
+    Instant::ZERO + start + Span::from_nanos(jitter)
 }
 
 fn outgoing(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) -> Outgoing {
     let port = &link.port;
     let site = sites.intern(port.path.clone());
+    let run = &scenario.run;
     let mut classes: Vec<Class<SimPacket>> = port
         .classes
         .iter()
         .map(|class| {
-            let site = sites.intern(format!("{}.class.{}", port.path, class.name));
-            Class::new(site, queue(class.queue, site))
+            let path = format!("{}.class.{}", port.path, class.name);
+            let stream = Stream::new(run.seed, run.replication, &format!("{path}.queue"));
+            let site = sites.intern(path);
+            Class::new(site, queue(&class.queue, site, stream))
         })
         .collect();
-    let selectors: Vec<Vec<Selector>> =
-        port.classes.iter().map(|class| class.matches.iter().map(selector).collect()).collect();
     let built = match (classes.len(), classes.pop()) {
-        (1, Some(class)) => Port::single(class),
+        (1, Some(class)) if takes_all(&port.classes[0]) && !regulates(&port.scheduler) => Port::single(class),
         (_, last) => {
             classes.extend(last);
-            let classifier = KindClassifier::new(selectors.iter().map(Vec::as_slice));
-            Port::new(site, Box::new(classifier), classes, scheduler(port.scheduler))
+            Port::new(site, classifier(&port.classes), classes, scheduler(&port.scheduler, link.rate))
         }
     };
     Outgoing {
@@ -245,28 +317,67 @@ fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Optio
     Some(Box::new(Losses::new(site, link.loss, stream, &listed.collect::<Vec<_>>())))
 }
 
-const fn selector(selector: &model::Selector) -> Selector {
+/// Whether no packet is left out by a port whose only class this is.
+fn takes_all(class: &model::Class) -> bool {
+    !class.matches.iter().any(|selector| matches!(selector, model::Selector::Mark(_)))
+}
+
+/// Whether a scheduler may keep its only class waiting.
+fn regulates(scheduler: &model::Scheduler) -> bool {
+    matches!(scheduler, model::Scheduler::Cbq(_))
+}
+
+fn classifier(classes: &[model::Class]) -> Box<dyn Classifier> {
+    if classes.iter().all(takes_all) {
+        let kinds = |class: &model::Class| class.matches.iter().map(kind_selector).collect::<Vec<_>>();
+        let selectors: Vec<Vec<Selector>> = classes.iter().map(kinds).collect();
+        return Box::new(KindClassifier::new(selectors.iter().map(Vec::as_slice)));
+    }
+    let rule = |(id, class): (u16, &model::Class)| {
+        class.matches.iter().map(|selector| (ClassId(id), pattern(*selector))).collect::<Vec<_>>()
+    };
+    let rules: Vec<(ClassId, Pattern)> = (0u16..).zip(classes).flat_map(rule).collect();
+    Box::new(MultiField::new(&rules, &KnownFlows::new()))
+}
+
+fn kind_selector(selector: &model::Selector) -> Selector {
     match selector {
-        model::Selector::Any => Selector::Any,
         model::Selector::PureAck => Selector::PureAck,
         model::Selector::Data => Selector::Data,
+        model::Selector::Any | model::Selector::Mark(_) => Selector::Any,
     }
 }
 
-fn queue(queue: model::Queue, site: SiteId) -> AnyQueue<SimPacket> {
+fn pattern(selector: model::Selector) -> Pattern {
+    let (kinds, marks) = match selector {
+        model::Selector::Any => (None, None),
+        model::Selector::PureAck => (Some(KindSet::NONE.with(Kind::PureAck)), None),
+        model::Selector::Data => (Some(KindSet::ALL.without(Kind::PureAck)), None),
+        model::Selector::Mark(dscp) => (None, Some(MarkSet::NONE.with(dscp))),
+    };
+    Pattern { kinds, marks, ..Pattern::default() }
+}
+
+fn queue(queue: &model::Queue, site: SiteId, stream: Stream) -> AnyQueue<SimPacket> {
     match queue {
-        model::Queue::Fifo { limit } => Fifo::new(site, limit).into(),
+        model::Queue::Fifo { limit } => Fifo::new(site, *limit).into(),
+        model::Queue::Red(params) => Box::new(checked(Red::new(site, *params, stream))).into(),
+        model::Queue::Rio(params) => Box::new(checked(Rio::new(site, params.clone(), stream))).into(),
+        model::Queue::Gred(params) => Box::new(checked(Gred::new(site, params.clone(), stream))).into(),
     }
 }
 
-fn scheduler(scheduler: model::Scheduler) -> Box<dyn Scheduler> {
+fn scheduler(scheduler: &model::Scheduler, rate: BitRate) -> Box<dyn Scheduler> {
     match scheduler {
         model::Scheduler::StrictPriority => Box::new(StrictPriority),
         model::Scheduler::PairedCounter { data, share } => {
             let id = |i: usize| ClassId(u16::try_from(i).unwrap_or(u16::MAX));
-            let built = PairedCounter::new(id(data), id(1 - data), share);
+            let built = PairedCounter::new(id(*data), id(1 - data), *share);
             Box::new(built.expect("the scenario was checked: two classes, share inside (0, 1)"))
         }
+        model::Scheduler::Wrr(weights) => Box::new(checked(Wrr::new(weights))),
+        model::Scheduler::Drr(quanta) => Box::new(checked(Drr::new(quanta))),
+        model::Scheduler::Cbq(classes) => Box::new(checked(Cbq::new(rate, classes))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! From what the ends of a connection say to what elements see of it.
 
-use perhop_core::packet::{Dir, Ecn, Kind, Meta, TcpView};
+use perhop_core::packet::{Dir, Dscp, Ecn, Kind, Meta, TcpView};
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, SACK_BLOCK, Segment};
 
@@ -47,6 +47,7 @@ pub fn fill_segment(pkt: &mut SimPacket, connection: &Connection, segment: &Segm
         kind,
         Dir::Forward,
         TcpView { seq_end: low(segment.end), flags, ..TcpView::default() },
+        connection.mark,
     );
     if segment.ect {
         contents.meta.ecn = Ecn::Ect0;
@@ -54,9 +55,9 @@ pub fn fill_segment(pkt: &mut SimPacket, connection: &Connection, segment: &Segm
     contents.segment = *segment;
 }
 
-/// Makes `pkt` carry `ack`.
+/// Makes `pkt` carry `ack`, marked `mark`.
 //= rfc2018-3-length
-pub fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: &Ack) {
+pub fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: &Ack, mark: Dscp) {
     let contents = pkt.get_mut();
     let wire = &connection.wire;
     let blocks = ack.sack.as_slice();
@@ -72,12 +73,14 @@ pub fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: &Ack) {
     let options = wire.options + Bytes(sack);
     contents.options = short(options);
     contents.full_len = short(wire.header + options);
-    contents.meta = meta(connection, if ack.syn { Kind::Syn } else { Kind::PureAck }, Dir::Reverse, tcp);
+    let kind = if ack.syn { Kind::Syn } else { Kind::PureAck };
+    contents.meta = meta(connection, kind, Dir::Reverse, tcp, mark);
     contents.ack.copy_from(ack);
 }
 
-fn meta(connection: &Connection, kind: Kind, dir: Dir, tcp: TcpView) -> Meta {
-    Meta { flow: connection.flow, class: connection.class, kind, dir, tcp: Some(tcp), ..Meta::default() }
+fn meta(connection: &Connection, kind: Kind, dir: Dir, tcp: TcpView, dscp: Dscp) -> Meta {
+    let (flow, class) = (connection.flow, connection.class);
+    Meta { flow, class, kind, dir, dscp, tcp: Some(tcp), ..Meta::default() }
 }
 
 /// Bytes of a packet; a scenario's sizes stay below 4 GB.

@@ -1,11 +1,12 @@
-//! A node that ends connections: TCP senders and receivers behind their outgoing interfaces.
+//! A node that ends flows: TCP senders and receivers, UDP sources and drains behind their outgoing interfaces.
 //!
 //! Backpressure (Kalampoukas et al. 1997, section 5) lives here: a sender is not asked for segments while `b` of its
 //! packets have been handed to the port and not fully transmitted.
 
+use perhop_core::ack_marking::{AckMarking, CopyRule, Covered};
 use perhop_core::few::Few;
 use perhop_core::node::{Departure, Io, Node};
-use perhop_core::packet::{Dir, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
+use perhop_core::packet::{Dir, Dscp, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::timed::Timed;
@@ -13,9 +14,11 @@ use perhop_core::units::Bytes;
 use perhop_tcp::receiver::Receiver;
 use perhop_tcp::sender::Sender;
 
+use crate::datagrams::{Drain, Source};
 use crate::deadlines::Deadlines;
 use crate::fill::{Wire, fill_ack, fill_segment};
 use crate::flow_table::FlowTable;
+use crate::marks::MarkCounts;
 use crate::observe::{TcpEvent, TcpRecord};
 use crate::outgoing::Outgoing;
 use crate::packet::SimPacket;
@@ -31,6 +34,8 @@ pub struct Connection {
     pub wire: Wire,
     /// The host's port towards the other end.
     pub port: PortId,
+    /// The mark of the packets that go forward.
+    pub mark: Dscp,
 }
 
 /// The sending end.
@@ -49,8 +54,47 @@ pub struct ReceivingEnd {
     pub connection: Connection,
     /// TCP.
     pub receiver: Receiver,
-    /// Data packets that arrived, repeats included, at their length where no link compresses them.
-    pub arrived: Bytes,
+    /// Packets that arrived, repeats included, at their length where no link compresses them.
+    pub arrived: MarkCounts,
+    /// Which mark its acknowledgments get, where it is not the default.
+    pub marking: Option<Box<HostMarking>>,
+}
+
+/// How a receiving end marks its acknowledgments.
+pub struct HostMarking {
+    /// The rule.
+    pub rule: AckMarking,
+    /// The marks of the data that the next acknowledgment covers.
+    pub covered: Covered,
+}
+
+impl HostMarking {
+    /// Follows `rule`; `None` where every acknowledgment has the default mark.
+    pub fn new(rule: &AckMarking) -> Option<Box<Self>> {
+        let of = match rule {
+            AckMarking::BestEffort => return None,
+            AckMarking::PerClass(_) => CopyRule::TriggeringSegment,
+            AckMarking::PerMark { rule, .. } => *rule,
+        };
+        Some(Box::new(Self { rule: rule.clone(), covered: Covered::new(of) }))
+    }
+
+    fn mark(&mut self, connection: &Connection) -> Dscp {
+        self.rule.mark(connection.class, self.covered.take())
+    }
+}
+
+/// The ends of connections and of UDP flows at a host.
+#[derive(Default)]
+pub struct Ends {
+    /// Sending ends.
+    pub senders: Vec<SendingEnd>,
+    /// Receiving ends.
+    pub receivers: Vec<ReceivingEnd>,
+    /// Sending ends of UDP.
+    pub sources: Vec<Source>,
+    /// Receiving ends of UDP.
+    pub drains: Vec<Drain>,
 }
 
 /// A connection's end at this host.
@@ -58,6 +102,8 @@ pub struct ReceivingEnd {
 enum End {
     Sending(SendingEnd),
     Receiving(ReceivingEnd),
+    Source(Box<Source>),
+    Drain(Box<Drain>),
 }
 
 /// A host.
@@ -76,21 +122,20 @@ pub struct Host {
 
 impl Host {
     /// A host with these connections; packets of other connections are reported as dropped at `site`.
-    pub fn new(
-        site: SiteId,
-        ports: Vec<Outgoing>,
-        senders: Vec<SendingEnd>,
-        receivers: Vec<ReceivingEnd>,
-        log: bool,
-    ) -> Self {
-        let ends: Vec<End> =
-            senders.into_iter().map(End::Sending).chain(receivers.into_iter().map(End::Receiving)).collect();
+    pub fn new(site: SiteId, ports: Vec<Outgoing>, ends: Ends, log: bool) -> Self {
+        let Ends { senders, receivers, sources, drains } = ends;
+        let tcp = senders.into_iter().map(End::Sending).chain(receivers.into_iter().map(End::Receiving));
+        let sources = sources.into_iter().map(|end| End::Source(Box::new(end)));
+        let udp = sources.chain(drains.into_iter().map(|end| End::Drain(Box::new(end))));
+        let ends: Vec<End> = tcp.chain(udp).collect();
         let pairs: Vec<(u32, u32)> =
             (0u32..).zip(&ends).map(|(slot, end)| (end.connection().flow.0, slot)).collect();
         let mut deadlines = Deadlines::new(ends.len());
         for (slot, end) in (0u32..).zip(&ends) {
-            if let End::Sending(end) = end {
-                deadlines.set(slot, end.sender.next_timeout());
+            match end {
+                End::Sending(end) => deadlines.set(slot, end.sender.next_timeout()),
+                End::Source(source) => deadlines.set(slot, Some(source.next_timeout())),
+                End::Receiving(_) | End::Drain(_) => {}
             }
         }
         Self {
@@ -108,7 +153,7 @@ impl Host {
     pub fn sending(&self, flow: FlowId) -> Option<&SendingEnd> {
         match &self.ends[self.slots.get(flow.0)? as usize] {
             End::Sending(end) => Some(end),
-            End::Receiving(_) => None,
+            _ => None,
         }
     }
 
@@ -116,7 +161,23 @@ impl Host {
     pub fn receiving(&self, flow: FlowId) -> Option<&ReceivingEnd> {
         match &self.ends[self.slots.get(flow.0)? as usize] {
             End::Receiving(end) => Some(end),
-            End::Sending(_) => None,
+            _ => None,
+        }
+    }
+
+    /// The source of `flow`, if it is here.
+    pub fn source(&self, flow: FlowId) -> Option<&Source> {
+        match &self.ends[self.slots.get(flow.0)? as usize] {
+            End::Source(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// Where the packets of `flow` end, if it is here.
+    pub fn drain_of(&self, flow: FlowId) -> Option<&Drain> {
+        match &self.ends[self.slots.get(flow.0)? as usize] {
+            End::Drain(end) => Some(end),
+            _ => None,
         }
     }
 
@@ -169,7 +230,9 @@ impl Host {
         match (end.receiver.poll_transmit(now), used) {
             (Some(ack), used) => {
                 let mut pkt = used.unwrap_or_else(|| io.fresh());
-                fill_ack(&mut pkt, &end.connection, &ack);
+                let mark =
+                    end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(&end.connection));
+                fill_ack(&mut pkt, &end.connection, &ack, mark);
                 self.ports[end.connection.port.0 as usize].enqueue(now, pkt, io);
                 io.ready(end.connection.port);
             }
@@ -236,6 +299,8 @@ impl End {
         match self {
             Self::Sending(end) => &end.connection,
             Self::Receiving(end) => &end.connection,
+            Self::Source(end) => &end.connection,
+            Self::Drain(end) => &end.connection,
         }
     }
 }
@@ -259,10 +324,18 @@ impl Node<SimPacket> for Host {
             }
             End::Receiving(end) => {
                 let contents = pkt.get();
-                end.arrived += Bytes(contents.full_len.into());
+                end.arrived.add(contents.meta.dscp, Bytes(contents.full_len.into()));
+                if let Some(marking) = &mut end.marking {
+                    marking.covered.on_data(contents.meta.dscp);
+                }
                 end.receiver.on_segment(now, &contents.segment, contents.meta.ecn == Ecn::Ce);
                 self.acknowledge(now, slot, Some(pkt), io);
             }
+            End::Drain(end) => {
+                end.receive(now, &pkt);
+                io.consumed(pkt);
+            }
+            End::Source(_) => io.dropped(now, self.site, pkt, DropReason::Unclassified),
         }
     }
 
@@ -319,6 +392,17 @@ impl Node<SimPacket> for Host {
                     end.receiver.on_timeout(now);
                     self.acknowledge(now, slot, None, io);
                 }
+                End::Source(source) => {
+                    while source.next_timeout() <= now {
+                        let mut pkt = io.fresh();
+                        source.send(now, &mut pkt);
+                        let port = source.connection.port;
+                        self.ports[port.0 as usize].enqueue(now, pkt, io);
+                        io.ready(port);
+                    }
+                    self.deadlines.set(slot, Some(source.next_timeout()));
+                }
+                End::Drain(_) => {}
             }
         }
     }

@@ -4,6 +4,7 @@
 //! matter (`perhop-core`, `perhop-tcp`), which a live loop drives in the same way.
 
 mod build;
+mod datagrams;
 mod deadlines;
 mod engine;
 mod event;
@@ -12,6 +13,7 @@ mod flow_table;
 mod host;
 mod link;
 mod losses;
+mod marks;
 mod observe;
 mod outgoing;
 mod packet;
@@ -23,9 +25,11 @@ mod simulation;
 pub use observe::{
     PacketEvent, PacketRecord, QueueRecord, TcpEvent, TcpRecord, Trace, TraceKinds, WindowRecord,
 };
-pub use results::{Counts, FlowResult, LinkResult, QueueResult, Results};
+pub use results::{
+    ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results, UdpResult,
+};
 pub use sample::{Quantity, Series, Subject};
 pub use simulation::Simulation;
 
 /// Raised by one with every change that makes any scenario's results differ.
-pub const RESULTS_VERSION: u32 = 2;
+pub const RESULTS_VERSION: u32 = 3;

@@ -1,7 +1,7 @@
 //! What observers of a run may record, and the engine's side of a node's calls.
 
 use perhop_core::node::Io;
-use perhop_core::packet::{FlowId, Kind, Meta, PortId};
+use perhop_core::packet::{Color, Dscp, FlowId, Kind, Meta, PortId};
 use perhop_core::queue::Backlog;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
@@ -26,6 +26,8 @@ pub struct TraceKinds {
 /// What happened to a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketEvent {
+    /// Given a colour by a meter; its mark is still the one it came with.
+    Coloured,
     /// Accepted by a queue.
     Enqueued,
     /// Left its queue for the link.
@@ -53,6 +55,10 @@ pub struct PacketRecord {
     pub number: u32,
     /// Length on the link it is queued for.
     pub len: Bytes,
+    /// The DS field.
+    pub mark: Dscp,
+    /// As the last meter or queue said; green before any did.
+    pub color: Color,
 }
 
 /// A backlog after a change.
@@ -173,8 +179,9 @@ impl Recorder {
         if self.kinds.packets {
             let tcp = meta.tcp.unwrap_or_default();
             let number = if meta.kind == Kind::PureAck { tcp.ack } else { tcp.seq_end };
-            let (flow, kind, len) = (meta.flow, meta.kind, meta.len);
-            self.trace.packets.push(PacketRecord { time, site, event, flow, kind, number, len });
+            let (flow, kind, len, mark, color) = (meta.flow, meta.kind, meta.len, meta.dscp, meta.color);
+            let record = PacketRecord { time, site, event, flow, kind, number, len, mark, color };
+            self.trace.packets.push(record);
         }
     }
 }
@@ -183,11 +190,16 @@ impl Sink<SimPacket> for Recorder {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: SimPacket, why: DropReason) {
         self.packet(now, site, PacketEvent::Dropped(why), &pkt.get().meta);
         if self.kinds.tcp
+            && pkt.get().meta.tcp.is_some()
             && let Some(segment) = pkt.get().segment()
         {
             self.lost.push((pkt.get().meta.flow, *segment));
         }
         self.idle.push(pkt);
+    }
+
+    fn coloured(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.packet(now, site, PacketEvent::Coloured, meta);
     }
 
     fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {

@@ -1,16 +1,19 @@
 //! What a finished run leaves, as plain tables.
 
-use perhop_core::packet::FlowId;
-use perhop_core::port::ClassStats;
+use perhop_core::conditioner::ConditionerStats;
+use perhop_core::packet::{Dscp, FlowId};
+use perhop_core::port::{ClassStats, DropStats};
 use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::sender::SenderStats;
 
-use crate::engine::Engine;
+use crate::datagrams::{Drain, Source};
+use crate::engine::{AnyNode, Engine};
 use crate::link::LinkStats;
 use crate::observe::Trace;
-use crate::sample::{Ends, Reading, Series, both_ends, busy_between};
+use crate::router::Seat;
+use crate::sample::{Ends, Reading, Series, both_ends, busy_between, udp_ends};
 
 /// A flow's row. Rates are over the measured time, from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug)]
@@ -55,8 +58,49 @@ pub struct QueueResult {
     pub path: String,
     /// Counters.
     pub stats: ClassStats,
+    /// Dropped packets by colour and reason.
+    pub drops: DropStats,
     /// What waits.
     pub backlog: Backlog,
+}
+
+/// A UDP flow's row. What arrived is over the measured time, the rest since the start of the run.
+#[derive(Clone, Debug)]
+pub struct UdpResult {
+    /// When its first packet could leave.
+    pub start: Instant,
+    /// What it sent.
+    pub sent: Backlog,
+    /// What arrived.
+    pub arrived: Backlog,
+    /// What arrived during the measured time, bit/s.
+    pub throughput_bit_s: f64,
+    /// Mean time from host to host, s; NaN where nothing arrived.
+    pub delay_mean_s: f64,
+    /// Shortest and longest.
+    pub delays: Option<(Span, Span)>,
+}
+
+/// What arrived of a flow with one mark, during the measured time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkResult {
+    /// Number of the flow: TCP flows first, then UDP flows.
+    pub flow: usize,
+    /// The mark.
+    pub mark: Dscp,
+    /// Packets and their bytes on the wire, repeats included.
+    pub arrived: Backlog,
+}
+
+/// A conditioner's row: counters since the start of the run, and what its shaper holds at its end.
+#[derive(Clone, Debug)]
+pub struct ConditionerResult {
+    /// Its path.
+    pub path: String,
+    /// Counters.
+    pub stats: ConditionerStats,
+    /// What its shaper holds.
+    pub held: Backlog,
 }
 
 /// Totals of the run.
@@ -75,6 +119,12 @@ pub struct Counts {
 pub struct Results {
     /// In the scenario's order.
     pub flows: Vec<FlowResult>,
+    /// In the scenario's order.
+    pub udp: Vec<UdpResult>,
+    /// By flow, then by mark.
+    pub marks: Vec<MarkResult>,
+    /// By node, then in the scenario's order.
+    pub conditioners: Vec<ConditionerResult>,
     /// In the order of `link_names`.
     pub links: Vec<LinkResult>,
     /// Names of the links.
@@ -124,7 +174,65 @@ pub fn flow_results(
             rtt_samples: sender.rtt().samples(),
         }
     };
-    starts.iter().enumerate().map(row).collect()
+    starts.iter().take(ends.len()).enumerate().map(row).collect()
+}
+
+/// The UDP flows' rows from two readings.
+pub fn udp_results(
+    engine: &Engine,
+    ends: &[Ends],
+    starts: &[Instant],
+    from: &Reading,
+    to: &Reading,
+) -> Vec<UdpResult> {
+    let secs = (to.at - from.at).as_secs_f64();
+    let first = starts.len() - ends.len();
+    let flows = udp_ends(engine, FlowId(u32::try_from(first).unwrap_or(u32::MAX)), ends);
+    let row = |(i, (source, drain)): (usize, (&Source, &Drain))| {
+        let arrived = drain.arrived.total();
+        #[expect(clippy::cast_precision_loss, reason = "a mean for people and tables")]
+        let delay_mean_s = drain.delay_sum as f64 / arrived.packets as f64 / 1e9;
+        UdpResult {
+            start: starts[first + i],
+            sent: source.sent,
+            arrived,
+            throughput_bit_s: rate(to.udp[i] - from.udp[i], secs),
+            delay_mean_s,
+            delays: drain.delays,
+        }
+    };
+    flows.enumerate().map(row).collect()
+}
+
+/// What arrived by flow and mark between two readings.
+pub fn mark_results(from: &Reading, to: &Reading) -> Vec<MarkResult> {
+    let mut rows = Vec::new();
+    for (flow, marks) in to.marks.iter().enumerate() {
+        let before = from.marks.get(flow).map_or(&[][..], Vec::as_slice);
+        for (mark, total) in marks {
+            let earlier = before.iter().find(|(known, _)| known == mark).map_or(Backlog::default(), |m| m.1);
+            let packets = total.packets - earlier.packets;
+            if packets > 0 {
+                let arrived = Backlog { packets, bytes: total.bytes - earlier.bytes };
+                rows.push(MarkResult { flow, mark: *mark, arrived });
+            }
+        }
+    }
+    rows
+}
+
+/// The conditioners' rows; `sites` are the paths of elements.
+pub fn conditioner_results(engine: &Engine, sites: &[String]) -> Vec<ConditionerResult> {
+    let routers = engine.nodes.iter().filter_map(|node| match node {
+        AnyNode::Router(router) => Some(router),
+        AnyNode::Host(_) => None,
+    });
+    let row = |seat: &Seat| ConditionerResult {
+        path: sites[seat.conditioner.site().0 as usize].clone(),
+        stats: *seat.conditioner.stats(),
+        held: seat.conditioner.held(),
+    };
+    routers.flat_map(|router| router.seats.iter().map(row)).collect()
 }
 
 /// The links' rows from two readings.
@@ -144,7 +252,12 @@ pub fn link_results(engine: &Engine, from: &Reading, to: &Reading) -> Vec<LinkRe
 }
 
 /// Conservation of packets and bytes: in each queue, from each port to its link, on each link, and of all packets.
-pub fn broken_invariants(engine: &Engine, names: &[String], queues: &[QueueResult]) -> Vec<String> {
+pub fn broken_invariants(
+    engine: &Engine,
+    names: &[String],
+    queues: &[QueueResult],
+    conditioners: &[ConditionerResult],
+) -> Vec<String> {
     let mut broken: Vec<String> = queues
         .iter()
         .filter(|q| !q.stats.conserved(q.backlog))
@@ -152,7 +265,12 @@ pub fn broken_invariants(engine: &Engine, names: &[String], queues: &[QueueResul
             format!("{}: offered != sent + dropped + taken + backlog: {:?}, {:?}", q.path, q.stats, q.backlog)
         })
         .collect();
+    let unsound = conditioners.iter().filter(|c| !c.stats.conserved(c.held));
+    broken.extend(unsound.map(|c| {
+        format!("{}: in != passed + released + dropped + held: {:?}, {:?}", c.path, c.stats, c.held)
+    }));
     let mut held = engine.recorder.idle_packets();
+    held += conditioners.iter().map(|c| c.held.packets).sum::<u64>();
     for (link, name) in engine.links.iter().zip(names) {
         if !link.conserved() {
             broken.push(format!("link {name}: sent != delivered + in flight: {:?}", link.stats()));

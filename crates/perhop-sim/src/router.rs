@@ -1,5 +1,8 @@
-//! A node that forwards by a table from (flow, direction) to port.
+//! A node that forwards by a table from (flow, direction) to port, and conditions what comes in.
 
+use std::collections::VecDeque;
+
+use perhop_core::conditioner::Conditioner;
 use perhop_core::node::{Departure, Io, Node};
 use perhop_core::packet::{Dir, FlowId, Meta, Packet, PortId};
 use perhop_core::sink::{DropReason, SiteId};
@@ -14,33 +17,91 @@ pub fn route_key(flow: FlowId, dir: Dir) -> u32 {
     2 * flow.0 + u32::from(dir == Dir::Reverse)
 }
 
+/// A conditioner at its seat.
+pub struct Seat {
+    /// The conditioner.
+    pub conditioner: Conditioner<SimPacket>,
+    /// The ports whose packets it treats.
+    pub ports: Vec<PortId>,
+    /// The port of each packet that its shaper holds, in order.
+    held: VecDeque<PortId>,
+}
+
+impl Seat {
+    /// `conditioner` for what comes in by `ports`.
+    pub const fn new(conditioner: Conditioner<SimPacket>, ports: Vec<PortId>) -> Self {
+        Self { conditioner, ports, held: VecDeque::new() }
+    }
+
+    fn treats(&self, port: PortId) -> bool {
+        self.ports.contains(&port)
+    }
+}
+
 /// A router.
 pub struct Router {
     site: SiteId,
     /// Outgoing interfaces, by port.
     pub outgoing: Vec<Outgoing>,
     routes: FlowTable,
+    /// What it does to arriving packets; each passes through those of its port, in this order.
+    pub seats: Vec<Seat>,
 }
 
 impl Router {
     /// A router that reports packets without a route as dropped at `site`.
-    pub const fn new(site: SiteId, outgoing: Vec<Outgoing>, routes: FlowTable) -> Self {
-        Self { site, outgoing, routes }
+    pub const fn new(site: SiteId, outgoing: Vec<Outgoing>, routes: FlowTable, seats: Vec<Seat>) -> Self {
+        Self { site, outgoing, routes, seats }
     }
 
     fn route(&self, meta: &Meta) -> Option<u32> {
         self.routes.get(route_key(meta.flow, meta.dir))
     }
-}
 
-impl Node<SimPacket> for Router {
-    fn on_packet(&mut self, now: Instant, _from: PortId, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
+    /// Takes `pkt` through the conditioners from number `first` on, and forwards what comes out.
+    fn condition(
+        &mut self,
+        now: Instant,
+        from: PortId,
+        first: usize,
+        mut pkt: SimPacket,
+        io: &mut dyn Io<SimPacket>,
+    ) {
+        for seat in &mut self.seats[first..] {
+            if !seat.treats(from) {
+                continue;
+            }
+            let held = seat.conditioner.held().packets;
+            match seat.conditioner.push(now, pkt, io) {
+                Some(passed) => pkt = passed,
+                None => {
+                    if seat.conditioner.held().packets > held {
+                        seat.held.push_back(from);
+                    }
+                    return;
+                }
+            }
+        }
+        self.forward(now, pkt, io);
+    }
+
+    fn forward(&mut self, now: Instant, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
         match self.route(pkt.meta()) {
             Some(port) => {
                 self.outgoing[port as usize].enqueue(now, pkt, io);
                 io.ready(PortId(port));
             }
             None => io.dropped(now, self.site, pkt, DropReason::Unclassified),
+        }
+    }
+}
+
+impl Node<SimPacket> for Router {
+    fn on_packet(&mut self, now: Instant, from: PortId, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
+        if self.seats.is_empty() {
+            self.forward(now, pkt, io);
+        } else {
+            self.condition(now, from, 0, pkt, io);
         }
     }
 
@@ -50,10 +111,33 @@ impl Node<SimPacket> for Router {
         to: PortId,
         io: &mut dyn Io<SimPacket>,
     ) -> Departure<SimPacket> {
-        self.outgoing[to.0 as usize].port.dequeue(now, io)
+        let departure = self.outgoing[to.0 as usize].port.dequeue(now, io);
+        if let Departure::Packet(pkt) = &departure {
+            for seat in self.seats.iter_mut().filter(|seat| seat.treats(to)) {
+                seat.conditioner.observe_reverse(now, pkt.meta());
+            }
+        }
+        departure
     }
 
     fn waits(&self, to: PortId) -> bool {
         !self.outgoing[to.0 as usize].port.is_empty()
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.seats.iter().filter_map(|seat| seat.conditioner.next_timeout()).min()
+    }
+
+    fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+        for at in 0..self.seats.len() {
+            if self.seats[at].conditioner.next_timeout().is_none_or(|due| due > now) {
+                continue;
+            }
+            self.seats[at].conditioner.on_timeout(now);
+            while let Some(pkt) = self.seats[at].conditioner.pop(now) {
+                let from = self.seats[at].held.pop_front().unwrap_or(PortId(0));
+                self.condition(now, from, at + 1, pkt, io);
+            }
+        }
     }
 }

@@ -1,17 +1,21 @@
 //! Series: what flows, links and queues did in each interval.
 
-use perhop_core::packet::FlowId;
+use perhop_core::packet::{Dscp, FlowId};
+use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
+use crate::datagrams::{Drain, Source};
 use crate::engine::{AnyNode, Engine};
-use crate::host::{ReceivingEnd, SendingEnd};
+use crate::host::{Host, ReceivingEnd, SendingEnd};
 
 /// What a series is about, by its position in the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
-    /// A flow.
+    /// A TCP flow.
     Flow(usize),
+    /// A UDP flow.
+    Udp(usize),
     /// One direction of a link.
     Link(usize),
     /// A class of a port.
@@ -23,6 +27,8 @@ pub enum Subject {
 pub enum Quantity {
     /// Payload delivered in order during the interval, bit/s.
     Goodput,
+    /// What arrived during the interval, headers included, bit/s.
+    Throughput,
     /// Congestion window at the end of the interval, bytes.
     Cwnd,
     /// Smoothed round-trip time at the end of the interval, s; NaN before the first sample.
@@ -45,6 +51,7 @@ impl Quantity {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Goodput => "goodput_bit_s",
+            Self::Throughput => "throughput_bit_s",
             Self::Cwnd => "cwnd_bytes",
             Self::Srtt => "srtt_s",
             Self::Retransmissions => "retransmissions",
@@ -70,7 +77,7 @@ pub struct Series {
 pub struct FlowReading {
     /// Payload delivered in order.
     pub delivered: Bytes,
-    /// Data packets that arrived, on the wire.
+    /// Packets that arrived, on the wire.
     pub arrived: Bytes,
     /// Segments sent again.
     pub retransmissions: u64,
@@ -85,8 +92,12 @@ pub struct FlowReading {
 pub struct Reading {
     /// When.
     pub at: Instant,
-    /// Flows.
+    /// TCP flows.
     pub flows: Vec<FlowReading>,
+    /// For each UDP flow: what arrived.
+    pub udp: Vec<Bytes>,
+    /// For each flow, TCP and then UDP: what arrived by mark. Only in the readings that rows are made from.
+    pub marks: Vec<Vec<(Dscp, Backlog)>>,
     /// For each link: busy with data, with pure ACKs.
     pub links: Vec<(Span, Span)>,
     /// For each queue: packets dropped, packets waiting.
@@ -98,36 +109,67 @@ pub type Ends = (usize, usize);
 
 impl Reading {
     /// Reads every counter of `engine` at `at`.
-    pub fn take(engine: &Engine, ends: &[Ends], at: Instant) -> Self {
+    pub fn take(engine: &Engine, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
         let flows = (0u32..).map(FlowId).zip(ends).map(|(flow, &ends)| {
             let (sending, receiving) = both_ends(engine, flow, ends);
             let sender = &sending.sender;
             FlowReading {
                 delivered: receiving.receiver.delivered(),
-                arrived: receiving.arrived,
+                arrived: receiving.arrived.total().bytes,
                 retransmissions: sender.stats().retransmissions,
                 cwnd: sender.cwnd(),
                 srtt: sender.rtt().srtt(),
             }
         });
         let queues = engine.classes().map(|class| (class.stats().dropped.packets, class.backlog().packets));
+        let first = FlowId(u32::try_from(ends.len()).unwrap_or(u32::MAX));
         Self {
             at,
             flows: flows.collect(),
+            udp: udp_ends(engine, first, udp).map(|(_, drain)| drain.arrived.total().bytes).collect(),
+            marks: Vec::new(),
             links: engine.links.iter().map(|link| link.busy(at)).collect(),
             queues: queues.collect(),
         }
     }
 }
 
-/// Both ends of a flow. They are at hosts: the scenario was checked and the build put them there.
-pub fn both_ends(engine: &Engine, flow: FlowId, ends: Ends) -> (&SendingEnd, &ReceivingEnd) {
-    let host = |node: usize| match &engine.nodes[node] {
+impl Reading {
+    /// The same with what arrived by mark.
+    pub fn take_with_marks(engine: &Engine, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
+        let tcp = (0u32..).map(FlowId).zip(ends);
+        let tcp = tcp.map(|(flow, &ends)| both_ends(engine, flow, ends).1.arrived.by_mark());
+        let first = FlowId(u32::try_from(ends.len()).unwrap_or(u32::MAX));
+        let udp_marks = udp_ends(engine, first, udp).map(|(_, drain)| drain.arrived.by_mark());
+        let marks = tcp.chain(udp_marks).collect();
+        Self { marks, ..Self::take(engine, ends, udp, at) }
+    }
+}
+
+/// The ends of the UDP flows from number `first` on. They are at hosts.
+pub fn udp_ends<'a>(
+    engine: &'a Engine,
+    first: FlowId,
+    ends: &'a [Ends],
+) -> impl Iterator<Item = (&'a Source, &'a Drain)> {
+    (first.0..).map(FlowId).zip(ends).map(|(flow, &(from, to))| {
+        let source = host(engine, from).and_then(|host| host.source(flow));
+        let drain = host(engine, to).and_then(|host| host.drain_of(flow));
+        source.zip(drain).expect("a flow has its two ends at hosts")
+    })
+}
+
+fn host(engine: &Engine, node: usize) -> Option<&Host> {
+    match &engine.nodes[node] {
         AnyNode::Host(host) => Some(host),
         AnyNode::Router(_) => None,
-    };
-    let sending = host(ends.0).and_then(|h| h.sending(flow));
-    let receiving = host(ends.1).and_then(|h| h.receiving(flow));
+    }
+}
+
+/// Both ends of a flow. They are at hosts: the scenario was checked and the build put them there.
+pub fn both_ends(engine: &Engine, flow: FlowId, ends: Ends) -> (&SendingEnd, &ReceivingEnd) {
+    let sending = host(engine, ends.0).and_then(|h| h.sending(flow));
+    let receiving = host(engine, ends.1).and_then(|h| h.receiving(flow));
     sending.zip(receiving).expect("a flow has its two ends at hosts")
 }
 
@@ -145,8 +187,11 @@ impl Series {
 }
 
 fn layout(reading: &Reading) -> Vec<(Subject, Quantity, Vec<f64>)> {
-    use Quantity::{Backlog, Cwnd, Dropped, Goodput, Retransmissions, Srtt, Utilization, UtilizationData};
+    use Quantity::{
+        Backlog, Cwnd, Dropped, Goodput, Retransmissions, Srtt, Throughput, Utilization, UtilizationData,
+    };
     let flows = (0..reading.flows.len()).map(Subject::Flow);
+    let udp = (0..reading.udp.len()).map(Subject::Udp);
     let links = (0..reading.links.len()).map(Subject::Link);
     let queues = (0..reading.queues.len()).map(Subject::Queue);
     let with = |quantities: &'static [Quantity]| {
@@ -154,6 +199,7 @@ fn layout(reading: &Reading) -> Vec<(Subject, Quantity, Vec<f64>)> {
     };
     flows
         .flat_map(with(&[Goodput, Cwnd, Srtt, Retransmissions]))
+        .chain(udp.flat_map(with(&[Throughput])))
         .chain(links.flat_map(with(&[Utilization, UtilizationData])))
         .chain(queues.flat_map(with(&[Backlog, Dropped])))
         .collect()
@@ -172,6 +218,7 @@ fn value(before: &Reading, now: &Reading, subject: Subject, quantity: Quantity) 
                 _ => (now.retransmissions - before.retransmissions) as f64,
             }
         }
+        Subject::Udp(i) => (now.udp[i] - before.udp[i]).bits() as f64 / secs,
         Subject::Link(i) => {
             let (data, acks) = busy_between(before.links[i], now.links[i]);
             if quantity == Quantity::UtilizationData { data / secs } else { (data + acks) / secs }

@@ -5,7 +5,10 @@ use perhop_scenario::model::Scenario;
 
 use crate::build::{Built, build};
 use crate::observe::TraceKinds;
-use crate::results::{Counts, QueueResult, Results, broken_invariants, flow_results, link_results};
+use crate::results::{
+    Counts, QueueResult, Results, broken_invariants, conditioner_results, flow_results, link_results,
+    mark_results, udp_results,
+};
 use crate::sample::{Reading, Series};
 
 /// A run in virtual time.
@@ -29,7 +32,7 @@ impl Simulation {
     #[must_use]
     pub fn new(scenario: &Scenario, trace: TraceKinds) -> Self {
         let built = build(scenario, trace);
-        let last = Reading::take(&built.engine, &built.ends, Instant::ZERO);
+        let last = Reading::take(&built.engine, &built.ends, &built.udp_ends, Instant::ZERO);
         Self {
             built,
             now: Instant::ZERO,
@@ -58,7 +61,7 @@ impl Simulation {
             self.built.engine.run_until(stop);
             self.now = stop;
             if stop == warmup {
-                self.baseline = Some(self.read());
+                self.baseline = Some(self.read_with_marks());
             }
             if stop == self.next_sample {
                 let reading = self.read();
@@ -73,23 +76,28 @@ impl Simulation {
     #[must_use]
     pub fn finish(mut self) -> Results {
         self.advance_to(self.end);
-        let end = self.read();
-        let Built { engine, ends, starts, link_names, sites } = self.built;
+        let end = self.read_with_marks();
+        let Built { engine, ends, udp_ends, starts, link_names, sites } = self.built;
         let from = self.baseline.unwrap_or_else(|| self.last.clone());
         let queues: Vec<QueueResult> = engine
             .classes()
             .map(|class| QueueResult {
                 path: sites[class.site().0 as usize].clone(),
                 stats: *class.stats(),
+                drops: class.drops(),
                 backlog: class.backlog(),
             })
             .collect();
+        let conditioners = conditioner_results(&engine, &sites);
         Results {
             flows: flow_results(&engine, &ends, &starts, &from, &end),
+            udp: udp_results(&engine, &udp_ends, &starts, &from, &end),
+            marks: mark_results(&from, &end),
             links: link_results(&engine, &from, &end),
-            invariants: broken_invariants(&engine, &link_names, &queues),
+            invariants: broken_invariants(&engine, &link_names, &queues, &conditioners),
             link_names,
             queues,
+            conditioners,
             series: self.series,
             counts: Counts {
                 events: engine.processed,
@@ -103,6 +111,10 @@ impl Simulation {
     }
 
     fn read(&self) -> Reading {
-        Reading::take(&self.built.engine, &self.built.ends, self.now)
+        Reading::take(&self.built.engine, &self.built.ends, &self.built.udp_ends, self.now)
+    }
+
+    fn read_with_marks(&self) -> Reading {
+        Reading::take_with_marks(&self.built.engine, &self.built.ends, &self.built.udp_ends, self.now)
     }
 }

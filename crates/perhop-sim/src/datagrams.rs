@@ -1,0 +1,154 @@
+//! UDP: a source that sends whether anybody listens or not, and where its packets end.
+//!
+//! Times are exact: packet n of a constant rate leaves at the start of its run of packets plus n packet times, rounded
+//! down to the nanosecond, so that the long-run rate does not drift. Random lengths of time come by inversion from the
+//! stream `udp.name.pattern`.
+
+use perhop_core::packet::{Dir, Kind, Meta};
+use perhop_core::queue::Backlog;
+use perhop_core::rng::Stream;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::{BitRate, Bytes};
+use perhop_scenario::model::UdpPattern;
+
+use crate::host::Connection;
+use crate::marks::MarkCounts;
+use crate::packet::SimPacket;
+
+/// The sending end of a UDP flow.
+pub struct Source {
+    /// The flow; its header is the whole packet.
+    pub connection: Connection,
+    rate: BitRate,
+    len: Bytes,
+    pattern: UdpPattern,
+    stream: Stream,
+    /// Start of the current run of packets at a constant rate.
+    run_start: Instant,
+    /// Packets of it that have left.
+    run_sent: u64,
+    /// End of the current time in which it sends.
+    run_end: Instant,
+    /// When the next packet leaves.
+    next: Instant,
+    /// What it has sent.
+    pub sent: Backlog,
+}
+
+impl Source {
+    /// A source of packets of `len` at `rate`, from `start`.
+    pub fn new(
+        connection: Connection,
+        rate: BitRate,
+        len: Bytes,
+        pattern: UdpPattern,
+        start: Instant,
+        stream: Stream,
+    ) -> Self {
+        let sent = Backlog::default();
+        let (run_sent, run_end) = (0, Instant::MAX);
+        let mut source = Self {
+            connection,
+            rate,
+            len,
+            pattern,
+            stream,
+            run_start: start,
+            run_sent,
+            run_end,
+            next: start,
+            sent,
+        };
+        match pattern {
+            UdpPattern::Cbr => {}
+            UdpPattern::Poisson => source.next = start + source.exponential(source.packet_time()),
+            UdpPattern::OnOff { on, .. } => source.run_end = start + source.exponential(on),
+        }
+        source
+    }
+
+    /// When the next packet leaves.
+    pub const fn next_timeout(&self) -> Instant {
+        self.next
+    }
+
+    /// Fills `pkt` with the packet that leaves now, and finds the time of the one after it.
+    pub fn send(&mut self, now: Instant, pkt: &mut SimPacket) {
+        let contents = pkt.get_mut();
+        let Connection { flow, class, mark, .. } = self.connection;
+        let len = u32::try_from(self.len.0).unwrap_or(u32::MAX);
+        contents.meta =
+            Meta { flow, class, dscp: mark, kind: Kind::Data, dir: Dir::Forward, ..Meta::default() };
+        (contents.full_len, contents.options) = (len, 0);
+        contents.segment.sent = now;
+        self.sent.packets += 1;
+        self.sent.bytes += self.len;
+        self.next = self.following();
+    }
+
+    fn following(&mut self) -> Instant {
+        match self.pattern {
+            UdpPattern::Cbr => self.in_run(),
+            UdpPattern::Poisson => self.next + self.exponential(self.packet_time()),
+            UdpPattern::OnOff { on, off } => {
+                let next = self.in_run();
+                if next < self.run_end {
+                    return next;
+                }
+                self.run_start = self.run_end + self.exponential(off);
+                self.run_end = self.run_start + self.exponential(on);
+                self.run_sent = 0;
+                self.run_start
+            }
+        }
+    }
+
+    /// When the next packet of the run leaves.
+    fn in_run(&mut self) -> Instant {
+        self.run_sent += 1;
+        let nanobits = u128::from(self.run_sent) * u128::from(self.len.bits()) * 1_000_000_000;
+        let after = nanobits / u128::from(self.rate.bits_per_sec());
+        self.run_start + Span::from_nanos(u64::try_from(after).unwrap_or(u64::MAX))
+    }
+
+    fn packet_time(&self) -> Span {
+        let nanobits = u128::from(self.len.bits()) * 1_000_000_000;
+        Span::from_nanos(u64::try_from(nanobits / u128::from(self.rate.bits_per_sec())).unwrap_or(u64::MAX))
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, not negative")]
+    #[expect(clippy::cast_precision_loss, reason = "the mean of a random draw")]
+    fn exponential(&mut self, mean: Span) -> Span {
+        let drawn = -libm::log1p(-self.stream.unit()) * mean.as_nanos() as f64;
+        Span::from_nanos(libm::round(drawn) as u64)
+    }
+}
+
+/// The receiving end of a UDP flow.
+pub struct Drain {
+    /// The flow.
+    pub connection: Connection,
+    /// What arrived.
+    pub arrived: MarkCounts,
+    /// Sum of the packets' times from host to host.
+    pub delay_sum: u128,
+    /// Shortest and longest of them.
+    pub delays: Option<(Span, Span)>,
+}
+
+impl Drain {
+    /// An end at which nothing has arrived.
+    pub fn new(connection: Connection) -> Self {
+        Self { connection, arrived: MarkCounts::default(), delay_sum: 0, delays: None }
+    }
+
+    /// `pkt` has arrived.
+    pub fn receive(&mut self, now: Instant, pkt: &SimPacket) {
+        let contents = pkt.get();
+        self.arrived.add(contents.meta.dscp, Bytes(contents.full_len.into()));
+        let delay = now - contents.segment.sent;
+        self.delay_sum += u128::from(delay.as_nanos());
+        let (low, high) = self.delays.unwrap_or((delay, delay));
+        self.delays = Some((low.min(delay), high.max(delay)));
+    }
+}
