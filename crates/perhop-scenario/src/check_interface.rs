@@ -6,7 +6,7 @@ use perhop_core::dscp::Dscp;
 use perhop_core::packet::ClassId;
 use perhop_core::param_error::ParamError;
 use perhop_core::sched::{Cbq, Drr, PairedCounter, Wrr};
-use perhop_core::units::{BitRate, Bytes};
+use perhop_core::units::{BitRate, Bytes, QueueSize};
 
 use crate::file::{Class, Port, Queue, ScenarioFile, Scheduler, Selector};
 use crate::interface::Colors;
@@ -18,7 +18,7 @@ use crate::ports::cbq_class;
 use crate::report::Report;
 use crate::suggest;
 use crate::tree::{Step, steps};
-use crate::units::Size;
+use crate::units::{Limit, Size};
 
 /// Checks every port by itself.
 pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
@@ -113,8 +113,16 @@ fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut Rep
     if let Queue::Rio { colors, .. } | Queue::Gred { colors, .. } = queue {
         marks_of(colors, &[at, &steps!["colors"]].concat(), report);
     }
-    if let Err(error) = lower_queue::validate(queue, packet_size) {
-        refuse(&error, at, report);
+    match queue {
+        Queue::Fifo { limit: Limit(QueueSize::Packets(0) | QueueSize::Bytes(0)) } => {
+            let hint = Some("write at least `1p`".to_owned());
+            report.error(&[at, &steps!["limit"]].concat(), "a queue of 0 drops every packet", hint);
+        }
+        _ => {
+            if let Err(error) = lower_queue::validate(queue, packet_size) {
+                refuse(&error, at, report);
+            }
+        }
     }
 }
 

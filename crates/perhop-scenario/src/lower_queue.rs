@@ -82,9 +82,6 @@ pub(crate) fn validate(queue: &Queue, packet_size: Option<Size>) -> Result<(), P
     let any_rate = BitRate::new(1).unwrap_or_else(|| unreachable!("one bit/s is a rate"));
     let (site, stream) = (SiteId(0), Stream::new(0, 0, ""));
     match model_queue(queue, any_rate, packet_size) {
-        model::Queue::Fifo { limit: QueueSize::Packets(0) | QueueSize::Bytes(0) } => {
-            Err(ParamError::new("limit", "must be above zero: a queue of 0 drops every packet"))
-        }
         model::Queue::Fifo { .. } => Ok(()),
         model::Queue::Red(params) => Red::<Probe>::new(site, params, stream).map(drop),
         model::Queue::Rio(params) => Rio::<Probe>::new(site, params, stream).map(drop),

@@ -142,7 +142,7 @@ pub enum Selector {
 }
 
 /// A queue and its drop policy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Queue {
     /// First in, first out; an arrival that would exceed `limit` is dropped.
     Fifo {
@@ -158,7 +158,7 @@ pub enum Queue {
 }
 
 /// How a port chooses among its classes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Scheduler {
     /// The earliest class in file order that has a packet. With one class: plain FIFO.
     StrictPriority,

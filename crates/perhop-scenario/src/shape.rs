@@ -51,7 +51,9 @@ impl<'a> Shape<'a> {
                 let of = rules::resolve(self.root, v)["type"].as_str();
                 if kind.is_none() { !matches!(of, Some("object" | "array")) } else { of == kind }
             };
-            return match variants.iter().find(fits) {
+            let not_a_table = |v: &&Json| rules::resolve(self.root, v)["type"] != "object";
+            let best = variants.iter().find(fits).or_else(|| variants.iter().find(not_a_table));
+            return match best {
                 Some(variant) => self.value(node, variant),
                 None => self.wrong_kind(node, schema),
             };

@@ -25,14 +25,12 @@ fn ports_are_put_on_their_links() {
     let scenario = changed(&[]).expect("valid").scenario;
     let port = &scenario.links[0].port;
     assert_eq!((port.path.as_str(), port.backpressure), ("port.slow-fast", Some(1)));
-    assert!(
-        matches!(port.scheduler, Scheduler::PairedCounter { data: 1, share } if (share - 0.5).abs() < 1e-12)
-    );
+    assert_eq!(port.scheduler, Scheduler::PairedCounter { data: 1, share: 0.5 });
     assert_eq!(port.classes[0].matches, [Selector::PureAck]);
-    assert!(matches!(port.classes[1].queue, Queue::Fifo { limit: QueueSize::Bytes(64_000) }));
+    assert_eq!(port.classes[1].queue, Queue::Fifo { limit: QueueSize::Bytes(64_000) });
     let other = &scenario.links[2].port;
     assert_eq!((other.path.as_str(), other.classes.len()), ("port.s[0]-r", 1));
-    assert!(matches!(other.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(1000) }));
+    assert_eq!(other.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(1000) });
 }
 
 #[test]

@@ -66,9 +66,9 @@ fn ports_that_the_file_leaves_to_the_defaults() {
     assert_eq!(back.backpressure, Some(2));
     assert_eq!(back.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(7) });
     let scenario = with(&["port.s-r.class.all.queue.limit=7p", "port.r-d.class.all.queue.limit=8p"]);
-    let limit = |link: usize| scenario.links[link].port.classes[0].queue;
-    assert_eq!([2, 4, 6].map(limit), [Queue::Fifo { limit: QueueSize::Packets(7) }; 3]);
-    assert_eq!([8, 10, 12].map(limit), [Queue::Fifo { limit: QueueSize::Packets(8) }; 3]);
+    let limit = |link: usize| scenario.links[link].port.classes[0].queue.clone();
+    assert_eq!([2, 4, 6].map(limit), [7; 3].map(|n| Queue::Fifo { limit: QueueSize::Packets(n) }));
+    assert_eq!([8, 10, 12].map(limit), [8; 3].map(|n| Queue::Fifo { limit: QueueSize::Packets(n) }));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn mistakes() {
     assert_snapshot!(of("run.sede=1"), @"1:1 run.sede: there is no setting `sede` here (did you mean `seed`?)");
     assert_snapshot!(of("run.seed.x=1"), @"1:1 run.seed: must be an integer, not a table");
     assert_snapshot!(of("run.seed=one"), @"1:10 run.seed: must be an integer, not a string");
-    assert_snapshot!(of("run=1"), @"1:5 run: must be a table, not an integer (its settings are: seed, replication, duration, warmup, interval)");
+    assert_snapshot!(of("run=1"), @"1:5 run: must be a table, not an integer (its settings are: seed, replication, duration, warmup, interval, packet_size)");
     assert_snapshot!(of("flow=1"), @"1:1 flow: flow is a list: name one element");
     assert_snapshot!(of("flow.up=1"), @"1:1 flow.up: the path ends at an element: name one of its settings");
     assert_snapshot!(of("flow.upp.start=1s"), @"1:1 flow.upp.start: the file has no flow `upp` (did you mean `up`?)");

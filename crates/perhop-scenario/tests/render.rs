@@ -56,7 +56,7 @@ fn a_misspelt_key_points_at_the_key() {
 #[test]
 fn a_misspelt_word() {
     assert_snapshot!(all(changed(&[(r#"kind = "paired-counter""#, r#"kind = "paired-couter""#)])), @r#"
-     × port.slow-fast.scheduler.kind: `paired-couter` is not one of "strict-priority", "paired-counter"
+     × port.slow-fast.scheduler.kind: `paired-couter` is not one of "strict-priority", "paired-counter", "wrr", "drr", "cbq"
        ╭─[test.toml:34:22]
     33 │ to = "fast"
     34 │ scheduler = { kind = "paired-couter", data = "data", share = 0.5 }
@@ -99,7 +99,7 @@ fn all_mistakes_of_every_sort_in_one_pass() {
     ]);
     assert_snapshot!(lines(text), @r#"
     3:12 run.duration: a time needs a unit; a bare number has none (write the unit: "60s" or "60ms")
-    5:1 run.colour: there is no setting `colour` here (known here: seed, replication, duration, warmup, interval)
+    5:1 run.colour: there is no setting `colour` here (known here: seed, replication, duration, warmup, interval, packet_size)
     11:8 node.fast.kind: `hots` is not one of "host", "router" (did you mean `host`?)
     28:8 link.s-r.rate: `mbps` is not a unit for a rate (did you mean `15Mbit/s`?)
     45:34 port.slow-fast.class.data.queue.limit: a queue of 0 drops every packet (write at least `1p`)

@@ -62,7 +62,7 @@ fn names_keep_to_the_grammar() {
 
 #[test]
 fn counts_of_both_ends_are_equal() {
-    assert_snapshot!(lines(changed(&[("count = 3", "count = 2")])), @"52:6 flow.bulk.to: `s[*]` has 2 members and `d[*]` has 3: they cannot be paired (give both nodes the same count)");
+    assert_snapshot!(lines(changed(&[("count = 3", "count = 2")])), @"52:6 flow.bulk.to: `s[*]` has 2 members and `d[*]` has 3: they cannot be paired (give both nodes the same count, or one a multiple of the other's)");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_scenario_has_nodes_links_and_flows() {
     1:1 node: `node` is missing (add a [[node]]: hosts and routers.)
     1:1 link: `link` is missing (add a [[link]]: links between nodes, both directions each.)
     1:1 flow: `flow` is missing (add a [[flow]]: TCP connections.)
-    3:1 run.node: there is no setting `node` here (known here: seed, replication, duration, warmup, interval)
+    3:1 run.node: there is no setting `node` here (known here: seed, replication, duration, warmup, interval, packet_size)
     ");
     assert_snapshot!(lines(load(b"node = 1\nlink = [1]", "test.toml", &[])), @r"
     1:1 run: `run` is missing (add a [run]: settings of the run as a whole.)
