@@ -4,7 +4,8 @@
 //! so is yellow. IN packets are dropped by the average of IN packets, OUT packets by that of all packets
 //! ([`Averaging::Coupled`]); the other two modes are those of later variants.
 //! Different: the paper is silent on idle time, on the count and on byte mode: they are as in RED, for each colour. The IN
-//! average is idle while no IN packet waits, whatever else does. Units and cost: as RED.
+//! average is idle while no IN packet waits, whatever else does. ns-2 (`rio.cc`) moves the average of all packets only when an
+//! IN packet arrives. Units and cost: as RED.
 
 use super::Fifo;
 use super::average::{Ewma, Unit};
