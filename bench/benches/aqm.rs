@@ -41,7 +41,7 @@ impl Sink<Pkt> for Back {
     }
 }
 
-/// A packet leaves and arrives again, 100 waiting, green and red in turn. `spare` takes the place of one that is dropped.
+/// A packet leaves and arrives again, 100 waiting, green and red in turn. One that is dropped arrives again as well.
 fn turn(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
     let mut sink = Back(None);
     for id in 0..WAITING {

@@ -64,7 +64,7 @@ impl Ewma {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "lengths and rates far below 2^53")]
     pub const fn new(w_q: f64, mean_packet: Bytes, rate: BitRate) -> Self {
-        let packet_ns = mean_packet.bits() as f64 * 1e9 / rate.bits_per_sec() as f64;
+        let packet_ns = mean_packet.0 as f64 * 8e9 / rate.bits_per_sec() as f64;
         Self { w_q, kept: 1.0 - w_q, packet_ns }
     }
 }

@@ -155,12 +155,11 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
         //= clark1998-rio-forced
         let verdict = level.early.decide(average, len, &mut self.stream);
         let room = level.has_room_for(pkt.meta());
-        match admit(&mut self.fifo, (verdict, self.ecn, room), now, pkt, sink) {
-            Ok(()) => {
-                level.waiting.packets += 1;
-                level.waiting.bytes += len;
-            }
-            Err(_) => level.early.on_dropped(),
+        if admit(&mut self.fifo, verdict, self.ecn, room, now, pkt, sink) {
+            level.waiting.packets += 1;
+            level.waiting.bytes += len;
+        } else {
+            level.early.on_dropped();
         }
     }
 

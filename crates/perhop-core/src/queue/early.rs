@@ -154,15 +154,18 @@ impl Early {
     }
 }
 
-/// Carries out `verdict` on an arrival for which there is `room`; returns whether `fifo` has it now.
+/// Carries out `verdict` on an arrival; `room` says whether its own colour has room for it. Returns whether `fifo` has it now.
 #[inline]
+#[must_use]
 pub(super) fn admit<P: Packet>(
     fifo: &mut Fifo<P>,
-    (verdict, ecn, room): (Verdict, bool, bool),
+    verdict: Verdict,
+    ecn: bool,
+    room: bool,
     now: Instant,
     mut pkt: P,
     sink: &mut dyn Sink<P>,
-) -> Result<(), DropReason> {
+) -> bool {
     // a packet that carries a mark already is capable, and stays as it is (RFC 3168 section 5)
     let capable = ecn && pkt.meta().ecn != Ecn::NotEct;
     let why = match verdict {
@@ -175,11 +178,11 @@ pub(super) fn admit<P: Packet>(
                 pkt.meta_mut().ecn = Ecn::Ce;
             }
             fifo.enqueue(now, pkt, sink);
-            return Ok(());
+            return true;
         }
     };
     sink.dropped(now, fifo.site(), pkt, why);
-    Err(why)
+    false
 }
 
 const fn amount(size: QueueSize) -> u64 {

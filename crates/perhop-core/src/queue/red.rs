@@ -93,7 +93,7 @@ impl<P: Packet> Queue<P> for Red<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         self.average.on_arrival(now, self.unit.count(self.fifo.backlog()), &self.ewma);
         let verdict = self.early.decide(self.average.value(), pkt.meta().len, &mut self.stream);
-        if admit(&mut self.fifo, (verdict, self.ecn, true), now, pkt, sink).is_err() {
+        if !admit(&mut self.fifo, verdict, self.ecn, true, now, pkt, sink) {
             self.early.on_dropped();
         }
     }
