@@ -52,7 +52,7 @@ impl TcpFriendlyParams {
             fraction: Fraction::Carry,
             new_flow: NewFlow::SmallWindow,
             beyond_tokens: BeyondTokens::Out,
-            carry_spacing: CarrySpacing::Count,
+            carry_spacing: CarrySpacing::CountAndCorrection,
             carry_tokens: 0,
             forget_after: 20,
         }
@@ -106,11 +106,12 @@ pub enum BeyondTokens {
 /// What a flow's spacing keeps from one interval to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CarrySpacing {
-    /// The OUT packets since its last IN packet, but no more than the new spacing asks for.
+    /// The OUT packets since its last IN packet, but no more than the new spacing asks for, and the correction of the
+    /// fraction.
     #[default]
-    Count,
-    /// These, and the correction of the fraction.
     CountAndCorrection,
+    /// These OUT packets, and no correction: each allocation overwrites S.
+    Count,
     /// Nothing: each interval begins with the OUT packets of a whole spacing.
     Nothing,
 }
