@@ -1,0 +1,55 @@
+//! What a packet costs at the TCP-friendly marker, allocations and ACKs included:
+//! `cargo bench -p perhop-bench --bench tcp_friendly`.
+
+#![allow(missing_docs, reason = "criterion_group makes a public function")]
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use perhop_core::meter::{Meter, TcpFriendly, TcpFriendlyParams};
+use perhop_core::packet::{Dir, FlowId, Kind, Meta, TcpView};
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::Bytes;
+
+const T: Span = Span::from_millis(250);
+const PACKETS: u32 = 10;
+const SIZE: u32 = 1000;
+
+/// Each flow's packets of one interval, in turn, or their ACKs; every flow has another window.
+fn packets(flows: u32, dir: Dir) -> Vec<Meta> {
+    let kind = if dir == Dir::Forward { Kind::Data } else { Kind::PureAck };
+    let meta = |packet: u32, flow: u32| {
+        let (seq_end, window) = (packet * SIZE, flow % 12 * SIZE);
+        let tcp = Some(TcpView { seq_end, ack: seq_end.saturating_sub(window), ..TcpView::default() });
+        Meta { flow: FlowId(flow), tcp, dir, kind, ..Meta::default() }
+    };
+    (1..=PACKETS).flat_map(|packet| (0..flows).map(move |flow| meta(packet, flow))).collect()
+}
+
+fn tcp_friendly(c: &mut Criterion) {
+    for flows in [10, 1000] {
+        let (data, acks) = (packets(flows, Dir::Forward), packets(flows, Dir::Reverse));
+        let params = TcpFriendlyParams::new(T, flows * PACKETS / 2, Bytes(u64::from(SIZE)));
+        let mut group = c.benchmark_group(format!("tcp-friendly, {flows} flows"));
+        group.throughput(Throughput::Elements(u64::from(flows * PACKETS)));
+        for (name, with_acks) in [("data", false), ("data and an ACK for each packet", true)] {
+            let mut meter = TcpFriendly::new(params).expect("sound parameters");
+            let mut now = Instant::ZERO;
+            group.bench_function(name, |b| {
+                b.iter(|| {
+                    for (data, ack) in data.iter().zip(&acks) {
+                        black_box(meter.measure(now, black_box(data)));
+                        if with_acks {
+                            meter.observe_reverse(now, black_box(ack));
+                        }
+                    }
+                    now += T;
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, tcp_friendly);
+criterion_main!(benches);
