@@ -156,7 +156,7 @@ class Checker:
                 "exception" if clause.exception else clause.lacks() == [] for clause in clauses
             ]
             counts.append(_row(title, len(states), *map(states.count, (True, "exception", False))))
-            tables += [f"\n## {title}\n\n<{link}>\n", COLUMNS]
+            tables += [f"\n## {title}\n" + (f"\n<{link}>\n" if link else ""), COLUMNS]
             for c in clauses:
                 places = ("<br>".join(filter(None, each)) for each in ([*c.code, c.exception], c.test))
                 tables.append(_row(f"`{c.id}`", c.section, c.level, c.demand, *places))
