@@ -75,6 +75,17 @@ fn parts_of_a_token() {
     assert_eq!(halves(Fraction::RoundUp), ["-II---", "-II---"], "4 IN for 3 tokens");
 }
 
+#[test]
+fn what_was_rounded_up_is_not_owed() {
+    let mut lab = Lab::new(TcpFriendlyParams { fraction: Fraction::RoundUp, ..params(3) });
+    lab.send(0, 2, LARGE);
+    lab.send(1, 2, LARGE);
+    lab.next();
+    assert_eq!([0, 1].map(|flow| lab.send(flow, 6, LARGE)), ["-II---", "-II---"]);
+    lab.next();
+    assert_eq!([0, 1].map(|flow| lab.grant(flow).0), [1_500_000, 1_500_000], "of 3 tokens again");
+}
+
 /// Two flows of 2 packets an interval, and one token: half a token each, S = 3.
 fn one_between_two(fraction: Fraction) -> Vec<String> {
     let mut lab = Lab::new(TcpFriendlyParams { fraction, small_window: 0.0, ..params(1) });
@@ -150,6 +161,15 @@ fn tokens_that_a_flow_did_not_use_go_over_as_well() {
     lab.next(); // a pool of 5: 3 are allocated
     lab.send(0, 1, LARGE); // takes one
     lab.next(); // a pool of 3 + 2 + 2: 1 is allocated
+    assert_eq!(lab.send(1, 20, SMALL).matches('I').count(), 6);
+}
+
+#[test]
+fn a_forgotten_flow_gives_its_token_back() {
+    let mut lab = Lab::new(TcpFriendlyParams { carry_tokens: 9, forget_after: 1, ..params(3) });
+    lab.send(0, 3, SMALL); // takes all
+    lab.next(); // 3 for it again, which it does not use
+    lab.next(); // a pool of 3 + 3
     assert_eq!(lab.send(1, 20, SMALL).matches('I').count(), 6);
 }
 
