@@ -135,7 +135,10 @@ impl Cbq {
             return Err(ParamError::new("share", "must be given for one class at least"));
         }
         if parts.iter().sum::<u64>() > PARTS {
-            return Err(ParamError::new("share", "of all classes together must be at most 1"));
+            return Err(ParamError::new(
+                "share",
+                "must leave the shares of all classes together at 1 at most",
+            ));
         }
         let mut priorities: Vec<u8> = classes.iter().map(|c| c.priority).collect();
         priorities.sort_unstable();
@@ -194,7 +197,7 @@ impl Class {
         //= floyd1995-A-idle
         let time = account.charge(len);
         self.resume = account.undertime;
-        if self.resume > now + on_link {
+        if self.resume > now.saturating_add(on_link) {
             //= floyd1995-A-offtime
             self.resume = self.resume.saturating_add(fine(self.params.offtime.as_nanos()));
         }
@@ -241,8 +244,10 @@ impl Scheduler for Cbq {
                 continue;
             }
             // whoever borrows comes after all who do not
+            //= floyd1995-2-share
             //= floyd1995-3-unsatisfied
             let beyond = if class.resume > now { self.served.len() } else { 0 };
+            //= floyd1995-2-excess
             //= floyd1995-3-general
             let order = (beyond + class.rank, class.tag.max(self.served[class.rank]));
             if best.is_none_or(|(other, _)| order < other) {
@@ -272,7 +277,7 @@ impl Scheduler for Cbq {
         };
         let reached = &mut self.served[class.rank];
         *reached = class.tag.max(*reached);
-        class.tag = *reached + time;
+        class.tag = reached.saturating_add(time);
     }
 }
 

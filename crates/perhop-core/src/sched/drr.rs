@@ -103,6 +103,7 @@ impl Scheduler for Drr {
                 return Select::Serve(front);
             }
             //= shreedhar1995-3-keep
+            //= shreedhar1995-4-fair
             self.active.rotate_left(1);
             self.begin_turn();
         }
