@@ -42,6 +42,9 @@ class RawResult(TypedDict):
     links: _Columns
     queues: _Columns
     series: _Columns
+    udp: _Columns
+    marks: _Columns
+    conditioners: _Columns
     trace: dict[str, _Columns]
     counts: dict[str, int]
     invariants: list[str]

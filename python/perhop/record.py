@@ -22,8 +22,11 @@ from perhop.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-FORMAT = 1
+FORMAT = 2
 """Version of the folder's layout; rises by one with every incompatible change."""
+
+TABLES_1 = TABLES[:4]
+"""The tables of format 1, which is still read."""
 
 SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
 """The scenario of a run: as it was given, and with overrides and defaults filled in."""
@@ -76,7 +79,8 @@ class StoredRun:
             raise DamagedRunError(f"{folder}: a scenario file cannot be read: {error}") from error
         try:
             # a blank or a bracket in the folder's name is part of the name, not a pattern
-            tables = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in TABLES}
+            names = TABLES if record.format > 1 else TABLES_1
+            tables = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in names}
         except (OSError, pl.exceptions.PolarsError) as error:
             raise DamagedRunError(f"{folder}: a table cannot be read: {error}") from error
         changed = [name for name in SCENARIOS if record.scenario_hashes.get(name) != found[name]]
@@ -225,18 +229,18 @@ def _plain(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
-    """Return the SHA-256 of each of `TABLES`, over names, types and bytes of its columns in order."""
-    return {name: _table_hash(tables[name]) for name in TABLES}
+    """Return the SHA-256 of each table, over names, types and bytes of its columns in order."""
+    return {name: _table_hash(table) for name, table in tables.items()}
 
 
 def combined_hash(hashes: Mapping[str, str]) -> str:
-    """Return the output hash: the SHA-256 of the hashes of `TABLES`, in that order."""
-    return hashlib.sha256("".join(hashes[name] for name in TABLES).encode()).hexdigest()
+    """Return the output hash: the SHA-256 of the hashes of `TABLES`, in that order, as far as there are any."""
+    return hashlib.sha256("".join(hashes[name] for name in TABLES if name in hashes).encode()).hexdigest()
 
 
 def differing(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
     """Return the tables whose hashes differ."""
-    return [name for name in TABLES if recorded.get(name) != found.get(name)]
+    return [name for name in found if recorded.get(name) != found[name]]
 
 
 def _scenario_hashes(texts: Mapping[str, bytes]) -> dict[str, str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perhop._core import RawResult
     from perhop.scenario import Scenario
 
-TABLES = ("flows", "links", "queues", "series")
+TABLES = ("flows", "links", "queues", "series", "udp", "marks", "conditioners")
 """The tables every run has, in the order in which they are hashed."""
 
 TRACES = ("packets", "queue", "cwnd", "tcp")
@@ -50,8 +50,8 @@ class Result:
 
     Parameters
     ----------
-    flows, links, queues
-        One row per flow, link direction and queue. Delivered bytes, goodput, throughput and utilization are
+    flows, links, queues, udp, marks, conditioners
+        One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner. Delivered bytes, goodput, throughput and utilization are
         over the time after the warm-up; counters and extremes (segments, drops, largest backlog) are over the
         whole run.
     series
@@ -70,6 +70,9 @@ class Result:
     links: pl.DataFrame
     queues: pl.DataFrame
     series: pl.DataFrame
+    udp: pl.DataFrame
+    marks: pl.DataFrame
+    conditioners: pl.DataFrame
     counts: dict[str, int]
     event_digest: str
     trace: dict[str, pl.DataFrame] = field(default_factory=dict)
@@ -117,6 +120,9 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
         links=_frame(raw["links"]),
         queues=_frame(raw["queues"]),
         series=_frame(raw["series"]),
+        udp=_frame(raw["udp"]),
+        marks=_frame(raw["marks"]),
+        conditioners=_frame(raw["conditioners"]),
         counts=raw["counts"],
         event_digest=raw["event_digest"],
         trace=traced,
@@ -150,5 +156,6 @@ def run_jobs(
 
 
 def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Turn columns into a table; a value that does not exist (NaN) becomes null."""
-    return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+    """Turn columns into a table; a value that does not exist (NaN) becomes null, an empty list one of text."""
+    table = pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+    return table.cast({pl.Null: pl.String})

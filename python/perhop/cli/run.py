@@ -65,6 +65,9 @@ def command(
                 "flows": result.flows.to_dicts(),
                 "links": result.links.to_dicts(),
                 "queues": result.queues.to_dicts(),
+                "udp": result.udp.to_dicts(),
+                "marks": result.marks.to_dicts(),
+                "conditioners": result.conditioners.to_dicts(),
             }
         )
     else:
@@ -133,6 +136,7 @@ def _print(result: Result, folder: Path) -> None:
         ],
         f"in {folder}/flows.parquet",
     )
+    _print_diffserv(result, folder)
     lossy = int(result.links["lost_packets"].sum()) > 0
     print_table(
         "Links: shares of the time after the warm-up",
@@ -168,6 +172,54 @@ def _print(result: Result, folder: Path) -> None:
         f"in {folder}/queues.parquet",
     )
     print(folder)
+
+
+def _print_diffserv(result: Result, folder: Path) -> None:
+    """Print what there is only where a scenario has UDP, marks or conditioners."""
+    import polars as pl
+
+    from perhop.cli.output import print_table
+    from perhop.units import bit_rate, duration
+
+    if result.udp.height:
+        print_table(
+            "UDP flows: throughput after the warm-up, counts over the whole run",
+            ("flow", "from", "to", "throughput", "sent", "arrived", "mean delay"),
+            [
+                (
+                    *(row[key] for key in ("name", "from", "to")),
+                    bit_rate(row["throughput_bit_s"]),
+                    str(row["sent_packets"]),
+                    str(row["arrived_packets"]),
+                    duration(row["delay_mean_s"]),
+                )
+                for row in result.udp.to_dicts()
+            ],
+            f"in {folder}/udp.parquet",
+        )
+    if result.conditioners.height:
+        print_table(
+            "Conditioners: packets by colour, over the whole run",
+            ("conditioner", "green", "yellow", "red", "dropped", "shaped"),
+            [
+                (
+                    row["path"].removeprefix("conditioner."),
+                    *(str(row[f"{what}_packets"]) for what in ("green", "yellow", "red", "dropped", "shaped")),
+                )
+                for row in result.conditioners.to_dicts()
+            ],
+            f"in {folder}/conditioners.parquet",
+        )
+    if result.marks.filter(pl.col("mark") != "BE").height:
+        print_table(
+            "Arrived after the warm-up, by mark",
+            ("flow", "mark", "packets", "bytes"),
+            [
+                (row["flow"], row["mark"], str(row["arrived_packets"]), str(row["arrived_bytes"]))
+                for row in result.marks.to_dicts()
+            ],
+            f"in {folder}/marks.parquet",
+        )
 
 
 def _status(written: Record) -> int:
