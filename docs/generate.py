@@ -39,6 +39,9 @@ WORDS = {
     "node-name": "name",
     "label": "name",
     "end": "node",
+    "mark": "mark",
+    "marker-action": "mark, or `pass`, `drop`, `shape`",
+    "selector": "`any`, `data`, `pure-ack`, or a mark",
 }
 
 
@@ -77,7 +80,10 @@ def _schema(name: str) -> list[tuple[str, ...]]:
     if variant:
         rules = next(one for one in rules["oneOf"] if one["properties"]["kind"]["const"] == variant[:-1])
     if "oneOf" in rules:
-        return [("Value", "Meaning"), *((f"`{one['const']}`", one["description"]) for one in rules["oneOf"])]
+        words = ((one.get("const") or one["properties"]["kind"]["const"]) for one in rules["oneOf"])
+        meanings = (one["description"] for one in rules["oneOf"])
+        rows = [(f"`{word}`", text) for word, text in zip(words, meanings, strict=True)]
+        return [("Value" if "const" in rules["oneOf"][0] else "Kind", "Meaning"), *rows]
     return [("Setting", "Value", "Default", "Meaning"), *_settings(rules, settings)]
 
 
@@ -133,13 +139,16 @@ def _value(rules: dict[str, Any]) -> str:
         kind = "" if "const" in rules["oneOf"][0] else "table of kind "
         return kind + " or ".join(f'`"{word}"`' for word in words)
     if "anyOf" in rules:
-        several = "a list of them" if rules["anyOf"][1].get("type") == "array" else "one for each direction"
-        return f"{_value(rules['anyOf'][0])}, or {several}"
+        several = {"array": "a list of them", "object": "one for each direction"}
+        others = [several[one["type"]] for one in rules["anyOf"][1:]]
+        return ", or ".join([_value(rules["anyOf"][0]), *others])
     if rules["type"] == "array":
         several = "two" if rules.get("maxItems") == 2 else "list"
         return f"{several} of: {_value(rules['items'])}"
     if rules["type"] == "object":
         return "table"
+    if "exclusiveMinimum" in rules and "maximum" in rules:
+        return f"number above {rules['exclusiveMinimum']:g}, at most {rules['maximum']:g}"
     if "exclusiveMinimum" in rules:
         return f"number between {rules['exclusiveMinimum']:g} and {rules['exclusiveMaximum']:g}"
     if rules["type"] == "boolean":

@@ -171,9 +171,9 @@ pub(crate) fn beyond_tokens() -> BeyondTokens {
     BeyondTokens::Out
 }
 
-/// Ours; the paper does not say.
+/// The fraction that equation (12) owes goes over too: ours; the paper does not say.
 pub(crate) fn carry_spacing() -> CarrySpacing {
-    CarrySpacing::Count
+    CarrySpacing::CountAndCorrection
 }
 
 /// 20 intervals: ours; the paper does not say when a flow is forgotten.

@@ -210,13 +210,14 @@ def _print_diffserv(result: Result, folder: Path) -> None:
             ],
             f"in {folder}/conditioners.parquet",
         )
-    if result.marks.filter(pl.col("mark") != "BE").height:
+    marked = result.marks.filter(pl.col("mark") != "BE")["flow"].unique()
+    if marked.len():
         print_table(
             "Arrived after the warm-up, by mark",
             ("flow", "mark", "packets", "bytes"),
             [
                 (row["flow"], row["mark"], str(row["arrived_packets"]), str(row["arrived_bytes"]))
-                for row in result.marks.to_dicts()
+                for row in result.marks.filter(pl.col("flow").is_in(marked.implode())).to_dicts()
             ],
             f"in {folder}/marks.parquet",
         )
