@@ -20,10 +20,20 @@ fn packets(flows: u32, dir: Dir) -> Vec<Meta> {
     let kind = if dir == Dir::Forward { Kind::Data } else { Kind::PureAck };
     let meta = |packet: u32, flow: u32| {
         let (seq_end, window) = (packet * SIZE, flow % 12 * SIZE);
-        let tcp = Some(TcpView { seq_end, ack: seq_end.saturating_sub(window), ..TcpView::default() });
+        let tcp = Some(TcpView { seq_end, ack: seq_end.wrapping_sub(window), ..TcpView::default() });
         Meta { flow: FlowId(flow), tcp, dir, kind, ..Meta::default() }
     };
     (1..=PACKETS).flat_map(|packet| (0..flows).map(move |flow| meta(packet, flow))).collect()
+}
+
+/// The same packet, after `sent` more bytes.
+fn later(meta: &Meta, sent: u32) -> Meta {
+    let tcp = meta.tcp.map(|tcp| TcpView {
+        seq_end: tcp.seq_end.wrapping_add(sent),
+        ack: tcp.ack.wrapping_add(sent),
+        ..tcp
+    });
+    black_box(Meta { tcp, ..*meta })
 }
 
 fn tcp_friendly(c: &mut Criterion) {
@@ -34,16 +44,17 @@ fn tcp_friendly(c: &mut Criterion) {
         group.throughput(Throughput::Elements(u64::from(flows * PACKETS)));
         for (name, with_acks) in [("data", false), ("data and an ACK for each packet", true)] {
             let mut meter = TcpFriendly::new(params).expect("sound parameters");
-            let mut now = Instant::ZERO;
+            let (mut now, mut sent) = (Instant::ZERO, 0);
             group.bench_function(name, |b| {
                 b.iter(|| {
                     for (data, ack) in data.iter().zip(&acks) {
-                        black_box(meter.measure(now, black_box(data)));
+                        black_box(meter.measure(now, &later(data, sent)));
                         if with_acks {
-                            meter.observe_reverse(now, black_box(ack));
+                            meter.observe_reverse(now, &later(ack, sent));
                         }
                     }
                     now += T;
+                    sent = PACKETS.wrapping_mul(SIZE).wrapping_add(sent);
                 });
             });
         }
