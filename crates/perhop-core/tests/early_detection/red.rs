@@ -151,8 +151,9 @@ fn packets_between_two_drops_are_uniform_in_number() {
             IN => drop(lab.depart()),
             fate => {
                 assert_eq!(fate, EARLY);
-                gap.map(|gap: usize| counts[gap - 1] += 1);
-                gap = Some(0);
+                if let Some(gap) = gap.replace(0_usize) {
+                    counts[gap - 1] += 1;
+                }
             }
         }
     }
