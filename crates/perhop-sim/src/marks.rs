@@ -9,7 +9,7 @@ use perhop_core::units::Bytes;
 pub struct MarkCounts {
     total: Backlog,
     /// Those with another mark than the default, in the order in which marks first came.
-    marked: Option<Box<Vec<(Dscp, Backlog)>>>,
+    marked: Vec<(Dscp, Backlog)>,
 }
 
 impl MarkCounts {
@@ -23,7 +23,7 @@ impl MarkCounts {
     }
 
     fn add_marked(&mut self, dscp: Dscp, len: Bytes) {
-        let marked = self.marked.get_or_insert_with(Box::default);
+        let marked = &mut self.marked;
         let at = marked.iter().position(|(known, _)| *known == dscp).unwrap_or_else(|| {
             marked.push((dscp, Backlog::default()));
             marked.len() - 1
@@ -38,7 +38,7 @@ impl MarkCounts {
 
     /// Every mark that came, the default first, then by number.
     pub fn by_mark(&self) -> Vec<(Dscp, Backlog)> {
-        let mut marks = self.marked.as_ref().map_or_else(Vec::new, |marked| marked.to_vec());
+        let mut marks = self.marked.clone();
         marks.sort_unstable_by_key(|(dscp, _)| *dscp);
         let unmarked = marks.iter().fold(self.total, |rest, (_, count)| Backlog {
             packets: rest.packets - count.packets,
