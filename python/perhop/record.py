@@ -234,7 +234,7 @@ def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
 
 
 def combined_hash(hashes: Mapping[str, str]) -> str:
-    """Return the output hash: the SHA-256 of the hashes of `TABLES`, in that order, as far as there are any."""
+    """Return the output hash: the SHA-256 of the hashes of `TABLES` that there are, in that order."""
     return hashlib.sha256("".join(hashes[name] for name in TABLES if name in hashes).encode()).hexdigest()
 
 

@@ -51,9 +51,9 @@ class Result:
     Parameters
     ----------
     flows, links, queues, udp, marks, conditioners
-        One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner. Delivered bytes, goodput, throughput and utilization are
-        over the time after the warm-up; counters and extremes (segments, drops, largest backlog) are over the
-        whole run.
+        One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner. Delivered bytes,
+        goodput, throughput, utilization and marks are over the time after the warm-up; counters and extremes
+        (segments, drops, largest backlog) are over the whole run.
     series
         Long table: ``time_s``, ``path``, ``quantity``, ``value``.
     trace
@@ -156,6 +156,6 @@ def run_jobs(
 
 
 def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Turn columns into a table; a value that does not exist (NaN) becomes null, an empty list one of text."""
+    """Turn columns into a table; a value that does not exist (NaN) becomes null, an empty column text."""
     table = pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
     return table.cast({pl.Null: pl.String})

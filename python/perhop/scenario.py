@@ -50,9 +50,15 @@ class SchedulerView(msgspec.Struct, frozen=True):
     kind: str
     data: str | None = None
     share: float | None = None
+    weights: list[int] | None = None
+    quanta_bytes: list[int] | None = None
+    shares: list[float] | None = None
 
     def __str__(self) -> str:
-        return self.kind if self.share is None else f"{self.kind}, {self.share:g} for {self.data}"
+        if self.share is not None:
+            return f"{self.kind}, {self.share:g} for {self.data}"
+        parts = self.weights or self.quanta_bytes or self.shares or []
+        return " ".join([self.kind, " : ".join(f"{part:g}" for part in parts)]).rstrip()
 
 
 class PortView(msgspec.Struct, frozen=True):
@@ -81,6 +87,7 @@ class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
 
     name: str
     class_: str
+    mark: str
     source: str
     target: str
     start_s: float
@@ -89,12 +96,51 @@ class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     window_bytes: int
 
 
+class UdpView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to", "class_": "class"}):
+    """One UDP flow."""
+
+    name: str
+    class_: str
+    mark: str
+    source: str
+    target: str
+    start_s: float
+    rate_bit_s: float
+    packet_bytes: int
+
+
+class MarkerView(msgspec.Struct, frozen=True):
+    """What is done with the packets of each colour."""
+
+    green: str
+    yellow: str
+    red: str
+
+    def __str__(self) -> str:
+        return f"green {self.green}, yellow {self.yellow}, red {self.red}"
+
+
+class ConditionerView(msgspec.Struct, frozen=True, rename={"source": "from"}):
+    """What an edge does to packets that arrive by the links `source`."""
+
+    path: str
+    at: str
+    source: list[str]
+    per: str
+    marker: MarkerView
+    ack_marking: bool
+    shaper: bool
+    meter: str | None = None
+
+
 class Description(msgspec.Struct, frozen=True):
     """What a scenario means: names resolved, counts expanded, defaults filled."""
 
     run: RunSettings
     nodes: list[NodeView]
     links: list[LinkView]
+    conditioners: list[ConditionerView]
+    udp: list[UdpView]
     flows: list[FlowView]
 
 

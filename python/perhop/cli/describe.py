@@ -22,7 +22,7 @@ def command(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Show what a scenario means: nodes, links, ports and flows."""
+    """Show what a scenario means: nodes, links, ports, conditioners and flows."""
     from perhop.cli.output import print_json
 
     loaded = options.load(scenario, overrides, seed, until)
@@ -63,13 +63,35 @@ def _print(meaning: Description) -> None:
         ],
         more,
     )
+    if meaning.conditioners:
+        print_table(
+            "Conditioners",
+            ("conditioner", "at", "meter", "per", "marker"),
+            [(one.path, one.at, one.meter or "-", one.per, str(one.marker)) for one in meaning.conditioners],
+            more,
+        )
+    if meaning.udp:
+        print_table(
+            "UDP flows",
+            ("flow", "class", "mark", "from", "to", "rate", "packet"),
+            [
+                (
+                    *(flow.name, flow.class_, flow.mark, flow.source, flow.target),
+                    bit_rate(flow.rate_bit_s),
+                    size(flow.packet_bytes),
+                )
+                for flow in meaning.udp
+            ],
+            more,
+        )
     print_table(
         "Flows",
-        ("flow", "class", "from", "to", "start", "segment", "header", "window"),
+        ("flow", "class", "mark", "from", "to", "start", "segment", "header", "window"),
         [
             (
                 flow.name,
                 flow.class_,
+                flow.mark,
                 flow.source,
                 flow.target,
                 f"{flow.start_s:g} s",

@@ -197,14 +197,15 @@ def _print_diffserv(result: Result, folder: Path) -> None:
             ],
             f"in {folder}/udp.parquet",
         )
+    counted = ("green", "yellow", "red", "dropped", "shaped")
     if result.conditioners.height:
         print_table(
             "Conditioners: packets by colour, over the whole run",
-            ("conditioner", "green", "yellow", "red", "dropped", "shaped"),
+            ("conditioner", *counted),
             [
                 (
                     row["path"].removeprefix("conditioner."),
-                    *(str(row[f"{what}_packets"]) for what in ("green", "yellow", "red", "dropped", "shaped")),
+                    *(str(row[f"{what}_packets"]) for what in counted),
                 )
                 for row in result.conditioners.to_dicts()
             ],

@@ -52,6 +52,15 @@ class Quantity:
 
 QUANTITIES = (
     Quantity(
+        "throughput_bit_s",
+        "udp.",
+        "Throughput of UDP flows",
+        "throughput in Mbit/s",
+        "What arrived, headers included, averaged over the interval that ends at each point.",
+        1e-6,
+        True,
+    ),
+    Quantity(
         "goodput_bit_s",
         "flow.",
         "Goodput",

@@ -18,7 +18,11 @@ _ROWS_FOLDED = 500
 
 
 # what runs of older versions do not have
-_LATER_COLUMNS = {"flows": ("spurious_timeouts", "rtt_samples", "completed_s"), "links": ("lost_packets",)}
+_LATER_COLUMNS = {
+    "flows": ("spurious_timeouts", "rtt_samples", "completed_s"),
+    "links": ("lost_packets",),
+    "queues": ("dropped_early", "dropped_forced", "dropped_overflow"),
+}
 
 
 def render(run: StoredRun, view: tcp.View | None = None) -> str:
@@ -50,7 +54,10 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             ),
             "flows": _listing(_complete(run, "flows")),
             "links": _listing(_complete(run, "links"), "utilization"),
-            "queues": _listing(_with_balance(run.tables["queues"]), "max_packets"),
+            "queues": _listing(_with_balance(_complete(run, "queues")), "max_packets"),
+            "conditioners": _listing(_table(run, "conditioners")),
+            "udp": _listing(_table(run, "udp")),
+            "marks": _listing(_by_mark(_table(run, "marks"))),
             "link_views": {link.name: link for link in meaning.links},
             "figures": figures,
             "silent": silent,
@@ -96,6 +103,22 @@ def _listing(table: pl.DataFrame, largest: str = "") -> dict[str, Any]:
     }
 
 
+def _table(run: StoredRun, name: str) -> pl.DataFrame:
+    """Return a table, empty where the run is older than it."""
+    return run.tables.get(name, pl.DataFrame())
+
+
+def _by_mark(marks: pl.DataFrame) -> pl.DataFrame:
+    """Return for each flow with marks a list of them: mark, packets that arrived, share of the flow's bytes."""
+    if marks.is_empty() or (marks["mark"] == "BE").all():
+        return pl.DataFrame()
+    share = (pl.col("arrived_bytes") / pl.col("arrived_bytes").sum().over("flow")).alias("share")
+    rows = marks.with_columns(share).group_by("flow", maintain_order=True)
+    return rows.agg(marks=pl.struct("mark", "arrived_packets", "share")).filter(
+        pl.col("marks").list.eval(pl.element().struct.field("mark") != "BE").list.any()
+    )
+
+
 def _complete(run: StoredRun, name: str) -> pl.DataFrame:
     """Return a table with every column that the page shows; one that the run did not write is null."""
     table = run.tables[name]
@@ -121,7 +144,7 @@ def _commands(run: StoredRun, view: tcp.View) -> dict[str, str]:
         "run": run.record.command,
         "replay": f"perhop replay {folder}",
         "report": f"perhop report {folder} {view.options()}".rstrip(),
-        **{name: _read(run, name) for name in ("flows", "links", "queues")},
+        **{name: _read(run, name) for name in run.tables if name != "series"},
     }
 
 
