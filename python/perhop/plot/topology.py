@@ -37,8 +37,11 @@ def draw(meaning: Description) -> str:
         members[_group(node.name)] = members.get(_group(node.name), 0) + 1
         kinds[_group(node.name)] = node.kind
     edges: dict[tuple[str, str], LinkView] = {}
+    delays: dict[tuple[str, str], list[float]] = {}
     for link in meaning.links:
-        edges.setdefault((_group(link.source), _group(link.target)), link)
+        ends = (_group(link.source), _group(link.target))
+        edges.setdefault(ends, link)
+        delays.setdefault(ends, []).append(link.delay_s)
     places = _places(meaning, list(members), list(edges))
     rows = 1 + max(place.y for place in places.values()) - min(place.y for place in places.values())
     columns = 1 + max(place.x for place in places.values())
@@ -49,7 +52,7 @@ def draw(meaning: Description) -> str:
             back = edges.get((target, source))
             if back is not None and (places[source].x, source) > (places[target].x, target):
                 continue
-            _link(axes, places[source], places[target], link, back)
+            _link(axes, places[source], places[target], link, back, delays[source, target])
         for name, place in places.items():
             _node(axes, place, name, kinds[name], members[name])
         axes.set_xlim(-0.45, columns - 0.55)
@@ -64,8 +67,13 @@ def _group(name: str) -> str:
 
 
 def _places(meaning: Description, names: list[str], edges: list[tuple[str, str]]) -> dict[str, _Place]:
-    """Columns by distance from the first flow's sender, rows in order of appearance, centred."""
-    distance = {_group(meaning.flows[0].source) if meaning.flows else names[0]: 0}
+    """Columns by distance from those that only send, or the first sender; rows as they appear, centred."""
+    ends = [(flow.source, flow.target) for flow in meaning.flows]
+    ends += [(flow.source, flow.target) for flow in meaning.udp]
+    senders = dict.fromkeys(_group(source) for source, _ in ends)
+    receivers = {_group(target) for _, target in ends}
+    first = [name for name in senders if name not in receivers] or list(senders)[:1] or names[:1]
+    distance = dict.fromkeys(first, 0)
     reached = list(distance)
     for name in reached:
         for source, target in edges:
@@ -104,16 +112,19 @@ def _node(axes: Axes, place: _Place, name: str, kind: str, count: int) -> None:
     axes.text(place.x, place.y, text, ha="center", va="center", zorder=3)
 
 
-def _link(axes: Axes, a: _Place, b: _Place, there: LinkView, back: LinkView | None) -> None:
+def _link(
+    axes: Axes, a: _Place, b: _Place, there: LinkView, back: LinkView | None, delays: list[float]
+) -> None:
     axes.plot([a.x, b.x], [a.y, b.y], color=style.FAINT, linewidth=2.5, zorder=1, solid_capstyle="butt")
     slope = math.degrees(math.atan2((b.y - a.y) * 0.5, b.x - a.x)) if a.y != b.y else 0.0
     middle = ((a.x + b.x) / 2, (a.y + b.y) / 2)
     right, left = ("→", "←") if b.x >= a.x else ("←", "→")
     if back is not None and (back.rate_bit_s, back.delay_s) == (there.rate_bit_s, there.delay_s):
-        above, below = f"{bit_rate(there.rate_bit_s)} ↔", _milliseconds(there)
+        low, high = _milliseconds(min(delays)), _milliseconds(max(delays))
+        above, below = f"{bit_rate(there.rate_bit_s)} ↔", low if low == high else f"{low} to {high}"
     else:
-        above = f"{bit_rate(there.rate_bit_s)} · {_milliseconds(there)} {right}"
-        below = f"{left} {bit_rate(back.rate_bit_s)} · {_milliseconds(back)}" if back else ""
+        above = f"{bit_rate(there.rate_bit_s)} · {_milliseconds(there.delay_s)} {right}"
+        below = f"{left} {bit_rate(back.rate_bit_s)} · {_milliseconds(back.delay_s)}" if back else ""
     for text, side, va in ((above, 6, "bottom"), (below, -6, "top")):
         axes.annotate(
             text,
@@ -128,5 +139,5 @@ def _link(axes: Axes, a: _Place, b: _Place, there: LinkView, back: LinkView | No
         )
 
 
-def _milliseconds(link: LinkView) -> str:
-    return f"{link.delay_s * 1000:.4g} ms"
+def _milliseconds(delay_s: float) -> str:
+    return f"{delay_s * 1000:.4g} ms"

@@ -109,7 +109,7 @@ def _table(run: StoredRun, name: str) -> pl.DataFrame:
 
 
 def _by_mark(marks: pl.DataFrame) -> pl.DataFrame:
-    """Return for each flow with marks a list of them: mark, packets that arrived, share of the flow's bytes."""
+    """Return for each flow with marks a list of them: mark, packets, share of the flow's bytes."""
     if marks.is_empty() or (marks["mark"] == "BE").all():
         return pl.DataFrame()
     share = (pl.col("arrived_bytes") / pl.col("arrived_bytes").sum().over("flow")).alias("share")
