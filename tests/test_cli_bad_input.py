@@ -151,7 +151,7 @@ def test_run_folders_that_cannot_be_trusted(cli: Cli, run_folder: Path, command:
     elif damage == "not JSON":
         record.write_text("{")
     elif damage == "newer":
-        record.write_text(record.read_text().replace('"format": 1', '"format": 99'))
+        record.write_text(record.read_text().replace('"format": 2', '"format": 99'))
     elif damage == "field lost":
         record.write_text(record.read_text().replace('"seed"', '"sead"'))
     elif damage == "table lost":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -14,25 +15,28 @@ from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.record import combined_hash, place, table_hashes, write
-from perhop.run import Result, run_jobs
+from perhop.run import TABLES, run_jobs
 
 
 def test_the_folder_holds_what_a_reader_needs(run_folder: Path, two_way: Path) -> None:
     assert {path.name for path in run_folder.iterdir()} == {
+        "conditioners.parquet",
         "flows.parquet",
         "links.parquet",
+        "marks.parquet",
         "queues.parquet",
         "record.json",
         "scenario.resolved.toml",
         "scenario.toml",
         "series.parquet",
+        "udp.parquet",
     }
     assert (run_folder / "scenario.toml").read_bytes() == two_way.read_bytes()
     resolved = tomllib.loads((run_folder / "scenario.resolved.toml").read_text())
     assert resolved["run"]["replication"] == 0
     assert resolved["flow"][0]["tcp"]["cc"] == "reno"
     record = json.loads((run_folder / "record.json").read_text())
-    assert record["format"] == 1
+    assert record["format"] == 2
     assert record["perhop"] == perhop.__version__
     assert record["results_version"] == perhop.RESULTS_VERSION
     assert record["seed"] == 1
@@ -40,7 +44,7 @@ def test_the_folder_holds_what_a_reader_needs(run_folder: Path, two_way: Path) -
     assert record["command"] == "perhop run two-way.toml"
     assert record["counts"]["packet_hops"] > 1000
     assert len(record["output_hash"]) == 64
-    assert set(record["table_hashes"]) == {"flows", "links", "queues", "series"}
+    assert set(record["table_hashes"]) == set(TABLES)
     assert set(record["scenario_hashes"]) == {"scenario.toml", "scenario.resolved.toml"}
 
 
@@ -52,7 +56,8 @@ def test_traces_are_written_only_when_asked_and_change_nothing(
     assert traced.record.output_hash == plain.record.output_hash
     assert traced.record.event_digest == plain.record.event_digest
     packets = pl.read_parquet("traced/trace.packets.parquet")
-    assert {"time_s", "path", "event", "reason", "flow", "kind", "packet", "bytes"} == set(packets.columns)
+    assert {"time_s", "path", "event", "reason", "flow", "kind", "packet", "bytes"} < set(packets.columns)
+    assert {"mark", "color"} < set(packets.columns)
     assert set(packets["event"].unique()) <= {"enqueued", "sent", "dropped", "delivered"}
     assert {"time_s", "path", "packets", "bytes"} == set(
         pl.read_parquet("traced/trace.queue.parquet").columns
@@ -136,7 +141,7 @@ def test_a_folder_that_is_not_as_it_was_recorded_is_refused(cli: Cli, run_folder
     for changes, text in (
         ({"output_hash": "0" * 64}, "output_hash in record.json does not match the tables"),
         ({"scenario_hashes": {}}, "scenario.toml, scenario.resolved.toml changed"),
-        ({"table_hashes": {}}, "flows, links, queues, series changed"),
+        ({"table_hashes": {}}, "flows, links, queues, series, udp, marks, conditioners changed"),
         ({"overrides": ["run.duration=1kg"]}, "refuses scenario.toml with the recorded overrides"),
         ({"overrides": ["nonsense"]}, "refuses scenario.toml with the recorded overrides"),
     ):
@@ -179,15 +184,7 @@ def test_a_run_with_a_broken_invariant_is_kept_and_told(
     cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sound = Scenario.load(two_way).run()
-    broken = Result(
-        sound.flows,
-        sound.links,
-        sound.queues,
-        sound.series,
-        sound.counts,
-        sound.event_digest,
-        invariants=["port.slow-fast.class.data: a packet vanished"],
-    )
+    broken = replace(sound, invariants=["port.slow-fast.class.data: a packet vanished"])
     monkeypatch.setattr("perhop.scenario.Scenario.run", lambda *_, **__: broken)
     done = cli("run", two_way, "-o", "run")
     assert done.code == ExitCode.FAILED_RUNS

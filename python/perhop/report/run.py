@@ -70,7 +70,10 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
 def _figures(run: StoredRun, warmup_s: float) -> tuple[list[page.Drawing], list[str]]:
     """Return the figures, and the titles of those where every value is zero."""
     drawn, silent = [], []
+    paths = run.tables["series"]["path"].unique()
     for quantity in series.QUANTITIES:
+        if not paths.str.starts_with(quantity.prefix).any():
+            continue
         picture = series.draw(run.tables["series"], quantity, warmup_s)
         if picture is None:
             silent.append(quantity.title.lower())
