@@ -40,6 +40,15 @@ impl Unit {
         }
     }
 
+    /// What a packet of length `len` counts.
+    #[inline]
+    pub(super) const fn each(self, len: Bytes) -> u64 {
+        match self {
+            Self::Packets => 1,
+            Self::Bytes => len.0,
+        }
+    }
+
     /// Its name, for people.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -85,13 +94,20 @@ impl Average {
     }
 
     /// A packet arrives and finds `waiting`, in the unit of the average.
+    #[inline]
     #[expect(clippy::cast_precision_loss, reason = "a queue of fewer than 2^53 bytes")]
     pub fn on_arrival(&mut self, now: Instant, waiting: u64, ewma: &Ewma) {
         if waiting > 0 {
             //= floyd1993-4-average
             self.value = ewma.kept * self.value + ewma.w_q * waiting as f64;
-            return;
+        } else {
+            self.decay(now, ewma);
         }
+    }
+
+    /// Idle time has ended; if the arrival is not accepted, the next begins.
+    #[expect(clippy::cast_precision_loss, reason = "an idle time below 2^53 ns, or hardly rounded")]
+    fn decay(&mut self, now: Instant, ewma: &Ewma) {
         if self.value > 0.0 {
             //= floyd1993-4-idle
             let idle = now.saturating_since(self.empty_since).as_nanos() as f64;

@@ -14,7 +14,7 @@ use crate::rng::Stream;
 use crate::sink::Sink;
 use crate::time::Instant;
 use crate::timed::Timed;
-use crate::units::QueueSize;
+use crate::units::{Bytes, QueueSize};
 
 /// What the average counts by which a colour is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,13 +36,15 @@ pub(super) struct Level {
     /// Most of this colour that may wait, besides the limit of the whole queue.
     pub limit: Option<QueueSize>,
     average: Average,
+    /// What waits of all that `average` counts, in its unit.
+    counted: u64,
     /// What waits of this colour.
     waiting: Backlog,
 }
 
 impl Level {
     pub fn new(ewma: Ewma, early: Early, limit: Option<QueueSize>) -> Self {
-        Self { ewma, early, limit, average: Average::default(), waiting: Backlog::default() }
+        Self { ewma, early, limit, average: Average::default(), counted: 0, waiting: Backlog::default() }
     }
 
     fn has_room_for(&self, meta: &Meta) -> bool {
@@ -82,53 +84,58 @@ impl<P: Packet, const N: usize> Colored<P, N> {
         self.levels.map(|level| level.waiting)
     }
 
+    /// The levels whose averages count packets of `level`.
+    #[inline]
+    fn counting(&mut self, level: usize) -> &mut [Level] {
+        match self.averaging {
+            Averaging::Coupled => &mut self.levels[level..],
+            Averaging::Decoupled => &mut self.levels[level..=level],
+            Averaging::Shared => &mut self.levels[..1],
+        }
+    }
+
+    #[inline]
     fn average(&self, level: usize) -> f64 {
         let whose = if self.averaging == Averaging::Shared { 0 } else { level };
         self.levels[whose].average.value()
     }
 
     /// A packet of `level` arrives: the averages that count it take a step.
+    //= clark1998-rio-steps
+    #[inline]
     fn step(&mut self, now: Instant, level: usize) {
-        match self.averaging {
-            Averaging::Shared => {
-                let (waiting, ewma) = (self.unit.count(self.fifo.backlog()), self.levels[level].ewma);
-                self.levels[0].average.on_arrival(now, waiting, &ewma);
-            }
-            Averaging::Decoupled => {
-                let Level { average, waiting, ewma, .. } = &mut self.levels[level];
-                average.on_arrival(now, self.unit.count(*waiting), ewma);
-            }
-            //= clark1998-rio-steps
-            Averaging::Coupled => {
-                let mut waiting = 0;
-                for (at, counted) in self.levels.iter_mut().enumerate() {
-                    waiting += self.unit.count(counted.waiting);
-                    if at >= level {
-                        counted.average.on_arrival(now, waiting, &counted.ewma);
-                    }
-                }
-            }
+        if self.averaging == Averaging::Shared {
+            let ewma = self.levels[level].ewma;
+            let Level { average, counted, .. } = &mut self.levels[0];
+            average.on_arrival(now, *counted, &ewma);
+            return;
+        }
+        for Level { average, counted, ewma, .. } in self.counting(level) {
+            average.on_arrival(now, *counted, ewma);
+        }
+    }
+
+    /// A packet of `level` was accepted.
+    #[inline]
+    fn joined(&mut self, level: usize, len: Bytes) {
+        self.levels[level].waiting.packets += 1;
+        self.levels[level].waiting.bytes += len;
+        let each = self.unit.each(len);
+        for Level { counted, .. } in self.counting(level) {
+            *counted += each;
         }
     }
 
     /// A packet has left: the averages that counted it may have nothing left to count.
     fn left(&mut self, now: Instant, meta: &Meta) {
         let level = level::<N>(meta.color);
-        let waiting = &mut self.levels[level].waiting;
-        waiting.packets -= 1;
-        waiting.bytes -= meta.len;
-        match self.averaging {
-            Averaging::Shared if self.fifo.backlog().packets == 0 => self.levels[0].average.on_emptied(now),
-            Averaging::Decoupled if waiting.packets == 0 => self.levels[level].average.on_emptied(now),
-            Averaging::Shared | Averaging::Decoupled => {}
-            Averaging::Coupled => {
-                let mut packets = 0;
-                for (at, counted) in self.levels.iter_mut().enumerate() {
-                    packets += counted.waiting.packets;
-                    if at >= level && packets == 0 {
-                        counted.average.on_emptied(now);
-                    }
-                }
+        self.levels[level].waiting.packets -= 1;
+        self.levels[level].waiting.bytes -= meta.len;
+        let each = self.unit.each(meta.len);
+        for Level { average, counted, .. } in self.counting(level) {
+            *counted -= each;
+            if *counted == 0 {
+                average.on_emptied(now);
             }
         }
     }
@@ -156,8 +163,7 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
         let verdict = level.early.decide(average, len, &mut self.stream);
         let room = level.has_room_for(pkt.meta());
         if admit(&mut self.fifo, verdict, self.ecn, room, now, pkt, sink) {
-            level.waiting.packets += 1;
-            level.waiting.bytes += len;
+            self.joined(at, len);
         } else {
             level.early.on_dropped();
         }

@@ -11,7 +11,6 @@
 //! Units: thresholds and average in packets or in bytes. Cost: one draw and a division for each arrival between the
 //! thresholds, two comparisons otherwise.
 
-use super::Queue;
 use super::average::Unit;
 use super::fifo::Fifo;
 use crate::packet::{Ecn, Packet};
@@ -177,7 +176,7 @@ pub(super) fn admit<P: Packet>(
                 //= floyd1993-4-mark-or-drop
                 pkt.meta_mut().ecn = Ecn::Ce;
             }
-            fifo.enqueue(now, pkt, sink);
+            fifo.push(now, pkt, sink);
             return true;
         }
     };

@@ -33,7 +33,17 @@ impl<P: Packet> Fifo<P> {
         self.site
     }
 
+    /// Accepts `pkt`, for which there is room.
+    #[inline]
+    pub(super) fn push(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
+        pkt.meta_mut().enqueued_at = now;
+        sink.enqueued(now, self.site, pkt.meta());
+        self.bytes += pkt.meta().len;
+        self.packets.push_back(pkt);
+    }
+
     /// Whether a packet of length `len` would be accepted.
+    #[inline]
     pub(super) fn has_room_for(&self, len: Bytes) -> bool {
         match self.limit {
             QueueSize::Packets(limit) => (self.packets.len() as u64) < limit,
@@ -45,16 +55,12 @@ impl<P: Packet> Fifo<P> {
 impl<P: Packet> Timed for Fifo<P> {}
 
 impl<P: Packet> Queue<P> for Fifo<P> {
-    fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
-        let len = pkt.meta().len;
-        if !self.has_room_for(len) {
+    fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        if !self.has_room_for(pkt.meta().len) {
             sink.dropped(now, self.site, pkt, DropReason::Overflow);
             return;
         }
-        pkt.meta_mut().enqueued_at = now;
-        sink.enqueued(now, self.site, pkt.meta());
-        self.bytes += len;
-        self.packets.push_back(pkt);
+        self.push(now, pkt, sink);
     }
 
     fn dequeue(&mut self, _now: Instant, _sink: &mut dyn Sink<P>) -> Option<P> {
