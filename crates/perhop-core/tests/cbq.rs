@@ -454,6 +454,7 @@ fn refuses_what_it_cannot_guarantee() {
     for share in [0.0, -0.1, 1.1, 1e-10, f64::NAN, f64::INFINITY] {
         assert_eq!(refused(&[CbqClass::new(share)]), "share", "{share}");
     }
+    assert_eq!(refused(&[CbqClass::new(9e-8)]), "share", "less than 1 bit/s");
     assert_eq!(refused(&[]), "share");
     assert_eq!(refused(&[CbqClass::new(0.5), CbqClass::new(0.6)]), "share");
     assert_eq!(refused(&[CbqClass { gain: Some(63), ..CbqClass::new(0.5) }]), "gain");

@@ -33,7 +33,7 @@ const BOUNDED: CbqClass = CbqClass { bounded: true, ..CbqClass::new(0.2) };
 const ISOLATED: CbqClass = CbqClass { isolated: true, ..CbqClass::new(0.2) };
 const REGULATED: CbqClass = CbqClass { offtime: Span::from_millis(20), gain: Some(4), ..BOUNDED };
 const INDEBTED: CbqClass = CbqClass { minidle: Span::from_millis(30), gain: Some(0), ..CbqClass::new(0.1) };
-const HARDLY_ANY: CbqClass = CbqClass { bounded: true, ..CbqClass::new(1e-9) };
+const HARDLY_ANY: CbqClass = CbqClass { bounded: true, ..CbqClass::new(1e-7) };
 
 scheduler_laws!(cbq_alone, || cbq(&[CbqClass::new(1.0)]), classes = 1);
 scheduler_laws!(cbq_lends, || cbq(&[EF, REST]), classes = 2);

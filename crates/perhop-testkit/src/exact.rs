@@ -63,16 +63,10 @@ impl Ord for Ratio {
 }
 
 impl Ratio {
-    /// The smallest whole number that is not less.
+    /// The largest whole number that is not more.
     #[must_use]
-    pub const fn ceil(self) -> i128 {
-        -(-self.num).div_euclid(self.den)
-    }
-
-    /// Divided by another, which is not zero.
-    #[must_use]
-    pub fn over(self, rhs: Self) -> Self {
-        Self::new(self.num * rhs.den, self.den * rhs.num)
+    pub const fn floor(self) -> i128 {
+        self.num.div_euclid(self.den)
     }
 }
 

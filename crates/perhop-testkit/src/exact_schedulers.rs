@@ -91,32 +91,59 @@ pub enum Permitted {
     Idle,
 }
 
-/// Idle time saved up at a share of the link, negative where it is owed.
+/// Idle time saved up at a share of the link, in ns, negative where it is owed.
 #[derive(Clone, Copy, Debug)]
 struct Idle {
     /// Time of a byte at this share.
     byte: Ratio,
-    value: Ratio,
+    /// What packets took beyond whole ns.
+    carried: Ratio,
+    value: i128,
     since: u64,
 }
 
 impl Idle {
     fn new(rate: u64, tenths: u64) -> Self {
         let byte = Ratio::new(80_000_000_000, i128::from(rate) * i128::from(tenths));
-        Self { byte, value: Ratio::from(0), since: 0 }
+        Self { byte, carried: Ratio::from(0), value: 0, since: 0 }
     }
 
-    fn at(&self, now: u64) -> Ratio {
-        self.value + Ratio::from(now - self.since)
+    fn at(&self, now: u64) -> i128 {
+        self.value + i128::from(now - self.since)
     }
 
-    fn set(&mut self, now: u64, value: Ratio) {
+    fn set(&mut self, now: u64, value: i128) {
         (self.value, self.since) = (value, now);
     }
 
-    /// When it will be worth nothing, or was.
-    fn zero(&self) -> Ratio {
-        Ratio::from(self.since) - self.value
+    /// A packet leaves: how long it takes in whole ns, the rest of the last one included.
+    fn pay(&mut self, now: u64, len: u64) -> i128 {
+        let exact = Ratio::from(len) * self.byte + self.carried;
+        let time = exact.floor();
+        self.carried = exact - Ratio::new(time, 1);
+        self.set(now, self.at(now) - time);
+        time
+    }
+
+    /// Leaves no more than `most` saved up.
+    fn save_at_most(&mut self, now: u64, most: u64) {
+        if self.paid() < i128::from(now) - i128::from(most) {
+            self.set(now, i128::from(most));
+            self.carried = Ratio::from(0);
+        }
+    }
+
+    /// Leaves no more than `most` owed.
+    fn owe_at_most(&mut self, now: u64, most: u64) {
+        if self.paid() > i128::from(now) + i128::from(most) {
+            self.set(now, -i128::from(most));
+            self.carried = Ratio::from(0);
+        }
+    }
+
+    /// When nothing is owed any more.
+    fn paid(&self) -> i128 {
+        i128::from(self.since) - self.value + i128::from(self.carried > Ratio::from(0))
     }
 }
 
@@ -126,16 +153,12 @@ struct Member {
     waits: bool,
     idle: Idle,
     /// When it is within its share: when its idle time is zero, or `offtime` later if it was used up.
-    resume: Ratio,
-    /// Bytes over share.
-    tag: Ratio,
+    resume: i128,
+    /// Time of its packets at its share.
+    tag: i128,
 }
 
 impl Member {
-    fn due(&self) -> u64 {
-        u64::try_from(self.resume.ceil()).unwrap_or(0)
-    }
-
     const fn borrows(&self) -> bool {
         !self.class.bounded
     }
@@ -149,7 +172,7 @@ pub struct LinkShares {
     /// What is not isolated: may be lent while its idle time is not negative.
     rest: Idle,
     /// For each priority the tag of whom it served last.
-    reached: Vec<Ratio>,
+    reached: Vec<i128>,
 }
 
 impl LinkShares {
@@ -161,14 +184,14 @@ impl LinkShares {
             class: LinkClass { bounded: class.bounded || isolated == 10, ..class },
             waits: false,
             idle: Idle::new(rate, class.tenths),
-            resume: Ratio::from(0),
-            tag: Ratio::from(0),
+            resume: 0,
+            tag: 0,
         };
         Self {
             rate,
             members: classes.iter().map(member).collect(),
             rest: Idle::new(rate, (10 - isolated).max(1)),
-            reached: vec![Ratio::from(0); 256],
+            reached: vec![0; 256],
         }
     }
 
@@ -184,11 +207,9 @@ impl LinkShares {
             return;
         }
         member.waits = true;
-        let most = Ratio::from(member.class.maxidle);
-        let idle = member.idle.at(now);
-        member.idle.set(now, if idle > most { most } else { idle });
-        if !wanted && self.rest_is_wanted() && self.rest.at(now) > Ratio::from(0) {
-            self.rest.set(now, Ratio::from(0));
+        member.idle.save_at_most(now, member.class.maxidle);
+        if !wanted && self.rest_is_wanted() {
+            self.rest.save_at_most(now, 0);
         }
     }
 
@@ -208,53 +229,55 @@ impl LinkShares {
         if waiting.is_empty() {
             return Permitted::Idle;
         }
-        let within: Vec<usize> = waiting.iter().copied().filter(|&i| self.members[i].due() <= now).collect();
+        let ns = i128::from(now);
+        let within: Vec<usize> = waiting.iter().copied().filter(|&i| self.members[i].resume <= ns).collect();
         let borrower = |&i: &usize| self.members[i].borrows();
-        let lent_from =
-            if self.all_is_lent() { 0 } else { u64::try_from(self.rest.zero().ceil()).unwrap_or(0) };
+        let lent_from = if self.all_is_lent() { 0 } else { self.rest.paid() };
         let may = if !within.is_empty() {
             within
-        } else if lent_from <= now {
+        } else if lent_from <= ns {
             waiting.iter().copied().filter(borrower).collect()
         } else {
             Vec::new()
         };
         if may.is_empty() {
-            let due = waiting.iter().map(|&i| self.members[i].due());
+            let resumes = waiting.iter().map(|&i| self.members[i].resume);
             let lent = waiting.iter().filter(|i| borrower(i)).map(|_| lent_from);
-            return Permitted::Wait(due.chain(lent).min().unwrap_or(0));
+            let first = resumes.chain(lent).min().and_then(|ns| u64::try_from(ns).ok());
+            return Permitted::Wait(first.unwrap_or(0));
         }
         let urgent = may.iter().map(|&i| self.members[i].class.priority).min();
         let may = may.into_iter().filter(|&i| Some(self.members[i].class.priority) == urgent);
-        let tagged: Vec<(Ratio, usize)> = may.map(|i| (self.start(i), i)).collect();
+        let tagged: Vec<(i128, usize)> = may.map(|i| (self.start(i), i)).collect();
         let least = tagged.iter().map(|&(tag, _)| tag).min();
         Permitted::OneOf(tagged.into_iter().filter(|&(tag, _)| Some(tag) == least).map(|(_, i)| i).collect())
     }
 
-    fn start(&self, class: usize) -> Ratio {
+    fn start(&self, class: usize) -> i128 {
         self.members[class].tag.max(self.reached[usize::from(self.members[class].class.priority)])
     }
 
     /// A packet of `class` begins to leave.
     pub fn served(&mut self, now: u64, class: usize, len: u64) {
         let start = self.start(class);
-        let byte_on_link = Ratio::new(8_000_000_000, i128::from(self.rate));
+        let on_link = Ratio::new(i128::from(len) * 8_000_000_000, i128::from(self.rate)).floor();
         let member = &mut self.members[class];
-        let bytes = Ratio::from(len);
-        let borrows = member.due() > now;
+        let borrows = member.resume > i128::from(now);
         if !member.class.isolated || borrows {
-            let left = self.rest.at(now) - bytes * self.rest.byte;
-            self.rest.set(now, left);
+            self.rest.pay(now, len);
         }
-        if !(member.class.isolated && borrows) {
-            let floor = Ratio::from(0) - Ratio::from(member.class.minidle);
-            let idle = member.idle.at(now).max(floor) - bytes * member.idle.byte;
-            member.idle.set(now, idle);
-            let used_up = idle + bytes * byte_on_link < Ratio::from(0);
-            let off = if used_up { member.class.offtime } else { 0 };
-            member.resume = member.idle.zero() + Ratio::from(off);
-        }
-        member.tag = start + bytes.over(Ratio::from(member.class.tenths));
+        let time = if member.class.isolated && borrows {
+            (Ratio::from(len) * member.idle.byte).floor()
+        } else {
+            member.idle.owe_at_most(now, member.class.minidle);
+            let time = member.idle.pay(now, len);
+            member.resume = member.idle.paid();
+            if member.resume > i128::from(now) + on_link {
+                member.resume += i128::from(member.class.offtime);
+            }
+            time
+        };
+        member.tag = start + time;
         self.reached[usize::from(member.class.priority)] = start;
     }
 }

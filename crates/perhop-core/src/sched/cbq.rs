@@ -4,7 +4,8 @@
 //! Different (decision 0016): an estimator without memory loss unless `gain` asks for the paper's average; start to
 //! start instead of end to end; idle time counts against `maxidle` only while nothing waits; within a priority the
 //! class that had least for its share goes first, which is round robin by share, packet by packet.
-//! Units: times in 2^-64 ns, shares in parts of 10^9, so that nothing drifts. Cost: a scan of the classes that wait.
+//! Units: ns, what a packet takes beyond whole ones carried to the class's next packet, so that nothing drifts; shares
+//! in parts of 10^9. Cost: a scan of the classes, a multiplication.
 
 use super::{Heads, Scheduler, Select};
 use crate::packet::{ClassId, Meta};
@@ -60,23 +61,25 @@ pub struct Cbq {
     /// What may be lent: the link without the shares of isolated classes; absent where that is the whole link.
     lendable: Option<Lendable>,
     /// For each priority, how far the service of its classes has come: the tag of the latest to be served.
-    served: Box<[u128]>,
-    /// Time of a byte on the link.
-    byte: u128,
+    served: Box<[u64]>,
+    /// The whole of it.
+    link: Account,
 }
 
 #[derive(Clone, Debug)]
 struct Class {
-    params: CbqClass,
-    /// Position of its priority among those that occur.
-    rank: usize,
     /// Has a packet.
     waits: bool,
-    account: Account,
-    /// Within its share from here on: `account.undertime`, or `offtime` later.
-    resume: u128,
+    /// Position of its priority among those that occur.
+    rank: usize,
+    /// Within its share from here on, in whole ns: `account.undertime`, or `offtime` later.
+    resume: u64,
+    /// May not borrow before: the end of time for a bounded class.
+    borrows_from: u64,
     /// Where it stands in the service of its priority: time that its packets take at its share.
-    tag: u128,
+    tag: u64,
+    account: Account,
+    params: CbqClass,
 }
 
 #[derive(Clone, Debug)]
@@ -89,46 +92,69 @@ struct Lendable {
 /// Use of a share, as a time: what is saved up is `now - undertime`, what is owed `undertime - now`.
 #[derive(Clone, Debug)]
 struct Account {
-    /// Time of a byte at this share of the link.
+    /// Time of a byte at this share of the link, in 2^-64 ns.
     byte: u128,
-    undertime: u128,
+    undertime: u64,
+    /// Part of a nanosecond that its packets took, in 2^-64 ns.
+    carried: u64,
 }
 
 impl Account {
     fn new(rate: BitRate, parts: u64) -> Self {
-        // at most 8e18 * 2^64, which is less than 2^128; rounding makes a billion packets a nanosecond shorter at most
+        // 8e18 * 2^64 is less than 2^128; rounded up, so that no share is exceeded
         let bit_parts = u128::from(rate.bits_per_sec()) * u128::from(parts);
-        let byte = ((8 * u128::from(PARTS) * 1_000_000_000) << 64) / bit_parts;
-        Self { byte, undertime: 0 }
+        let byte = ((8 * u128::from(PARTS) * 1_000_000_000) << 64).div_ceil(bit_parts);
+        Self { byte, undertime: 0, carried: 0 }
     }
 
-    fn time(&self, len: Bytes) -> u128 {
-        self.byte.saturating_mul(u128::from(len.0))
+    /// How long `len` takes, in 2^-64 ns. A byte takes less than 2^97, so this cannot overflow.
+    fn exact_time(&self, len: Bytes) -> u128 {
+        self.byte * u128::from(len.0.min(1 << 30))
     }
 
-    fn charge(&mut self, len: Bytes) -> u128 {
-        let time = self.time(len);
-        self.undertime = self.undertime.saturating_add(time);
-        time
+    /// A packet leaves: returns how long it takes in whole ns. The rest is carried to the next packet.
+    fn charge(&mut self, len: Bytes) -> u64 {
+        let time = self.exact_time(len) + u128::from(self.carried);
+        self.carried = time as u64;
+        let whole = (time >> 64) as u64;
+        self.undertime = self.undertime.saturating_add(whole);
+        whole
+    }
+
+    /// When what is owed is paid, in whole ns. What is carried is nothing below 2^-32 ns: that is rounding of `byte`.
+    fn paid(&self) -> u64 {
+        self.undertime.saturating_add(u64::from(self.carried >> 32 > 0))
     }
 
     /// Forgets what was saved up beyond `most`.
-    fn save_at_most(&mut self, now: u128, most: u128) {
-        self.undertime = self.undertime.max(now.saturating_sub(most));
+    fn save_at_most(&mut self, now: u64, most: u64) {
+        let earliest = now.saturating_sub(most);
+        if self.paid() < earliest {
+            (self.undertime, self.carried) = (earliest, 0);
+        }
     }
-}
 
-/// In 2^-64 ns.
-fn fine(ns: u64) -> u128 {
-    u128::from(ns) << 64
+    /// Forgives what is owed beyond `most`.
+    fn owe_at_most(&mut self, now: u64, most: u64) {
+        let latest = now.saturating_add(most);
+        if self.paid() > latest {
+            (self.undertime, self.carried) = (latest, 0);
+        }
+    }
+
+    /// Forgets 2^-n of what was saved up or is owed.
+    fn forget(&mut self, now: u64, n: u8) {
+        self.undertime += now.saturating_sub(self.undertime) >> n;
+        self.undertime -= self.undertime.saturating_sub(now) >> n;
+    }
 }
 
 impl Cbq {
     /// A scheduler of a link of this `rate`; `classes` by position.
     ///
     /// # Errors
-    /// Refuses a share outside (0, 1] or below 10^-9, shares that exceed the link, a `gain` beyond 62, an `offtime`
-    /// where nothing is ever regulated, and an empty list.
+    /// Refuses a share outside (0, 1], below 10^-9 or of less than 1 bit/s, shares that exceed the link, a `gain`
+    /// beyond 62, an `offtime` where nothing is ever regulated, and an empty list.
     pub fn new(rate: BitRate, classes: &[CbqClass]) -> Result<Self, ParamError> {
         let parts = classes.iter().map(check).collect::<Result<Vec<_>, _>>()?;
         if classes.is_empty() {
@@ -140,26 +166,36 @@ impl Cbq {
                 "must leave the shares of all classes together at 1 at most",
             ));
         }
+        let too_little =
+            |&parts: &u64| u128::from(parts) * u128::from(rate.bits_per_sec()) < u128::from(PARTS);
+        if parts.iter().any(too_little) {
+            return Err(ParamError::new("share", format!("must be at least 1 bit/s of the link's {rate}")));
+        }
         let mut priorities: Vec<u8> = classes.iter().map(|c| c.priority).collect();
         priorities.sort_unstable();
         priorities.dedup();
-        let isolated = classes.iter().zip(&parts).filter(|(c, _)| c.isolated).map(|(_, &parts)| parts).sum();
-        let class = |(params, &parts): (&CbqClass, &u64)| Class {
-            // where every part of the link is isolated there is nothing to borrow
-            params: CbqClass { bounded: params.bounded || isolated == PARTS, ..*params },
-            rank: priorities.partition_point(|&p| p < params.priority),
-            waits: false,
-            account: Account::new(rate, parts),
-            resume: 0,
-            tag: 0,
+        let isolated: u64 =
+            classes.iter().zip(&parts).filter(|(c, _)| c.isolated).map(|(_, &parts)| parts).sum();
+        let rest = PARTS - isolated;
+        let class = |(params, &parts): (&CbqClass, &u64)| {
+            // where all of the link is isolated there is nothing to borrow
+            let bounded = params.bounded || too_little(&rest);
+            Class {
+                waits: false,
+                rank: priorities.partition_point(|&p| p < params.priority),
+                resume: 0,
+                borrows_from: if bounded { u64::MAX } else { 0 },
+                tag: 0,
+                account: Account::new(rate, parts),
+                params: CbqClass { bounded, ..*params },
+            }
         };
-        let lendable = (1..PARTS).contains(&isolated);
         Ok(Self {
             classes: classes.iter().zip(&parts).map(class).collect(),
-            lendable: lendable
-                .then(|| Lendable { account: Account::new(rate, PARTS - isolated), waits: false }),
+            lendable: (isolated > 0 && !too_little(&rest))
+                .then(|| Lendable { account: Account::new(rate, rest), waits: false }),
             served: vec![0; priorities.len()].into(),
-            byte: Account::new(rate, PARTS).byte,
+            link: Account::new(rate, PARTS),
         })
     }
 }
@@ -181,25 +217,31 @@ fn check(class: &CbqClass) -> Result<u64, ParamError> {
     Ok(parts as u64)
 }
 
+impl Cbq {
+    /// The first time at which a class that waits may go.
+    fn wake(&self, lent_from: u64) -> Select {
+        let waiting = self.classes.iter().filter(|c| c.waits);
+        let first = waiting.map(|c| c.resume.min(c.borrows_from.max(lent_from))).min();
+        first.map_or(Select::Idle, |ns| Select::NotBefore(Instant::from_nanos(ns)))
+    }
+}
+
 impl Class {
-    /// A packet leaves: settles the account, and returns how long the packet takes at this share.
-    fn charge(&mut self, now: u128, len: Bytes, on_link: u128) -> u128 {
-        let forgotten = |known: u128| self.params.gain.map_or(0, |n| known >> n);
-        let account = &mut self.account;
-        account.undertime = if account.undertime > now {
-            //= floyd1995-A-minidle
-            let debt = (account.undertime - now).min(fine(self.params.minidle.as_nanos()));
-            now + (debt - forgotten(debt))
-        } else {
+    /// A packet leaves: returns how long it takes at this share. `on_link` is how long it takes on the link.
+    fn charge(&mut self, now: u64, len: Bytes, on_link: impl FnOnce() -> u64) -> u64 {
+        //= floyd1995-A-minidle
+        self.account.owe_at_most(now, self.params.minidle.as_nanos());
+        if let Some(n) = self.params.gain {
             //= floyd1995-A-average
-            account.undertime + forgotten(now - account.undertime)
-        };
+            self.account.forget(now, n);
+        }
         //= floyd1995-A-idle
-        let time = account.charge(len);
-        self.resume = account.undertime;
-        if self.resume > now.saturating_add(on_link) {
+        let time = self.account.charge(len);
+        self.resume = self.account.paid();
+        let offtime = self.params.offtime.as_nanos();
+        if offtime > 0 && self.resume > now.saturating_add(on_link()) {
             //= floyd1995-A-offtime
-            self.resume = self.resume.saturating_add(fine(self.params.offtime.as_nanos()));
+            self.resume = self.resume.saturating_add(offtime);
         }
         time
     }
@@ -207,14 +249,14 @@ impl Class {
 
 impl Scheduler for Cbq {
     fn on_enqueued(&mut self, now: Instant, id: ClassId, _meta: &Meta) {
-        let now = fine(now.as_nanos());
+        let now = now.as_nanos();
         let class = &mut self.classes[usize::from(id.0)];
         if class.waits {
             return;
         }
         class.waits = true;
         //= floyd1995-A-maxidle
-        class.account.save_at_most(now, fine(class.params.maxidle.as_nanos()));
+        class.account.save_at_most(now, class.params.maxidle.as_nanos());
         if let Some(lendable) = self.lendable.as_mut().filter(|l| !l.waits && !class.params.bounded) {
             lendable.waits = true;
             lendable.account.save_at_most(now, 0);
@@ -228,41 +270,29 @@ impl Scheduler for Cbq {
         }
     }
 
-    fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select {
-        let now = fine(now.as_nanos());
-        let lends_from = self.lendable.as_ref().map_or(0, |l| l.account.undertime);
-        let mut best: Option<((usize, u128), ClassId)> = None;
-        let mut wake: Option<u128> = None;
-        for (class, id) in self.classes.iter().zip((0..).map(ClassId)) {
-            if !class.waits || heads.head(id).is_none() {
-                continue;
-            }
+    fn select(&mut self, now: Instant, _heads: &dyn Heads) -> Select {
+        let now = now.as_nanos();
+        let lent_from = self.lendable.as_ref().map_or(0, |l| l.account.paid());
+        let (mut least, mut best) = (u64::MAX, 0);
+        for (class, id) in self.classes.iter().zip(0..) {
+            let borrows = class.resume > now;
             //= floyd1995-3-bounded
-            let from = if class.params.bounded { class.resume } else { class.resume.min(lends_from) };
-            if from > now {
-                wake = Some(wake.map_or(from, |w| w.min(from)));
-                continue;
-            }
+            let may = class.waits & (!borrows | (class.borrows_from.max(lent_from) <= now));
             // whoever borrows comes after all who do not
             //= floyd1995-2-share
             //= floyd1995-3-unsatisfied
-            let beyond = if class.resume > now { self.served.len() } else { 0 };
+            let group = u64::from(borrows) << 8 | class.rank as u64;
             //= floyd1995-2-excess
             //= floyd1995-3-general
-            let order = (beyond + class.rank, class.tag.max(self.served[class.rank]));
-            if best.is_none_or(|(other, _)| order < other) {
-                best = Some((order, id));
-            }
+            let order = group << AHEAD | ahead(class.tag, self.served[class.rank]);
+            let order = if may { order } else { u64::MAX };
+            (least, best) = if order < least { (order, id) } else { (least, best) };
         }
-        match (best, wake) {
-            (Some((_, id)), _) => Select::Serve(id),
-            (None, Some(at)) => Select::NotBefore(at_or_after(at)),
-            (None, None) => Select::Idle,
-        }
+        if least < u64::MAX { Select::Serve(ClassId(best)) } else { self.wake(lent_from) }
     }
 
     fn on_served(&mut self, now: Instant, id: ClassId, served: &Meta) {
-        let now = fine(now.as_nanos());
+        let now = now.as_nanos();
         let class = &mut self.classes[usize::from(id.0)];
         let borrows = class.resume > now;
         //= floyd1995-3-isolated
@@ -270,10 +300,10 @@ impl Scheduler for Cbq {
             lendable.account.charge(served.len);
         }
         let time = if borrows && class.params.isolated {
-            // what others left is beside its share, which nobody else can use
-            class.account.time(served.len)
+            // what it borrows is beside its share, which nobody else can use
+            (class.account.exact_time(served.len) >> 64) as u64
         } else {
-            class.charge(now, served.len, self.byte.saturating_mul(u128::from(served.len.0)))
+            class.charge(now, served.len, || (self.link.exact_time(served.len) >> 64) as u64)
         };
         let reached = &mut self.served[class.rank];
         *reached = class.tag.max(*reached);
@@ -281,7 +311,10 @@ impl Scheduler for Cbq {
     }
 }
 
-/// The first whole nanosecond from `at` on.
-fn at_or_after(at: u128) -> Instant {
-    Instant::from_nanos(u64::try_from(at.div_ceil(1 << 64)).unwrap_or(u64::MAX))
+/// Bits of [`ahead`].
+const AHEAD: u32 = 55;
+
+/// How far `tag` is ahead of `reached`.
+fn ahead(tag: u64, reached: u64) -> u64 {
+    tag.saturating_sub(reached).min((1 << AHEAD) - 1)
 }
