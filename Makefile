@@ -1,7 +1,7 @@
-# make demo       build, then reproduce the study kalampoukas; prints the path of the report
+# make demo       build, then reproduce every study, shortened; prints the path of the report
 # make build      .venv with the locked packages and .venv/bin/perhop
 # make test       everything CI runs
-# make test-long  the same, then the full reproduction and the full sweep of the TCP laws
+# make test-long  the same, then every study in full and the full sweep of the TCP laws
 # make bench      speed and memory, as JSON
 # make clean      remove what the others made
 
@@ -14,7 +14,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-DEMO   := out/kalampoukas
+DEMO   := out/studies
 # uv installs everything else by uv.lock, but is in no lock itself
 UV_VERSION := 0.13.9
 
@@ -40,7 +40,7 @@ $(VENV)/.synced: pyproject.toml uv.lock
 	touch $@
 
 demo: build
-	$(BIN)/perhop reproduce kalampoukas -o $(DEMO)
+	$(BIN)/perhop reproduce --quick -o $(DEMO)
 
 test: build lint rust-test python-test
 
@@ -69,7 +69,7 @@ python-test: build
 	$(BIN)/pytest -n 2 --dist loadgroup
 
 test-long: test
-	$(BIN)/perhop reproduce kalampoukas --json >/dev/null
+	$(BIN)/perhop reproduce --json >/dev/null
 	$(BIN)/python docs/laws.py --check
 
 bench: build

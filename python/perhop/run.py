@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from perhop._core import RawResult
+    from perhop.papers.study import AnyJob
     from perhop.scenario import Scenario
 
 TABLES = ("flows", "links", "queues", "series", "udp", "marks", "conditioners")
@@ -131,28 +132,45 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
 
 
 def run_jobs(
-    jobs: Sequence[tuple[bytes, str, list[str]]], workers: int, progress: Progress | None = None
-) -> list[RawResult]:
+    jobs: Sequence[AnyJob],
+    workers: int,
+    progress: Progress | None = None,
+    keep: Callable[[Any, RawResult], Any] | None = None,
+) -> list[Any]:
     """Run many scenarios side by side; the results come in the order of the jobs, whatever `workers` is.
 
     Parameters
     ----------
     jobs
-        Scenario text, its name in messages, overrides.
+        Scenario text, its name in messages, overrides, and what to trace if anything.
     workers
         Threads; the core lets go of the interpreter while it runs.
     progress
         Called with the number of runs done and of all.
+    keep
+        Called with each job and its result as the run ends; what it returns takes the result's place.
     """
     pool = ThreadPoolExecutor(max_workers=workers)
     try:
-        futures = [pool.submit(_core.run_batch, [job], 1) for job in jobs]
-        for done, _ in enumerate(as_completed(futures), start=1):
+        futures = [pool.submit(_run_job, job, keep) for job in jobs]
+        for done, future in enumerate(as_completed(futures), start=1):
+            future.result()
             if progress is not None:
                 progress(done, len(futures))
-        return [future.result()[0] for future in futures]
+        return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _run_job(job: AnyJob, keep: Callable[[Any, RawResult], Any] | None) -> Any:
+    source, name, overrides, *trace = job
+    if trace:
+        simulation = _core.Simulation(source, name, overrides, list(trace[0]))
+        simulation.advance_to(simulation.duration_s)
+        result = simulation.finish()
+    else:
+        (result,) = _core.run_batch([(source, name, overrides)], 1)
+    return result if keep is None else keep(job, result)
 
 
 def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:

@@ -1,12 +1,12 @@
-"""`perhop reproduce`: a published study again, its numbers beside ours and its claims judged."""
+"""`perhop reproduce`: published studies again, their numbers beside ours and their claims judged."""
 
 from __future__ import annotations
 
 import os
 import sys
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,21 +14,24 @@ from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
-    from perhop.papers.kalampoukas import Plan, Reproduction
-    from perhop.papers.kalampoukas.sweeps import SweepResult
+    from perhop.papers.study import AnyJob, Outcome, Study
 
 PAPERS = ("kalampoukas",)
-_FILES = ("report.html", "result.json")
-_TITLE = "Two-way TCP over an asymmetric link: the study of Kalampoukas, Varma and Ramakrishnan, again"
+_FILES = frozenset({"report.html", "result.json"})
 
 
 def command(
-    paper: Annotated[str, typer.Argument(metavar="[PAPER]", help=f"One of: {', '.join(PAPERS)}.")] = PAPERS[
-        0
-    ],
+    paper: Annotated[
+        str | None, typer.Argument(metavar="[PAPER]", help=f"One of: {', '.join(PAPERS)}; default: all.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs; says what it leaves out.")] = False,
+    calibrate: Annotated[
+        bool,
+        typer.Option("--calibrate", help="Search the study's free parameters again and print the record."),
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<paper>.")
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<paper>, for all out/studies."),
     ] = None,
     workers: Annotated[
         int | None,
@@ -36,119 +39,132 @@ def command(
     ] = None,
     as_json: options.Json = False,
 ) -> int:
-    """Repeat a published study: its tables and figures beside ours, its claims judged."""
-    if paper not in PAPERS:
+    """Repeat published studies: their tables and figures beside ours, their claims judged."""
+    if paper is not None and paper not in PAPERS:
         raise CommandError(ExitCode.USAGE, f"no study {paper!r}", f"choose among {', '.join(PAPERS)}")
-    return _reproduce(
-        paper, quick, out or Path("out") / paper, workers or len(os.sched_getaffinity(0)), as_json
-    )
+    workers = workers or len(os.sched_getaffinity(0))
+    if calibrate:
+        return _calibrate(paper, workers)
+    if paper is None:
+        return _reproduce_all(quick, out or Path("out/studies"), workers, as_json)
+    return _reproduce(paper, quick, out or Path("out") / paper, workers, as_json)
 
 
 def _reproduce(paper: str, quick: bool, folder: Path, workers: int, as_json: bool) -> int:
     from perhop.cli.output import print_json
     from perhop.folder import new_folder
+    from perhop.papers.study import load_study
 
-    if folder.exists() and {path.name for path in folder.iterdir()} - set(_FILES):
-        raise CommandError(
-            ExitCode.USAGE,
-            f"{folder} exists and holds other files: it is left alone",
-            "give another folder with -o",
-        )
+    _check_folder(folder, folder, _FILES)
+    study = load_study(paper)
     with new_folder(folder) as partial:
-        done = _write(paper, quick, partial, workers)
-    for left_out in done.left_out:
-        print(f"left out: {left_out}", file=sys.stderr)
+        done = _write(study, quick, partial, workers)
+    _say_left_out(done)
     if as_json:
         print_json(done.document)
     else:
-        _print(done)
+        _print(study, done)
         print(f"report: {(folder / 'report.html').resolve()}")
     return ExitCode.DONE
 
 
-def _write(paper: str, quick: bool, folder: Path, workers: int) -> Reproduction:
+def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> int:
+    from perhop.cli.output import print_json
+    from perhop.folder import new_folder
+    from perhop.papers.study import load_study
+    from perhop.report.study import render_index
+
+    _check_folder(folder, folder, _FILES | set(PAPERS))
+    for paper in PAPERS:
+        _check_folder(folder / paper, folder, _FILES)
+    studies = [load_study(paper) for paper in PAPERS]
+    with new_folder(folder) as partial:
+        done = []
+        for study in studies:
+            (partial / study.key).mkdir()
+            done.append(_write(study, quick, partial / study.key, workers))
+        again = f"perhop reproduce{' --quick' if quick else ''}"
+        documents = [outcome.document for outcome in done]
+        index = render_index(
+            [(study.title, document) for study, document in zip(studies, documents, strict=True)], again
+        )
+        (partial / "report.html").write_text(index, encoding="utf-8")
+        (partial / "result.json").write_bytes(_encode(documents))
+    for outcome in done:
+        _say_left_out(outcome)
+    if as_json:
+        print_json(documents)
+    else:
+        for study, outcome in zip(studies, done, strict=True):
+            _print(study, outcome)
+        print(f"report: {(folder / 'report.html').resolve()}")
+    return ExitCode.DONE
+
+
+def _check_folder(folder: Path, whole: Path, known: frozenset[str] | set[str]) -> None:
+    if folder.exists() and {path.name for path in folder.iterdir()} - known:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{whole} exists and holds other files: it is left alone",
+            "give another folder with -o",
+        )
+
+
+def _write(study: Study[Any, Any], quick: bool, folder: Path, workers: int) -> Outcome:
     """Run the study and write its page and its document into an empty folder."""
-    import msgspec
-
     from perhop import _core
-    from perhop.cli.progress import Progress
-    from perhop.papers.kalampoukas import BrokenRun, make_plan, reduce
-    from perhop.papers.kalampoukas.sweeps import make_sweeps, reduce_sweep
-    from perhop.run import run_jobs
 
-    again = f"perhop reproduce {paper}{' --quick' if quick else ''}"
-    plan = make_plan(quick=quick)
-    sweeps = () if quick else make_sweeps()
-    jobs = [*plan.jobs, *(job for sweep in sweeps for job in sweep.jobs)]
-    with Progress(f"{len(jobs)} runs") as progress:
-        results = iter(run_jobs(jobs, workers, progress.update))
-    try:
-        done = reduce(plan, list(islice(results, len(plan.jobs))), again, _core.RESULTS_VERSION)
-        swept = [reduce_sweep(sweep, list(islice(results, len(sweep.jobs)))) for sweep in sweeps]
-    except BrokenRun as error:
-        raise CommandError(ExitCode.FAILED_RUNS, f"a run broke an invariant: {error}") from error
-    document = msgspec.json.format(msgspec.json.encode(done.document), indent=2)
-    page = _page(plan, done, swept, again)
-    (folder / "result.json").write_bytes(document + b"\n")
-    (folder / "report.html").write_text(page, encoding="utf-8")
+    again = f"perhop reproduce {study.key}{' --quick' if quick else ''}"
+    plan = study.plan(quick)
+    kept = _run(study, plan.jobs, f"{study.key}, {len(plan.jobs)} runs", workers)
+    done: Outcome = study.reduce(plan, kept, again, _core.RESULTS_VERSION)
+    (folder / "result.json").write_bytes(_encode(done.document))
+    (folder / "report.html").write_text(study.page(plan, done), encoding="utf-8")
     return done
 
 
-def _page(plan: Plan, done: Reproduction, swept: list[SweepResult], again: str) -> str:
-    from perhop.report.beyond import curves, maps
-    from perhop.report.paper import FigurePart, Study, render
+def _run(study: Study[Any, Any], jobs: Sequence[AnyJob], label: str, workers: int) -> list[Any]:
+    from perhop import run
+    from perhop.cli.progress import Progress
+    from perhop.papers.study import BrokenRun
 
-    return render(
-        Study(
-            title=_TITLE,
-            document=done.document,
-            figures=[
-                FigurePart(
-                    figure.id,
-                    figure.table,
-                    figure.title,
-                    figure.command(),
-                    done.curves[figure.id],
-                    figure.setup.fast_window,
-                    figure.setup.alone,
-                )
-                for figure in plan.figures
-            ],
-            findings=done.findings,
-            warnings=done.warnings,
-            queue_bounds=done.queue_bounds,
-            left_out=done.left_out,
-            maps=maps(swept, again),
-            curves=curves(swept, again),
-        )
-    )
+    with Progress(label) as progress:
+        try:
+            return run.run_jobs(jobs, workers, progress.update, study.keep)
+        except BrokenRun as error:
+            raise CommandError(ExitCode.FAILED_RUNS, f"a run broke an invariant: {error}") from error
 
 
-def _print(done: Reproduction) -> None:
+def _calibrate(paper: str | None, workers: int) -> int:
+    from perhop.cli.output import print_json
+    from perhop.papers.study import load_study
+
+    if paper is None:
+        raise CommandError(ExitCode.USAGE, "--calibrate: of which study?", "name one")
+    study = load_study(paper)
+    record = study.calibrate(lambda jobs, label: _run(study, jobs, label, workers))
+    if record is None:
+        raise CommandError(ExitCode.USAGE, f"--calibrate: {paper} fits no parameter")
+    print_json(record)
+    return ExitCode.DONE
+
+
+def _encode(value: Any) -> bytes:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def _say_left_out(done: Outcome) -> None:
+    for left_out in done.left_out:
+        print(f"left out: {left_out}", file=sys.stderr)
+
+
+def _print(study: Study[Any, Any], done: Outcome) -> None:
     from perhop.cli.output import print_table
 
-    def number(value: float | None) -> str:
-        return "-" if value is None else f"{value:.3f}"
-
-    print_table(
-        "Published, computed, simulated",
-        ("figure", "quantity", "unit", "published", "printed", "bounded", "simulated"),
-        [
-            (
-                row["id"],
-                row["quantity"],
-                row["unit"],
-                number(row["published"]),
-                number(row["closed_form"]["printed"]),
-                number(row["closed_form"]["bounded"]),
-                number(row["simulated"]["mean"]),
-            )
-            for row in done.document["rows"]
-            if row["table"] != "extra" and not row["quantity"].startswith("slow_queue")
-        ],
-        "in the report",
-        most=60,
-    )
+    table = study.summary(done)
+    print_table(table.title, table.columns, table.rows, "in the report", most=60)
     print_table(
         "Claims",
         ("claim", "verdict", "statement"),

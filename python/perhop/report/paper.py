@@ -9,6 +9,7 @@ from typing import Any
 
 from perhop.plot import buffers, efficiency
 from perhop.report import page
+from perhop.report.study import main_claims, per_row
 
 _NAMES = {
     "slow_efficiency": "slow",
@@ -39,7 +40,7 @@ class FigurePart:
 
 
 @dataclass(frozen=True)
-class Study:
+class Page:
     """What the page about a study is made of.
 
     Parameters
@@ -73,11 +74,11 @@ class Study:
     curves: Sequence[page.Drawing] = ()
 
 
-def render(study: Study) -> str:
+def render(study: Page) -> str:
     """Return the page about a study as HTML. The same study gives the same page."""
     rows = study.document["rows"]
     titles = {figure.id: figure.title for figure in study.figures}
-    main_claims = [claim for claim in study.document["claims"] if "/" not in claim["id"]]
+    claims = main_claims(study.document)
     return page.render(
         "paper.html.j2",
         {
@@ -90,9 +91,9 @@ def render(study: Study) -> str:
             "overview": _overview(rows),
             "buffers": _buffers(study, rows),
             "figures": [_figure(figure, rows) for figure in study.figures],
-            "claims": main_claims,
-            "per_row": _per_row(study.document["claims"]),
-            "verdicts": Counter(claim["verdict"] for claim in main_claims),
+            "claims": claims,
+            "per_row": per_row(study.document["claims"]),
+            "verdicts": Counter(claim["verdict"] for claim in claims),
             "findings": study.findings,
             "warnings": study.warnings,
             "left_out": study.left_out,
@@ -166,7 +167,7 @@ def _interval(row: Mapping[str, Any]) -> tuple[float, float] | None:
     return None if ends is None else (ends[0], ends[1])
 
 
-def _buffers(study: Study, rows: Sequence[Mapping[str, Any]]) -> list[page.Drawing]:
+def _buffers(study: Page, rows: Sequence[Mapping[str, Any]]) -> list[page.Drawing]:
     """Return Figure 3.2 as the paper draws it, where it was run."""
     figures = {figure.id: figure for figure in study.figures if figure.table == "figure3_2"}
     points = [
@@ -213,12 +214,3 @@ def _figure(figure: FigurePart, rows: Sequence[Mapping[str, Any]]) -> page.Drawi
         f"Mean after the warm-up: {', '.join(means)}{' kbit/s' if throughput else ''}.",
         figure.command,
     )
-
-
-def _per_row(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Group the verdicts on single rows, ``K9/2.3``, under their claim."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for claim in claims:
-        if "/" in claim["id"]:
-            groups.setdefault(claim["id"].partition("/")[0], []).append(claim)
-    return groups

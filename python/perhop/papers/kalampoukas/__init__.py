@@ -6,9 +6,10 @@ the paper.
 """
 
 from perhop.papers.kalampoukas.document import Reproduction, reduce
-from perhop.papers.kalampoukas.measure import BrokenRun, Curve
-from perhop.papers.kalampoukas.plan import Figure, Job, Plan, make_plan
+from perhop.papers.kalampoukas.measure import Curve
+from perhop.papers.kalampoukas.plan import Figure, Plan, make_plan
 from perhop.papers.kalampoukas.sweeps import Axis, Sweep, SweepResult, make_sweeps, reduce_sweep
+from perhop.papers.study import BrokenRun, Job
 
 __all__ = [
     "Axis",

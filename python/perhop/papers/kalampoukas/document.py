@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from perhop.models import two_way
-from perhop.papers.kalampoukas.measure import Curve, Measurements, Result, curves, measure
+from perhop.papers.document import claim_entry, judge, row
+from perhop.papers.kalampoukas.measure import Curve, Measurements, curves, measure
 from perhop.papers.kalampoukas.plan import Figure, Plan
 from perhop.papers.kalampoukas.predicates import PREDICATES
-from perhop.papers.pack import Claim, PackError
-from perhop.papers.verdict import Part, Verdict, compound, interval_json
+from perhop.papers.pack import Claim
+from perhop.papers.study import Result
 
 _UNITS = {"slow_efficiency": "1", "fast_efficiency": "1", "fast_throughput": "kbit/s"}
 
@@ -78,7 +79,7 @@ def reduce(plan: Plan, results: Sequence[Result], command: str, results_version:
         "paper": plan.pack.key,
         "results_version": results_version,
         "command": command,
-        "rows": [row for figure in plan.figures for row in figure_rows(m, figure)],
+        "rows": [one for figure in plan.figures for one in figure_rows(m, figure)],
         "claims": claims,
     }
     lines = {
@@ -124,15 +125,13 @@ def run_warnings(m: Measurements) -> list[str]:
 
 def judge_claim(m: Measurements, claim: Claim) -> list[dict[str, Any]]:
     """Judge a claim; one about the published rows gets a verdict of its own for every row as well."""
-    if claim.predicate not in PREDICATES:
-        raise PackError(f"claim {claim.id}: no predicate {claim.predicate!r}")
-    parts = PREDICATES[claim.predicate](m, **claim.parameters)
-    entries = [_claim(claim.id, claim.statement, claim.where, parts)]
+    parts = judge(PREDICATES, m, claim)
+    entries = [claim_entry(claim.id, claim.statement, claim.where, parts)]
     if claim.predicate == "within_published":
         for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
             own = [p for p in parts if p.quantity.split(",")[0] == figure]
             entries.append(
-                _claim(f"{claim.id}/{figure}", f"{claim.statement} (row {figure})", claim.where, own)
+                claim_entry(f"{claim.id}/{figure}", f"{claim.statement} (row {figure})", claim.where, own)
             )
     return entries
 
@@ -200,35 +199,4 @@ def _row(
     published: float | None,
     closed: dict[str, float | None],
 ) -> dict[str, Any]:
-    measured = m.interval(figure.id, quantity)
-    return {
-        "table": figure.table,
-        "id": figure.id,
-        "quantity": quantity,
-        "unit": unit,
-        "published": published,
-        "closed_form": {form: None if value is None else round(value, 6) for form, value in closed.items()},
-        "simulated": {"mean": round(measured.mean, 6), "ci95": interval_json(measured), "n": measured.n},
-    }
-
-
-def _claim(id_: str, statement: str, where: str, parts: list[Part]) -> dict[str, Any]:
-    failing = [p for p in parts if p.verdict is not Verdict.SUPPORTED]
-    summary = f"{len(parts) - len(failing)} of {len(parts)} parts supported"
-    if failing:
-        summary += "; " + "; ".join(_in_words(p) for p in failing)
-    return {
-        "id": id_,
-        "statement": statement,
-        "verdict": str(compound(p.verdict for p in parts)),
-        "evidence": {"summary": summary, "where": where, "parts": [p.to_json() for p in parts]},
-    }
-
-
-def _in_words(p: Part) -> str:
-    ends = [
-        f"at least {p.low:.3g}" if p.low > float("-inf") else "",
-        f"at most {p.high:.3g}" if p.high < float("inf") else "",
-    ]
-    claimed = " and ".join(end for end in ends if end)
-    return f"{p.quantity}: {p.measured.mean:.3f} where {claimed} is claimed ({p.verdict})"
+    return row(figure.table, figure.id, quantity, unit, published, m.interval(figure.id, quantity), closed)

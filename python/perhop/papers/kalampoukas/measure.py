@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from perhop.papers.kalampoukas.plan import Figure, Job, Plan
+from perhop.papers.kalampoukas.plan import Figure, Plan
 from perhop.papers.kalampoukas.setup import Setup
+from perhop.papers.study import Result, check_runs
 from perhop.stats.intervals import Interval, mean_interval
-
-Result = Mapping[str, Any]
-"""What the engine returns for one run: columns by table."""
 
 SLOW_LINK = "slow->fast"
 SLOW_PORT = "port.slow-fast."
-
-
-class BrokenRun(RuntimeError):
-    """A run whose invariants do not hold; its numbers must not be averaged in."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +63,6 @@ def measure(plan: Plan, results: Sequence[Result]) -> Measurements:
         runs = [quantities(figure, result) for result in results[first : first + plan.replications]]
         values[figure.id] = {name: np.array([run[name] for run in runs]) for name in runs[0]}
     return Measurements({figure.id: figure for figure in plan.figures}, values)
-
-
-def check_runs(jobs: Sequence[Job], results: Sequence[Result]) -> None:
-    """Refuse results that must not be reduced.
-
-    Raises
-    ------
-    BrokenRun
-        If a run reports a broken invariant.
-    ValueError
-        If there is not one result per job.
-    """
-    if len(results) != len(jobs):
-        raise ValueError(f"{len(results)} results for {len(jobs)} jobs")
-    for (_, name, _), result in zip(jobs, results, strict=True):
-        if result["invariants"]:
-            raise BrokenRun(f"{name}: {'; '.join(result['invariants'])}")
 
 
 def quantities(figure: Figure, result: Result) -> dict[str, float]:

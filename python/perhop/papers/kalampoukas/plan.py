@@ -6,10 +6,8 @@ from dataclasses import dataclass, replace
 
 from perhop.papers.kalampoukas.setup import CABLE_MODEM, Setup, from_row
 from perhop.papers.pack import Pack, PackError, load_pack
+from perhop.papers.study import Job
 from perhop.papers.verdict import MIN_REPLICATIONS
-
-Job = tuple[bytes, str, list[str]]
-"""Scenario text, its name in errors, overrides: what the engine's `run_batch` takes."""
 
 QUICK_DURATION = "480s"
 

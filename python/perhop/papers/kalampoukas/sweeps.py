@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from perhop.models import two_way
-from perhop.papers.kalampoukas.measure import Result, check_runs, connection_efficiencies
-from perhop.papers.kalampoukas.plan import Job
+from perhop.papers.kalampoukas.measure import connection_efficiencies
 from perhop.papers.kalampoukas.setup import SCHEMES, Scheme, Setup, with_connections
 from perhop.papers.pack import load_pack
+from perhop.papers.study import Job, Result, check_runs
 
 Floats = npt.NDArray[np.float64]
 

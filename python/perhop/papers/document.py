@@ -1,0 +1,89 @@
+"""What the documents of all studies have in common: a row, a claim with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from perhop.papers.pack import Claim, PackError
+from perhop.papers.verdict import Part, Verdict, compound, interval_json
+from perhop.stats.intervals import Interval
+
+M = TypeVar("M")
+
+NO_FORM: Mapping[str, float | None] = {"printed": None, "bounded": None}
+"""The closed forms of a quantity that has none."""
+
+
+def row(
+    table: str,
+    id_: str,
+    quantity: str,
+    unit: str,
+    published: float | None,
+    measured: Interval,
+    closed_form: Mapping[str, float | None] = NO_FORM,
+) -> dict[str, Any]:
+    """Give one row of a document.
+
+    Parameters
+    ----------
+    table
+        Published table, or `extra` for a run of ours.
+    id_, quantity, unit
+        What was measured; the table, the id and the quantity together are unique.
+    published
+        The printed value, if there is one.
+    measured
+        Mean and interval over the replications.
+    closed_form
+        Value as `printed` and as `bounded`.
+    """
+    return {
+        "table": table,
+        "id": id_,
+        "quantity": quantity,
+        "unit": unit,
+        "published": published,
+        "closed_form": {
+            form: None if value is None else round(value, 6) for form, value in closed_form.items()
+        },
+        "simulated": {"mean": round(measured.mean, 6), "ci95": interval_json(measured), "n": measured.n},
+    }
+
+
+def judge(predicates: Mapping[str, Callable[..., list[Part]]], measurements: M, claim: Claim) -> list[Part]:
+    """Judge a claim by the predicate it names.
+
+    Raises
+    ------
+    PackError
+        There is no such predicate.
+    """
+    if claim.predicate not in predicates:
+        raise PackError(f"claim {claim.id}: no predicate {claim.predicate!r}")
+    return predicates[claim.predicate](measurements, **claim.parameters)
+
+
+def claim_entry(id_: str, statement: str, where: str, parts: Sequence[Part]) -> dict[str, Any]:
+    """Give a judged claim: its verdict, and in words the parts that do not support it."""
+    failing = [p for p in parts if p.verdict is not Verdict.SUPPORTED]
+    summary = f"{len(parts) - len(failing)} of {len(parts)} parts supported"
+    if failing:
+        summary += "; " + "; ".join(in_words(p) for p in failing)
+    return {
+        "id": id_,
+        "statement": statement,
+        "verdict": str(compound(p.verdict for p in parts)),
+        "evidence": {"summary": summary, "where": where, "parts": [p.to_json() for p in parts]},
+    }
+
+
+def in_words(p: Part) -> str:
+    """Say what a part measured, what is claimed, and the verdict."""
+    ends = [
+        f"at least {p.low:.3g}" if p.low > float("-inf") else "",
+        f"at most {p.high:.3g}" if p.high < float("inf") else "",
+    ]
+    claimed = " and ".join(end for end in ends if end)
+    return f"{p.quantity}: {p.measured.mean:.3f} where {claimed} is claimed ({p.verdict})"

@@ -1,0 +1,205 @@
+"""What `perhop reproduce` does with any study, on a study of three short runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+from perhop.cli.exit import ExitCode
+from perhop.papers import Claim, PackError, part
+from perhop.papers.document import claim_entry, judge, row
+from perhop.papers.study import AnyJob, BrokenRun, Result, Runner, Study, TracedJob, check_run, check_runs
+from perhop.report.study import Section, StudyPage, Table, render
+from perhop.run import run_jobs
+from perhop.stats.intervals import Interval, mean_interval
+
+SOURCE = b"""
+[run]
+duration = "2s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+ends = ["a", "b"]
+rate = "1Mbit/s"
+delay = "1ms"
+[[flow]]
+name = "up"
+from = "a"
+to = "b"
+tcp = {}
+"""
+
+
+@dataclass(frozen=True)
+class TinyPlan:
+    jobs: tuple[AnyJob, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TinyOutcome:
+    document: dict[str, Any]
+    left_out: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class Tiny(Study[TinyPlan, TinyOutcome]):
+    key = "tiny"
+    title = "A study of three runs"
+
+    def plan(self, quick: bool) -> TinyPlan:
+        jobs: list[AnyJob] = [
+            (SOURCE, "tiny", [f"run.replication={k}", f"run.duration={k + 2}s"]) for k in range(2)
+        ]
+        jobs.append(TracedJob(SOURCE, "tiny, traced", [], ("cwnd",)))
+        return TinyPlan(tuple(jobs), ("everything else",) if quick else ())
+
+    def keep(self, job: AnyJob, result: Result) -> Any:
+        check_run(job, result)
+        return float(result["flows"]["delivered_bytes"][0]), sorted(result["trace"])
+
+    def reduce(self, plan: TinyPlan, kept: Sequence[Any], command: str, results_version: int) -> TinyOutcome:
+        assert [traces for _, traces in kept] == [[], [], ["cwnd"]]
+        measured = mean_interval([value for value, _ in kept])
+        claim = claim_entry("T1", "Something arrives.", "here", [part("bytes", measured, low=1.0)])
+        document = {
+            "paper": "tiny",
+            "results_version": results_version,
+            "command": command,
+            "rows": [
+                row("1", "x", "bytes", "B", 1e5, measured),
+                row("extra", "y", "bytes", "B", None, measured),
+            ],
+            "claims": [claim],
+        }
+        return TinyOutcome(document, plan.left_out)
+
+    def page(self, plan: TinyPlan, outcome: TinyOutcome) -> str:
+        table = Table("Three runs", ("what", "how many"), [("runs", "3 < 4")], command="again and again")
+        section = Section("more", "More", ["In detail & with care."], [table])
+        return render(StudyPage(self.title, outcome.document, [section], "Tiny.", left_out=outcome.left_out))
+
+    def calibrate(self, run: Runner) -> dict[str, Any]:
+        return {"best": max(value for value, _ in run(self.plan(quick=True).jobs, "searching"))}
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> Tiny:
+    """Make `perhop reproduce` know two studies: the tiny one, and it again by another name."""
+    study = Tiny()
+    for key in ("tiny", "twin"):
+        package, module = ModuleType(f"perhop.papers.{key}"), ModuleType(f"perhop.papers.{key}.study")
+        one = Tiny()
+        one.key = key
+        module.STUDY = one  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, package.__name__, package)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr("perhop.cli.reproduce.PAPERS", ("tiny", "twin"))
+    return study
+
+
+def test_one_study_leaves_its_page_and_its_document(cli: Cli, tiny: Tiny) -> None:
+    done = cli("reproduce", "tiny", "--quick", "--json")
+    assert done.code == 0
+    assert "left out: everything else" in done.err
+    document = done.json()
+    assert document["command"] == "perhop reproduce tiny --quick"
+    assert json.loads(Path("out/tiny/result.json").read_text()) == document
+    page = Path("out/tiny/report.html").read_text()
+    for text in (tiny.title, "3 &lt; 4", "In detail &amp; with care.", "again and again", "everything else"):
+        assert text in page
+
+
+def test_all_studies_leave_an_index(cli: Cli, tiny: Tiny) -> None:
+    done = cli("reproduce", "--json", "-o", "all")
+    assert done.code == 0
+    documents = done.json()
+    assert [document["command"] for document in documents] == [
+        "perhop reproduce tiny",
+        "perhop reproduce twin",
+    ]
+    assert json.loads(Path("all/result.json").read_text()) == documents
+    assert 'href="tiny/report.html"' in Path("all/report.html").read_text()
+    for key in ("tiny", "twin"):
+        assert sorted(path.name for path in Path("all", key).iterdir()) == ["report.html", "result.json"]
+    assert cli("reproduce", "-o", "all").code == 0
+    Path("all/tiny/mine.txt").write_text("mine")
+    refused = cli("reproduce", "-o", "all")
+    assert refused.code == ExitCode.USAGE
+    assert "left alone" in refused.err
+
+
+def test_numbers_are_printed_for_people(cli: Cli, tiny: Tiny) -> None:
+    done = cli("reproduce", "tiny")
+    assert "Something arrives." in done.out
+    assert "1e+05" in done.out
+    assert done.out.splitlines()[-1].startswith("report: /")
+
+
+def test_a_calibration_prints_its_record(cli: Cli, tiny: Tiny) -> None:
+    done = cli("reproduce", "tiny", "--calibrate")
+    assert done.code == 0
+    assert done.json()["best"] > 0
+    assert cli("reproduce", "--calibrate").code == ExitCode.USAGE
+    assert not Path("out").exists()
+
+
+def test_a_study_without_free_parameters_says_so(cli: Cli) -> None:
+    done = cli("reproduce", "kalampoukas", "--calibrate")
+    assert done.code == ExitCode.USAGE
+    assert "fits no parameter" in done.err
+
+
+def test_a_broken_run_ends_the_study(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: Tiny, job: AnyJob, result: Result) -> Any:
+        raise BrokenRun(f"{job[1]}: a packet vanished")
+
+    monkeypatch.setattr(Tiny, "keep", broken)
+    done = cli("reproduce", "tiny")
+    assert done.code == ExitCode.FAILED_RUNS
+    assert "tiny: a packet vanished" in done.err
+    assert not Path("out").exists()
+
+
+def test_what_is_kept_takes_the_place_of_the_result() -> None:
+    jobs = Tiny().plan(quick=False).jobs
+    seen: list[tuple[float, float]] = []
+    kept = run_jobs(jobs, 2, lambda done, of: seen.append((done, of)), lambda job, _: job[1])
+    assert kept == ["tiny", "tiny", "tiny, traced"]
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_runs_and_jobs_must_match() -> None:
+    jobs = Tiny().plan(quick=False).jobs
+    with pytest.raises(ValueError, match="1 results for 3 jobs"):
+        check_runs(jobs, [{"invariants": []}])
+    with pytest.raises(BrokenRun, match="tiny, traced: lost"):
+        check_runs(jobs, [{"invariants": []}, {"invariants": []}, {"invariants": ["lost"]}])
+
+
+def test_a_claim_that_names_no_predicate_is_refused() -> None:
+    with pytest.raises(PackError, match="claim X1: no predicate 'nothing'"):
+        judge({}, None, Claim("X1", "", "", "nothing", {}))
+
+
+def test_a_row_is_rounded_and_an_unknown_interval_is_null() -> None:
+    one = row("1", "x", "cov", "1", 0.12, Interval(0.12345678, float("-inf"), float("inf"), 1))
+    assert one == {
+        "table": "1",
+        "id": "x",
+        "quantity": "cov",
+        "unit": "1",
+        "published": 0.12,
+        "closed_form": {"printed": None, "bounded": None},
+        "simulated": {"mean": 0.123457, "ci95": None, "n": 1},
+    }
