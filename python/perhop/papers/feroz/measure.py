@@ -1,0 +1,259 @@
+"""From the engine's results to the quantities of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from perhop.papers.feroz.plan import INTERVAL_S, Case, Plan, Sweep
+from perhop.papers.study import Result, check_count
+from perhop.stats.intervals import Interval, mean_interval
+
+Floats = npt.NDArray[np.float64]
+
+BOTTLENECK = "port.r2-r3."
+ASSURED = "assured"
+
+UNITS = {
+    "timeouts": "1",
+    "losses_per_s": "packets/s",
+    "goodput": "B/s",
+    "cov": "1",
+    "obtained": "Mbit/s",
+    "obtained_share": "1",
+    "losses_in": "packets/s",
+    "losses_out": "packets/s",
+    "completion_mean": "s",
+    "completion_p95": "s",
+    "completed": "1",
+    "short_over_long": "1",
+    "gaps_kept": "1",
+    "gap_excess": "packets",
+}
+"""Unit of each quantity."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What is kept of a run.
+
+    Attributes
+    ----------
+    flows
+        Names.
+    goodput_bit_s, timeouts
+        Per flow.
+    time_s
+        From the first byte to the last, per flow; NaN for one that did not complete.
+    dropped, dropped_in, dropped_out
+        Packets lost at the bottleneck: all, green, all others.
+    trace
+        The packet trace, where there is one.
+    """
+
+    flows: tuple[str, ...]
+    goodput_bit_s: Floats
+    timeouts: int
+    time_s: Floats
+    dropped: int
+    dropped_in: int
+    dropped_out: int
+    trace: Mapping[str, Any] | None
+
+
+def numbers(result: Result) -> Numbers:
+    """Keep of a run what the study needs."""
+    flows, queues = result["flows"], result["queues"]
+    at = np.array([path.startswith(BOTTLENECK) for path in queues["path"]])
+
+    def total(column: str) -> int:
+        return int(np.asarray(queues[column])[at].sum())
+
+    completed = np.asarray(flows["completed_s"], dtype=np.float64)
+    dropped, dropped_in = total("dropped_packets"), total("dropped_green")
+    return Numbers(
+        tuple(flows["name"]),
+        np.asarray(flows["goodput_bit_s"], dtype=np.float64),
+        int(np.asarray(flows["timeouts"]).sum()),
+        completed - np.asarray(flows["start_s"], dtype=np.float64),
+        dropped,
+        dropped_in,
+        dropped - dropped_in,
+        result["trace"].get("packets"),
+    )
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Quantities of every case, one value per replication.
+
+    Attributes
+    ----------
+    cases
+        What was run, by id.
+    values
+        Per case id and quantity, the replications' values.
+    """
+
+    cases: dict[str, Case]
+    values: dict[str, dict[str, Floats]]
+
+    def interval(self, case: str, quantity: str) -> Interval:
+        """Mean and 95 % interval of one quantity over the replications."""
+        return mean_interval(self.values[case][quantity])
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """Table 1 under each value of a parameter: per value and marker, the mean of each quantity."""
+
+    sweep: Sweep
+    means: tuple[dict[str, dict[str, float]], ...]
+
+
+def measure(plan: Plan, kept: Sequence[Numbers]) -> tuple[Measurements, list[SweepResult]]:
+    """Reduce what was kept of a plan's runs, in the order of its jobs.
+
+    Raises
+    ------
+    ValueError
+        If there is not one result per job.
+    """
+    check_count(plan.jobs, kept)
+    runs = iter(kept)
+    values: dict[str, dict[str, Floats]] = {}
+    for case in plan.cases:
+        values[case.id] = _case_values(case, [next(runs) for _ in range(case.replications)])
+    swept = []
+    for sweep in plan.sweeps:
+        means = []
+        for _ in sweep.values:
+            found: dict[str, dict[str, float]] = {}
+            for case in sweep.cases:
+                own = _case_values(case, [next(runs) for _ in range(case.replications)])
+                found[case.marker] = {name: float(each.mean()) for name, each in own.items()}
+            means.append(found)
+        swept.append(SweepResult(sweep, tuple(means)))
+    return Measurements({case.id: case for case in plan.cases}, values), swept
+
+
+def _case_values(case: Case, runs: Sequence[Numbers]) -> dict[str, Floats]:
+    each = [quantities(case, run) for run in runs]
+    return {name: np.array([one[name] for one in each]) for name in each[0]}
+
+
+def quantities(case: Case, run: Numbers) -> dict[str, float]:
+    """Reduce one run.
+
+    Returns
+    -------
+    dict
+        Time-outs of all flows; losses at the bottleneck, all, of IN and of OUT packets; goodput of a flow in
+        bytes per second and its coefficient of variation (population) over the flows. With an assured flow,
+        what it obtains in Mbit/s and over its promised rate, the rest for the others. With short transfers,
+        how long those that completed took. With a trace, how well the marks keep their spacing.
+    """
+    is_assured = np.array([name == ASSURED for name in run.flows])
+    others = run.goodput_bit_s[~is_assured] / 8
+    found = {
+        "timeouts": float(run.timeouts),
+        "losses_per_s": run.dropped / case.duration_s,
+        "losses_in": run.dropped_in / case.duration_s,
+        "losses_out": run.dropped_out / case.duration_s,
+    }
+    if case.figure == "short":
+        took = run.time_s[np.isfinite(run.time_s)]
+        found["completed"] = float(len(took))
+        found["completion_mean"] = float(took.mean()) if len(took) else 0.0
+        found["completion_p95"] = float(np.quantile(took, 0.95)) if len(took) else 0.0
+        return found
+    found["goodput"] = float(others.mean())
+    found["cov"] = float(others.std() / others.mean()) if others.mean() > 0 else 0.0
+    if case.assured_bit_s is not None:
+        obtained = float(run.goodput_bit_s[is_assured].sum())
+        found["obtained"] = obtained / 1e6
+        found["obtained_share"] = obtained / case.assured_bit_s
+    if case.figure == "rtt":
+        groups = others.reshape(-1, 5)
+        found["short_over_long"] = float(groups[:, 0].sum() / groups[:, -1].sum())
+    if case.figure == "spacing" and run.trace is not None and case.meter.tokens is not None:
+        kept, excess = spacing_kept(flow_marks(run.trace, ASSURED), case.meter.tokens)
+        found["gaps_kept"], found["gap_excess"] = kept, excess
+    return found
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Packets of one flow in the order in which they left its edge's marker: when, and whether IN."""
+
+    time_s: Floats
+    is_in: npt.NDArray[np.bool_]
+
+
+def flow_marks(trace: Mapping[str, Any], flow: str) -> Marks:
+    """Read a flow's marks from a packet trace: its packets as they enter the queue behind its marker."""
+    rows = [
+        k
+        for k, (path, event, name) in enumerate(
+            zip(trace["path"], trace["event"], trace["flow"], strict=True)
+        )
+        if name == flow and event == "enqueued" and path.startswith("port.e") and "-r2." in path
+    ]
+    time = np.asarray(trace["time_s"], dtype=np.float64)[rows]
+    return Marks(time, np.array([trace["mark"][k] == "AF11" for k in rows], dtype=bool))
+
+
+def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> tuple[float, float]:
+    """Hold the marks of a flow that has a marker for itself, and no small window, against Algorithms 1 and 2.
+
+    The flow's E is followed from its packets alone: the mean of the last interval's packets and the E before.
+    Its allocation is min(M, E), its spacing S = E / min(M, E) - 1. Of each interval after the first, the OUT
+    packets between two of its IN packets are counted.
+
+    Parameters
+    ----------
+    marks
+        Of the flow, from the start of the run.
+    tokens
+        M.
+    gain
+        Weight of the last interval in E.
+
+    Returns
+    -------
+    tuple of float
+        The fraction of gaps that are floor(S) or ceil(S), and by how much gaps are longer than S on average;
+        NaN without gaps.
+    """
+    interval = np.floor(marks.time_s / INTERVAL_S).astype(int)
+    estimate: float | None = None
+    right, gaps, excess = 0, 0, 0.0
+    for k in range(interval.min(), interval.max() + 1):
+        inside = marks.is_in[interval == k]
+        if estimate is not None and estimate > 0:
+            spacing = estimate / min(float(tokens), estimate) - 1
+            for gap in np.diff(np.flatnonzero(inside)) - 1:
+                gaps += 1
+                right += int(np.floor(spacing + 1e-4) <= gap + 1e-4 and gap <= np.ceil(spacing - 1e-4))
+                excess += gap - spacing
+        sent = float(len(inside))
+        estimate = sent if estimate is None else estimate + gain * (sent - estimate)
+    return (right / gaps, excess / gaps) if gaps else (float("nan"), float("nan"))
+
+
+__all__ = [
+    "UNITS",
+    "Marks",
+    "Measurements",
+    "Numbers",
+    "SweepResult",
+    "flow_marks",
+    "measure",
+    "numbers",
+    "quantities",
+    "spacing_kept",
+]

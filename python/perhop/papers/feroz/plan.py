@@ -1,0 +1,290 @@
+"""The runs of the study: which scenario, which marker, which tokens, how often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from perhop.papers.feroz.readings import (
+    INTERVAL_S,
+    Marker,
+    Meter,
+    Parameter,
+    Readings,
+    Search,
+    assured_bit_s,
+    chosen,
+    load_parameters,
+    overrides,
+)
+from perhop.papers.pack import Pack, PackError, load_pack
+from perhop.papers.study import AnyJob, TracedJob
+from perhop.papers.verdict import MIN_REPLICATIONS
+
+DURATION_S = 100.0
+SWEEP_REPLICATIONS = 4
+
+Published = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set-up: a figure with one marker and, in Tables 6 and 7, one number of tokens.
+
+    Attributes
+    ----------
+    figure
+        Id of the figure it belongs to.
+    table
+        Table of the paper, or `extra`.
+    title
+        What is shown.
+    scenario
+        Scenario file of the pack.
+    meter
+        The marker and its tokens.
+    settings
+        Changes of the figure to the file, `path=value`; readings and marker come on top.
+    flows
+        Whose windows are set; with tokens of its own, the last is the assured one.
+    duration_s
+        Of a run.
+    trace
+        What is traced.
+    replications
+        Runs of it.
+    published
+        Printed value per quantity.
+    """
+
+    figure: str
+    table: str
+    title: str
+    scenario: str
+    meter: Meter
+    settings: tuple[str, ...]
+    flows: tuple[str, ...]
+    duration_s: float
+    trace: tuple[str, ...]
+    replications: int
+    published: Published
+
+    @property
+    def marker(self) -> Marker:
+        """The marker's name."""
+        return self.meter.marker
+
+    @property
+    def row(self) -> str:
+        """The figure with its tokens, which all markers share."""
+        return self.figure if self.meter.tokens is None else f"{self.figure}-{self.meter.tokens}"
+
+    @property
+    def id(self) -> str:
+        """Unique among the cases."""
+        return f"{self.row} {self.marker}"
+
+    @property
+    def assured_bit_s(self) -> float | None:
+        """Rate that the assured flow is promised."""
+        return None if self.meter.tokens is None else assured_bit_s(self.meter.tokens)
+
+    def overrides(self, readings: Readings, held: Readings) -> list[str]:
+        """List the changes to the scenario file.
+
+        An assured flow has at least the window that its promised rate needs over a quarter of a second.
+        """
+        window = None
+        if self.meter.tokens is not None:
+            window = max(int(readings["window"]), self.meter.tokens)
+            window = None if window == held["window"] else window
+        return [*self.settings, *overrides(self.meter, self.flows, readings, held, window)]
+
+    def jobs(self, readings: Readings, held: Readings, pack: Pack, seed: int) -> list[AnyJob]:
+        """Give every replication. The seed is the same for all markers, so that they can be paired."""
+        text, found = pack.scenario(self.scenario), []
+        changes = self.overrides(readings, held)
+        if self.duration_s != DURATION_S:
+            changes = [*changes, f"run.duration={self.duration_s:g}s"]
+        # no series is drawn of these runs: one sample at the end
+        changes = [*changes, f"run.interval={self.duration_s:g}s", f"run.seed={seed}"]
+        for k in range(self.replications):
+            own = [*changes, f"run.replication={k}"]
+            name = f"{self.scenario} for {self.id}"
+            job: AnyJob = TracedJob(text, name, own, self.trace) if self.trace else (text, name, own)
+            found.append(job)
+        return found
+
+    def command(self, readings: Readings, held: Readings) -> str:
+        """Give the command that runs it alone."""
+        changes = "".join(f" -s '{change}'" for change in self.overrides(readings, held))
+        return f"perhop run papers/feroz/{self.scenario}{changes}"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Table 1 again under each value of one parameter, everything else as chosen."""
+
+    parameter: Parameter
+    cases: tuple[Case, ...]
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The values, as they are drawn."""
+        return self.parameter.values
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs, in order: each case's replications, then the sweeps.
+
+    Attributes
+    ----------
+    pack
+        The pack they come from.
+    search, parameters
+        The calibration.
+    cases
+        What is run.
+    sweeps
+        What is run beyond the paper; none in a quick plan.
+    jobs
+        One per run.
+    left_out
+        What a quick plan does not do.
+    """
+
+    pack: Pack
+    search: Search
+    parameters: tuple[Parameter, ...]
+    cases: tuple[Case, ...]
+    sweeps: tuple[Sweep, ...]
+    jobs: tuple[AnyJob, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def readings(self) -> dict[str, Any]:
+        """What the calibration chose."""
+        return chosen(self.parameters)
+
+
+def make_plan(quick: bool = False, seed: int = 1, replications: int = MIN_REPLICATIONS) -> Plan:
+    """List the runs of the reproduction.
+
+    Parameters
+    ----------
+    quick
+        Shorten runs with many packets, leave out what no claim needs.
+    seed
+        Of every run.
+    replications
+        Runs per case, where the figure does not say otherwise.
+
+    Raises
+    ------
+    PackError
+        A published row is not run.
+    """
+    pack = load_pack("feroz")
+    search, parameters = load_parameters(pack)
+    cases = tuple(case for table in pack.figures for case in _cases(pack, table, quick, replications))
+    _check_coverage(pack, pack.figures)
+    held = chosen(parameters)
+    sweeps = () if quick else make_sweeps(parameters, cases)
+    jobs = [job for case in cases for job in case.jobs(held, held, pack, seed)]
+    for sweep in sweeps:
+        for value in sweep.values:
+            readings = {**held, sweep.parameter.name: value}
+            jobs += [job for case in sweep.cases for job in case.jobs(readings, held, pack, seed)]
+    left_out = _left_out(pack) if quick else []
+    if replications < MIN_REPLICATIONS:
+        left_out.append(f"verdicts: they need {MIN_REPLICATIONS} replications")
+    return Plan(pack, search, parameters, cases, sweeps, tuple(jobs), tuple(left_out))
+
+
+def make_sweeps(parameters: Sequence[Parameter], cases: Sequence[Case]) -> tuple[Sweep, ...]:
+    """Give a sweep for each parameter; a marker that it does not touch is run all the same."""
+    baseline = tuple(replace(case, replications=SWEEP_REPLICATIONS) for case in cases if case.figure == "1")
+    return tuple(Sweep(parameter, baseline) for parameter in parameters)
+
+
+def published_rows(pack: Pack) -> dict[str, Published]:
+    """Give the printed values by case id. Goodput is in bytes per second whatever the paper calls it."""
+    found: dict[str, Published] = {}
+    for row in pack.published["tables1-5"]:
+        found[f"{row['table']} {row['marker']}"] = {
+            "timeouts": float(row["timeouts"]),
+            "losses_per_s": float(row["losses_per_s"]),
+            "goodput": float(row["avg_goodput_bps"]),
+            "cov": float(row["cov"]),
+        }
+    for row in pack.published["tables6-7"]:
+        for marker, column in (("tcp-friendly", "friendly_mbps"), ("token-bucket", "token_bucket_mbps")):
+            id_ = f"{row['table']}-{row['tokens_per_interval']} {marker}"
+            found[id_] = {"obtained": float(row[column])}
+    return found
+
+
+def _cases(pack: Pack, table: dict[str, Any], quick: bool, replications: int) -> list[Case]:
+    if quick and "quick" not in table:
+        return []
+    settings = list(table["set"])
+    duration = DURATION_S
+    for setting in list(settings):
+        if setting.startswith("run.duration="):
+            duration = _seconds(setting.partition("=")[2])
+            settings.remove(setting)
+    if quick and table["quick"]:
+        duration = _seconds(table["quick"])
+    printed = published_rows(pack)
+    found = []
+    for tokens in table.get("tokens", [None]):
+        for marker in table["markers"]:
+            meter = Meter(marker, float(table.get("scale", 1)), tokens)
+            case = Case(
+                table["id"],
+                table["table"],
+                table["title"],
+                table["scenario"],
+                meter,
+                tuple(settings),
+                tuple(table["flows"]),
+                duration,
+                tuple(table.get("trace", ())),
+                min(replications, table.get("replications", replications)),
+                {},
+            )
+            found.append(replace(case, published=printed.get(case.id, {})))
+    return found
+
+
+def _check_coverage(pack: Pack, figures: Sequence[dict[str, Any]]) -> None:
+    """Refuse a pack that leaves out a row of its published tables."""
+    run = {case.id for table in figures for case in _cases(pack, table, False, 1) if case.table != "extra"}
+    missing = [id_ for id_ in published_rows(pack) if id_ not in run]
+    if missing:
+        raise PackError(f"{pack.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
+
+
+def _left_out(pack: Pack) -> list[str]:
+    shorter: dict[str, list[str]] = {}
+    for table in pack.figures:
+        if table.get("quick"):
+            shorter.setdefault(table["quick"], []).append(table["id"])
+    found = [
+        f"{', '.join(f'Table {id_}' for id_ in ids)} {'simulates' if len(ids) == 1 else 'simulate'} "
+        f"{time} where the study says 100s"
+        for time, ids in shorter.items()
+    ]
+    gone = [table["title"] for table in pack.figures if "quick" not in table]
+    found.append(f"runs that no claim needs: {'; '.join(gone)}")
+    found.append("how each reading moves Table 1")
+    return found
+
+
+def _seconds(text: str) -> float:
+    return float(text.removesuffix("s"))
+
+
+__all__ = ["DURATION_S", "INTERVAL_S", "Case", "Plan", "Published", "Sweep", "make_plan", "published_rows"]

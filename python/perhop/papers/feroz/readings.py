@@ -1,0 +1,198 @@
+"""What the paper leaves open, and how each reading of it changes a scenario."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from perhop.papers.pack import Pack, PackError
+
+Marker = Literal["tcp-friendly", "token-bucket", "none"]
+MARKERS: tuple[Marker, ...] = get_args(Marker)
+
+Value = str | int | float
+Readings = Mapping[str, Value]
+"""A value for every parameter of `calibration.toml`."""
+
+PACKET = 1024
+"""Bytes of a packet, headers included."""
+INTERVAL_S = 0.25
+"""The marking interval T."""
+
+_QUEUE = "port.r2-r3.class.all.queue"
+_METER = "conditioner.marker.meter"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One thing that the paper leaves open.
+
+    Attributes
+    ----------
+    name
+        What `overrides` calls it.
+    meaning
+        In words.
+    values
+        What is tried.
+    before, chosen
+        Where the search begins, and where it ended.
+    search
+        Whether it is searched.
+    """
+
+    name: str
+    meaning: str
+    values: tuple[Value, ...]
+    before: Value
+    chosen: Value
+    search: bool
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the calibration goes about it.
+
+    Attributes
+    ----------
+    fit, predict
+        Tables that are fitted, and tables that the fit is held against.
+    replications, seed
+        Of every run.
+    most_passes
+        Ends it if no pass is without a change.
+    """
+
+    fit: tuple[str, ...]
+    predict: tuple[str, ...]
+    replications: int
+    seed: int
+    most_passes: int
+
+
+def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
+    """Read `calibration.toml`.
+
+    Raises
+    ------
+    PackError
+        A parameter lacks a setting, or its value is none of those that are tried.
+    """
+    text = tomllib.loads(pack.scenario("calibration.toml").decode())
+    parameters = []
+    for table in text["parameter"]:
+        try:
+            found = Parameter(**{**table, "values": tuple(table["values"])})
+        except (KeyError, TypeError) as error:
+            raise PackError(f"calibration.toml: parameter {table.get('name', '?')}: {error}") from None
+        if found.before not in found.values or found.chosen not in found.values:
+            raise PackError(f"calibration.toml: parameter {found.name}: a value that is not tried")
+        parameters.append(found)
+    search = text["search"]
+    return Search(
+        tuple(search["fit"]),
+        tuple(search["predict"]),
+        search["replications"],
+        search["seed"],
+        search["most_passes"],
+    ), tuple(parameters)
+
+
+def chosen(parameters: Sequence[Parameter]) -> dict[str, Value]:
+    """Give the readings that the scenario files hold."""
+    return {parameter.name: parameter.chosen for parameter in parameters}
+
+
+def assured_bit_s(tokens: float) -> float:
+    """Give the rate of so many tokens per interval.
+
+    >>> assured_bit_s(15)
+    491520.0
+    """
+    return tokens * PACKET * 8 / INTERVAL_S
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Where the marker's tokens come from: so many per interval, or a scale of the reading's."""
+
+    marker: Marker
+    scale: float = 1.0
+    tokens: int | None = None
+
+    def of(self, readings: Readings) -> float:
+        """Tokens per interval."""
+        return self.tokens if self.tokens is not None else self.scale * float(readings["tokens"])
+
+
+def overrides(
+    meter: Meter, flows: Sequence[str], readings: Readings, held: Readings, window_packets: int | None = None
+) -> list[str]:
+    """List what turns a scenario file into one with these readings and this marker.
+
+    Parameters
+    ----------
+    meter
+        The marker and its tokens.
+    flows
+        Whose windows are set.
+    readings
+        What is wanted.
+    held
+        What the file holds already; such a setting is not changed again.
+    window_packets
+        Window of the last flow, where it needs more than the others.
+    """
+    different = {name for name in readings if readings[name] != held[name]}
+    found = _network(flows, readings, different, window_packets)
+    if meter.marker == "none":
+        found.append('conditioner.marker.marker={ green = "BE", red = "BE" }')
+        if readings["unmarked"] == "in":
+            found.append(f"{_QUEUE}.colors.BE=green")
+        return found
+    tokens = meter.of(readings)
+    if meter.marker == "token-bucket":
+        depth = max(PACKET, round(float(readings["depth"]) * tokens * PACKET))
+        rate = f"{assured_bit_s(tokens):.0f}bit/s"
+        return [*found, f'{_METER}={{ kind = "token-bucket", cir = "{rate}", cbs = "{depth}B" }}']
+    if meter.tokens is not None or meter.scale != 1.0 or "tokens" in different:
+        found.append(f"{_METER}.tokens={tokens:.0f}")
+    for name in _OF_THE_MARKER:
+        if name in different:
+            found.append(f"{_METER}.{name}={readings[name]}")
+    return found
+
+
+_OF_THE_MARKER = (
+    "gain_window",
+    "gain_packets",
+    "shortage",
+    "fraction",
+    "new_flow",
+    "beyond_tokens",
+    "carry_spacing",
+)
+
+
+def _network(
+    flows: Sequence[str], readings: Readings, different: set[str], window_packets: int | None
+) -> list[str]:
+    """List the settings that do not depend on the marker."""
+    found = []
+    if "averaging" in different:
+        found.append(f"{_QUEUE}.averaging={readings['averaging']}")
+    if "buffer" in different:
+        found.append(f"{_QUEUE}.limit={readings['buffer']}p")
+    if "window" in different:
+        found += [f"flow.{flow}.tcp.window={int(readings['window']) * PACKET}B" for flow in flows]
+    if window_packets is not None:
+        found.append(f"flow.{flows[-1]}.tcp.window={window_packets * PACKET}B")
+    if "clock_tick" in different:
+        found.append(f"profile.host.clock_tick={readings['clock_tick']}ms")
+    if "min_rto" in different:
+        found.append(f"profile.host.min_rto={readings['min_rto']}ms")
+    if "stack" in different:
+        found.append(f"profile.host.base={readings['stack']}")
+    return found

@@ -1,0 +1,59 @@
+"""The study as `perhop reproduce` runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from perhop.papers.feroz.calibrate import calibrate, mean_quantities
+from perhop.papers.feroz.document import Reproduction, reduce
+from perhop.papers.feroz.measure import Numbers, numbers
+from perhop.papers.feroz.plan import Case, Plan, make_plan
+from perhop.papers.feroz.readings import Readings
+from perhop.papers.study import AnyJob, Result, Runner, Study, check_run
+
+
+class Feroz(Study[Plan, Reproduction]):
+    """A TCP-friendly traffic marker."""
+
+    key = "feroz"
+    title = "A TCP-friendly traffic marker: the study of Feroz, Kalyanaraman and Rao, again"
+
+    def plan(self, quick: bool) -> Plan:
+        """List the runs of the tables and of the sweeps."""
+        return make_plan(quick=quick)
+
+    def keep(self, job: AnyJob, result: Result) -> Numbers:
+        """Keep the numbers of a run, and its trace where there is one."""
+        check_run(job, result)
+        return numbers(result)
+
+    def reduce(self, plan: Plan, kept: Sequence[Any], command: str, results_version: int) -> Reproduction:
+        """Turn the numbers into rows and verdicts."""
+        return reduce(plan, kept, command, results_version)
+
+    def page(self, plan: Plan, outcome: Reproduction) -> str:
+        """Return the page."""
+        from perhop.report.feroz import render
+
+        return render(self.title, plan, outcome)
+
+    def calibrate(self, run: Runner) -> dict[str, Any]:
+        """Search the readings again."""
+        plan = make_plan()
+
+        def run_cases(wanted: Sequence[tuple[Case, Readings]], label: str) -> list[dict[str, float]]:
+            jobs = [
+                job
+                for case, readings in wanted
+                for job in case.jobs(readings, plan.readings, plan.pack, plan.search.seed)
+            ]
+            runs = iter(run(jobs, label))
+            return [
+                mean_quantities(case, [next(runs) for _ in range(case.replications)]) for case, _ in wanted
+            ]
+
+        return calibrate(plan, run_cases)
+
+
+STUDY = Feroz()
