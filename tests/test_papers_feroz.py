@@ -1,0 +1,481 @@
+"""Reduction of results to rows and verdicts, the pack, and the search, from hand-made numbers."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from perhop.papers import PackError, load_pack
+from perhop.papers.feroz import Case, Numbers, Reproduction, make_plan, numbers, reduce
+from perhop.papers.feroz.calibrate import calibrate, error, log_error, ratio_error, search, table_errors
+from perhop.papers.feroz.measure import Marks, flow_marks, quantities, spacing_kept
+from perhop.papers.feroz.plan import published_rows
+from perhop.papers.feroz.predicates import PREDICATES
+from perhop.papers.feroz.readings import Meter, Parameter, assured_bit_s, load_parameters, overrides
+from perhop.report.feroz import backlog
+
+PLAN = make_plan()
+BY_ID = {case.id: case for case in PLAN.cases}
+PACK = load_pack("feroz")
+
+Level = Callable[[Case], float]
+
+
+def run(
+    case: Case,
+    *,
+    timeouts: int = 5,
+    dropped: int = 100,
+    goodput: float = 18000.0,
+    cov: float = 0.1,
+    **changes: Any,
+) -> Numbers:
+    """One run of a case with these totals: two flows whose mean and coefficient of variation are as asked."""
+    flows, rates = ["bulk[0]", "bulk[1]"], [8 * goodput * (1 + cov), 8 * goodput * (1 - cov)]
+    if case.figure == "rtt":
+        flows, rates = [f"bulk[{k}]" for k in range(10)], [8e4, 6e4, 4e4, 3e4, 2e4] * 2
+    if case.assured_bit_s is not None:
+        flows, rates = [*flows, "assured"], [*rates, changes.pop("obtained", 0.5) * case.assured_bit_s]
+    trace = changes.pop("trace", None)
+    return Numbers(
+        tuple(flows),
+        np.array(rates),
+        timeouts,
+        np.array([1.0, 3.0] if case.figure == "short" else [np.nan] * len(flows)),
+        dropped,
+        0,
+        dropped,
+        trace,
+    )
+
+
+def spaced_trace(tokens: int = 2, per_interval: int = 6) -> dict[str, Any]:
+    """Trace of a flow that sends as much in every interval and has its tokens evenly spread."""
+    gap = per_interval // tokens
+    rows = [
+        (k * 0.25 + (n + 0.5) * 0.25 / per_interval, n % gap == gap - 1)
+        for k in range(8)
+        for n in range(per_interval)
+    ]
+    return {
+        "time_s": [time for time, _ in rows],
+        "path": ["port.ea-r2.class.all"] * len(rows),
+        "event": ["enqueued"] * len(rows),
+        "flow": ["assured"] * len(rows),
+        "mark": ["AF11" if is_in else "BE" for _, is_in in rows],
+        "color": ["green" if is_in else "red" for _, is_in in rows],
+    }
+
+
+def as_claimed(case: Case) -> dict[str, Any]:
+    """Numbers that do what the paper says."""
+    level = {"tcp-friendly": 1, "token-bucket": 2, "none": 3}[case.marker]
+    found: dict[str, Any] = {
+        "timeouts": 4 * level,
+        "dropped": 100 * level,
+        "goodput": 18000.0 / level,
+        "cov": 0.05 * level,
+        "obtained": 0.8 / level,
+    }
+    if case.figure == "spacing":
+        found["trace"] = spaced_trace(case.meter.tokens or 1, 3 * (case.meter.tokens or 1))
+    if case.figure == "marks":
+        found["trace"] = spaced_trace()
+    return found
+
+
+def reproduce(numbers_of: Callable[[Case], dict[str, Any]] = as_claimed, spread: int = 0) -> Reproduction:
+    """Reduce runs of the quick plan; time-outs and losses differ by replication."""
+    plan = replace(PLAN, sweeps=(), jobs=PLAN.jobs[: sum(case.replications for case in PLAN.cases)])
+    kept = []
+    for case in plan.cases:
+        for k in range(case.replications):
+            found = numbers_of(case)
+            offset = spread * (k - 4)
+            kept.append(run(case, **{**found, "timeouts": max(0, found["timeouts"] + offset)}))
+    return reduce(plan, kept, "perhop reproduce feroz", 1)
+
+
+def verdicts(found: Reproduction) -> dict[str, str]:
+    return {claim["id"]: claim["verdict"] for claim in found.document["claims"]}
+
+
+def changed(marker: str, **values: Any) -> Callable[[Case], dict[str, Any]]:
+    return lambda case: {**as_claimed(case), **(values if case.marker == marker else {})}
+
+
+def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
+    document = reproduce().document
+    assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
+    keys = ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
+    assert all(list(row) == keys for row in document["rows"])
+    assert len({(row["id"], row["quantity"]) for row in document["rows"]}) == len(document["rows"])
+    assert all(row["closed_form"] == {"printed": None, "bounded": None} for row in document["rows"])
+    assert json.dumps(document, allow_nan=False) == json.dumps(reproduce().document, allow_nan=False)
+
+
+def test_every_printed_number_has_its_row() -> None:
+    rows = {(row["id"], row["quantity"]): row for row in reproduce().document["rows"]}
+    for id_, printed in published_rows(PACK).items():
+        for quantity, value in printed.items():
+            assert rows[id_, quantity]["published"] == value, (id_, quantity)
+    one = rows["1 tcp-friendly", "losses_per_s"]
+    assert (one["published"], one["unit"], one["simulated"]["mean"]) == (1.46, "packets/s", 1.0)
+    assert rows["6-15 token-bucket", "obtained"]["published"] == 0.26
+    assert rows["6-15 token-bucket", "obtained"]["simulated"]["mean"] == pytest.approx(0.4 * 0.49152)
+    assert rows["6-15 token-bucket", "obtained_share"]["simulated"]["mean"] == pytest.approx(0.4)
+
+
+def test_runs_that_do_what_the_paper_says_support_every_claim() -> None:
+    assert verdicts(reproduce()) == {f"F{k}": "supported" for k in range(1, 11)}
+
+
+@pytest.mark.parametrize(
+    ("values", "contradicted"),
+    [
+        ({"timeouts": 9}, {"F1", "F2", "F3", "F4", "F5"}),
+        ({"timeouts": 8}, {"F1", "F2", "F3", "F4", "F5"}),
+        ({"dropped": 201}, {"F1", "F2", "F3", "F4", "F5"}),
+        ({"dropped": 301}, {"F1", "F2", "F3", "F4", "F5"}),
+        ({"cov": 0.11}, {"F6"}),
+        ({"goodput": 10000.0}, {"F7"}),
+        ({"obtained": 0.5}, {"F8", "F9"}),
+    ],
+)
+def test_the_friendly_marker_at_fault(values: dict[str, Any], contradicted: set[str]) -> None:
+    found = verdicts(reproduce(changed("tcp-friendly", **values)))
+    assert {id_ for id_, verdict in found.items() if verdict == "contradicted"} == contradicted
+
+
+def test_equal_numbers_do_not_support_fewer() -> None:
+    found = reproduce(changed("tcp-friendly", timeouts=8))
+    claim = next(claim for claim in found.document["claims"] if claim["id"] == "F1")
+    assert "time-outs" in claim["evidence"]["summary"]
+
+
+def test_an_assured_flow_that_does_not_gain_by_tokens_contradicts() -> None:
+    def flat(case: Case) -> dict[str, Any]:
+        promised = case.assured_bit_s or 1.0
+        return {**as_claimed(case), "obtained": 4e5 / promised / (2 if case.marker == "token-bucket" else 1)}
+
+    assert verdicts(reproduce(flat))["F8"] == "contradicted"
+
+
+def test_markers_are_paired_by_replication() -> None:
+    """Both vary far more from run to run than they differ; every run has the same sign."""
+    assert verdicts(reproduce(spread=1))["F1"] == "supported"
+
+
+def test_marks_off_their_spacing_contradict_f10() -> None:
+    bursty = spaced_trace(2, 6)
+    bursty["mark"] = ["AF11", "BE", "BE", "BE", "BE", "AF11"] * 8
+
+    def numbers_of(case: Case) -> dict[str, Any]:
+        return {**as_claimed(case), **({"trace": bursty} if case.figure == "spacing" else {})}
+
+    assert verdicts(reproduce(numbers_of))["F10"] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "tokens", "kept", "excess"),
+    [
+        ([False, True] * 4, 4, 1.0, 0.0),
+        ([False, False, True] * 3, 3, 1.0, 0.0),
+        ([False, True, False, False, True, False, True, False, False, True], 4, 1.0, 1 / 6),
+        ([True, True, True, True, False, False, False, False], 4, 0.0, -1.0),
+    ],
+)
+def test_spacing_is_held_against_the_algorithm(
+    pattern: list[bool], tokens: int, kept: float, excess: float
+) -> None:
+    size = len(pattern)
+    time = np.array([(k + (n + 0.5) / size) * 0.25 for k in range(6) for n in range(size)])
+    found = spacing_kept(Marks(time, np.array(pattern * 6)), tokens)
+    assert found == (pytest.approx(kept), pytest.approx(excess))
+
+
+def test_spacing_follows_an_estimate_that_moves() -> None:
+    """Eight packets, then sixteen: E is 8, then 12; with four tokens S is 1, then 2."""
+    counts, marks, time = (8, 16, 16), [], []
+    spacings = (0, 1, 2)
+    for k, (count, spacing) in enumerate(zip(counts, spacings, strict=True)):
+        marks += [n % (spacing + 1) == spacing for n in range(count)]
+        time += [(k + (n + 0.5) / count) * 0.25 for n in range(count)]
+    assert spacing_kept(Marks(np.array(time), np.array(marks)), 4) == (1.0, 0.0)
+    assert spacing_kept(Marks(np.array(time), np.array(marks)), 4, gain=1.0)[0] < 1.0
+
+
+def test_marks_are_read_behind_the_marker() -> None:
+    trace = spaced_trace()
+    trace["path"][0] = "port.a-ea.class.all"
+    trace["event"][1] = "sent"
+    trace["flow"][2] = "bulk[0]"
+    found = flow_marks(trace, "assured")
+    assert len(found.time_s) == 48 - 3
+    assert found.is_in.sum() == 16 - 1
+
+
+def test_a_result_is_kept_as_numbers() -> None:
+    result = {
+        "flows": {
+            "name": ["bulk[0]", "bulk[1]"],
+            "goodput_bit_s": np.array([1e5, 3e5]),
+            "timeouts": np.array([2, 3], dtype=np.uint64),
+            "start_s": np.array([0.0, 1.0]),
+            "completed_s": np.array([np.nan, 4.0]),
+        },
+        "queues": {
+            "path": ["port.r2-r3.class.all", "port.r3-d[0].class.all"],
+            "dropped_packets": np.array([50, 7], dtype=np.uint64),
+            "dropped_green": np.array([20, 7], dtype=np.uint64),
+        },
+        "trace": {},
+        "invariants": [],
+    }
+    kept = numbers(result)
+    assert (kept.timeouts, kept.dropped, kept.dropped_in, kept.dropped_out) == (5, 50, 20, 30)
+    found = quantities(BY_ID["1 none"], kept)
+    assert found["losses_per_s"] == 0.5
+    assert found["goodput"] == 25000.0
+    assert found["cov"] == pytest.approx(0.5)
+    assert quantities(BY_ID["short none"], kept)["completion_mean"] == 3.0
+
+
+def test_an_assured_flow_is_no_part_of_the_others() -> None:
+    found = quantities(BY_ID["6-20 token-bucket"], run(BY_ID["6-20 token-bucket"], obtained=0.5))
+    assert found["obtained"] == pytest.approx(0.32768)
+    assert found["obtained_share"] == pytest.approx(0.5)
+    assert found["goodput"] == pytest.approx(18000.0)
+
+
+def test_round_trip_groups_are_compared() -> None:
+    assert quantities(BY_ID["rtt none"], run(BY_ID["rtt none"]))["short_over_long"] == pytest.approx(4.0)
+
+
+def test_lost_in_packets_are_said() -> None:
+    plan = replace(PLAN, sweeps=(), jobs=PLAN.jobs[: sum(case.replications for case in PLAN.cases)])
+    kept = [run(case, **as_claimed(case)) for case in plan.cases for _ in range(case.replications)]
+    kept[0] = replace(kept[0], dropped_in=100, dropped_out=0)
+    assert reduce(plan, kept, "", 1).warnings == ()
+    for k in range(10):
+        kept[k] = replace(kept[k], dropped_in=50, dropped_out=50)
+    assert reduce(plan, kept, "", 1).warnings == ("1 tcp-friendly: 50% of the lost packets were IN",)
+
+
+def test_missing_results_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 results for"):
+        reduce(PLAN, [run(PLAN.cases[0])], "", 1)
+
+
+def test_a_queue_is_counted_by_colour() -> None:
+    trace = {
+        "time_s": [0.0, 1.0, 2.0, 3.0, 4.0],
+        "path": ["port.r2-r3.class.all"] * 4 + ["port.r3-d[0].class.all"],
+        "event": ["enqueued", "enqueued", "dropped", "sent", "enqueued"],
+        "color": ["green", "red", "red", "green", "red"],
+    }
+    found = backlog(trace, "x")
+    assert found.green.tolist() == [1, 1, 1, 0]
+    assert found.red.tolist() == [0, 1, 1, 1]
+    assert found.dropped_red_s.tolist() == [2.0]
+    assert found.dropped_green_s.tolist() == []
+
+
+# the pack
+
+
+def test_every_claim_has_a_predicate() -> None:
+    assert [claim.id for claim in PACK.claims] == [f"F{k}" for k in range(1, 11)]
+    assert {claim.predicate for claim in PACK.claims} == set(PREDICATES)
+
+
+def test_every_published_row_is_run_and_named_once() -> None:
+    ids = [case.id for case in PLAN.cases]
+    assert len(ids) == len(set(ids))
+    assert set(published_rows(PACK)) == {case.id for case in PLAN.cases if case.table != "extra"}
+    assert len(published_rows(PACK)) == 15 + 2 * 10
+    assert all(bool(case.published) == (case.table != "extra") for case in PLAN.cases)
+
+
+def test_a_published_row_that_is_not_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    fewer = tuple(table for table in PACK.figures if table["id"] != "7")
+    monkeypatch.setattr("perhop.papers.feroz.plan.load_pack", lambda _: replace(PACK, figures=fewer))
+    with pytest.raises(PackError, match="not run: 7-1500 tcp-friendly"):
+        make_plan()
+
+
+def test_scenarios_hold_what_was_chosen() -> None:
+    _, parameters = load_parameters(PACK)
+    held = {parameter.name: parameter.chosen for parameter in parameters}
+    for name in ("baseline", "large", "assured", "rtt", "short"):
+        scenario = tomllib.loads(PACK.scenario(f"{name}.toml").decode())
+        (port,), (conditioner,), (profile,) = scenario["port"], scenario["conditioner"], scenario["profile"]
+        queue, meter = port["class"][0]["queue"], conditioner["meter"]
+        assert queue["green"] == {"min_th": "150p", "max_th": "200p", "max_p": 0.005}
+        assert queue["red"] == {"min_th": "1p", "max_th": "20p", "max_p": 0.2}
+        assert (queue["w_q"], queue["colors"]) == (0.002, {"AF11": "green", "BE": "red"})
+        assert (queue["averaging"], queue["limit"]) == (held["averaging"], f"{held['buffer']}p")
+        assert (meter["interval"], meter["tokens"]) == ("250ms", held["tokens"])
+        for setting in (
+            "gain_window",
+            "gain_packets",
+            "shortage",
+            "fraction",
+            "new_flow",
+            "beyond_tokens",
+            "carry_spacing",
+        ):
+            assert meter[setting] == held[setting], (name, setting)
+        assert profile["base"] == held["stack"]
+        assert profile["clock_tick"] == f"{held['clock_tick']}ms"
+        assert profile["min_rto"] == f"{held['min_rto']}ms"
+        for flow in scenario["flow"]:
+            tcp = {
+                "profile": "host",
+                "mss": "1024B",
+                "header": "0B",
+                "window": f"{int(held['window']) * 1024}B",
+            }
+            assert flow["tcp"] == tcp, (name, flow["name"])
+
+
+def test_the_record_of_the_calibration_is_of_these_parameters() -> None:
+    """The scenario files hold what the recorded search ended with, and it searched what the file says."""
+    record = json.loads(PACK.scenario("expected/calibration.json"))
+    settings, parameters = load_parameters(PACK)
+    assert record["after"] == {parameter.name: parameter.chosen for parameter in parameters}
+    assert record["before"] == {parameter.name: parameter.before for parameter in parameters}
+    assert record["fit"] == list(settings.fit)
+    assert (record["replications"], record["seed"]) == (settings.replications, settings.seed)
+    for step in record["steps"]:
+        parameter = next(each for each in parameters if each.name == step["parameter"])
+        assert parameter.search
+        assert [value for value, _ in step["errors"]] == list(parameter.values)
+    assert set(record["errors"]["after"]) == {*settings.fit, *settings.predict}
+
+
+def test_round_trips_are_20_to_200_ms() -> None:
+    scenario = tomllib.loads(PACK.scenario("rtt.toml").decode())
+    first, *others = (link["delay"] for link in scenario["link"])
+    behind = sum(float(delay.removesuffix("ms")) for delay in others)
+    assert [2 * (float(one.removesuffix("ms")) + behind) for one in first] == [20, 45, 90, 135, 200]
+
+
+def test_a_rate_of_tokens() -> None:
+    for row in PACK.published["tables6-7"]:
+        found = assured_bit_s(float(row["tokens_per_interval"])) / 1e6
+        assert found == pytest.approx(float(row["assured_mbps"]), rel=0.01)
+
+
+def test_a_plan_orders_replications_within_cases_and_shares_the_seed() -> None:
+    plan = make_plan(replications=3, seed=7)
+    _, name, settings = plan.jobs[4][:3]
+    assert name == "baseline.toml for 1 token-bucket"
+    assert settings[-2:] == ["run.seed=7", "run.replication=1"]
+    assert {job[2][-2] for job in plan.jobs} == {"run.seed=7"}
+    assert any("replications" in text for text in plan.left_out)
+    assert sum(case.replications for case in plan.cases) < len(plan.jobs)
+
+
+def test_a_quick_plan_keeps_every_claim() -> None:
+    quick = make_plan(quick=True)
+    assert {case.id for case in PLAN.cases if case.table != "extra"} <= {case.id for case in quick.cases}
+    assert any(case.figure == "spacing" for case in quick.cases)
+    assert quick.sweeps == ()
+    assert quick.left_out
+    assert len(quick.jobs) < len(PLAN.jobs)
+
+
+def test_readings_become_settings() -> None:
+    _, parameters = load_parameters(PACK)
+    held = {parameter.name: parameter.chosen for parameter in parameters}
+    friendly, bucket, none = Meter("tcp-friendly"), Meter("token-bucket"), Meter("none")
+    assert overrides(friendly, ["bulk"], held, held) == []
+    assert overrides(none, ["bulk"], {**held, "unmarked": "in"}, held)[-1].endswith("colors.BE=green")
+    assert overrides(none, ["bulk"], {**held, "unmarked": "out"}, held) == [
+        'conditioner.marker.marker={ green = "BE", red = "BE" }'
+    ]
+    readings = {**held, "depth": 0.5, "tokens": 40}
+    assert overrides(bucket, ["bulk"], readings, held) == [
+        'conditioner.marker.meter={ kind = "token-bucket", cir = "1310720bit/s", cbs = "20480B" }'
+    ]
+    assert overrides(Meter("token-bucket", 10.0), ["bulk"], readings, held)[-1].endswith('cbs = "204800B" }')
+    assert overrides(Meter("token-bucket", tokens=15), ["bulk"], {**held, "depth": 0.01}, held)[-1].endswith(
+        'cir = "491520bit/s", cbs = "1024B" }'
+    )
+    assert overrides(Meter("tcp-friendly", 10.0), ["bulk"], readings, held) == [
+        "conditioner.marker.meter.tokens=400"
+    ]
+    for parameter in parameters:
+        other = next(value for value in parameter.values if value != parameter.chosen)
+        each = [
+            overrides(m, ["bulk"], {**held, parameter.name: other}, held) for m in (friendly, bucket, none)
+        ]
+        base = [overrides(m, ["bulk"], held, held) for m in (friendly, bucket, none)]
+        assert each != base, parameter.name
+
+
+# the search
+
+
+def test_errors_are_ratios() -> None:
+    assert log_error(2.0, 1.0) == pytest.approx(log_error(1.0, 2.0))
+    assert log_error(0.0, 1.0) == float("inf")
+    cases = [BY_ID["1 tcp-friendly"], BY_ID["1 token-bucket"]]
+    exact = [case.published for case in cases]
+    assert error(cases, exact) == 0.0
+    assert ratio_error(cases, exact) == 0.0
+    doubled = [{name: 2 * value for name, value in each.items()} for each in exact]
+    assert error(cases, doubled) > 0.6
+    assert ratio_error(cases, doubled) < 0.02
+    assert set(table_errors(cases, exact)) == {"1"}
+
+
+def test_the_search_finds_the_best_of_each_and_stops() -> None:
+    parameters = (
+        Parameter("a", "", (1, 2, 3), 1, 1, True),
+        Parameter("b", "", (1, 2, 3), 1, 1, True),
+        Parameter("c", "", (1, 2), 1, 1, False),
+    )
+    asked = []
+
+    def measure(points: list[dict[str, Any]]) -> list[float]:
+        asked.extend(points)
+        return [abs(point["a"] - point["b"]) + 0.1 * abs(point["b"] - 3) for point in points]
+
+    found, steps = search(parameters, measure, 5)
+    assert found == {"a": 1, "b": 1, "c": 1}
+    assert [step["parameter"] for step in steps] == ["a", "b"]
+    assert len(asked) == len({tuple(point.values()) for point in asked})
+
+    found, steps = search(
+        parameters, lambda points: [(p["a"] - 2) ** 2 + (p["b"] - 3) ** 2 for p in points], 5
+    )
+    assert found == {"a": 2, "b": 3, "c": 1}
+    assert steps[0] == {"pass": 1, "parameter": "a", "errors": [[1, 5], [2, 4], [3, 5]], "taken": 2}
+    assert max(step["pass"] for step in steps) == 2
+
+
+def test_a_calibration_is_recorded() -> None:
+    def run_cases(wanted: Any, label: str) -> list[dict[str, float]]:
+        return [
+            {
+                name: value * (2.0 if readings["averaging"] == "coupled" else 1.0)
+                for name, value in case.published.items()
+            }
+            for case, readings in wanted
+        ]
+
+    record = calibrate(PLAN, run_cases)
+    assert record["before"]["averaging"] == "coupled"
+    assert record["after"]["averaging"] == "decoupled"
+    assert record["errors"]["after"]["6"]["levels"] == 0.0
+    assert record["errors"]["before"]["6"]["levels"] == pytest.approx(np.log(2), abs=1e-3)
+    assert set(record["errors"]["after"]) == {"1", "2", "3", "4", "5", "6", "7"}
+    assert json.loads(json.dumps(record)) == record
