@@ -363,7 +363,7 @@ def _calibration(plan: Plan) -> study.Section:
                 ("table", "", "levels before", "after", "ratios between markers before", "after"),
                 errors,
                 2,
-                "Levels of Tables 2 and 3 exceed their links in the paper; only ratios can be compared there.",
+                "The levels of Tables 2 and 3 exceed their links; only ratios can be compared there.",
                 record["command"],
             ),
             study.Table(
