@@ -332,7 +332,9 @@ def test_scenarios_hold_what_was_chosen() -> None:
             "carry_spacing",
         ):
             assert meter[setting] == held[setting], (name, setting)
+        assert meter["carry_tokens"] == round(float(held["carry"]) * float(held["tokens"]))
         assert profile["base"] == held["stack"]
+        assert profile["timer_on_tick"] is bool(held["clock_tick"])
         assert profile["clock_tick"] == f"{held['clock_tick']}ms"
         assert profile["min_rto"] == f"{held['min_rto']}ms"
         for flow in scenario["flow"]:

@@ -16,7 +16,7 @@ from perhop.cli.exit import CommandError, ExitCode
 if TYPE_CHECKING:
     from perhop.papers.study import AnyJob, Outcome, Study
 
-PAPERS = ("kalampoukas",)
+PAPERS = ("kalampoukas", "feroz")
 _FILES = frozenset({"report.html", "result.json"})
 
 

@@ -162,6 +162,9 @@ def overrides(
     for name in _OF_THE_MARKER:
         if name in different:
             found.append(f"{_METER}.{name}={readings[name]}")
+    carried = round(float(readings["carry"]) * tokens)
+    if carried != round(float(held["carry"]) * float(held["tokens"])):
+        found.append(f"{_METER}.carry_tokens={carried}")
     return found
 
 
@@ -190,7 +193,11 @@ def _network(
     if window_packets is not None:
         found.append(f"flow.{flows[-1]}.tcp.window={window_packets * PACKET}B")
     if "clock_tick" in different:
-        found.append(f"profile.host.clock_tick={readings['clock_tick']}ms")
+        ticks = "true" if readings["clock_tick"] else "false"
+        found += [
+            f"profile.host.clock_tick={readings['clock_tick']}ms",
+            f"profile.host.timer_on_tick={ticks}",
+        ]
     if "min_rto" in different:
         found.append(f"profile.host.min_rto={readings['min_rto']}ms")
     if "stack" in different:
