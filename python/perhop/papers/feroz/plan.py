@@ -45,7 +45,7 @@ class Case:
     meter
         The marker and its tokens.
     settings
-        Changes of the figure to the file, `path=value`; readings and marker come on top.
+        Changes of the figure to the file, `path=value`; they come after those of readings and marker.
     flows
         Whose windows are set; with tokens of its own, the last is the assured one.
     duration_s
@@ -99,7 +99,7 @@ class Case:
         if self.meter.tokens is not None:
             window = max(int(readings["window"]), self.meter.tokens)
             window = None if window == held["window"] else window
-        return [*self.settings, *overrides(self.meter, self.flows, readings, held, window)]
+        return [*overrides(self.meter, self.flows, readings, held, window), *self.settings]
 
     def jobs(self, readings: Readings, held: Readings, pack: Pack, seed: int) -> list[AnyJob]:
         """Give every replication. The seed is the same for all markers, so that they can be paired."""
