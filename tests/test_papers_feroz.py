@@ -6,6 +6,9 @@ import json
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +21,9 @@ from perhop.papers.feroz.measure import Marks, flow_marks, quantities, spacing_k
 from perhop.papers.feroz.plan import published_rows
 from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.feroz.readings import Meter, Parameter, assured_bit_s, load_parameters, overrides
+from perhop.papers.feroz.study import STUDY
 from perhop.report.feroz import backlog
+from test_report import check_page
 
 PLAN = make_plan()
 BY_ID = {case.id: case for case in PLAN.cases}
@@ -285,6 +290,67 @@ def test_a_queue_is_counted_by_colour() -> None:
     assert found.red.tolist() == [0, 1, 1, 1]
     assert found.dropped_red_s.tolist() == [2.0]
     assert found.dropped_green_s.tolist() == []
+
+
+@cache
+def full() -> Reproduction:
+    """Reduce runs of the full plan, sweeps too; under a swept value all runs are alike."""
+    kept = [one for case in PLAN.cases for one in [run(case, **as_claimed(case))] * case.replications]
+    for sweep in PLAN.sweeps:
+        for place, _ in enumerate(sweep.values):
+            for case in sweep.cases:
+                found = {**as_claimed(case), "timeouts": 10 * place, "dropped": 100 * place}
+                kept += [run(case, **found)] * case.replications
+    return reduce(PLAN, kept, "perhop reproduce feroz", 1)
+
+
+def test_sweeps_are_put_to_their_values() -> None:
+    found = full()
+    assert [swept.sweep for swept in found.swept] == list(PLAN.sweeps)
+    first = found.swept[0]
+    assert [means["1 none"]["timeouts"] for means in first.means] == [0.0, 10.0, 20.0]
+    sixth = next(swept for swept in found.swept if swept.sweep.table == "6")
+    assert set(sixth.means[0]) == {
+        f"6-{tokens} {marker}" for tokens in (15, 30, 45) for marker in ("tcp-friendly", "token-bucket")
+    }
+
+
+def test_findings_come_from_the_runs() -> None:
+    titles = [title for title, _ in full().findings]
+    assert titles == [
+        "What RIO averages, and whose profile unmarked packets meet",
+        "What becomes of unused tokens",
+        "How deep the token bucket is",
+        "Table 2 and RIO's thresholds",
+    ]
+    texts = dict(full().findings)
+    assert "the TCP-friendly marker is 2.0 times as good" in texts["How deep the token bucket is"]
+    assert "4 and 1.0, 8 and 2.0" in texts["Table 2 and RIO's thresholds"]
+    assert reproduce().findings == tuple(full().findings)[-1:]
+
+
+def test_the_page(tmp_path: Path) -> None:
+    place = tmp_path / "report.html"
+    found = full()
+    place.write_text(STUDY.page(PLAN, found), encoding="utf-8")
+    check_page(place)
+    text = unescape(place.read_text())
+    assert all(claim.statement in text for claim in PACK.claims)
+    for part in (
+        "table-1",
+        "table-7",
+        "pattern",
+        "backlog",
+        "sweep-averaging",
+        "sweep-6-depth",
+        "calibration",
+    ):
+        assert f'id="{part}"' in text
+    quick = make_plan(quick=True)
+    kept = [one for case in quick.cases for one in [run(case, **as_claimed(case))] * case.replications]
+    place.write_text(STUDY.page(quick, reduce(quick, kept, "perhop reproduce feroz --quick", 1)))
+    check_page(place)
+    assert 'id="sensitivity"' not in place.read_text()
 
 
 # the pack

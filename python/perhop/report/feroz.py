@@ -227,7 +227,11 @@ def _others(outcome: Reproduction, again: str) -> study.Table:
         ("completion_p95", "95 % of transfers, s", 2),
         ("short_over_long", "goodput, 20 ms over 200 ms", 2),
     )
-    cases = [case for case in m.cases.values() if case.figure in ("1", "1-together", "short", "rtt", "fast")]
+    cases = [
+        case
+        for case in m.cases.values()
+        if case.figure in ("1", "1-together", "2", "2-scaled", "short", "rtt", "fast")
+    ]
     return study.Table(
         "With 95 % intervals",
         ("runs", "marker", *(name for _, name, _ in columns)),
@@ -239,7 +243,7 @@ def _others(outcome: Reproduction, again: str) -> study.Table:
             )
             for case in cases
         ]
-        if any(case.figure != "1" for case in cases)
+        if any(case.table == "extra" for case in cases)
         else [],
         2,
         command=again,
@@ -258,11 +262,13 @@ def _sensitivity(outcome: Reproduction, again: str) -> list[study.Section]:
     if not outcome.swept:
         return []
     rows = []
-    for swept in outcome.swept:
+    first = [swept for swept in outcome.swept if swept.sweep.table == "1"]
+    sixth = [swept for swept in outcome.swept if swept.sweep.table == "6"]
+    for swept in first:
         parameter = swept.sweep.parameter
         for value, means in zip(parameter.values, swept.means, strict=True):
             cells = [
-                " / ".join(f"{means[marker][quantity]:.{digits}f}" for marker in MARKERS)
+                " / ".join(f"{means[f'1 {marker}'][quantity]:.{digits}f}" for marker in MARKERS)
                 for quantity, digits in (("timeouts", 0), ("losses_per_s", 2), ("goodput", 0), ("cov", 3))
             ]
             star = " (chosen)" if value == parameter.chosen else ""
@@ -285,8 +291,14 @@ def _sensitivity(outcome: Reproduction, again: str) -> list[study.Section]:
                     command=again,
                 )
             ],
-            [_sweep(swept, again) for swept in outcome.swept],
-        )
+            [_sweep(swept, again) for swept in first],
+        ),
+        study.Section(
+            "sensitivity-6",
+            "How readings move Table 6",
+            ["What the assured flow obtains of what it is promised, at three rates; four replications."],
+            drawings=[_assured_sweep(swept, again) for swept in sixth],
+        ),
     ]
 
 
@@ -301,7 +313,11 @@ def _sweep(swept: SweepResult, again: str) -> page.Drawing:
     ):
         lines = [
             curves.Line(
-                marker, range(len(ticks)), [means[marker][quantity] for means in swept.means], (), color
+                marker,
+                range(len(ticks)),
+                [means[f"1 {marker}"][quantity] for means in swept.means],
+                (),
+                color,
             )
             for color, marker in enumerate(MARKERS)
         ]
@@ -313,6 +329,41 @@ def _sweep(swept: SweepResult, again: str) -> page.Drawing:
         f"Chosen: {parameter.chosen}.",
         again,
     )
+
+
+def _assured_sweep(swept: SweepResult, again: str) -> page.Drawing:
+    parameter = swept.sweep.parameter
+    ticks = [str(value) for value in parameter.values]
+    panels = [
+        curves.Panel(
+            f"{case.meter.tokens} tokens",
+            [
+                line
+                for color, marker in enumerate(MARKERS[:2])
+                for line in _assured_lines(swept, f"{case.row} {marker}", marker, color)
+            ],
+            ticks,
+        )
+        for case in swept.sweep.cases
+        if case.marker == "tcp-friendly"
+    ]
+    return page.drawing(
+        f"sweep-6-{parameter.name}",
+        f"{parameter.name}: {parameter.meaning}",
+        curves.draw(panels, parameter.name, f"Table 6 over {parameter.name}"),
+        f"Obtained over promised; dashed: the paper. Chosen: {parameter.chosen}.",
+        again,
+    )
+
+
+def _assured_lines(swept: SweepResult, id_: str, name: str, color: int) -> list[curves.Line]:
+    (case,) = (case for case in swept.sweep.cases if case.id == id_)
+    places = range(len(swept.means))
+    printed = case.published["obtained"] * 1e6 / (case.assured_bit_s or 1.0)
+    return [
+        curves.Line(name, places, [means[id_]["obtained_share"] for means in swept.means], (), color),
+        curves.Line(f"{name}, published", places, [printed] * len(places), (), color, True),
+    ]
 
 
 def _calibration(plan: Plan) -> study.Section:

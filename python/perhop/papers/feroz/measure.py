@@ -109,7 +109,7 @@ class Measurements:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Table 1 under each value of a parameter: per value and marker, the mean of each quantity."""
+    """A table under each value of a parameter: per value and case id, the mean of each quantity."""
 
     sweep: Sweep
     means: tuple[dict[str, dict[str, float]], ...]
@@ -135,7 +135,7 @@ def measure(plan: Plan, kept: Sequence[Numbers]) -> tuple[Measurements, list[Swe
             found: dict[str, dict[str, float]] = {}
             for case in sweep.cases:
                 own = _case_values(case, [next(runs) for _ in range(case.replications)])
-                found[case.marker] = {name: float(each.mean()) for name, each in own.items()}
+                found[case.id] = {name: float(each.mean()) for name, each in own.items()}
             means.append(found)
         swept.append(SweepResult(sweep, tuple(means)))
     return Measurements({case.id: case for case in plan.cases}, values), swept

@@ -24,6 +24,8 @@ from perhop.papers.verdict import MIN_REPLICATIONS
 
 DURATION_S = 100.0
 SWEEP_REPLICATIONS = 4
+SWEPT_TOKENS = (15, 30, 45)
+SWEPT_IN_TABLE_6 = ("averaging", "depth", "beyond_tokens", "carry")
 
 Published = dict[str, float]
 
@@ -124,8 +126,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Table 1 again under each value of one parameter, everything else as chosen."""
+    """A table again under each value of one parameter, everything else as chosen."""
 
+    table: str
     parameter: Parameter
     cases: tuple[Case, ...]
 
@@ -204,9 +207,16 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int = MIN_REPLIC
 
 
 def make_sweeps(parameters: Sequence[Parameter], cases: Sequence[Case]) -> tuple[Sweep, ...]:
-    """Give a sweep for each parameter; a marker that it does not touch is run all the same."""
-    baseline = tuple(replace(case, replications=SWEEP_REPLICATIONS) for case in cases if case.figure == "1")
-    return tuple(Sweep(parameter, baseline) for parameter in parameters)
+    """Give a sweep of Table 1 for each parameter, and of three rows of Table 6 for those that move it most.
+
+    A marker that a parameter does not touch is run all the same.
+    """
+    shorter = [replace(case, replications=SWEEP_REPLICATIONS) for case in cases]
+    first = tuple(case for case in shorter if case.figure == "1")
+    sixth = tuple(case for case in shorter if case.figure == "6" and case.meter.tokens in SWEPT_TOKENS)
+    found = [Sweep("1", parameter, first) for parameter in parameters]
+    found += [Sweep("6", parameter, sixth) for parameter in parameters if parameter.name in SWEPT_IN_TABLE_6]
+    return tuple(found)
 
 
 def published_rows(pack: Pack) -> dict[str, Published]:
