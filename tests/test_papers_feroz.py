@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from html import unescape
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from perhop import _core
 from perhop.papers import PackError, load_pack
 from perhop.papers.feroz import Case, Numbers, Reproduction, make_plan, numbers, reduce
 from perhop.papers.feroz.calibrate import calibrate, error, log_error, ratio_error, search, table_errors
@@ -23,6 +24,7 @@ from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.feroz.readings import Meter, Parameter, assured_bit_s, load_parameters, overrides
 from perhop.papers.feroz.study import STUDY
 from perhop.report.feroz import backlog
+from perhop.run import run_jobs
 from test_report import check_page
 
 PLAN = make_plan()
@@ -107,8 +109,12 @@ def reproduce(numbers_of: Callable[[Case], dict[str, Any]] = as_claimed, spread:
     return reduce(plan, kept, "perhop reproduce feroz", 1)
 
 
+def verdicts_of(document: dict[str, Any]) -> dict[str, str]:
+    return {claim["id"]: claim["verdict"] for claim in document["claims"]}
+
+
 def verdicts(found: Reproduction) -> dict[str, str]:
-    return {claim["id"]: claim["verdict"] for claim in found.document["claims"]}
+    return verdicts_of(found.document)
 
 
 def changed(marker: str, **values: Any) -> Callable[[Case], dict[str, Any]]:
@@ -292,21 +298,41 @@ def test_a_queue_is_counted_by_colour() -> None:
     assert found.dropped_green_s.tolist() == []
 
 
+SWEPT = tuple(
+    sweep
+    for sweep in PLAN.sweeps
+    if sweep.parameter.name
+    in {"1": ("averaging", "unmarked", "beyond_tokens", "carry", "depth"), "6": ("depth",)}[sweep.table]
+)
+
+
+def runs_in(cases: Iterable[Case]) -> int:
+    return sum(case.replications for case in cases)
+
+
+FULL = replace(
+    PLAN,
+    sweeps=SWEPT,
+    jobs=PLAN.jobs[: runs_in(PLAN.cases) + sum(len(sweep.values) * runs_in(sweep.cases) for sweep in SWEPT)],
+)
+"""The full plan with as many of its sweeps as the findings need."""
+
+
 @cache
 def full() -> Reproduction:
     """Reduce runs of the full plan, sweeps too; under a swept value all runs are alike."""
     kept = [one for case in PLAN.cases for one in [run(case, **as_claimed(case))] * case.replications]
-    for sweep in PLAN.sweeps:
+    for sweep in FULL.sweeps:
         for place, _ in enumerate(sweep.values):
             for case in sweep.cases:
                 found = {**as_claimed(case), "timeouts": 10 * place, "dropped": 100 * place}
                 kept += [run(case, **found)] * case.replications
-    return reduce(PLAN, kept, "perhop reproduce feroz", 1)
+    return reduce(FULL, kept, "perhop reproduce feroz", 1)
 
 
 def test_sweeps_are_put_to_their_values() -> None:
     found = full()
-    assert [swept.sweep for swept in found.swept] == list(PLAN.sweeps)
+    assert [swept.sweep for swept in found.swept] == list(FULL.sweeps)
     first = found.swept[0]
     assert [means["1 none"]["timeouts"] for means in first.means] == [0.0, 10.0, 20.0]
     sixth = next(swept for swept in found.swept if swept.sweep.table == "6")
@@ -332,7 +358,7 @@ def test_findings_come_from_the_runs() -> None:
 def test_the_page(tmp_path: Path) -> None:
     place = tmp_path / "report.html"
     found = full()
-    place.write_text(STUDY.page(PLAN, found), encoding="utf-8")
+    place.write_text(STUDY.page(FULL, found), encoding="utf-8")
     check_page(place)
     text = unescape(place.read_text())
     assert all(claim.statement in text for claim in PACK.claims)
@@ -547,3 +573,23 @@ def test_a_calibration_is_recorded() -> None:
     assert record["errors"]["before"]["6"]["levels"] == pytest.approx(np.log(2), abs=1e-3)
     assert set(record["errors"]["after"]) == {"1", "2", "3", "4", "5", "6", "7"}
     assert json.loads(json.dumps(record)) == record
+
+
+# the quick reproduction against the one on record; after a change that is meant to change results:
+# `perhop reproduce feroz --quick --json > papers/feroz/expected/quick.json`
+
+
+def test_the_quick_reproduction_is_the_one_on_record() -> None:
+    expected = json.loads(PACK.scenario("expected/quick.json"))
+    plan = make_plan(quick=True)
+    kept = run_jobs(plan.jobs, 2, None, STUDY.keep)
+    found = reduce(plan, kept, "perhop reproduce feroz --quick", _core.RESULTS_VERSION).document
+    assert (found["command"], found["results_version"]) == (expected["command"], expected["results_version"])
+    for one, recorded in zip(found["rows"], expected["rows"], strict=True):
+        assert (one["id"], one["quantity"], one["published"]) == (
+            recorded["id"],
+            recorded["quantity"],
+            recorded["published"],
+        )
+        assert one["simulated"]["mean"] == pytest.approx(recorded["simulated"]["mean"], rel=1e-4), one["id"]
+    assert verdicts_of(found) == verdicts_of(expected)
