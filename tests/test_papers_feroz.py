@@ -276,7 +276,9 @@ def test_lost_in_packets_are_said() -> None:
     assert reduce(plan, kept, "", 1).warnings == ()
     for k in range(10):
         kept[k] = replace(kept[k], dropped_in=50, dropped_out=50)
-    assert reduce(plan, kept, "", 1).warnings == ("1 tcp-friendly: 50% of the lost packets were IN",)
+    assert reduce(plan, kept, "", 1).warnings == (
+        "more than a fifth of the lost packets were IN: 1 tcp-friendly 50%",
+    )
 
 
 def test_missing_results_are_refused() -> None:
@@ -477,6 +479,27 @@ def test_a_plan_orders_replications_within_cases_and_shares_the_seed() -> None:
     assert sum(case.replications for case in plan.cases) < len(plan.jobs)
 
 
+def test_a_shortened_run_is_not_judged() -> None:
+    quick = make_plan(quick=True)
+    kept = [one for case in quick.cases for one in [run(case, **as_claimed(case))] * case.replications]
+    found = reduce(quick, kept, "", 1)
+    judged = {"F1", "F4", "F5", "F8", "F10"}
+    assert {id_ for id_, verdict in verdicts(found).items() if verdict == "supported"} == judged
+    assert {id_ for id_, verdict in verdicts(found).items() if verdict == "inconclusive"} == {
+        f"F{k}" for k in range(1, 11)
+    } - judged
+    notes = [claim["evidence"].get("note", "") for claim in found.document["claims"]]
+    assert "Table 2 simulates" in notes[1]
+    assert notes[0] == ""
+
+
+def test_zero_itself_left_out_is_said_in_words() -> None:
+    found = reproduce(changed("tcp-friendly", timeouts=9)).document["claims"][0]
+    assert "where less than 0 is claimed (contradicted)" in found["evidence"]["summary"]
+    assert found["evidence"]["parts"][0]["claimed"] == [None, 0.0]
+    assert "-0.0" not in json.dumps(found)
+
+
 def test_a_quick_plan_keeps_every_claim() -> None:
     quick = make_plan(quick=True)
     assert {case.id for case in PLAN.cases if case.table != "extra"} <= {case.id for case in quick.cases}
@@ -503,8 +526,9 @@ def test_readings_become_settings() -> None:
     assert overrides(Meter("token-bucket", tokens=15), ["bulk"], {**held, "depth": 0.01}, held)[-1].endswith(
         'cir = "491520bit/s", cbs = "1024B" }'
     )
-    assert overrides(Meter("tcp-friendly", 10.0), ["bulk"], readings, held) == [
-        "conditioner.marker.meter.tokens=400"
+    assert overrides(Meter("tcp-friendly", 10.0), ["bulk"], {**readings, "carry": 0.5}, held) == [
+        "conditioner.marker.meter.tokens=400",
+        "conditioner.marker.meter.carry_tokens=200",
     ]
     for parameter in parameters:
         other = next(value for value in parameter.values if value != parameter.chosen)

@@ -82,8 +82,13 @@ def claim_entry(id_: str, statement: str, where: str, parts: Sequence[Part]) -> 
 def in_words(p: Part) -> str:
     """Say what a part measured, what is claimed, and the verdict."""
     ends = [
-        f"at least {p.low:.3g}" if p.low > float("-inf") else "",
-        f"at most {p.high:.3g}" if p.high < float("inf") else "",
+        _end(p.low, "at least", "more than") if p.low > float("-inf") else "",
+        _end(p.high, "at most", "less than") if p.high < float("inf") else "",
     ]
     claimed = " and ".join(end for end in ends if end)
     return f"{p.quantity}: {p.measured.mean:.3f} where {claimed} is claimed ({p.verdict})"
+
+
+def _end(value: float, bound: str, strict: str) -> str:
+    """Say an end of a range; one that is next to zero stands for zero itself left out."""
+    return f"{strict} 0" if 0.0 < abs(value) < 1e-6 else f"{bound} {value:.3g}"

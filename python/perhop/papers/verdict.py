@@ -110,4 +110,5 @@ def interval_json(measured: Interval) -> list[float] | None:
 
 
 def _finite(value: float) -> float | None:
-    return round(value, 6) if math.isfinite(value) else None
+    # a negative zero would be another text in JSON
+    return round(value, 6) + 0.0 if math.isfinite(value) else None

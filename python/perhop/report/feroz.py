@@ -85,7 +85,7 @@ def render(title: str, plan: Plan, outcome: Reproduction) -> str:
             _INTRO,
             _ABOUT,
             _TABLES,
-            {case.id: f"{case.id}: {case.title}" for case in plan.cases},
+            {case.id: _label(case) for case in plan.cases},
             _DIGITS,
             findings=outcome.findings,
             warnings=outcome.warnings,
@@ -427,6 +427,12 @@ def _calibration(plan: Plan) -> study.Section:
             ),
         ],
     )
+
+
+def _label(case: Case) -> str:
+    if case.table == "extra":
+        return f"{case.title}: {case.marker}"
+    return case.marker if case.meter.tokens is None else f"{case.meter.tokens} tokens, {case.marker}"
 
 
 def _short(marker: str) -> str:

@@ -10,6 +10,8 @@ from perhop.papers.document import claim_entry, judge, row
 from perhop.papers.feroz.measure import UNITS, Measurements, Numbers, SweepResult, measure
 from perhop.papers.feroz.plan import Case, Plan
 from perhop.papers.feroz.predicates import PREDICATES
+from perhop.papers.pack import Claim
+from perhop.papers.verdict import Verdict
 
 MAIN = {
     "1": ("timeouts", "losses_per_s", "goodput", "cov"),
@@ -68,10 +70,7 @@ def reduce(plan: Plan, kept: Sequence[Numbers], command: str, results_version: i
         Version of the engine's results.
     """
     m, swept = measure(plan, kept)
-    claims = [
-        claim_entry(claim.id, claim.statement, claim.where, judge(PREDICATES, m, claim))
-        for claim in plan.pack.claims
-    ]
+    claims = [judge_claim(m, claim) for claim in plan.pack.claims]
     document = {
         "paper": plan.pack.key,
         "results_version": results_version,
@@ -86,6 +85,20 @@ def reduce(plan: Plan, kept: Sequence[Numbers], command: str, results_version: i
         first += case.replications
     found = tuple(findings(m, swept))
     return Reproduction(document, m, tuple(swept), traces, found, run_warnings(m), plan.left_out)
+
+
+def judge_claim(m: Measurements, claim: Claim) -> dict[str, Any]:
+    """Judge a claim; about runs that are shorter than the study says nothing is concluded."""
+    entry = claim_entry(claim.id, claim.statement, claim.where, judge(PREDICATES, m, claim))
+    about = claim.parameters.get("figures", [claim.parameters.get("figure")])
+    short = {
+        case.figure: case.duration_s for case in m.cases.values() if case.shortened and case.figure in about
+    }
+    if short:
+        entry["verdict"] = str(Verdict.INCONCLUSIVE)
+        tables = ", ".join(f"Table {figure} simulates {time:g} s" for figure, time in short.items())
+        entry["evidence"]["note"] = f"Not judged: {tables} here. The full reproduction judges it."
+    return entry
 
 
 def case_rows(m: Measurements, case: Case) -> list[dict[str, Any]]:
@@ -109,9 +122,9 @@ def run_warnings(m: Measurements) -> tuple[str, ...]:
     found = []
     for id_, values in m.values.items():
         lost_in, lost = values["losses_in"].mean(), values["losses_per_s"].mean()
-        if m.cases[id_].marker != "none" and lost_in > 0.2 * lost > 0:
-            found.append(f"{id_}: {lost_in / lost:.0%} of the lost packets were IN")
-    return tuple(found)
+        if m.cases[id_].table != "extra" and m.cases[id_].marker != "none" and lost_in > 0.2 * lost > 0:
+            found.append(f"{id_} {lost_in / lost:.0%}")
+    return (f"more than a fifth of the lost packets were IN: {', '.join(found)}",) if found else ()
 
 
 def findings(m: Measurements, swept: Sequence[SweepResult]) -> list[tuple[str, str]]:

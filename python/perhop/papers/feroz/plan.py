@@ -58,6 +58,8 @@ class Case:
         Runs of it.
     published
         Printed value per quantity.
+    shortened
+        Whether it runs shorter than the study says, so that no claim can be judged by it.
     """
 
     figure: str
@@ -71,6 +73,7 @@ class Case:
     trace: tuple[str, ...]
     replications: int
     published: Published
+    shortened: bool = False
 
     @property
     def marker(self) -> Marker:
@@ -264,6 +267,7 @@ def _cases(pack: Pack, table: dict[str, Any], quick: bool, replications: int) ->
                 tuple(table.get("trace", ())),
                 min(replications, table.get("replications", replications)),
                 {},
+                bool(quick and table["quick"]),
             )
             found.append(replace(case, published=printed.get(case.id, {})))
     return found
@@ -287,7 +291,7 @@ def _left_out(pack: Pack) -> list[str]:
         f"{time} where the study says 100s"
         for time, ids in shorter.items()
     ]
-    found.append("so their time-outs are those of the shorter time, and verdicts on them may differ")
+    found.append("verdicts on these tables; their time-outs are those of the shorter time")
     gone = [table["title"] for table in pack.figures if "quick" not in table]
     found.append(f"runs that no claim needs: {'; '.join(gone)}")
     found.append("how each reading moves Tables 1 and 6")
