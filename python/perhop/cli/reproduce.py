@@ -16,7 +16,7 @@ from perhop.cli.exit import CommandError, ExitCode
 if TYPE_CHECKING:
     from perhop.papers.study import AnyJob, Outcome, Study
 
-PAPERS = ("kalampoukas", "feroz")
+PAPERS = ("kalampoukas", "feroz", "laatu")
 _FILES = frozenset({"report.html", "result.json"})
 
 
