@@ -35,6 +35,10 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
     }
     check_interface::check(file, report);
     check_conditioner::check(file, report);
+    if file.flow.is_empty() && file.udp.is_empty() {
+        let hint = "add a [[flow]], TCP, or a [[udp]]".to_owned();
+        report.error(&steps!["flow"], "there is no traffic", Some(hint));
+    }
     let traffic = file.flow.iter().map(|flow| flow.class.as_str());
     let traffic: BTreeSet<&str> = traffic.chain(file.udp.iter().map(|flow| flow.class.as_str())).collect();
     if traffic.len() > MOST_TRAFFIC_CLASSES {

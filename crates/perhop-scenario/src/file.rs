@@ -38,7 +38,7 @@ pub struct ScenarioFile {
     #[schemars(length(max = 1000))]
     pub conditioner: Vec<Conditioner>,
     /// TCP connections.
-    #[schemars(length(min = 1))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow: Vec<Flow>,
     /// UDP flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

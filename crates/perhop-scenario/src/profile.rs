@@ -63,7 +63,7 @@ pub(crate) fn fill(tree: &Tree, json: &mut Json, damaged: &mut BTreeSet<Vec<Step
     profiles.names();
     profiles.bases();
     let mut origins = Origins::new();
-    for (i, flow) in json["flow"].as_array_mut().into_iter().flatten().enumerate() {
+    for (i, flow) in json.get_mut("flow").and_then(Json::as_array_mut).into_iter().flatten().enumerate() {
         if let Some(tcp) = flow.get_mut("tcp").and_then(Json::as_object_mut) {
             profiles.fill_flow(i, tcp, &mut origins);
         }

@@ -205,17 +205,27 @@ fn an_ack_is_not_empty() {
 }
 
 #[test]
-fn a_scenario_has_nodes_links_and_flows() {
+fn a_scenario_has_nodes_links_and_traffic() {
     assert_snapshot!(lines(load(b"[run]\nduration = \"1s\"\nnode = []", "test.toml", &[])), @r"
     1:1 node: `node` is missing (add a [[node]]: hosts and routers.)
     1:1 link: `link` is missing (add a [[link]]: links between nodes, both directions each.)
-    1:1 flow: `flow` is missing (add a [[flow]]: TCP connections.)
+    1:1 flow: there is no traffic (add a [[flow]], TCP, or a [[udp]])
     3:1 run.node: there is no setting `node` here (known here: seed, replication, duration, warmup, interval, packet_size)
     ");
     assert_snapshot!(lines(load(b"node = 1\nlink = [1]", "test.toml", &[])), @r"
     1:1 run: `run` is missing (add a [run]: settings of the run as a whole.)
-    1:1 flow: `flow` is missing (add a [[flow]]: TCP connections.)
+    1:1 flow: there is no traffic (add a [[flow]], TCP, or a [[udp]])
     1:8 node: must be a list, not an integer
     2:9 link[0]: must be a table, not an integer (its settings are: ends, rate, delay, pure_ack_size, loss, drop, mark)
     ");
+}
+
+#[test]
+fn udp_alone_is_traffic() {
+    let text = "[run]\nduration = \"1s\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
+                [[link]]\nends = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n\
+                [[udp]]\nname = \"u\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbit/s\"\n";
+    assert_snapshot!(lines(load(text.as_bytes(), "test.toml", &[])), @"no mistake");
+    let loaded = load(text.as_bytes(), "test.toml", &[]).unwrap_or_else(|_| panic!("it is valid"));
+    assert_eq!((loaded.scenario.flows.len(), loaded.scenario.udp.len()), (0, 1));
 }
