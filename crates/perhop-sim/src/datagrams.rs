@@ -61,8 +61,8 @@ impl Source {
         };
         match pattern {
             UdpPattern::Cbr => {}
-            UdpPattern::Poisson => source.next = start + source.exponential(source.packet_time()),
-            UdpPattern::OnOff { on, .. } => source.run_end = start + source.exponential(on),
+            UdpPattern::Poisson => source.next = start + source.exponential(source.packet_ns()),
+            UdpPattern::OnOff { on, .. } => source.run_end = start + source.exponential(ns(on)),
         }
         source
     }
@@ -89,14 +89,14 @@ impl Source {
     fn following(&mut self) -> Instant {
         match self.pattern {
             UdpPattern::Cbr => self.in_run(),
-            UdpPattern::Poisson => self.next + self.exponential(self.packet_time()),
+            UdpPattern::Poisson => self.next + self.exponential(self.packet_ns()),
             UdpPattern::OnOff { on, off } => {
                 let next = self.in_run();
                 if next < self.run_end {
                     return next;
                 }
-                self.run_start = self.run_end + self.exponential(off);
-                self.run_end = self.run_start + self.exponential(on);
+                self.run_start = self.run_end + self.exponential(ns(off));
+                self.run_end = self.run_start + self.exponential(ns(on));
                 self.run_sent = 0;
                 self.run_start
             }
@@ -111,17 +111,22 @@ impl Source {
         self.run_start + Span::from_nanos(u64::try_from(after).unwrap_or(u64::MAX))
     }
 
-    fn packet_time(&self) -> Span {
-        let nanobits = u128::from(self.len.bits()) * 1_000_000_000;
-        Span::from_nanos(u64::try_from(nanobits / u128::from(self.rate.bits_per_sec())).unwrap_or(u64::MAX))
+    /// Mean time of a packet, ns; it may be less than one.
+    #[expect(clippy::cast_precision_loss, reason = "the mean of a random draw")]
+    fn packet_ns(&self) -> f64 {
+        self.len.bits() as f64 * 1e9 / self.rate.bits_per_sec() as f64
     }
 
+    /// A draw from the exponential distribution with this mean, to the nearest nanosecond.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, not negative")]
-    #[expect(clippy::cast_precision_loss, reason = "the mean of a random draw")]
-    fn exponential(&mut self, mean: Span) -> Span {
-        let drawn = -libm::log1p(-self.stream.unit()) * mean.as_nanos() as f64;
-        Span::from_nanos(libm::round(drawn) as u64)
+    fn exponential(&mut self, mean_ns: f64) -> Span {
+        Span::from_nanos(libm::round(-libm::log1p(-self.stream.unit()) * mean_ns) as u64)
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the mean of a random draw")]
+const fn ns(mean: Span) -> f64 {
+    mean.as_nanos() as f64
 }
 
 /// The receiving end of a UDP flow.
