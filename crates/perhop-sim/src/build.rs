@@ -224,7 +224,7 @@ impl Placing<'_> {
 fn seat(scenario: &model::Scenario, plan: &Plan, given: &model::Conditioner, sites: &mut Sites) -> Seat {
     let site = sites.intern(given.path.clone());
     // a packet that comes in by a link leaves towards its other end by the link back
-    let ports = given.from.iter().map(|l| plan.port[l ^ 1]).collect();
+    let ports: Vec<PortId> = given.from.iter().map(|l| plan.port[l ^ 1]).collect();
     let classifier = MultiField::new(&[(ClassId(0), given.pattern.clone())], &scenario.flow_table);
     let parts = ConditionerParts {
         classifier: Some(Box::new(classifier)),
@@ -234,7 +234,7 @@ fn seat(scenario: &model::Scenario, plan: &Plan, given: &model::Conditioner, sit
         marker: given.marker,
         shaper: given.shaper.map(|params| checked(Shaper::new(site, params))),
     };
-    Seat::new(checked(Conditioner::new(site, parts)), ports)
+    Seat::new(checked(Conditioner::new(site, parts)), &ports)
 }
 
 fn meter(params: model::Meter, per_flow: bool) -> Box<dyn Meter> {

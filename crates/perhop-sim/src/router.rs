@@ -21,20 +21,26 @@ pub fn route_key(flow: FlowId, dir: Dir) -> u32 {
 pub struct Seat {
     /// The conditioner.
     pub conditioner: Conditioner<SimPacket>,
-    /// The ports whose packets it treats.
-    pub ports: Vec<PortId>,
+    /// For each port up to the last that it treats: whether it treats what comes in there.
+    treated: Vec<bool>,
     /// The port of each packet that its shaper holds, in order.
     held: VecDeque<PortId>,
 }
 
 impl Seat {
     /// `conditioner` for what comes in by `ports`.
-    pub const fn new(conditioner: Conditioner<SimPacket>, ports: Vec<PortId>) -> Self {
-        Self { conditioner, ports, held: VecDeque::new() }
+    pub fn new(conditioner: Conditioner<SimPacket>, ports: &[PortId]) -> Self {
+        let mut treated = Vec::new();
+        for port in ports {
+            let at = port.0 as usize;
+            treated.resize(treated.len().max(at + 1), false);
+            treated[at] = true;
+        }
+        Self { conditioner, treated, held: VecDeque::new() }
     }
 
     fn treats(&self, port: PortId) -> bool {
-        self.ports.contains(&port)
+        self.treated.get(port.0 as usize).copied().unwrap_or(false)
     }
 }
 
