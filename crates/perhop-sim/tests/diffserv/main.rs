@@ -1,0 +1,63 @@
+//! Conditioners, marks, UDP, schedulers and early detection on the engine, against arithmetic done apart from it.
+
+#[allow(dead_code, reason = "each test uses a part")]
+#[path = "../common/mod.rs"]
+mod common;
+
+mod ack_marks;
+mod conditioners;
+mod early;
+mod shares;
+mod sources;
+mod tcp_friendly;
+
+use perhop_core::dscp::Dscp;
+use perhop_core::sink::SiteId;
+use perhop_sim::{LinkResult, PacketEvent, PacketRecord, QueueResult, Results};
+
+/// Two customers behind an edge; no traffic yet.
+pub const EDGE: &str = include_str!("../scenarios/edge.toml");
+
+/// AF1x.
+pub fn af1(drop_precedence: u8) -> Dscp {
+    Dscp::af(1, drop_precedence).unwrap()
+}
+
+/// The site called `path`.
+pub fn site(results: &Results, path: &str) -> SiteId {
+    let at = results.sites.iter().position(|site| site == path).unwrap_or_else(|| panic!("no site {path}"));
+    SiteId(u32::try_from(at).unwrap())
+}
+
+/// The steps of kind `event` at `path`, in order.
+pub fn steps<'a>(results: &'a Results, path: &str, event: PacketEvent) -> Vec<&'a PacketRecord> {
+    let at = site(results, path);
+    results.trace.packets.iter().filter(|record| record.site == at && record.event == event).collect()
+}
+
+/// Their times, ns.
+pub fn times(records: &[&PacketRecord]) -> Vec<u64> {
+    records.iter().map(|record| record.time.as_nanos()).collect()
+}
+
+/// The row of the queue at `path`.
+pub fn queue<'a>(results: &'a Results, path: &str) -> &'a QueueResult {
+    results.queues.iter().find(|queue| queue.path == path).unwrap_or_else(|| panic!("no queue {path}"))
+}
+
+/// The row of the link called `name`.
+pub fn link<'a>(results: &'a Results, name: &str) -> &'a LinkResult {
+    let at = results.link_names.iter().position(|link| link == name);
+    &results.links[at.unwrap_or_else(|| panic!("no link {name}"))]
+}
+
+/// Whether `value` is within `part` of `expected`.
+pub fn near(value: f64, expected: f64, part: f64) -> bool {
+    (value / expected - 1.0).abs() <= part
+}
+
+/// A count as a number to divide by.
+#[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
+pub fn float(count: u64) -> f64 {
+    count as f64
+}
