@@ -104,7 +104,7 @@ def reproduce(numbers_of: Callable[[Case], dict[str, Any]] = as_claimed, spread:
     for case in plan.cases:
         for k in range(case.replications):
             found = numbers_of(case)
-            offset = spread * (k - 4)
+            offset = spread * (k % 10 - 4)
             kept.append(run(case, **{**found, "timeouts": max(0, found["timeouts"] + offset)}))
     return reduce(plan, kept, "perhop reproduce feroz", 1)
 
@@ -274,7 +274,7 @@ def test_lost_in_packets_are_said() -> None:
     kept = [run(case, **as_claimed(case)) for case in plan.cases for _ in range(case.replications)]
     kept[0] = replace(kept[0], dropped_in=100, dropped_out=0)
     assert reduce(plan, kept, "", 1).warnings == ()
-    for k in range(10):
+    for k in range(40):
         kept[k] = replace(kept[k], dropped_in=50, dropped_out=50)
     assert reduce(plan, kept, "", 1).warnings == (
         "more than a fifth of the lost packets were IN: 1 tcp-friendly 50%",
@@ -477,6 +477,8 @@ def test_a_plan_orders_replications_within_cases_and_shares_the_seed() -> None:
     assert {job[2][-2] for job in plan.jobs} == {"run.seed=7"}
     assert any("replications" in text for text in plan.left_out)
     assert sum(case.replications for case in plan.cases) < len(plan.jobs)
+    assert {case.replications for case in plan.cases} == {1, 3}
+    assert BY_ID["4 none"].replications == 40
 
 
 def test_a_shortened_run_is_not_judged() -> None:
