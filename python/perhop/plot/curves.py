@@ -84,7 +84,7 @@ def draw(panels: Sequence[Panel], across: str, title: str, height: float = 3.0) 
             names.values(),
             names.keys(),
             loc="outside lower center",
-            ncols=min(4, len(names)),
+            ncols=min(3, len(names)),
             handlelength=2.6,
         )
         told = "; ".join(

@@ -81,7 +81,11 @@ def render(title: str, plan: Plan, outcome: Reproduction) -> str:
         study.StudyPage(
             title,
             outcome.document,
-            [section for section in sections if section.drawings or section.tables],
+            [
+                section
+                for section in sections
+                if section.drawings or any(table.rows for table in section.tables)
+            ],
             _INTRO,
             _ABOUT,
             _TABLES,
