@@ -7,6 +7,7 @@ const DUMBBELL_100: &str = include_str!("../cases/dumbbell-100.toml");
 const DUMBBELL_1000: &str = include_str!("../cases/dumbbell-1000.toml");
 const GROWTH: &str = include_str!("../cases/growth.toml");
 const LOSSY: &str = include_str!("../cases/lossy.toml");
+const DIFFSERV: &str = include_str!("../cases/diffserv.toml");
 
 /// Bottleneck rate per flow of the growth cases, bit/s.
 const GROWTH_RATE: u64 = 100_000;
@@ -21,8 +22,8 @@ pub struct Case {
     file: &'static str,
     source: &'static str,
     growth: Option<Growth>,
-    /// The recovery of its flows, where the case changes it.
-    recovery: Option<&'static str>,
+    /// What the case changes beside that.
+    change: Option<&'static str>,
 }
 
 /// How large a growth case is.
@@ -33,42 +34,43 @@ struct Growth {
     duration: u64,
 }
 
-const fn dumbbell(id: &'static str, file: &'static str, source: &'static str) -> Case {
-    Case { id, file, source, growth: None, recovery: None }
+const fn as_written(id: &'static str, file: &'static str, source: &'static str) -> Case {
+    Case { id, file, source, growth: None, change: None }
+}
+
+const fn changed(case: Case, id: &'static str, change: &'static str) -> Case {
+    Case { id, change: Some(change), ..case }
 }
 
 const fn growth(id: &'static str, flows: u64, duration: u64) -> Case {
     let growth = Some(Growth { flows, duration });
-    Case { id, file: "bench/cases/growth.toml", source: GROWTH, growth, recovery: None }
+    Case { id, file: "bench/cases/growth.toml", source: GROWTH, growth, change: None }
 }
 
-const fn lossy(id: &'static str, recovery: &'static str) -> Case {
-    Case { id, file: "bench/cases/lossy.toml", source: LOSSY, growth: None, recovery: Some(recovery) }
-}
+const DUMBBELL: Case = as_written("dumbbell-100", "bench/cases/dumbbell-100.toml", DUMBBELL_100);
+const LOSSES: Case = as_written("lossy-reno", "bench/cases/lossy.toml", LOSSY);
 
 /// Every case.
-pub const ALL: [Case; 10] = [
-    dumbbell("dumbbell-100", "bench/cases/dumbbell-100.toml", DUMBBELL_100),
-    dumbbell("dumbbell-1000", "bench/cases/dumbbell-1000.toml", DUMBBELL_1000),
+pub const ALL: [Case; 12] = [
+    DUMBBELL,
+    as_written("dumbbell-1000", "bench/cases/dumbbell-1000.toml", DUMBBELL_1000),
+    changed(DUMBBELL, "fifo-100", "port.r1-r2.class.all.queue={ kind = \"fifo\", limit = \"150p\" }"),
+    as_written("diffserv-100", "bench/cases/diffserv.toml", DIFFSERV),
     growth("growth-10", 10, 2_800_000),
     growth("growth-100", 100, 280_000),
     growth("growth-1000", 1_000, 28_000),
     growth("growth-10000", 10_000, 3_500),
     growth("growth-100000", 100_000, 250),
-    lossy("lossy-reno", "reno"),
-    lossy("lossy-newreno", "newreno"),
-    lossy("lossy-sack", "sack"),
+    LOSSES,
+    changed(LOSSES, "lossy-newreno", "flow.bulk.tcp.recovery=newreno"),
+    changed(LOSSES, "lossy-sack", "flow.bulk.tcp.recovery=sack"),
 ];
 
 impl Case {
     /// What the scenario file is changed by, as for `perhop run -s`.
     pub fn overrides(&self) -> Vec<String> {
         let Some(Growth { flows, duration }) = self.growth else {
-            return self
-                .recovery
-                .iter()
-                .map(|recovery| format!("flow.bulk.tcp.recovery={recovery}"))
-                .collect();
+            return self.change.iter().map(ToString::to_string).collect();
         };
         vec![
             format!("node.s.count={flows}"),
@@ -115,12 +117,11 @@ mod tests {
     fn every_case_is_a_valid_scenario_with_the_flows_its_name_says() {
         for case in ALL.iter().filter(|case| case.id != "growth-100000") {
             let scenario = case.scenario().expect(case.id);
-            match case.recovery {
-                Some(recovery) => {
-                    assert!(case.id.ends_with(recovery), "{}", case.id);
-                    assert_eq!(scenario.flows.len(), 40);
-                }
-                None => assert!(case.id.ends_with(&format!("-{}", scenario.flows.len())), "{}", case.id),
+            let flows = scenario.flows.len();
+            if case.id.starts_with("lossy") {
+                assert_eq!(flows, 40, "{}", case.id);
+            } else {
+                assert!(case.id.ends_with(&format!("-{flows}")), "{}: {flows} flows", case.id);
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use nix::sys::resource::UsageWho;
+use perhop_core::queue::{RedParams, Thresholds};
 use perhop_core::units::QueueSize;
 use perhop_scenario::model::{Queue, Scenario};
 
@@ -51,7 +52,14 @@ pub fn measure(scenario: &Scenario) -> Result<Ns2, String> {
 fn arguments(scenario: &Scenario) -> Option<Vec<String>> {
     let link = |name: &str| scenario.links.iter().find(|link| link.name == name);
     let (access, bottleneck, flow) = (link("s[0]->r1")?, link("r1->r2")?, scenario.flows.first()?);
-    let Queue::Fifo { limit: QueueSize::Packets(limit) } = bottleneck.port.classes[0].queue else {
+    let Queue::Red(RedParams { limit: QueueSize::Packets(limit), thresholds, w_q, mean_packet, .. }) =
+        bottleneck.port.classes[0].queue
+    else {
+        return None;
+    };
+    let Thresholds { min_th: QueueSize::Packets(min_th), max_th: QueueSize::Packets(max_th), max_p } =
+        thresholds
+    else {
         return None;
     };
     let tcp = &flow.tcp;
@@ -61,6 +69,11 @@ fn arguments(scenario: &Scenario) -> Option<Vec<String>> {
         bottleneck.rate.bits_per_sec().to_string(),
         bottleneck.delay.as_secs_f64().to_string(),
         limit.to_string(),
+        min_th.to_string(),
+        max_th.to_string(),
+        max_p.to_string(),
+        w_q.to_string(),
+        mean_packet.0.to_string(),
         tcp.params.mss.0.to_string(),
         tcp.header.0.to_string(),
         (tcp.params.window.0 / tcp.params.mss.0).to_string(),

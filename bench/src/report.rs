@@ -46,6 +46,13 @@ pub fn remarks(rows: &[Row], ns2: &Result<Ns2, String>) -> Vec<String> {
             word(allocations < 0.0005)
         ));
     }
+    if let Some(m) = find("diffserv-100") {
+        let allocations = m.allocations_per_packet;
+        lines.push(format!(
+            "diffserv-100: {allocations:.6} allocations per packet in the second half, target as above: {}",
+            word(allocations < 0.0005)
+        ));
+    }
     if let (Some(few), Some(many)) = (find("growth-100"), find("growth-10000")) {
         let ratio = many.ns_per_hop() / few.ns_per_hop();
         lines.push(format!(
