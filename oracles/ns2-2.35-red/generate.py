@@ -15,9 +15,9 @@ WEIGHTS = ("0.002", "0.125")
 def arrivals(seed: int, busy_periods: int) -> list[int]:
     """Draw times of arrivals, in ticks, such that ns-2 and Figure 2 of the paper see the same idle times.
 
-    A busy period begins a whole number of packet times after the last one ended. The first packet goes to the link at
-    once. The second comes as that one ends to be sent, so that the queue has been empty for one packet time. After it,
-    packets arrive while others wait, and never as one ends to be sent.
+    A busy period begins a whole number of packet times after the last one ended. The first packet goes to
+    the link at once. The second comes as that one ends to be sent, so that the queue has been empty for one
+    packet time. After it, packets arrive while others wait, and never as one ends to be sent.
     """
     draw = random.Random(seed)
     times, end = [], PACKET
