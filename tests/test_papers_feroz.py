@@ -355,6 +355,7 @@ def test_findings_come_from_the_runs() -> None:
     assert "the TCP-friendly marker is 2.0 times as good" in texts["How deep the token bucket is"]
     assert "4 and 1.0, 8 and 2.0" in texts["Table 2 and RIO's thresholds"]
     assert reproduce().findings == tuple(full().findings)[-1:]
+    assert "it would be supported" in full().document["claims"][1]["evidence"]["note"]
 
 
 def test_the_page(tmp_path: Path) -> None:
