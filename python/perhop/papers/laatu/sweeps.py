@@ -166,7 +166,7 @@ def make_sweeps(replications: int) -> tuple[Sweep, ...]:
         sweep(
             "spread",
             "Unequal round-trip times: every second flow nearer",
-            "longer over shorter round-trip time",
+            "ratio of round-trip times",
             [Point(f"{ratio:g} times", ratio, replace(base, rtts_ms=_spread(ratio))) for ratio in RATIOS],
         ),
         sweep(
