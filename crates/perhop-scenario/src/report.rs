@@ -83,9 +83,15 @@ impl<'a> Report<'a> {
         self.error(&at, rule, hint);
     }
 
-    /// 2 for a value that is written in its place, 1 for one from another table of the file, 0 for a default.
+    /// 3 for a value from an override, 2 for one that is written in its place, 1 for one from another table of the file,
+    /// 0 for a default.
     fn nearness(&self, at: &[Step]) -> u8 {
-        if self.tree.is_written(at) { 2 } else { u8::from(self.origins.contains_key(at)) }
+        let (node, depth) = self.tree.nearest(at);
+        match (depth == at.len(), node.place.source) {
+            (true, 0) => 2,
+            (true, _) => 3,
+            (false, _) => u8::from(self.origins.contains_key(at)),
+        }
     }
 
     /// Says where the value at `at`, a key of `table`, comes from if it is not written there.

@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::marks::Mark;
 use crate::rules;
 use crate::shape::Shape;
 use crate::tree::Node;
@@ -29,6 +30,10 @@ impl<'a> Shape<'a> {
             Some("time-with-unit") => Time::bare(number),
             Some("size-with-unit") => Size::bare(number),
             Some("limit-with-unit") => Limit::bare(number),
+            Some("mark" | "marker-action" | "selector") if number.parse::<Mark>().is_ok() => {
+                let hint = Some(format!("write \"{number}\""));
+                return self.refuse(node, schema, "the number of a mark is in quotes".to_owned(), hint);
+            }
             _ => return self.wrong_kind(node, schema),
         };
         self.refuse(node, schema, bare.rule, Some(bare.hint))
@@ -51,14 +56,15 @@ impl<'a> Shape<'a> {
     /// A number in its range.
     pub(crate) fn number(&mut self, node: &Node, x: f64, schema: &'a Json, rules: &'a Json) -> Json {
         let (least, above) = (rules["minimum"].as_f64(), rules["exclusiveMinimum"].as_f64());
-        let below = rules["exclusiveMaximum"].as_f64();
+        let (most, below) = (rules["maximum"].as_f64(), rules["exclusiveMaximum"].as_f64());
         let inside = least.is_none_or(|min| x >= min)
             && above.is_none_or(|min| x > min)
+            && most.is_none_or(|max| x <= max)
             && below.is_none_or(|max| x < max);
         match serde_json::Number::from_f64(x) {
             Some(number) if inside => Json::Number(number),
             Some(_) => {
-                let bounds = [("at least", least), ("above", above), ("below", below)];
+                let bounds = [("at least", least), ("above", above), ("at most", most), ("below", below)];
                 let bounds =
                     bounds.into_iter().filter_map(|(word, bound)| Some(format!("{word} {}", bound?)));
                 let range = bounds.collect::<Vec<_>>().join(" and ");

@@ -137,7 +137,8 @@ impl<'a> Shape<'a> {
                 (min, _) if count < min => format!("needs at least {min} entry"),
                 (_, max) => format!("takes at most {max} entries, not {count}"),
             };
-            return self.refuse(node, rules, rule, None);
+            let about = rules["description"].as_str().filter(|_| bounds.0 == bounds.1);
+            return self.refuse(node, rules, rule, about.map(lower_first));
         }
         let mut out = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
@@ -172,7 +173,8 @@ impl<'a> Shape<'a> {
         let tag = tag.map_or("kind", |(name, _)| name.as_str());
         let words = || variants.iter().filter_map(|v| v["properties"][tag]["const"].as_str());
         let Value::Table(entries) = &node.value else {
-            let example = words().next().unwrap_or_default();
+            let word = words().find(|word| matches!(&node.value, Value::String(text) if text == word));
+            let example = word.or_else(|| words().next()).unwrap_or_default();
             let hint = Some(format!("write a table, as in `{{ {tag} = \"{example}\" }}`"));
             return self.refuse(node, schema, format!("must be a table, not {}", kind_of(&node.value)), hint);
         };
@@ -238,7 +240,10 @@ impl<'a> Shape<'a> {
         };
         let example = rules["examples"][0].as_str().map(|example| format!("for instance \"{example}\""));
         let keys = rules["properties"].as_object().map(|p| p.keys().map(String::as_str).collect::<Vec<_>>());
-        let hint = example.or_else(|| keys.map(|keys| format!("its settings are: {}", keys.join(", "))));
+        let item = rules::resolve(self.root, &rules["items"])["examples"][0].as_str();
+        let list = item.map(|item| format!("write a list, as in [\"{item}\"]"));
+        let hint =
+            example.or(list).or_else(|| keys.map(|keys| format!("its settings are: {}", keys.join(", "))));
         self.refuse(node, schema, format!("must be {wanted}, not {}", kind_of(&node.value)), hint)
     }
 

@@ -17,7 +17,10 @@ pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Opt
     if wrong.len() > LONGEST {
         return None;
     }
-    let known = known.map(|name| (strsim::damerau_levenshtein(wrong, name), name));
+    let known = known.map(|name| match name.eq_ignore_ascii_case(wrong) {
+        true => (0, name),
+        false => (strsim::damerau_levenshtein(wrong, name), name),
+    });
     let (distance, best) = known.min_by_key(|(distance, _)| *distance)?;
     // Nothing of a short name is left when as many letters as it has are changed.
     let is_near = distance <= 1 + wrong.chars().count() / 3 && distance < best.chars().count().max(2);

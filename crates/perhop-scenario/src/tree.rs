@@ -121,6 +121,18 @@ impl Tree {
         node.text().filter(|_| depth == steps.len())
     }
 
+    /// The value at `steps` as text, where a text or a number is written there.
+    pub(crate) fn shown(&self, steps: &[Step]) -> Option<String> {
+        let (node, depth) = self.nearest(steps);
+        match &node.value {
+            _ if depth < steps.len() => None,
+            Value::String(text) => Some(text.clone()),
+            Value::Integer(n) => Some(n.to_string()),
+            Value::Float(x) => Some(x.to_string()),
+            Value::Boolean(_) | Value::Datetime | Value::Array(_) | Value::Table(_) => None,
+        }
+    }
+
     /// Line (from 1) of the value at `steps`.
     pub(crate) fn line(&self, steps: &[Step]) -> usize {
         self.diagnostic(steps, String::new()).line
