@@ -39,18 +39,18 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         let hint = "add a [[flow]], TCP, or a [[udp]]".to_owned();
         report.error(&steps!["flow"], "there is no traffic", Some(hint));
     }
-    let traffic = file.flow.iter().map(|flow| flow.class.as_str());
-    let traffic: BTreeSet<&str> = traffic.chain(file.udp.iter().map(|flow| flow.class.as_str())).collect();
-    if traffic.len() > MOST_TRAFFIC_CLASSES {
-        let rule = format!("flows of {} classes; there can be {MOST_TRAFFIC_CLASSES}", traffic.len());
-        report.error(&steps!["flow"], rule, None);
+    let traffic = check_conditioner::traffic_classes(file, report);
+    if let Some(count) = traffic.as_ref().map(BTreeSet::len).filter(|count| *count > MOST_TRAFFIC_CLASSES) {
+        let hint = Some("give flows that are treated alike the same `class`".to_owned());
+        let rule = format!("the flows have {count} classes; there can be {MOST_TRAFFIC_CLASSES}");
+        report.error(&steps!["flow"], rule, hint);
     }
     for (i, flow) in file.flow.iter().enumerate() {
         check_tcp::check(&flow.tcp, &steps!["flow", i, "tcp"], report);
         ack(&flow.ack, i, report);
         check_conditioner::ack_marking(
             &flow.ack.marking,
-            &traffic,
+            traffic.as_ref(),
             &steps!["flow", i, "ack", "marking"],
             report,
         );
@@ -71,12 +71,16 @@ fn arrivals(arrivals: &Arrivals, flow: &Flow, i: usize, report: &mut Report) {
     let at = |key: &'static str| steps!["flow", i, key];
     let in_arrivals = |key: &'static str| [&at("arrivals")[..], &steps![key]].concat();
     if arrivals.mean_interval.0.as_nanos() == 0 {
-        let rule = "transfers that begin all at once never end";
+        let rule = "there is no end to transfers that begin at no distance";
         report.error(&in_arrivals("mean_interval"), rule, Some("write a time above zero".to_owned()));
     }
     if flow.tcp.size.is_some() {
-        let hint = Some("leave `size` out: `arrivals.size` says how much data each has".to_owned());
-        report.error(&[&at("tcp")[..], &steps!["size"]].concat(), "transfers have random sizes", hint);
+        let hint = Some("leave `size` out: `arrivals.size` says how they are distributed".to_owned());
+        report.error(
+            &[&at("tcp")[..], &steps!["size"]].concat(),
+            "each transfer has a size of its own",
+            hint,
+        );
     }
     if flow.start_jitter.0.as_nanos() > 0 {
         let hint = Some("leave `start_jitter` out".to_owned());

@@ -6,9 +6,10 @@ use perhop_core::marker::Action;
 use perhop_core::meter::{SrTcm, TcpFriendly, TokenBucket, TrTcm};
 use perhop_core::shaper::Shaper;
 use perhop_core::sink::SiteId;
+use perhop_core::units::{Bytes, QueueSize};
 
-use crate::check_interface::{keys_are_marks, marks_of, refuse};
-use crate::conditioner::{AckMarking, Carries, Conditioner, Match, Meter, Per, Ports};
+use crate::check_queue::{keys_are_marks, marks_of, possible, refuse};
+use crate::conditioner::{AckMarking, Carries, Conditioner, Match, Meter, Per, Ports, Protocol};
 use crate::file::ScenarioFile;
 use crate::lower_conditioner::{model_meter, model_shaper};
 use crate::lower_queue::{Probe, bytes};
@@ -20,8 +21,8 @@ use crate::units::{Limit, Size};
 
 /// Checks every conditioner by itself.
 pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
-    let classes = file.flow.iter().map(|flow| flow.class.as_str());
-    let classes: BTreeSet<&str> = classes.chain(file.udp.iter().map(|flow| flow.class.as_str())).collect();
+    let classes = traffic_classes(file, report);
+    let packet_size = possible(file.run.packet_size);
     for (i, conditioner) in file.conditioner.iter().enumerate() {
         let at = steps!["conditioner", i];
         let key = |key: &'static str| [&at[..], &steps![key]].concat();
@@ -34,17 +35,14 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         }
         ports(&conditioner.matches, &key("match"), report);
         if let Some(marking) = &conditioner.ack_marking {
-            ack_marking(marking, &classes, &key("ack_marking"), report);
-            if conditioner.matches.kind == Some(Carries::Data) {
-                let hint = Some("write `kind = \"pure-ack\"`, or leave it out".to_owned());
-                report.error(&key("ack_marking"), "`match` leaves every ACK out", hint);
-            }
+            ack_marking(marking, classes.as_ref(), &key("ack_marking"), report);
+            no_acks(&conditioner.matches, &at, report);
         }
         if let Some(found) = &conditioner.meter {
-            meter(found, file.run.packet_size, &key("meter"), report);
+            meter(found, packet_size, &key("meter"), report);
         }
         parts(conditioner, &at, report);
-        shaper(conditioner, file.run.packet_size, &key("shaper"), report);
+        shaper(conditioner, packet_size, &key("shaper"), report);
     }
 }
 
@@ -59,11 +57,41 @@ fn ports(matches: &Match, at: &[Step], report: &mut Report) {
     }
 }
 
-/// Marks and traffic classes of an ACK marking exist.
-pub(crate) fn ack_marking(marking: &AckMarking, classes: &BTreeSet<&str>, at: &[Step], report: &mut Report) {
+/// Reports an `ack_marking`, of the conditioner at `at`, that no ACK gets to.
+fn no_acks(matches: &Match, at: &[Step], report: &mut Report) {
+    let key = |key: &'static str| [at, &steps!["match", key]].concat();
+    let found = match matches {
+        Match { kind: Some(Carries::Data), .. } => ("kind", "kind = \"data\"", "write `kind = \"pure-ack\"`"),
+        Match { protocol: Some(Protocol::Udp), .. } => {
+            ("protocol", "protocol = \"udp\"", "write `protocol = \"tcp\"`")
+        }
+        _ => return,
+    };
+    if report.is_sound(&key(found.0)) {
+        let hint = Some(format!("{}, or leave it out", found.2));
+        let rule = format!("no packet of this conditioner is an ACK: `match` has `{}`", found.1);
+        report.error(&[at, &steps!["ack_marking"]].concat(), rule, hint);
+    }
+}
+
+/// The classes of all flows; `None` if one of them is not known.
+pub(crate) fn traffic_classes<'a>(file: &'a ScenarioFile, report: &Report) -> Option<BTreeSet<&'a str>> {
+    let tcp = file.flow.iter().enumerate().map(|(i, flow)| (steps!["flow", i, "class"], &flow.class));
+    let udp = file.udp.iter().enumerate().map(|(i, flow)| (steps!["udp", i, "class"], &flow.class));
+    tcp.chain(udp).map(|(at, class)| report.is_sound(&at).then_some(class.as_str())).collect()
+}
+
+/// Marks and traffic classes of an ACK marking exist, the classes among `classes` if those are known.
+pub(crate) fn ack_marking(
+    marking: &AckMarking,
+    classes: Option<&BTreeSet<&str>>,
+    at: &[Step],
+    report: &mut Report,
+) {
     let at = [at, &steps!["marks"]].concat();
     match marking {
         AckMarking::PerClass { marks } => {
+            let Some(classes) = classes else { return };
             for class in marks.keys().filter(|class| !classes.contains(class.as_str())) {
                 let hint = suggest::among(class, classes.iter().copied());
                 let rule = format!("no flow has the class `{}`", suggest::short(class));
@@ -85,9 +113,11 @@ fn in_bytes(
 ) -> bool {
     let known = bytes(limit, packet_size).is_some();
     if !known {
-        let hint = "add `packet_size = \"1500B\"` to [run], or write bytes";
-        let rule = format!("{limit} needs the length of a packet: a meter counts bytes");
-        report.error(&[at, &steps![key]].concat(), rule, Some(hint.to_owned()));
+        let (QueueSize::Packets(n) | QueueSize::Bytes(n)) = limit.0;
+        let long = Size(Bytes(n.saturating_mul(1500)));
+        let hint = format!("add `packet_size = \"1500B\"` to [run], or write bytes, as `{key} = \"{long}\"`");
+        let rule = format!("{key} is counted in bytes: {limit} needs the length of a packet");
+        report.error(&[at, &steps![key]].concat(), rule, Some(hint));
     }
     known
 }
@@ -109,6 +139,11 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
     let mut known = true;
     for (key, limit) in bursts {
         known &= in_bytes(key, *limit, packet_size, at, report);
+    }
+    if let Meter::TrTcm { cir, pir, .. } = meter {
+        let (committed, peak) = (("cir", cir.to_string()), ("pir", pir.to_string()));
+        known &= cir.0 <= pir.0;
+        report.relation(at, committed, "must not exceed", peak, cir.0 <= pir.0);
     }
     if let Meter::SrTcm { color_aware, colors, .. } | Meter::TrTcm { color_aware, colors, .. } = meter {
         let at = [at, &steps!["colors"]].concat();
@@ -132,21 +167,25 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
 /// What a conditioner has is of use.
 fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
     let key = |key: &'static str| [at, &steps![key]].concat();
+    let in_marker = |color: &'static str| [at, &steps!["marker", color]].concat();
     let Conditioner { ack_marking, per, meter, marker, shaper, .. } = conditioner;
     let actions = [("green", marker.green), ("yellow", marker.yellow), ("red", marker.red)];
     let shapes = actions.iter().find(|(_, action)| action.0 == Action::Shape);
     if let (Some((color, _)), None) = (shapes, shaper) {
-        let hint = Some("add `shaper = { rate = ..., burst = ... }`".to_owned());
-        report.error(&[&key("marker")[..], &steps![*color]].concat(), "there is no shaper", hint);
+        let hint = Some("add `shaper = { rate = \"1Mbit/s\", burst = \"15kB\" }`".to_owned());
+        report.error(&in_marker(color), "there is no shaper to wait in", hint);
     }
-    if shaper.is_some() && shapes.is_none() {
-        let hint = Some("write `shape` for a colour in `marker`".to_owned());
+    if shaper.is_some() && shapes.is_none() && report.is_sound(&key("marker")) {
+        let hint = Some("write `shape` for a colour in `marker`, or leave `shaper` out".to_owned());
         report.error(&key("shaper"), "no colour is shaped", hint);
     }
     if *per == Per::Flow {
         match meter {
-            None => report.error(&key("per"), "there is no meter", None),
-            Some(Meter::TcpFriendly { .. }) => {
+            None => {
+                let hint = Some("add a `meter`, or leave `per` out".to_owned());
+                report.error(&key("per"), "`per` is about the meter, and there is none", hint);
+            }
+            Some(Meter::TcpFriendly { .. }) if report.is_sound(&[at, &steps!["meter", "kind"]].concat()) => {
                 let hint = Some("leave `per` out".to_owned());
                 let rule = "the TCP-friendly marker shares its tokens among flows: it is one for all of them";
                 report.error(&key("per"), rule, hint);
@@ -159,14 +198,28 @@ fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
         let hint = Some("write what is done with a colour, as `marker = { green = \"AF11\" }`".to_owned());
         report.error(&key("marker"), "this conditioner does nothing", hint);
     }
-    let two_colors = matches!(meter, None | Some(Meter::TokenBucket { .. } | Meter::TcpFriendly { .. }));
-    if two_colors && marker.yellow.0 != Action::Pass {
-        let rule = "no packet is yellow: that takes a meter of three colours";
-        report.error(&[&key("marker")[..], &steps!["yellow"]].concat(), rule, None);
+    // What a meter that could not be read gives is not known.
+    if !report.is_sound(&[at, &steps!["meter", "kind"]].concat()) {
+        return;
+    }
+    let without = |kind: &str| match kind {
+        "" => "without a meter every packet is green".to_owned(),
+        kind => format!("a {kind} meter has two colours, green and red"),
+    };
+    let kind = match meter {
+        None => "",
+        Some(Meter::TokenBucket { .. }) => "token-bucket",
+        Some(Meter::TcpFriendly { .. }) => "tcp-friendly",
+        Some(Meter::SrTcm { .. } | Meter::TrTcm { .. }) => return,
+    };
+    if marker.yellow.0 != Action::Pass {
+        let hint =
+            Some("take a meter of three colours, `sr-tcm` or `tr-tcm`, or leave `yellow` out".to_owned());
+        report.error(&in_marker("yellow"), format!("no packet is yellow: {}", without(kind)), hint);
     }
     if meter.is_none() && marker.red.0 != Action::Pass {
-        let rule = "no packet is red: without a meter all are green";
-        report.error(&[&key("marker")[..], &steps!["red"]].concat(), rule, None);
+        let hint = Some("add a `meter`, or write what is done with `green`".to_owned());
+        report.error(&in_marker("red"), format!("no packet is red: {}", without(kind)), hint);
     }
 }
 

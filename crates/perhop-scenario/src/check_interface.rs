@@ -1,4 +1,4 @@
-//! Ports: every packet has a class, every class what its scheduler needs, every queue parameters that it survives.
+//! Ports: every packet has a class, and every class what its scheduler needs.
 
 use std::collections::BTreeSet;
 
@@ -6,38 +6,40 @@ use perhop_core::dscp::Dscp;
 use perhop_core::packet::ClassId;
 use perhop_core::param_error::ParamError;
 use perhop_core::sched::{Cbq, Drr, PairedCounter, Wrr};
-use perhop_core::units::{BitRate, Bytes, QueueSize};
+use perhop_core::units::BitRate;
 
-use crate::file::{Class, Port, Queue, ScenarioFile, Scheduler, Selector};
-use crate::interface::Colors;
+use crate::check_queue::{possible, queue, refuse_with_hint};
+use crate::file::{Class, Port, ScenarioFile, Scheduler, Selector};
 use crate::lower_conditioner::marks_given;
-use crate::lower_queue;
 use crate::marks::{Mark, MarkerAction};
 use crate::names::Label;
 use crate::ports::cbq_class;
 use crate::report::Report;
 use crate::suggest;
 use crate::tree::{Step, steps};
-use crate::units::{Limit, Size};
+use crate::units::Size;
 
 /// Checks every port by itself.
 pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
-    let marks = marks_in_use(file);
+    let marks = marks_in_use(file, report);
+    let packet_size = possible(file.run.packet_size);
     for (i, port) in file.port.iter().enumerate() {
         classes(port, i, &marks, report);
         scheduler(port, i, report);
         for (j, class) in port.class.iter().enumerate() {
             let at = steps!["port", i, "class", j];
-            queue(&class.queue, file.run.packet_size, &[&at[..], &steps!["queue"]].concat(), report);
-            needs(class, &port.scheduler, &at, report);
+            queue(&class.queue, packet_size, &[&at[..], &steps!["queue"]].concat(), report);
+            if report.is_sound(&steps!["port", i, "scheduler", "kind"]) {
+                needs(class, &port.scheduler, &at, report);
+            }
         }
     }
 }
 
-/// Every mark that a packet of the scenario may have somewhere.
-fn marks_in_use(file: &ScenarioFile) -> BTreeSet<Dscp> {
-    let mut marks: BTreeSet<Dscp> = file.flow.iter().map(|flow| flow.mark.0).collect();
-    marks.extend(file.udp.iter().map(|flow| flow.mark.0));
+/// Every mark that a packet of the scenario may have somewhere, as far as it is known.
+fn marks_in_use(file: &ScenarioFile, report: &Report) -> BTreeSet<Dscp> {
+    let of_hosts = file.flow.iter().map(|flow| flow.mark.0).chain(file.udp.iter().map(|flow| flow.mark.0));
+    let mut marks: BTreeSet<Dscp> = of_hosts.collect();
     for conditioner in &file.conditioner {
         let marker = conditioner.marker;
         for MarkerAction(action) in [marker.green, marker.yellow, marker.red] {
@@ -47,10 +49,16 @@ fn marks_in_use(file: &ScenarioFile) -> BTreeSet<Dscp> {
         }
     }
     let data = marks.clone();
-    let at_hosts = file.flow.iter().map(|flow| &flow.ack.marking);
-    let at_edges = file.conditioner.iter().filter_map(|conditioner| conditioner.ack_marking.as_ref());
-    for marking in at_hosts.chain(at_edges) {
-        marks.extend(marks_given(marking, &data));
+    let at_hosts = file.flow.iter().enumerate();
+    let at_hosts =
+        at_hosts.map(|(i, f)| (steps!["flow", i, "ack", "marking"].to_vec(), Some(&f.ack.marking)));
+    let at_edges = file.conditioner.iter().enumerate();
+    let at_edges =
+        at_edges.map(|(i, c)| (steps!["conditioner", i, "ack_marking"].to_vec(), c.ack_marking.as_ref()));
+    for (at, marking) in at_hosts.chain(at_edges) {
+        if let Some(marking) = marking.filter(|_| report.is_sound(&at)) {
+            marks.extend(marks_given(marking, &data));
+        }
     }
     marks
 }
@@ -95,49 +103,12 @@ fn classes(port: &Port, i: usize, marks: &BTreeSet<Dscp>, report: &mut Report) {
         (Some(_), Some(_)) if covered == [0; 2] => ("any packet".to_owned(), "any".to_owned()),
         (Some(_), _) if covered[0] == 0 => ("data".to_owned(), "data".to_owned()),
         (_, Some(_)) if covered[1] == 0 => ("ACKs without data".to_owned(), "pure-ack".to_owned()),
-        (Some(dscp), _) | (None, Some(dscp)) => (format!("packets marked {dscp}"), dscp.to_string()),
+        (Some(dscp), Some(_)) => (format!("packets marked {dscp}"), dscp.to_string()),
+        (Some(dscp), None) => (format!("data marked {dscp}"), dscp.to_string()),
+        (None, Some(dscp)) => (format!("ACKs without data that are marked {dscp}"), dscp.to_string()),
     };
     let hint = format!("end with a class that takes the rest: `match = [\"any\"]` or `[\"{}\"]`", what.1);
     report.error(&steps!["port", i, "class"], format!("no class takes {}", what.0), Some(hint));
-}
-
-/// Reports what an element says of the settings at `at`.
-pub(crate) fn refuse(error: &ParamError, at: &[Step], report: &mut Report) {
-    let mut at = at.to_vec();
-    at.extend(error.field.split('.').map(Step::from));
-    let name = error.field.rsplit('.').next().unwrap_or(error.field);
-    report.error(&at, format!("{name} {}", error.rule), None);
-}
-
-fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut Report) {
-    if let Queue::Rio { colors, .. } | Queue::Gred { colors, .. } = queue {
-        marks_of(colors, &[at, &steps!["colors"]].concat(), report);
-    }
-    match queue {
-        Queue::Fifo { limit: Limit(QueueSize::Packets(0) | QueueSize::Bytes(0)) } => {
-            let hint = Some("write at least `1p`".to_owned());
-            report.error(&[at, &steps!["limit"]].concat(), "a queue of 0 drops every packet", hint);
-        }
-        _ => {
-            if let Err(error) = lower_queue::validate(queue, packet_size) {
-                refuse(&error, at, report);
-            }
-        }
-    }
-}
-
-/// The keys of a table of colours are marks.
-pub(crate) fn marks_of(colors: &Colors, at: &[Step], report: &mut Report) {
-    keys_are_marks(colors.keys(), at, report);
-}
-
-/// Each of `keys`, in the table at `at`, is a mark.
-pub(crate) fn keys_are_marks<'a>(keys: impl Iterator<Item = &'a String>, at: &[Step], report: &mut Report) {
-    for key in keys {
-        if let Err(error) = key.parse::<Mark>() {
-            report.error(&[at, &steps![key.clone()]].concat(), error.rule, Some(error.hint));
-        }
-    }
 }
 
 /// A class has what its scheduler needs of it, and nothing that another scheduler would need.
@@ -179,31 +150,52 @@ fn needs(class: &Class, scheduler: &Scheduler, at: &[Step], report: &mut Report)
 }
 
 fn scheduler(port: &Port, i: usize, report: &mut Report) {
-    let at = |key: &'static str| steps!["port", i, "scheduler", key];
-    let of_class = |j: usize, key: &'static str| steps!["port", i, "class", j, key];
-    let given = |key: &'static str, has: fn(&Class) -> bool| {
-        port.class.iter().all(has) && (0..port.class.len()).all(|j| report.is_sound(&of_class(j, key)))
-    };
-    let found = match &port.scheduler {
-        Scheduler::StrictPriority => Ok(()),
-        Scheduler::PairedCounter { data, share } => return paired_counter(port, i, data, *share, report),
-        Scheduler::Wrr if given("weight", |class| class.weight.is_some()) => {
-            let weights: Vec<u32> = port.class.iter().filter_map(|class| class.weight).collect();
-            Wrr::new(&weights).map(drop)
+    if let Scheduler::PairedCounter { data, share } = &port.scheduler {
+        return paired_counter(port, i, data, *share, report);
+    }
+    let mut sound = true;
+    for (j, class) in port.class.iter().enumerate() {
+        let at = steps!["port", i, "class", j];
+        if let Err(error) = alone(class, &port.scheduler) {
+            sound = false;
+            let hint = (error.field == "offtime").then(|| {
+                "add `bounded = true`, or leave `offtime` out: only a bounded class waits".to_owned()
+            });
+            refuse_with_hint(&error, &at, hint, report);
         }
-        Scheduler::Drr if given("quantum", |class| class.quantum.is_some()) => {
-            let quanta: Vec<Bytes> = port.class.iter().filter_map(|class| Some(class.quantum?.0)).collect();
-            Drr::new(&quanta).map(drop)
-        }
-        Scheduler::Cbq if given("share", |class| class.share.is_some()) => {
-            let shares: Vec<_> = port.class.iter().map(cbq_class).collect();
-            let any_rate = BitRate::new(1_000_000_000).unwrap_or_else(|| unreachable!("not zero"));
-            Cbq::new(any_rate, &shares).map(drop)
-        }
-        Scheduler::Wrr | Scheduler::Drr | Scheduler::Cbq => Ok(()),
-    };
-    if let Err(ParamError { rule, .. }) = found {
-        report.error(&at("kind"), rule, None);
+    }
+    if port.scheduler == Scheduler::Cbq && sound {
+        shares(port, i, report);
+    }
+}
+
+/// What the scheduler says of what `class` has for it.
+fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
+    match (scheduler, class) {
+        (Scheduler::Wrr, Class { weight: Some(weight), .. }) => Wrr::new(&[*weight]).map(drop),
+        (Scheduler::Drr, Class { quantum: Some(Size(quantum)), .. }) => Drr::new(&[*quantum]).map(drop),
+        (Scheduler::Cbq, Class { share: Some(_), .. }) => Cbq::new(any_rate(), &[cbq_class(class)]).map(drop),
+        _ => Ok(()),
+    }
+}
+
+fn any_rate() -> BitRate {
+    BitRate::new(1_000_000_000).unwrap_or_else(|| unreachable!("not zero"))
+}
+
+/// The classes of port number `i` have no more than the link.
+fn shares(port: &Port, i: usize, report: &mut Report) {
+    let at = |j: usize| steps!["port", i, "class", j, "share"];
+    let given: Vec<_> = port.class.iter().filter(|class| class.share.is_some()).map(cbq_class).collect();
+    if given.len() < port.class.len() || !(0..given.len()).all(|j| report.is_sound(&at(j))) {
+        return;
+    }
+    if let Some(j) = (0..given.len()).find(|j| Cbq::new(any_rate(), &given[..=*j]).is_err()) {
+        let sum = format!("{:.9}", given[..=j].iter().map(|class| class.share).sum::<f64>());
+        let sum = sum.trim_end_matches('0').trim_end_matches('.');
+        let rule = format!("share ({}) makes {sum} with those of the classes before it", given[j].share);
+        let hint = "a link has 1 for all its classes together: lower the shares".to_owned();
+        report.error(&at(j), rule, Some(hint));
     }
 }
 

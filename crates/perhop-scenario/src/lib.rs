@@ -7,6 +7,7 @@
 mod check;
 mod check_conditioner;
 mod check_interface;
+mod check_queue;
 mod check_tcp;
 pub mod conditioner;
 mod defaults;
