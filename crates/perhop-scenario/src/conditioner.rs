@@ -9,6 +9,7 @@ use crate::defaults;
 use crate::interface::Colors;
 use crate::marks::{Mark, MarkerAction};
 use crate::names::{End, Label};
+use crate::tree::{Step, steps};
 use crate::units::{Limit, Rate, Size, Time};
 use crate::words::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage};
 
@@ -67,6 +68,14 @@ impl<T> OneOrMany<T> {
         match self {
             Self::One(value) => std::slice::from_ref(value),
             Self::Many(values) => values,
+        }
+    }
+
+    /// Where number `k` of the values is written, if they are written at `at`.
+    pub(crate) fn entry(&self, at: &[Step], k: usize) -> Vec<Step> {
+        match self {
+            Self::One(_) => at.to_vec(),
+            Self::Many(_) => [at, &steps![k]].concat(),
         }
     }
 }

@@ -25,6 +25,7 @@ pub mod model;
 pub mod names;
 mod overlay;
 mod parse;
+mod place_conditioner;
 mod ports;
 pub mod profile;
 mod quantity;

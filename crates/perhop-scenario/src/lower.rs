@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::file::{self, Delay, PerDirection, ScenarioFile};
 use crate::losses::{self, Places};
-use crate::lower_conditioner;
 use crate::lower_flows;
 use crate::model;
 use crate::names::End;
+use crate::place_conditioner;
 use crate::ports;
 use crate::report::Report;
 use crate::resolve::{MOST, Names, Pairs};
@@ -33,7 +33,7 @@ pub(crate) fn lower(file: &mut ScenarioFile, report: &mut Report) -> model::Scen
         packet_size: file.run.packet_size.map(|size| size.0),
     };
     let made = lower_flows::make(file, &run, &network.names, report);
-    let conditioners = lower_conditioner::place(file, &network, &made, report);
+    let conditioners = place_conditioner::place(file, &network, &made, report);
     let Network { nodes, links, by_ends, complete, .. } = network;
     let lower_flows::Made { from_file, flows, udp_from_file, udp, flow_table, .. } = made;
     let mut scenario = model::Scenario { run, nodes, links, conditioners, flows, udp, flow_table };
@@ -109,6 +109,7 @@ impl Network<'_> {
             self.complete = false;
             return None;
         };
+        one_delay(link, pairs, i, report);
         if self.links.len() / 2 + pairs.len > MOST {
             report.error(&steps!["link", i], format!("this makes more than {MOST} links"), None);
             self.complete = false;
@@ -140,6 +141,18 @@ impl Network<'_> {
             }
         }
         Some(pairs)
+    }
+}
+
+/// Reports a list of delays where there is one link to take them.
+fn one_delay(link: &file::Link, pairs: Pairs, i: usize, report: &mut Report) {
+    if let (Delay::Turn(times), 0) = (&link.delay, pairs.stars())
+        && times.len() > 1
+    {
+        let (a, b) = (link.ends[0].plain(), link.ends[1].plain());
+        let hint = format!("for each direction its own write `{{ \"{a}->{b}\" = ..., \"{b}->{a}\" = ... }}`");
+        let rule = format!("{} delays for a single link: a list is for the links of `[*]`", times.len());
+        report.error(&steps!["link", i, "delay"], rule, Some(hint));
     }
 }
 

@@ -136,15 +136,15 @@ impl<'a> Names<'a> {
         self.complete
     }
 
-    /// The nodes that `end`, written at `at`, means, and whether they are routers.
+    /// The nodes that `end`, written at `at`, means, and what they are, if that is known.
     pub(crate) fn nodes(
         &self,
         end: &End,
         at: &[Step],
         report: &mut Report,
-    ) -> Option<(std::ops::Range<usize>, bool)> {
+    ) -> Option<(std::ops::Range<usize>, Option<NodeKind>)> {
         let Members { first, each, kind } = self.members(end, at, report)?;
-        Some((first..first + each.unwrap_or(1), kind == Some(NodeKind::Router)))
+        Some((first..first + each.unwrap_or(1), kind))
     }
 
     /// The nodes that `end`, written at `at`, means.
