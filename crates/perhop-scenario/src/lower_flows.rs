@@ -108,6 +108,15 @@ impl Made {
             }
         };
         let count = transfers.as_ref().map_or(pairs.len, Vec::len);
+        if transfers.is_some() && self.flows.len() + count > MOST {
+            if report.is_sound(&steps!["run", "duration"]) {
+                let rule =
+                    format!("this makes more than {MOST} flows until the run ends, at {}", file.run.duration);
+                let hint = Some("take a longer `mean_interval` or a shorter run".to_owned());
+                report.error(&steps!["flow", i, "arrivals", "mean_interval"], rule, hint);
+            }
+            return;
+        }
         if self.flows.len() + count > MOST {
             report.error(&steps!["flow", i], format!("this makes more than {MOST} flows"), None);
             return;

@@ -53,7 +53,7 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
             if let ("link", [key, direction]) = (*list, rest)
                 && direction.contains("->")
             {
-                split_directions(element, key);
+                split_directions(element, key)?;
             }
             put(element, rest, value, &place)
         }
@@ -141,16 +141,22 @@ fn link_ends(root: &Node, name: &str) -> Option<(Node, Node)> {
 }
 
 /// Makes one value for both directions of a link two equal ones, so that one of them can be changed.
-fn split_directions(link: &mut Node, key: &str) {
+fn split_directions(link: &mut Node, key: &str) -> Result<(), Refusal> {
     let Some((a, b)) =
         element_name("link", link).and_then(|n| n.split_once('-').map(|(a, b)| (a.to_owned(), b.to_owned())))
     else {
-        return;
+        return Ok(());
     };
-    let Some(node) = link.get_mut(key) else { return };
-    if let Value::Table(_) = node.value {
-        return;
+    let Some(node) = link.get_mut(key) else { return Ok(()) };
+    match node.value {
+        Value::Table(_) => return Ok(()),
+        Value::Array(_) => {
+            let hint = format!("write the whole of it, as in `link.{a}-{b}.{key}=[\"5ms\", \"25ms\"]`");
+            return Err((format!("`{key}` is a list here, for both directions"), Some(hint)));
+        }
+        _ => {}
     }
     let entry = |key: String| Entry { key, place: node.place.clone(), node: node.clone() };
     node.value = Value::Table(vec![entry(format!("{a}->{b}")), entry(format!("{b}->{a}"))]);
+    Ok(())
 }

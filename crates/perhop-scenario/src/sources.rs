@@ -96,7 +96,7 @@ pub enum Pattern {
     OnOff {
         /// Mean length of a time in which it sends.
         on: Time,
-        /// Mean length of a time in which it does not.
+        /// Mean length of a time in which it does not send.
         off: Time,
     },
 }
