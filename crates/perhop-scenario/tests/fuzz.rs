@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::BASE;
+use common::{BASE, DOMAIN};
 use perhop_scenario::{load, render};
 
 /// `data` is a scenario file; its first line may be overrides after `#-s `, separated by `|`.
@@ -43,7 +43,7 @@ impl Numbers {
 }
 
 /// Pieces that mean something to the parser.
-const WORDS: [&str; 33] = [
+const WORDS: [&str; 53] = [
     "\"",
     "[",
     "]",
@@ -77,6 +77,26 @@ const WORDS: [&str; 33] = [
     "drop = { flow = \"up\", packets = [[1, 1]] }",
     "µ",
     "\u{0}",
+    "\"e[*]\"",
+    "\"AF11\"",
+    "\"AF15\"",
+    "\"pass\"",
+    "\"shape\"",
+    "\"pure-ack\"",
+    "[\"EF\", \"BE\"]",
+    "[80, 90]",
+    "[]",
+    "{}",
+    "9223372036854775807",
+    "1e-300",
+    "\"1000000000000000B\"",
+    "\"1000000000s\"",
+    "\nkind = \"router\"\n",
+    "\nper = \"flow\"\n",
+    "\nmatch = { flow = [\"web\", \"bulk[1]\"], src = \"s[*]\" }\n",
+    "\nqueue = { kind = \"red\", min_th = \"5p\", max_th = \"15p\", max_p = 0.1 }\n",
+    "\nack_marking = { kind = \"copy\" }\n",
+    "\nshare = 0.1\npriority = 7\n",
 ];
 
 /// Overrides that reach every part of the grammar.
@@ -101,8 +121,30 @@ const OVERRIDES: [&str; 18] = [
     "flow=[]",
 ];
 
-fn mutated(numbers: &mut Numbers) -> Vec<u8> {
-    let mut data = BASE.as_bytes().to_vec();
+/// Overrides of [`DOMAIN`].
+const OF_DOMAIN: [&str; 18] = [
+    "node.s.count=8",
+    "node.e.count=4",
+    "run.packet_size=0B",
+    "run.duration=1s",
+    "conditioner.customer.meter.cir=2Mbit/s",
+    "conditioner.customer.meter={ kind = \"sr-tcm\", cir = \"1Mbit/s\", cbs = \"1p\", ebs = \"0B\" }",
+    "conditioner.premium.from=s[*]",
+    "conditioner.acks.match.kind=data",
+    "conditioner.acks.ack_marking.marks={ default = \"EF\" }",
+    "udp.cbr.rate=1Mbit/s",
+    "udp.cbr.pattern={ kind = \"on-off\", on = \"1s\", off = \"0s\" }",
+    "port.r2-r3.class.af.queue.green.max_p=0.5",
+    "port.r2-r3.scheduler.kind=wrr",
+    "port.r2-r3.class.ef.share=1",
+    "port.s-e.class.all.queue.limit=9p",
+    "link.s-e.delay.s->e=1ms",
+    "link.r2-r3.delay=[\"1ms\"]",
+    "flow.web.arrivals.mean_interval=100ms",
+];
+
+fn mutated(numbers: &mut Numbers, base: &str, overrides: &[&str]) -> Vec<u8> {
+    let mut data = base.as_bytes().to_vec();
     for _ in 0..numbers.below(5) {
         let at = numbers.below(data.len());
         match numbers.below(6) {
@@ -128,10 +170,10 @@ fn mutated(numbers: &mut Numbers) -> Vec<u8> {
                 }
             }
             _ => {
-                let tables: Vec<usize> = BASE.match_indices("\n[[").map(|(i, _)| i).collect();
+                let tables: Vec<usize> = base.match_indices("\n[[").map(|(i, _)| i).collect();
                 let from = tables[numbers.below(tables.len())];
-                let end = tables.iter().copied().find(|i| *i > from).unwrap_or(BASE.len());
-                data.extend_from_slice(&BASE.as_bytes()[from..end]);
+                let end = tables.iter().copied().find(|i| *i > from).unwrap_or(base.len());
+                data.extend_from_slice(&base.as_bytes()[from..end]);
             }
         }
         if data.is_empty() {
@@ -140,25 +182,42 @@ fn mutated(numbers: &mut Numbers) -> Vec<u8> {
     }
     if numbers.below(3) == 0 {
         let chosen: Vec<&str> =
-            (0..=numbers.below(3)).map(|_| OVERRIDES[numbers.below(OVERRIDES.len())]).collect();
+            (0..=numbers.below(3)).map(|_| overrides[numbers.below(overrides.len())]).collect();
         data.splice(0..0, format!("#-s {}\n", chosen.join("|")).bytes());
     }
     data
 }
 
-#[test]
-fn mutated_scenarios() {
-    let mut numbers = Numbers(1);
+/// Replays `runs` mutations of `base`, of which more than `least` have to load.
+fn replay(seed: u64, base: &str, overrides: &[&str], runs: usize, least: usize) {
+    let mut numbers = Numbers(seed);
     let mut loaded = 0;
-    for _ in 0..4_000 {
-        let data = mutated(&mut numbers);
+    for _ in 0..runs {
+        let data = mutated(&mut numbers, base, overrides);
         loaded += usize::from(load(&data, "fuzz.toml", &[]).is_ok());
         fuzz(&data);
     }
     assert!(
-        loaded > 200,
+        loaded > least,
         "only {loaded} mutated scenarios load: the mutations are too coarse to test loading"
     );
+}
+
+#[test]
+fn mutated_scenarios() {
+    replay(1, BASE, &OVERRIDES, 4_000, 200);
+}
+
+#[test]
+fn mutated_domains() {
+    replay(3, DOMAIN, &OF_DOMAIN, 1_500, 100);
+}
+
+#[test]
+fn the_mutated_starter() {
+    let starter = include_str!("../../../python/perhop/starters/diffserv/diffserv.toml");
+    let overrides = ["run.duration=1s", "node.bulk_host.count=8", "link.edge-core.rate=1Mbit/s"];
+    replay(4, starter, &overrides, 600, 40);
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! What may be wrong with the classes, queues and schedulers of a port, and what is said of it.
+
+mod common;
+
+use common::{DOMAIN, domain, lines, one, overridden};
+use insta::assert_snapshot;
+use perhop_scenario::load;
+
+const RED: &str = r#"{ kind = "red", limit = "100p", min_th = "15p", max_th = "45p", max_p = 0.1 }"#;
+const RIO_GREEN: &str = r#"green = { min_th = "55p", max_th = "65p", max_p = 0.05 }"#;
+
+/// The queue of the class `be` on `r2->r3`.
+fn red(new: &str) -> String {
+    one(RED, &format!("{{ kind = \"red\", {new} }}"))
+}
+
+#[test]
+fn every_mark_has_a_class() {
+    assert_snapshot!(one("name = \"rest\"", "name = \"rest\"\nmatch = [\"BE\", \"AF11\", \"AF12\"]"), @r#"63:1 port.e-r2.class: no class takes packets marked AF13 (end with a class that takes the rest: `match = ["any"]` or `["AF13"]`)"#);
+    assert_snapshot!(one("name = \"rest\"", "name = \"rest\"\nmatch = [\"pure-ack\"]"), @r#"63:1 port.e-r2.class: no class takes data marked BE (end with a class that takes the rest: `match = ["any"]` or `["BE"]`)"#);
+    assert_snapshot!(one("name = \"rest\"", "name = \"rest\"\nmatch = [\"data\"]"), @r#"63:1 port.e-r2.class: no class takes ACKs without data that are marked BE (end with a class that takes the rest: `match = ["any"]` or `["BE"]`)"#);
+    assert_snapshot!(one("name = \"rest\"", "name = \"rest\"\nmatch = [\"data\", \"pure-ack\"]"), @"no mistake");
+    // Marks of UDP flows, of ACKs at hosts, and marks that are copied count as well.
+    let rest = ("name = \"rest\"", "name = \"rest\"\nmatch = [\"BE\", \"AF11\", \"AF12\", \"AF13\"]");
+    assert_snapshot!(lines(domain(&[rest])), @"no mistake");
+    assert_snapshot!(lines(domain(&[rest, ("mark = \"EF\"\nfrom", "mark = \"CS6\"\nfrom")])), @r#"63:1 port.e-r2.class: no class takes packets marked CS6 (end with a class that takes the rest: `match = ["any"]` or `["CS6"]`)"#);
+    assert_snapshot!(lines(domain(&[rest, (r#"to = "d[*]""#, "to = \"d[*]\"\nack = { marking = { kind = \"per-mark\", marks = { AF11 = \"AF21\" } } }")])), @r#"63:1 port.e-r2.class: no class takes packets marked AF21 (end with a class that takes the rest: `match = ["any"]` or `["AF21"]`)"#);
+}
+
+#[test]
+fn every_class_is_reached() {
+    assert_snapshot!(one(r#"match = ["AF11", "AF12", "AF13"]"#, r#"match = ["EF", "46"]"#), @"81:9 port.r2-r3.class.af.match: no packet can reach this class: earlier ones take all that it matches (put it before them, or match fewer packets there)");
+    assert_snapshot!(one(r#"match = ["EF"]"#, r#"match = ["any"]"#), @"67:1 port.e-r2.class.rest.match: no packet can reach this class: earlier ones take all that it matches (put it before them, or match fewer packets there)");
+    assert_snapshot!(one("name = \"rest\"", "name = \"ef\""), @"68:8 port.e-r2.class.ef.name: the port already has a class `ef`");
+}
+
+#[test]
+fn selectors_are_marks_or_kinds_of_packets() {
+    assert_snapshot!(one(r#"match = ["EF"]"#, r#"match = ["ef", "AF15", "acks", "pureack", 46]"#), @r#"
+    65:10 port.e-r2.class.ef.match[0]: `ef` is not a mark or a kind of packet (did you mean `EF`?)
+    65:16 port.e-r2.class.ef.match[1]: `AF15` is not a mark or a kind of packet (did you mean `AF11`?)
+    65:24 port.e-r2.class.ef.match[2]: `acks` is not a mark or a kind of packet (write one of any, data, pure-ack, EF, AF11, AF12, AF13, AF21, AF22, AF23, AF31, AF32, AF33, AF41, AF42, AF43, BE, CS0, CS1, CS2, CS3, CS4, CS5, CS6, CS7, or a number from 0 to 63 in quotes)
+    65:32 port.e-r2.class.ef.match[3]: `pureack` is not a mark or a kind of packet (did you mean `pure-ack`?)
+    65:43 port.e-r2.class.ef.match[4]: the number of a mark is in quotes (write "46")
+    "#);
+    assert_snapshot!(one(r#"match = ["EF"]"#, r#"match = "EF""#), @r#"65:9 port.e-r2.class.ef.match: must be a list, not a string (write a list, as in ["any"])"#);
+    assert_snapshot!(one(r#"match = ["EF"]"#, "match = []"), @"65:9 port.e-r2.class.ef.match: needs at least 1 entry");
+}
+
+#[test]
+fn classes_have_what_the_scheduler_needs() {
+    assert_snapshot!(one("weight = 1", ""), @"67:1 port.e-r2.class.rest.weight: `wrr` needs `weight` of every class (write `weight = 1` for packets in turn)");
+    assert_snapshot!(one(r#"quantum = "500B""#, ""), @r#"103:1 port.r3-r2.class.be.quantum: `drr` needs `quantum` of every class (write the longest packet, as `quantum = "1500B"`, or a multiple of it)"#);
+    assert_snapshot!(one("share = 0.5", ""), @"79:1 port.r2-r3.class.af.share: `cbq` needs `share` of every class (write the fraction of the link that it is allocated, as `share = 0.3`)");
+    assert_snapshot!(one("weight = 1", "quantum = \"1500B\"\nshare = 0.5"), @r#"
+    67:1 port.e-r2.class.rest.weight: `wrr` needs `weight` of every class (write `weight = 1` for packets in turn)
+    69:11 port.e-r2.class.rest.quantum: `wrr` has no use for `quantum` (it is for `scheduler = { kind = "drr" }`)
+    70:9 port.e-r2.class.rest.share: `wrr` has no use for `share` (it is for `scheduler = { kind = "cbq" }`)
+    "#);
+    assert_snapshot!(one(r#"scheduler = { kind = "wrr" }"#, ""), @r#"
+    66:10 port.e-r2.class.ef.weight: `strict-priority` has no use for `weight` (it is for `scheduler = { kind = "wrr" }`)
+    69:10 port.e-r2.class.rest.weight: `strict-priority` has no use for `weight` (it is for `scheduler = { kind = "wrr" }`)
+    "#);
+    assert_snapshot!(one(r#"quantum = "500B""#, "weight = 1\nbounded = true\nisolated = true\npriority = 1\nmaxidle = \"1ms\"\nminidle = \"1ms\"\nofftime = \"1ms\"\ngain = 4"), @r#"
+    103:1 port.r3-r2.class.be.quantum: `drr` needs `quantum` of every class (write the longest packet, as `quantum = "1500B"`, or a multiple of it)
+    105:10 port.r3-r2.class.be.weight: `drr` has no use for `weight` (it is for `scheduler = { kind = "wrr" }`)
+    106:11 port.r3-r2.class.be.bounded: `drr` has no use for `bounded` (it is for `scheduler = { kind = "cbq" }`)
+    107:12 port.r3-r2.class.be.isolated: `drr` has no use for `isolated` (it is for `scheduler = { kind = "cbq" }`)
+    108:12 port.r3-r2.class.be.priority: `drr` has no use for `priority` (it is for `scheduler = { kind = "cbq" }`)
+    109:11 port.r3-r2.class.be.maxidle: `drr` has no use for `maxidle` (it is for `scheduler = { kind = "cbq" }`)
+    110:11 port.r3-r2.class.be.minidle: `drr` has no use for `minidle` (it is for `scheduler = { kind = "cbq" }`)
+    111:11 port.r3-r2.class.be.offtime: `drr` has no use for `offtime` (it is for `scheduler = { kind = "cbq" }`)
+    112:8 port.r3-r2.class.be.gain: `drr` has no use for `gain` (it is for `scheduler = { kind = "cbq" }`)
+    "#);
+    // Of a scheduler that is misspelt nothing follows.
+    assert_snapshot!(one(r#"kind = "cbq""#, r#"kind = "cqb""#), @r#"73:22 port.r2-r3.scheduler.kind: `cqb` is not one of "strict-priority", "paired-counter", "wrr", "drr", "cbq" (did you mean `cbq`?)"#);
+    assert_snapshot!(one(r#"scheduler = { kind = "cbq" }"#, r#"scheduler = "cbq""#), @r#"73:13 port.r2-r3.scheduler: must be a table, not a string (write a table, as in `{ kind = "cbq" }`)"#);
+}
+
+#[test]
+fn weights_quanta_and_shares_are_in_range() {
+    assert_snapshot!(one("weight = 1", "weight = 0"), @"69:10 port.e-r2.class.rest.weight: 0 is below 1, the least allowed");
+    assert_snapshot!(one("weight = 1", "weight = 4294967296"), @"69:10 port.e-r2.class.rest.weight: 4294967296 is above 4294967295, the most allowed");
+    assert_snapshot!(one("weight = 1", "weight = 1.5"), @"69:10 port.e-r2.class.rest.weight: must be an integer, not a number");
+    assert_snapshot!(one(r#"quantum = "500B""#, r#"quantum = "0B""#), @"105:11 port.r3-r2.class.be.quantum: quantum (0B) must be at least 1 B");
+    assert_snapshot!(one(r#"quantum = "500B""#, r#"quantum = "3GB""#), @"105:11 port.r3-r2.class.be.quantum: quantum (3GB) must be less than 2^31 B");
+    assert_snapshot!(one(r#"quantum = "500B""#, "quantum = 500"), @r#"105:11 port.r3-r2.class.be.quantum: a size needs a unit; a bare number has none (write the unit: "500B" or "500kB")"#);
+    assert_snapshot!(one(r#"quantum = "500B""#, r#"quantum = "1p""#), @"105:11 port.r3-r2.class.be.quantum: `p` is not a unit for a size (write `1460B`, `64kB` or `64KiB`)");
+    assert_snapshot!(one("share = 0.4", "share = 0"), @"91:9 port.r2-r3.class.be.share: 0 is outside the range: above 0 and at most 1");
+    assert_snapshot!(one("share = 0.4", "share = 1.2"), @"91:9 port.r2-r3.class.be.share: 1.2 is outside the range: above 0 and at most 1");
+    assert_snapshot!(one("share = 0.4", "share = 1e-10"), @"91:9 port.r2-r3.class.be.share: share (0.0000000001) must lie between 0.000000001 and 1");
+    assert_snapshot!(one("share = 0.4", r#"share = "40%""#), @"91:9 port.r2-r3.class.be.share: must be a number, not a string");
+    assert_snapshot!(one("share = 0.4", "share = 0.6"), @"91:9 port.r2-r3.class.be.share: share (0.6) makes 1.2 with those of the classes before it (a link has 1 for all its classes together: lower the shares)");
+    assert_snapshot!(lines(overridden(&["port.r2-r3.class.ef.share=0.9"])), @"82:9 port.r2-r3.class.af.share: share (0.5) makes 1.4 with those of the classes before it (a link has 1 for all its classes together: lower the shares)");
+    assert_snapshot!(one("priority = 0", "priority = 8"), @"78:12 port.r2-r3.class.ef.priority: 8 is above 7, the most allowed");
+    assert_snapshot!(one("priority = 0", "priority = -1"), @"78:12 port.r2-r3.class.ef.priority: -1 is below 0, the least allowed");
+    assert_snapshot!(one("priority = 0", "gain = 17"), @"78:8 port.r2-r3.class.ef.gain: 17 is above 16, the most allowed");
+    assert_snapshot!(one("priority = 0", "gain = 0"), @"78:8 port.r2-r3.class.ef.gain: 0 is below 1, the least allowed");
+    assert_snapshot!(one("priority = 0", "offtime = \"10ms\""), @"78:11 port.r2-r3.class.ef.offtime: offtime (10ms) needs a bounded class (add `bounded = true`, or leave `offtime` out: only a bounded class waits)");
+    assert_snapshot!(one("bounded = true", "bounded = true\nofftime = \"10ms\""), @"no mistake");
+    // Thirds are no more than the link.
+    let third = "share = 0.3333333333333333";
+    assert_snapshot!(lines(domain(&[("share = 0.1", third), ("share = 0.5", third), ("share = 0.4", third)])), @"no mistake");
+}
+
+#[test]
+fn thresholds_are_in_order() {
+    assert_snapshot!(red(r#"min_th = "45p", max_th = "45p", max_p = 0.1"#), @"93:34 port.r2-r3.class.be.queue.min_th: min_th (45p) must be below max_th (45p)");
+    assert_snapshot!(red(r#"min_th = "50kB", max_th = "45kB", max_p = 0.1"#), @"93:34 port.r2-r3.class.be.queue.min_th: min_th (50kB) must be below max_th (45kB)");
+    assert_snapshot!(one(RIO_GREEN, r#"green = { min_th = "66p", max_th = "65p", max_p = 0.05 }"#), @"102:86 port.r3-r2.class.af.queue.green.min_th: min_th (66p) must be below max_th (65p)");
+    assert_snapshot!(one(r#"yellow = { min_th = "22kB""#, r#"yellow = { min_th = "50kB""#), @"87:21 port.r2-r3.class.af.queue.yellow.min_th: min_th (50kB) must be below max_th (45kB)");
+    assert_snapshot!(lines(overridden(&["port.r2-r3.class.be.queue.max_th=10p"])), @"1:34 port.r2-r3.class.be.queue.max_th: min_th (15p) must be below max_th (10p)");
+    assert_snapshot!(lines(overridden(&["port.r2-r3.class.af.queue.red.min_th=22kB"])), @"1:38 port.r2-r3.class.af.queue.red.min_th: min_th (22kB) must be below max_th (22kB)");
+}
+
+#[test]
+fn thresholds_count_in_one_unit() {
+    assert_snapshot!(red(r#"min_th = "15p", max_th = "45kB", max_p = 0.1"#), @"93:50 port.r2-r3.class.be.queue.max_th: max_th (45kB) must be in packets, as min_th (15p) is (an average counts packets or bytes: write all thresholds of a queue in one of them)");
+    assert_snapshot!(red(r#"min_th = 15, max_th = "45kB", max_p = 0.1"#), @r#"93:34 port.r2-r3.class.be.queue.min_th: an amount needs a unit; a bare number has none (write the unit: "15p" or "15kB")"#);
+    assert_snapshot!(one(RIO_GREEN, r#"green = { min_th = "55kB", max_th = "65kB", max_p = 0.05 }"#), @r"
+    102:144 port.r3-r2.class.af.queue.red.min_th: min_th (20p) must be in bytes, as green.min_th (55kB) is (an average counts packets or bytes: write all thresholds of a queue in one of them)
+    102:160 port.r3-r2.class.af.queue.red.max_th: max_th (50p) must be in bytes, as green.min_th (55kB) is (an average counts packets or bytes: write all thresholds of a queue in one of them)
+    ");
+    // The limit may be in the other one.
+    assert_snapshot!(red(r#"limit = "90kB", min_th = "15p", max_th = "45p", max_p = 0.1"#), @"no mistake");
+}
+
+#[test]
+fn queues_hold_something() {
+    assert_snapshot!(red(r#"limit = "0p", min_th = "15p", max_th = "45p", max_p = 0.1"#), @"93:33 port.r2-r3.class.be.queue.limit: a queue of 0 drops every packet (write at least `1p`)");
+    assert_snapshot!(one(r#"limit = "30kB""#, r#"limit = "0B""#), @"88:64 port.r2-r3.class.af.queue.red.limit: a queue of 0 drops every packet (write at least `1p`)");
+    assert_snapshot!(one(r#"limit = "90kB""#, r#"limit = "0B""#), @"85:9 port.r2-r3.class.af.queue.limit: a queue of 0 drops every packet (write at least `1p`)");
+}
+
+#[test]
+fn probabilities_and_weights_of_averages() {
+    let curve = r#"min_th = "15p", max_th = "45p""#;
+    let with = |rest: &str| red(&format!("{curve}, {rest}"));
+    assert_snapshot!(with("max_p = 0"), @"93:65 port.r2-r3.class.be.queue.max_p: 0 is outside the range: above 0 and at most 1");
+    assert_snapshot!(with("max_p = 1.01"), @"93:65 port.r2-r3.class.be.queue.max_p: 1.01 is outside the range: above 0 and at most 1");
+    assert_snapshot!(with("max_p = nan"), @"93:65 port.r2-r3.class.be.queue.max_p: NaN is not a number to count with");
+    assert_snapshot!(with(r#"max_p = "0.1""#), @"93:65 port.r2-r3.class.be.queue.max_p: must be a number, not a string");
+    assert_snapshot!(with("max_p = 1, w_q = 1"), @"no mistake");
+    assert_snapshot!(with("max_p = 1, w_q = 0, gentle = 1"), @r"
+    93:74 port.r2-r3.class.be.queue.w_q: 0 is outside the range: above 0 and at most 1
+    93:86 port.r2-r3.class.be.queue.gentle: must be true or false, not an integer
+    ");
+    assert_snapshot!(with(r#"max_p = 1, mean_packet = "0B""#), @"93:82 port.r2-r3.class.be.queue.mean_packet: mean_packet (0B) must exceed 0B");
+    assert_snapshot!(with("max_p = 1, mean_packet = 500"), @r#"93:82 port.r2-r3.class.be.queue.mean_packet: a size needs a unit; a bare number has none (write the unit: "500B" or "500kB")"#);
+    assert_snapshot!(one("w_q = 0.01", "w_q = 2"), @"87:66 port.r2-r3.class.af.queue.yellow.w_q: 2 is outside the range: above 0 and at most 1");
+    assert_snapshot!(with(""), @"93:9 port.r2-r3.class.be.queue.max_p: `max_p` is missing (add `max_p = ...`: probability of a drop where the average reaches `max_th`.)");
+    assert_snapshot!(red("max_p = 0.1"), @r#"
+    93:9 port.r2-r3.class.be.queue.min_th: `min_th` is missing (add `min_th = "88p"`: below this average nothing is dropped by chance. In packets or in bytes, which is also how the average counts.)
+    93:9 port.r2-r3.class.be.queue.max_th: `max_th` is missing (add `max_th = "88p"`: from this average on every arrival is dropped; with `gentle`, from twice this.)
+    "#);
+}
+
+#[test]
+fn coloured_queues() {
+    assert_snapshot!(one(r#"colors = { BE = "green" }"#, r#"colors = { EB = "green", AF11 = "blue", BE = "green", CS0 = "red" }"#), @r#"
+    102:56 port.r3-r2.class.af.queue.colors.EB: `EB` is not a mark (did you mean `EF`?)
+    102:72 port.r3-r2.class.af.queue.colors.AF11: `blue` is not one of "green", "yellow", "red"
+    102:100 port.r3-r2.class.af.queue.colors.CS0: `CS0` is the same mark as `BE` (keep one of the two)
+    "#);
+    assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
+    assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, mean_packet)");
+    assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared""#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred" (did you mean `gred`?)"#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
+    87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, mean_packet)
+    88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)
+    ");
+}
+
+#[test]
+fn marks_that_are_not_known_ask_for_no_class() {
+    // A placeholder takes the place of what was refused; it is no mark of the scenario.
+    let only = ("name = \"rest\"", "name = \"rest\"\nmatch = [\"BE\", \"AF11\", \"AF12\", \"AF13\"]");
+    let marks = r#"marks = { assured = "AF11" }"#;
+    let ports = DOMAIN
+        .replace(marks, r#"marks = { assured = "AF15" }"#)
+        .replace(r#"green = "AF11""#, r#"green = "BE""#);
+    let ports = ports.replace("name = \"rest\"", "name = \"rest\"\nmatch = [\"BE\", \"AF12\", \"AF13\"]");
+    assert_snapshot!(lines(load(ports.as_bytes(), "test.toml", &[])), @"57:57 conditioner.acks.ack_marking.marks.assured: `AF15` is not a mark (did you mean `AF11`?)");
+    assert_snapshot!(lines(domain(&[only, (r#"red = "AF13""#, "red = 14")])), @r#"44:51 conditioner.customer.marker.red: the number of a mark is in quotes (write "14")"#);
+}
