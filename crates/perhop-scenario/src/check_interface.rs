@@ -24,7 +24,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
     let marks = marks_in_use(file, report);
     let packet_size = possible(file.run.packet_size);
     for (i, port) in file.port.iter().enumerate() {
-        classes(port, i, &marks, report);
+        classes(port, i, &marks, !file.flow.is_empty(), report);
         scheduler(port, i, report);
         for (j, class) in port.class.iter().enumerate() {
             let at = steps!["port", i, "class", j];
@@ -38,8 +38,10 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
 
 /// Every mark that a packet of the scenario may have somewhere, as far as it is known.
 fn marks_in_use(file: &ScenarioFile, report: &Report) -> BTreeSet<Dscp> {
-    let of_hosts = file.flow.iter().map(|flow| flow.mark.0).chain(file.udp.iter().map(|flow| flow.mark.0));
-    let mut marks: BTreeSet<Dscp> = of_hosts.collect();
+    let tcp = file.flow.iter().enumerate().map(|(i, flow)| (steps!["flow", i, "mark"], flow.mark));
+    let udp = file.udp.iter().enumerate().map(|(i, flow)| (steps!["udp", i, "mark"], flow.mark));
+    let of_hosts = tcp.chain(udp).filter(|(at, _)| report.is_sound(at));
+    let mut marks: BTreeSet<Dscp> = of_hosts.map(|(_, Mark(dscp))| dscp).collect();
     for conditioner in &file.conditioner {
         let marker = conditioner.marker;
         for MarkerAction(action) in [marker.green, marker.yellow, marker.red] {
@@ -78,7 +80,8 @@ fn cells(class: &Class) -> [u64; 2] {
     cells
 }
 
-fn classes(port: &Port, i: usize, marks: &BTreeSet<Dscp>, report: &mut Report) {
+/// Every class of port number `i` is reached, and every packet has one; ACKs are packets only where there is TCP.
+fn classes(port: &Port, i: usize, marks: &BTreeSet<Dscp>, acks: bool, report: &mut Report) {
     let mut covered = [0u64; 2];
     for (j, class) in port.class.iter().enumerate() {
         if let Some(first) = port.class[..j].iter().position(|c| c.name == class.name) {
@@ -98,7 +101,7 @@ fn classes(port: &Port, i: usize, marks: &BTreeSet<Dscp>, report: &mut Report) {
         covered = [covered[0] | mine[0], covered[1] | mine[1]];
     }
     let missing = |covered: u64| marks.iter().find(|dscp| covered >> dscp.value() & 1 == 0);
-    let what = match (missing(covered[0]), missing(covered[1])) {
+    let what = match (missing(covered[0]), missing(covered[1]).filter(|_| acks)) {
         (None, None) => return,
         (Some(_), Some(_)) if covered == [0; 2] => ("any packet".to_owned(), "any".to_owned()),
         (Some(_), _) if covered[0] == 0 => ("data".to_owned(), "data".to_owned()),

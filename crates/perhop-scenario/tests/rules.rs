@@ -228,4 +228,11 @@ fn udp_alone_is_traffic() {
     assert_snapshot!(lines(load(text.as_bytes(), "test.toml", &[])), @"no mistake");
     let loaded = load(text.as_bytes(), "test.toml", &[]).unwrap_or_else(|_| panic!("it is valid"));
     assert_eq!((loaded.scenario.flows.len(), loaded.scenario.udp.len()), (0, 1));
+    // It has no ACKs, and a mark that is misspelt asks for no class.
+    let port = |class: &str| {
+        format!("{text}[[port]]\nat = \"a\"\nto = \"b\"\n[[port.class]]\nname = \"c\"\nmatch = [\"{class}\"]")
+    };
+    assert_snapshot!(lines(load(port("data").as_bytes(), "test.toml", &[])), @"no mistake");
+    let marked = port("EF").replace("name = \"u\"", "name = \"u\"\nmark = \"FE\"");
+    assert_snapshot!(lines(load(marked.as_bytes(), "test.toml", &[])), @"12:8 udp.u.mark: `FE` is not a mark (did you mean `EF`?)");
 }
