@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import perhop
 from perhop import _core
 
 ENGINE_TESTS = Path(__file__).parents[1] / "crates" / "perhop-sim" / "tests"
@@ -12,4 +13,19 @@ def test_debug_and_release_builds_give_the_same_events() -> None:
     (result,) = _core.run_batch([(source, "dumbbell.toml", [])], 1)
     golden = (ENGINE_TESTS / "golden" / "dumbbell.digest").read_text().strip()
     assert result["event_digest"] == golden
+    assert result["invariants"] == []
+
+
+def test_the_same_with_everything_that_draws() -> None:
+    starter = Path(perhop.__file__).parent / "starters" / "diffserv" / "diffserv.toml"
+    # as SHORT in crates/perhop-sim/tests/determinism.rs
+    overrides = [
+        "run.duration=15s",
+        "run.warmup=5s",
+        'udp.voice.pattern={ kind = "on-off", on = "500ms", off = "200ms" }',
+        "udp.voice.rate=400kbit/s",
+        "udp.voice.start_jitter=1s",
+    ]
+    (result,) = _core.run_batch([(starter.read_bytes(), "diffserv.toml", overrides)], 1)
+    assert result["event_digest"] == (ENGINE_TESTS / "golden" / "diffserv.digest").read_text().strip()
     assert result["invariants"] == []
