@@ -43,16 +43,17 @@ impl<'a> Shape<'a> {
         }
         if let Some(variants) = rules["anyOf"].as_array() {
             let kind = match node.value {
-                Value::Table(_) => Some("object"),
-                Value::Array(_) => Some("array"),
-                _ => None,
+                Value::Table(_) => "object",
+                Value::Array(_) => "array",
+                Value::Integer(_) => "integer",
+                Value::Float(_) => "number",
+                Value::Boolean(_) => "boolean",
+                Value::String(_) | Value::Datetime => "string",
             };
-            let fits = |v: &&Json| {
-                let of = rules::resolve(self.root, v)["type"].as_str();
-                if kind.is_none() { !matches!(of, Some("object" | "array")) } else { of == kind }
-            };
-            let not_a_table = |v: &&Json| rules::resolve(self.root, v)["type"] != "object";
-            let best = variants.iter().find(fits).or_else(|| variants.iter().find(not_a_table));
+            let is = |v: &Json, of: &str| rules::resolve(self.root, v)["type"] == of;
+            let fitting = variants.iter().find(|v| is(v, kind));
+            // a single value stands before lists and tables
+            let best = fitting.or_else(|| variants.iter().find(|v| !is(v, "object")));
             return match best {
                 Some(variant) => self.value(node, variant),
                 None => self.wrong_kind(node, schema),
