@@ -65,6 +65,7 @@ fn class(class: &Class) -> Value {
         Queue::Red(params) => ("red", params.limit),
         Queue::Rio(params) => ("rio", params.limit),
         Queue::Gred(params) => ("gred", params.limit),
+        Queue::Custom(given) => (given.name.as_str(), given.limit),
     };
     let selector = |s: &Selector| match s {
         Selector::Any => "any".to_owned(),
@@ -119,11 +120,12 @@ fn conditioner(conditioner: &Conditioner, scenario: &Scenario) -> Value {
         "path": conditioner.path,
         "at": scenario.nodes[conditioner.node].name,
         "from": conditioner.from.iter().map(|l| scenario.links[*l].name.as_str()).collect::<Vec<_>>(),
-        "meter": conditioner.meter.map(|meter| match meter {
+        "meter": conditioner.meter.as_ref().map(|meter| match meter {
             Meter::TokenBucket(_) => "token-bucket",
             Meter::SrTcm(_) => "sr-tcm",
             Meter::TrTcm(_) => "tr-tcm",
             Meter::TcpFriendly(_) => "tcp-friendly",
+            Meter::Custom(given) => given.name.as_str(),
         }),
         "per": if conditioner.per_flow { "flow" } else { "aggregate" },
         "marker": { "green": action(marker.green), "yellow": action(marker.yellow), "red": action(marker.red) },

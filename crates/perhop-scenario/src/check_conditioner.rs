@@ -127,6 +127,7 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
         Meter::TokenBucket { cbs, .. } => &[("cbs", *cbs)],
         Meter::SrTcm { cbs, ebs, .. } => &[("cbs", *cbs), ("ebs", *ebs)],
         Meter::TrTcm { cbs, pbs, .. } => &[("cbs", *cbs), ("pbs", *pbs)],
+        Meter::Custom { .. } => &[],
         Meter::TcpFriendly { packet_size: own, .. } => {
             if own.or(packet_size).is_none() {
                 let hint = Some("add `packet_size = \"1460B\"` here or to [run]".to_owned());
@@ -158,6 +159,8 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
         model::Meter::SrTcm(params) => SrTcm::new(params).map(drop),
         model::Meter::TrTcm(params) => TrTcm::new(params).map(drop),
         model::Meter::TcpFriendly(params) => TcpFriendly::new(params).map(drop),
+        // checked by those who bring it, once it is in its place
+        model::Meter::Custom(_) => Ok(()),
     };
     if let (true, Err(error)) = (known, built) {
         refuse(&error, at, report);
@@ -210,7 +213,7 @@ fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
         None => "",
         Some(Meter::TokenBucket { .. }) => "token-bucket",
         Some(Meter::TcpFriendly { .. }) => "tcp-friendly",
-        Some(Meter::SrTcm { .. } | Meter::TrTcm { .. }) => return,
+        Some(Meter::SrTcm { .. } | Meter::TrTcm { .. } | Meter::Custom { .. }) => return,
     };
     if marker.yellow.0 != Action::Pass {
         let hint =

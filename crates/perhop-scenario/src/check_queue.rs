@@ -40,7 +40,8 @@ pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], repor
         marks_of(colors, &[at, &steps!["colors"]].concat(), report);
     }
     let sound = match *queue {
-        Queue::Fifo { limit } => holds_something(limit, at, report),
+        // what else a queue from outside needs is for those who bring it to say, once it is in its place
+        Queue::Fifo { limit } | Queue::Custom { limit, .. } => holds_something(limit, at, report),
         Queue::Red { limit, min_th, max_th, .. } => {
             let first = ("min_th", min_th);
             holds_something(limit, at, report) && curve((min_th, max_th), first, at, at, report)

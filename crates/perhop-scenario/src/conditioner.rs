@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::defaults;
+use crate::elements::SettingsTable;
 use crate::interface::Colors;
 use crate::marks::{Mark, MarkerAction};
 use crate::names::{End, Label};
@@ -264,6 +265,15 @@ pub enum Meter {
         #[serde(default = "defaults::forget_after")]
         #[schemars(range(min = 1, max = 10_000))]
         forget_after: u32,
+    },
+    /// A meter from outside of perhop, for the program that brings it. Packets come to it with the colour of their drop
+    /// precedence of AF, others red.
+    Custom {
+        /// What that program calls it.
+        name: Label,
+        /// What it is built from.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        settings: SettingsTable,
     },
 }
 

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::defaults;
+use crate::elements::SettingsTable;
 use crate::marks::{ColorWord, Mark};
 use crate::names::{End, Label};
 use crate::units::{Limit, Size, Time};
@@ -216,6 +217,17 @@ pub enum Queue {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Size")]
         mean_packet: Option<Size>,
+    },
+    /// A queue from outside of perhop, for the program that brings it.
+    Custom {
+        /// What that program calls it.
+        name: Label,
+        /// Most that may wait, in packets or in bytes.
+        #[serde(default = "defaults::queue_limit")]
+        limit: Limit,
+        /// What else it is built from.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        settings: SettingsTable,
     },
 }
 

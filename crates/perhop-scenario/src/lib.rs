@@ -12,6 +12,7 @@ mod check_tcp;
 pub mod conditioner;
 mod defaults;
 pub mod diagnostic;
+pub mod elements;
 pub mod file;
 pub mod interface;
 mod losses;
@@ -49,6 +50,7 @@ pub use file::ScenarioFile;
 pub use schema::schema;
 
 use diagnostic::Source;
+use elements::{Elements, NoElements};
 use report::Report;
 use shape::Shape;
 use tree::Tree;
@@ -76,13 +78,26 @@ impl Loaded {
     }
 }
 
-/// Reads a scenario.
+/// Reads a scenario that has no elements from outside.
 ///
 /// `name` is how diagnostics call the file. `overrides` are `path=value`, applied in order.
 ///
 /// # Errors
 /// Every mistake in the file and in the overrides, the file's first and from top to bottom.
 pub fn load(source: &[u8], name: &str, overrides: &[String]) -> Result<Loaded, Vec<Diagnostic>> {
+    load_with(source, name, overrides, &NoElements)
+}
+
+/// Reads a scenario that may name `elements` from outside.
+///
+/// # Errors
+/// As [`load`], and what `elements` say of their settings.
+pub fn load_with(
+    source: &[u8],
+    name: &str,
+    overrides: &[String],
+    elements: &dyn Elements,
+) -> Result<Loaded, Vec<Diagnostic>> {
     let mut tree = Tree::parse(text(source, name).map_err(|d| vec![*d])?)?;
     let mut found = overlay::apply(&mut tree, overrides);
     let schema = schema();
@@ -94,7 +109,7 @@ pub fn load(source: &[u8], name: &str, overrides: &[String]) -> Result<Loaded, V
     let loaded = match serde_json::from_value::<ScenarioFile>(json) {
         Ok(mut file) => {
             check::check(&file, &mut report);
-            let scenario = lower::lower(&mut file, &mut report);
+            let scenario = lower::lower(&mut file, elements, &mut report);
             Some(Loaded { file, scenario })
         }
         Err(error) => {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::elements::Elements;
 use crate::file::{self, Delay, PerDirection, ScenarioFile};
 use crate::losses::{self, Places};
 use crate::lower_flows;
@@ -17,13 +18,17 @@ use crate::tree::{Step, plain, steps};
 use crate::units::{Probability, Rate, Size, Time};
 
 /// The scenario that `file` means. It is only complete if nothing was reported. Default ports are added to `file`.
-pub(crate) fn lower(file: &mut ScenarioFile, report: &mut Report) -> model::Scenario {
+pub(crate) fn lower(
+    file: &mut ScenarioFile,
+    elements: &dyn Elements,
+    report: &mut Report,
+) -> model::Scenario {
     let node = std::mem::take(&mut file.node);
     let (names, nodes) = Names::new(&node, report);
     let mut network = Network { names, nodes, links: Vec::new(), by_ends: BTreeMap::new(), complete: true };
     network.complete = network.names.is_complete();
     let joined = network.links(&file.link, report);
-    ports::place(file, &joined, &mut network, report);
+    ports::place(file, &joined, &mut network, elements, report);
     let run = model::Run {
         seed: file.run.seed,
         replication: file.run.replication,
@@ -33,7 +38,7 @@ pub(crate) fn lower(file: &mut ScenarioFile, report: &mut Report) -> model::Scen
         packet_size: file.run.packet_size.map(|size| size.0),
     };
     let made = lower_flows::make(file, &run, &network.names, report);
-    let conditioners = place_conditioner::place(file, &network, &made, report);
+    let conditioners = place_conditioner::place(file, &network, &made, elements, report);
     let Network { nodes, links, by_ends, complete, .. } = network;
     let lower_flows::Made { from_file, flows, udp_from_file, udp, flow_table, .. } = made;
     let mut scenario = model::Scenario { run, nodes, links, conditioners, flows, udp, flow_table };

@@ -29,6 +29,7 @@ pub(crate) fn parts(
         Some(
             Meter::SrTcm { color_aware: true, colors, .. } | Meter::TrTcm { color_aware: true, colors, .. },
         ) => Some(color_map(colors)),
+        Some(Meter::Custom { .. }) => Some(color_map(&BTreeMap::new())),
         _ => None,
     };
     model::Conditioner {
@@ -99,6 +100,9 @@ pub(crate) fn model_meter(meter: &Meter, packet_size: Option<Size>) -> model::Me
             carry_tokens: *carry_tokens,
             forget_after: *forget_after,
         }),
+        Meter::Custom { name, settings } => {
+            model::Meter::Custom(model::CustomMeter { name: name.to_string(), settings: settings.clone() })
+        }
     }
 }
 

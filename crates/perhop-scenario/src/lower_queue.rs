@@ -11,10 +11,13 @@ use perhop_core::sink::SiteId;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
 use crate::defaults;
+use crate::elements::ElementError;
 use crate::file::Queue;
 use crate::interface::{self, Colors, Curve};
 use crate::marks::Mark;
 use crate::model;
+use crate::report::Report;
+use crate::tree::Step;
 use crate::units::{Limit, Size};
 
 /// `queue` in front of a link of `rate`.
@@ -74,6 +77,10 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
             mean_packet: mean(mean_packet),
             rate,
         }),
+        Queue::Custom { ref name, limit: Limit(limit), ref settings } => {
+            let (name, settings) = (name.to_string(), settings.clone());
+            model::Queue::Custom(model::CustomQueue { name, limit, rate, settings })
+        }
     }
 }
 
@@ -82,11 +89,17 @@ pub(crate) fn validate(queue: &Queue, packet_size: Option<Size>) -> Result<(), P
     let any_rate = BitRate::new(1).unwrap_or_else(|| unreachable!("one bit/s is a rate"));
     let (site, stream) = (SiteId(0), Stream::new(0, 0, ""));
     match model_queue(queue, any_rate, packet_size) {
-        model::Queue::Fifo { .. } => Ok(()),
+        model::Queue::Fifo { .. } | model::Queue::Custom(_) => Ok(()),
         model::Queue::Red(params) => Red::<Probe>::new(site, params, stream).map(drop),
         model::Queue::Rio(params) => Rio::<Probe>::new(site, params, stream).map(drop),
         model::Queue::Gred(params) => Gred::<Probe>::new(site, params, stream).map(drop),
     }
+}
+
+/// Reports what those who bring an element from outside say of it; it is written at `at`.
+pub(crate) fn refuse_element(error: ElementError, at: &[Step], report: &mut Report) {
+    let below = error.path.split('.').map(|key| Step::from(key.to_owned()));
+    report.error(&at.iter().cloned().chain(below).collect::<Vec<_>>(), error.rule, error.hint);
 }
 
 /// The packet of an element that is only built to see whether it can be.

@@ -14,6 +14,8 @@ use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_tcp::settings::TcpParams;
 
+use crate::elements::SettingsTable;
+
 /// A complete, valid scenario.
 #[derive(Clone, Debug)]
 pub struct Scenario {
@@ -155,6 +157,21 @@ pub enum Queue {
     Rio(RioParams),
     /// Generalised RED: a virtual queue for each colour.
     Gred(GredParams),
+    /// A queue from outside.
+    Custom(CustomQueue),
+}
+
+/// A queue from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomQueue {
+    /// What the program that brings it calls it.
+    pub name: String,
+    /// Most that may wait.
+    pub limit: QueueSize,
+    /// Rate of the link it is in front of.
+    pub rate: BitRate,
+    /// What else it is built from.
+    pub settings: SettingsTable,
 }
 
 /// How a port chooses among its classes.
@@ -203,7 +220,7 @@ pub struct Conditioner {
 }
 
 /// A meter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Meter {
     /// One rate, one burst.
     TokenBucket(TokenBucketParams),
@@ -213,6 +230,17 @@ pub enum Meter {
     TrTcm(TrTcmParams),
     /// TCP-friendly marker.
     TcpFriendly(TcpFriendlyParams),
+    /// A meter from outside.
+    Custom(CustomMeter),
+}
+
+/// A meter from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomMeter {
+    /// What the program that brings it calls it.
+    pub name: String,
+    /// What it is built from.
+    pub settings: SettingsTable,
 }
 
 /// One UDP flow.

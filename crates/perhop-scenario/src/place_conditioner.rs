@@ -7,10 +7,12 @@ use perhop_core::packet::{Dir, FlowId, Kind, TrafficClass};
 
 use crate::check_conditioner;
 use crate::conditioner::{Carries, Conditioner, Direction, Match, OneOrMany, Ports, Protocol};
+use crate::elements::Elements;
 use crate::file::{NodeKind, ScenarioFile};
 use crate::lower::Network;
 use crate::lower_conditioner::parts;
 use crate::lower_flows::{Made, address};
+use crate::lower_queue::refuse_element;
 use crate::marks::Mark;
 use crate::model;
 use crate::names::End;
@@ -32,6 +34,7 @@ pub(crate) fn place(
     file: &ScenarioFile,
     network: &Network,
     flows: &Made,
+    elements: &dyn Elements,
     report: &mut Report,
 ) -> Vec<model::Conditioner> {
     let mut into: Vec<Vec<usize>> = Vec::new();
@@ -55,6 +58,11 @@ pub(crate) fn place(
             return made;
         }
         let parts = parts(conditioner, pattern, file.run.packet_size, flows);
+        if let Some(model::Meter::Custom(meter)) = &parts.meter
+            && let Err(error) = elements.check_meter(meter, parts.per_flow)
+        {
+            refuse_element(error, &steps!["conditioner", i, "meter"], report);
+        }
         let several = seats.len() > 1 || conditioner.at.is_each();
         for (k, (node, from)) in seats.into_iter().enumerate() {
             let member = if several { format!("[{k}]") } else { String::new() };

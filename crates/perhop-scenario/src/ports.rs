@@ -1,9 +1,10 @@
 //! Ports of the file put on the links they feed; links without one get the default port.
 
 use crate::defaults;
+use crate::elements::Elements;
 use crate::file::{self, Port, ScenarioFile, Scheduler, Selector};
 use crate::lower::{Network, ends_of};
-use crate::lower_queue::model_queue;
+use crate::lower_queue::{model_queue, refuse_element};
 use crate::marks::Mark;
 use crate::model;
 use crate::report::Report;
@@ -22,6 +23,7 @@ pub(crate) fn place(
     file: &mut ScenarioFile,
     joined: &[Option<Pairs>],
     network: &mut Network,
+    elements: &dyn Elements,
     report: &mut Report,
 ) {
     let mut owners: Vec<Owner> = vec![None; network.links.len()];
@@ -39,6 +41,13 @@ pub(crate) fn place(
         if let Some((_, i)) = owner {
             let path = std::mem::take(&mut link.port.path);
             link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
+            for (j, class) in link.port.classes.iter().enumerate() {
+                if let model::Queue::Custom(queue) = &class.queue
+                    && let Err(error) = elements.check_queue(queue)
+                {
+                    refuse_element(error, &steps!["port", *i, "class", j, "queue"], report);
+                }
+            }
         }
     }
 }

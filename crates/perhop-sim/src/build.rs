@@ -16,6 +16,7 @@ use perhop_core::shaper::Shaper;
 use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
+use perhop_scenario::elements::ElementError;
 use perhop_scenario::model;
 use perhop_scenario::routes::{Route, routes};
 use perhop_tcp::ack::{AckPolicy, Delayed, EverySegment};
@@ -34,6 +35,7 @@ use crate::marks::MarkCounts;
 use crate::observe::{Recorder, TraceKinds};
 use crate::outgoing::Outgoing;
 use crate::packet::SimPacket;
+use crate::registry::Registry;
 use crate::router::{Router, Seat, route_key};
 use crate::sample::Ends;
 
@@ -53,8 +55,12 @@ pub struct Built {
     pub sites: Vec<String>,
 }
 
-/// Builds the run of a valid scenario.
-pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
+/// Builds the run of a valid scenario; it fails if an element from outside cannot be built.
+pub fn build(
+    scenario: &model::Scenario,
+    trace: TraceKinds,
+    elements: &Registry,
+) -> Result<Built, ElementError> {
     let plan = Plan::new(scenario);
     let run = &scenario.run;
     let tcp = scenario.flows.iter().map(|f| start(run, "flow", &f.name, f.start, f.start_jitter));
@@ -67,14 +73,14 @@ pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
     for &l in &plan.order {
         let link = &scenario.links[l];
         port_sites.push(sites.intern(link.port.path.clone()));
-        parts[link.from].ports.push(outgoing(scenario, link, &mut sites));
+        parts[link.from].ports.push(outgoing(scenario, link, elements, &mut sites)?);
     }
     let mut placing = Placing { scenario, plan: &plan, routes: &routes, starts: &starts, parts: &mut parts };
     for i in 0..starts.len() {
         placing.flow(i);
     }
     for conditioner in &scenario.conditioners {
-        let seat = seat(scenario, &plan, conditioner, &mut sites);
+        let seat = seat(scenario, &plan, conditioner, elements, &mut sites)?;
         parts[conditioner.node].seats.push(seat);
     }
     let nodes = parts
@@ -88,7 +94,7 @@ pub fn build(scenario: &model::Scenario, trace: TraceKinds) -> Built {
     let udp_ends = scenario.udp.iter().map(|f| (f.from, f.to)).collect();
     let senders = if trace.tcp { scenario.flows.iter().map(|f| small(f.from)).collect() } else { Vec::new() };
     let engine = Engine::new(nodes, links, plan.first_link, senders, port_sites, Recorder::new(trace));
-    Built { engine, ends, udp_ends, starts, link_names, sites: sites.0 }
+    Ok(Built { engine, ends, udp_ends, starts, link_names, sites: sites.0 })
 }
 
 /// Where each link of the scenario goes in the engine: grouped by sending node, so that a node's ports are a range.
@@ -221,32 +227,47 @@ impl Placing<'_> {
 }
 
 /// A conditioner for the router it is at.
-fn seat(scenario: &model::Scenario, plan: &Plan, given: &model::Conditioner, sites: &mut Sites) -> Seat {
+fn seat(
+    scenario: &model::Scenario,
+    plan: &Plan,
+    given: &model::Conditioner,
+    elements: &Registry,
+    sites: &mut Sites,
+) -> Result<Seat, ElementError> {
     let site = sites.intern(given.path.clone());
     // a packet that comes in by a link leaves towards its other end by the link back
     let ports: Vec<PortId> = given.from.iter().map(|l| plan.port[l ^ 1]).collect();
     let classifier = MultiField::new(&[(ClassId(0), given.pattern.clone())], &scenario.flow_table);
+    let path = format!("{}.meter", given.path);
+    let stream = Stream::new(scenario.run.seed, scenario.run.replication, &path);
+    let meter = given.meter.as_ref().map(|params| meter(params, given.per_flow, stream, elements));
     let parts = ConditionerParts {
         classifier: Some(Box::new(classifier)),
         ack_marker: given.ack_marking.clone().map(AckMarker::new),
         colors: given.colors.clone(),
-        meter: given.meter.map(|params| meter(params, given.per_flow)),
+        meter: meter.transpose().map_err(|error| error.at(&path))?,
         marker: given.marker,
         shaper: given.shaper.map(|params| checked(Shaper::new(site, params))),
     };
-    Seat::new(checked(Conditioner::new(site, parts)), &ports)
+    Ok(Seat::new(checked(Conditioner::new(site, parts)), &ports))
 }
 
-fn meter(params: model::Meter, per_flow: bool) -> Box<dyn Meter> {
+fn meter(
+    params: &model::Meter,
+    per_flow: bool,
+    stream: Stream,
+    elements: &Registry,
+) -> Result<Box<dyn Meter>, ElementError> {
     fn seated<M: Meter + Clone + 'static>(meter: M, per_flow: bool) -> Box<dyn Meter> {
         if per_flow { Box::new(MeterBank::new(meter)) } else { Box::new(meter) }
     }
-    match params {
-        model::Meter::TokenBucket(params) => seated(checked(TokenBucket::new(params)), per_flow),
-        model::Meter::SrTcm(params) => seated(checked(SrTcm::new(params)), per_flow),
-        model::Meter::TrTcm(params) => seated(checked(TrTcm::new(params)), per_flow),
-        model::Meter::TcpFriendly(params) => Box::new(checked(TcpFriendly::new(params))),
-    }
+    Ok(match params {
+        model::Meter::TokenBucket(params) => seated(checked(TokenBucket::new(*params)), per_flow),
+        model::Meter::SrTcm(params) => seated(checked(SrTcm::new(*params)), per_flow),
+        model::Meter::TrTcm(params) => seated(checked(TrTcm::new(*params)), per_flow),
+        model::Meter::TcpFriendly(params) => Box::new(checked(TcpFriendly::new(*params))),
+        model::Meter::Custom(given) => elements.build_meter(given, per_flow, stream)?,
+    })
 }
 
 /// An element of a checked scenario.
@@ -272,20 +293,24 @@ fn start(run: &model::Run, list: &str, name: &str, start: Span, jitter: Span) ->
     Instant::ZERO + start + Span::from_nanos(jitter)
 }
 
-fn outgoing(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) -> Outgoing {
+fn outgoing(
+    scenario: &model::Scenario,
+    link: &model::Link,
+    elements: &Registry,
+    sites: &mut Sites,
+) -> Result<Outgoing, ElementError> {
     let port = &link.port;
     let site = sites.intern(port.path.clone());
     let run = &scenario.run;
-    let mut classes: Vec<Class<SimPacket>> = port
-        .classes
-        .iter()
-        .map(|class| {
-            let path = format!("{}.class.{}", port.path, class.name);
-            let stream = Stream::new(run.seed, run.replication, &format!("{path}.queue"));
-            let site = sites.intern(path);
-            Class::new(site, queue(&class.queue, site, stream))
-        })
-        .collect();
+    let mut classes: Vec<Class<SimPacket>> = Vec::with_capacity(port.classes.len());
+    for class in &port.classes {
+        let path = format!("{}.class.{}", port.path, class.name);
+        let queue_path = format!("{path}.queue");
+        let stream = Stream::new(run.seed, run.replication, &queue_path);
+        let site = sites.intern(path);
+        let queue = queue(&class.queue, site, stream, elements).map_err(|error| error.at(&queue_path))?;
+        classes.push(Class::new(site, queue));
+    }
     let built = match (classes.len(), classes.pop()) {
         (1, Some(class)) if takes_all(&port.classes[0]) && !regulates(&port.scheduler) => Port::single(class),
         (_, last) => {
@@ -293,12 +318,12 @@ fn outgoing(scenario: &model::Scenario, link: &model::Link, sites: &mut Sites) -
             Port::new(site, classifier(&port.classes), classes, scheduler(&port.scheduler, link.rate))
         }
     };
-    Outgoing {
+    Ok(Outgoing {
         port: built,
         pure_ack_size: link.pure_ack_size,
         backpressure: port.backpressure,
         losses: losses(scenario, link, site),
-    }
+    })
 }
 
 fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Option<Box<Losses>> {
@@ -358,13 +383,19 @@ fn pattern(selector: model::Selector) -> Pattern {
     Pattern { kinds, marks, ..Pattern::default() }
 }
 
-fn queue(queue: &model::Queue, site: SiteId, stream: Stream) -> AnyQueue<SimPacket> {
-    match queue {
+fn queue(
+    queue: &model::Queue,
+    site: SiteId,
+    stream: Stream,
+    elements: &Registry,
+) -> Result<AnyQueue<SimPacket>, ElementError> {
+    Ok(match queue {
         model::Queue::Fifo { limit } => Fifo::new(site, *limit).into(),
         model::Queue::Red(params) => Box::new(checked(Red::new(site, *params, stream))).into(),
         model::Queue::Rio(params) => Box::new(checked(Rio::new(site, params.clone(), stream))).into(),
         model::Queue::Gred(params) => Box::new(checked(Gred::new(site, params.clone(), stream))).into(),
-    }
+        model::Queue::Custom(given) => elements.build_queue(given, site, stream)?,
+    })
 }
 
 fn scheduler(scheduler: &model::Scheduler, rate: BitRate) -> Box<dyn Scheduler> {

@@ -17,6 +17,7 @@ mod marks;
 mod observe;
 mod outgoing;
 mod packet;
+mod registry;
 mod results;
 mod router;
 mod sample;
@@ -25,6 +26,8 @@ mod simulation;
 pub use observe::{
     PacketEvent, PacketRecord, QueueRecord, TcpEvent, TcpRecord, Trace, TraceKinds, WindowRecord,
 };
+pub use packet::SimPacket;
+pub use registry::{MeterSeat, QueueSeat, Registry};
 pub use results::{
     ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results, UdpResult,
 };

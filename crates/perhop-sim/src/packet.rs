@@ -3,13 +3,13 @@
 use perhop_core::packet::{Dir, Meta, Packet};
 use perhop_tcp::segment::{Ack, Segment};
 
-/// The contents behind [`SimPacket`].
+/// The contents behind a [`SimPacket`].
 ///
 /// In this order, on lines of the cache, a data packet touches two of them and an acknowledgment without SACK blocks no
 /// third.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Contents {
+pub(crate) struct Contents {
     /// What elements see; `meta.len` is the length on the link the packet is on.
     pub meta: Meta,
     /// Bytes where no link compresses it.
@@ -29,18 +29,18 @@ impl Contents {
     }
 }
 
-/// One pointer, so that handing a packet on moves eight bytes.
+/// A packet of a simulation. It is one pointer, so that handing it on moves eight bytes.
 #[derive(Debug, Default)]
 pub struct SimPacket(Box<Contents>);
 
 impl SimPacket {
     /// The contents.
-    pub const fn get(&self) -> &Contents {
+    pub(crate) const fn get(&self) -> &Contents {
         &self.0
     }
 
     /// The contents, to fill in.
-    pub const fn get_mut(&mut self) -> &mut Contents {
+    pub(crate) const fn get_mut(&mut self) -> &mut Contents {
         &mut self.0
     }
 }

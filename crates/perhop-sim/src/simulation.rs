@@ -1,10 +1,12 @@
 //! A run, from a scenario to its results.
 
 use perhop_core::time::{Instant, Span};
+use perhop_scenario::elements::ElementError;
 use perhop_scenario::model::Scenario;
 
 use crate::build::{Built, build};
 use crate::observe::TraceKinds;
+use crate::registry::Registry;
 use crate::results::{
     Counts, QueueResult, Results, broken_invariants, conditioner_results, flow_results, link_results,
     mark_results, udp_results,
@@ -29,11 +31,28 @@ pub struct Simulation {
 
 impl Simulation {
     /// A run of `scenario` at time zero, recording `trace`.
+    ///
+    /// # Panics
+    /// When it names an element from outside, which `perhop_scenario::load` refuses.
     #[must_use]
     pub fn new(scenario: &Scenario, trace: TraceKinds) -> Self {
-        let built = build(scenario, trace);
+        Self::with_elements(scenario, trace, &Registry::new())
+            .unwrap_or_else(|error| panic!("Simulation::with_elements is for this scenario: {error}"))
+    }
+
+    /// A run of a `scenario` that may name `elements` from outside, at time zero, recording `trace`.
+    ///
+    /// # Errors
+    /// When an element is not among them, or cannot be built from its settings. With the `elements` with which the
+    /// scenario was loaded both have been seen to.
+    pub fn with_elements(
+        scenario: &Scenario,
+        trace: TraceKinds,
+        elements: &Registry,
+    ) -> Result<Self, ElementError> {
+        let built = build(scenario, trace, elements)?;
         let last = Reading::take(&built.engine, &built.ends, &built.udp_ends, Instant::ZERO);
-        Self {
+        Ok(Self {
             built,
             now: Instant::ZERO,
             end: Instant::ZERO + scenario.run.duration,
@@ -43,7 +62,7 @@ impl Simulation {
             baseline: None,
             last,
             series: Series::default(),
-        }
+        })
     }
 
     /// When the run ends.

@@ -1,0 +1,191 @@
+//! Queues and meters from outside: what a file says of them, and what those who bring them say of it.
+
+mod common;
+
+use std::cell::RefCell;
+
+use common::{BASE, lines};
+use perhop_core::dscp::Dscp;
+use perhop_core::packet::Color;
+use perhop_core::time::Span;
+use perhop_core::units::{BitRate, Bytes, QueueSize};
+use perhop_scenario::elements::{ElementError, Elements, FromSetting, Setting, Settings, SettingsTable};
+use perhop_scenario::model::{CustomMeter, CustomQueue, Meter, Queue};
+use perhop_scenario::{Diagnostic, Loaded, load, load_with};
+
+/// One queue, `own`, and one meter, `mine`; both take `gain`, a number, and nothing else.
+#[derive(Default)]
+struct Own {
+    asked: RefCell<Vec<(BitRate, bool)>>,
+}
+
+fn gain(given: &SettingsTable) -> Result<(), ElementError> {
+    Settings::read(given, |settings| settings.need::<f64>("gain").map(drop))
+}
+
+impl Elements for Own {
+    fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
+        self.asked.borrow_mut().push((queue.rate, false));
+        if queue.name != "own" {
+            return Err(ElementError::unknown("queue", &queue.name, [String::from("own")].iter()));
+        }
+        gain(&queue.settings)
+    }
+
+    fn check_meter(&self, meter: &CustomMeter, per_flow: bool) -> Result<(), ElementError> {
+        self.asked.borrow_mut().push((BitRate::new(1).expect("not zero"), per_flow));
+        if meter.name != "mine" {
+            return Err(ElementError::unknown("meter", &meter.name, [String::from("mine")].iter()));
+        }
+        gain(&meter.settings)
+    }
+}
+
+const QUEUE: &str = r#"{ kind = "custom", name = "own", limit = "9p", settings = { gain = 2 } }"#;
+const METER: &str = r#"{ kind = "custom", name = "mine", settings = { gain = 0.5 } }"#;
+
+fn file(queue: &str, meter: &str) -> String {
+    let base = BASE.replace(r#"{ kind = "fifo", limit = "64kB" }"#, queue);
+    assert_ne!(base, BASE);
+    let conditioner =
+        "[[conditioner]]\nname = \"edge\"\nat = \"r\"\nfrom = \"s[*]\"\nmarker = { red = \"drop\" }\n";
+    format!("{base}\n{conditioner}meter = {meter}\n")
+}
+
+fn with_own(text: &str, changes: &[&str]) -> Result<Loaded, Vec<Diagnostic>> {
+    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    load_with(text.as_bytes(), "test.toml", &changes, &Own::default())
+}
+
+fn queue_of(loaded: &Loaded) -> CustomQueue {
+    let link = loaded.scenario.links.iter().find(|link| link.name == "slow->fast").expect("it is there");
+    match &link.port.classes[1].queue {
+        Queue::Custom(queue) => queue.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_file_says_what_they_are_built_from() {
+    let loaded = with_own(&file(QUEUE, METER), &[]).expect("no mistake");
+    let settings = SettingsTable::from([("gain".to_owned(), Setting::Integer(2))]);
+    let rate = BitRate::new(100_000).expect("not zero");
+    let wanted = CustomQueue { name: "own".to_owned(), limit: QueueSize::Packets(9), rate, settings };
+    assert_eq!(queue_of(&loaded), wanted);
+    let edge = &loaded.scenario.conditioners[0];
+    let Some(Meter::Custom(meter)) = &edge.meter else { panic!("{:?}", edge.meter) };
+    assert_eq!((meter.name.as_str(), meter.settings["gain"].clone()), ("mine", Setting::Number(0.5)));
+    let colors = edge.colors.as_ref().expect("a meter from outside may look at colours");
+    let af12 = Dscp::af(1, 2).expect("AF12");
+    assert_eq!([af12, Dscp::DEFAULT].map(|dscp| colors.color(dscp)), [Color::Yellow, Color::Red]);
+}
+
+#[test]
+fn settings_may_be_left_out_and_overridden() {
+    let bare = file(r#"{ kind = "custom", name = "own" }"#, METER);
+    let loaded = with_own(&bare, &["port.slow-fast.class.data.queue.settings.gain=3"]).expect("no mistake");
+    let queue = queue_of(&loaded);
+    assert_eq!((queue.limit, &queue.settings["gain"]), (QueueSize::Packets(1000), &Setting::Integer(3)));
+}
+
+/// Numbers, text and flags stay what they are, and what is resolved means the same.
+#[test]
+fn what_is_resolved_loads_again() {
+    let loaded = with_own(&file(QUEUE, METER), &[]).expect("no mistake");
+    let text = loaded.resolved_toml();
+    let again = with_own(&text, &[]).expect("no mistake");
+    assert_eq!(queue_of(&again), queue_of(&loaded));
+    assert_eq!(again.resolved_toml(), text);
+}
+
+/// A queue is asked for in front of every link, with its rate; a meter with what `per` says.
+#[test]
+fn they_are_asked_in_their_place() {
+    let own = Own::default();
+    let text = file(QUEUE, METER).replace("name = \"edge\"", "name = \"edge\"\nper = \"flow\"");
+    load_with(text.as_bytes(), "test.toml", &[], &own).expect("no mistake");
+    let rates: Vec<_> = own.asked.take().iter().map(|(rate, flow)| (rate.bits_per_sec(), *flow)).collect();
+    assert_eq!(rates, [(100_000, false), (1, true)]);
+}
+
+#[test]
+fn mistakes_have_their_place() {
+    let one = |queue: &str, meter: &str| lines(with_own(&file(queue, meter), &[]));
+    assert_eq!(one(QUEUE, METER), "no mistake");
+    let said = one(&QUEUE.replace("gain", "gian"), METER);
+    assert_eq!(said, "42:67 port.slow-fast.class.data.queue.settings.gain: gain is missing");
+    let said = one(&QUEUE.replace("gain = 2", "gain = \"2\""), METER);
+    assert_eq!(said, "42:76 port.slow-fast.class.data.queue.settings.gain: gain must be a number");
+    let said = one(QUEUE, &METER.replace("gain = 0.5", "gain = 0.5, gian = 1"));
+    assert_eq!(
+        said,
+        "59:75 conditioner.edge.meter.settings.gian: this element has no setting `gian` (did you mean `gain`?)"
+    );
+    let said = one(&QUEUE.replace("own", "ownn"), METER);
+    assert_eq!(
+        said,
+        "42:35 port.slow-fast.class.data.queue.name: there is no queue `ownn` here (did you mean `own`?)"
+    );
+    let said = one(&QUEUE.replace("9p", "0p"), METER);
+    assert_eq!(
+        said,
+        "42:50 port.slow-fast.class.data.queue.limit: a queue of 0 drops every packet (write at least `1p`)"
+    );
+    for wrong in ["[1]", "{ a = 1 }", "2026-11-21"] {
+        let said = one(&QUEUE.replace("gain = 2", &format!("gain = {wrong}")), METER);
+        assert!(
+            said.starts_with("42:76 port.slow-fast.class.data.queue.settings.gain: must be a string"),
+            "{said}"
+        );
+    }
+    let said = one(&QUEUE.replace("gain = 2", "gain = inf"), METER);
+    assert!(said.ends_with("inf is not a number to count with"), "{said}");
+}
+
+#[test]
+fn perhop_itself_has_none() {
+    let said = lines(load(file(QUEUE, METER).as_bytes(), "test.toml", &[]));
+    let outside = "(it comes from outside of perhop: run this file with the program that brings it)";
+    assert_eq!(
+        said,
+        format!(
+            "42:35 port.slow-fast.class.data.queue.name: there is no queue `own` here {outside}\n\
+             59:35 conditioner.edge.meter.name: there is no meter `mine` here {outside}"
+        )
+    );
+}
+
+fn read<T: FromSetting>(setting: Setting) -> Result<T, String> {
+    let given = SettingsTable::from([("x".to_owned(), setting)]);
+    Settings::read(&given, |settings| settings.need("x")).map_err(|error| error.to_string())
+}
+
+#[test]
+fn settings_are_read_in_the_units_of_the_elements() {
+    let text = |text: &str| Setting::Text(text.to_owned());
+    assert_eq!(read(text("2Mbit/s")), Ok(BitRate::new(2_000_000).expect("not zero")));
+    assert_eq!(read(text("5ms")), Ok(Span::from_millis(5)));
+    assert_eq!(read(text("3kB")), Ok(Bytes(3000)));
+    assert_eq!(read(text("4p")), Ok(QueueSize::Packets(4)));
+    assert_eq!(read(text("EF")).map(Dscp::value), Ok(46));
+    assert_eq!(read(text("any")), Ok("any".to_owned()));
+    assert_eq!((read(Setting::Integer(3)), read(Setting::Flag(true))), (Ok(3u64), Ok(true)));
+    assert_eq!(read(Setting::Integer(3)).map(|x: f64| x.to_string()), Ok("3".to_owned()));
+    let wrong = |said: &str| Some(format!("settings.x: x {said}"));
+    assert_eq!(read::<u64>(Setting::Integer(-1)).err(), wrong("must be a whole number, not below zero"));
+    assert_eq!(read::<bool>(text("true")).err(), wrong("must be true or false"));
+    assert_eq!(read::<String>(Setting::Flag(true)).err(), wrong("must be text"));
+    assert_eq!(read::<Span>(Setting::Integer(5)).err(), wrong("must be text, for instance \"200ms\""));
+    assert_eq!(
+        read::<BitRate>(text("0bit/s")).err(),
+        wrong("is wrong: a rate must be above zero: at zero nothing is ever sent")
+    );
+}
+
+#[test]
+fn a_setting_that_can_be_left_out_is_known_all_the_same() {
+    let none = SettingsTable::new();
+    assert_eq!(Settings::read(&none, |settings| settings.get::<u64>("x")), Ok(None));
+    let given = SettingsTable::from([("x".to_owned(), Setting::Integer(1))]);
+    assert_eq!(Settings::read(&given, |settings| settings.get::<u64>("x")), Ok(Some(1)));
+}

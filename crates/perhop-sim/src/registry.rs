@@ -1,0 +1,134 @@
+//! Elements from outside: what a program adds to the queues and meters that a scenario can name.
+
+use std::collections::BTreeMap;
+
+use perhop_core::meter::{Meter, MeterBank};
+use perhop_core::param_error::ParamError;
+use perhop_core::queue::{AnyQueue, Queue};
+use perhop_core::rng::Stream;
+use perhop_core::sink::SiteId;
+use perhop_core::units::{BitRate, QueueSize};
+use perhop_scenario::elements::{ElementError, Elements, Settings};
+use perhop_scenario::model::{CustomMeter, CustomQueue};
+
+use crate::packet::SimPacket;
+
+/// Where a queue from outside is to be.
+#[derive(Clone, Debug)]
+pub struct QueueSeat {
+    /// Where it reports what it drops and accepts.
+    pub site: SiteId,
+    /// Most that may wait.
+    pub limit: QueueSize,
+    /// Rate of the link it is in front of.
+    pub rate: BitRate,
+    /// Its random numbers.
+    pub stream: Stream,
+}
+
+/// Where a meter from outside is to be.
+#[derive(Clone, Debug)]
+pub struct MeterSeat {
+    stream: Stream,
+    draws: bool,
+}
+
+impl MeterSeat {
+    /// The meter's random numbers. Only one that measures an aggregate can have them: each flow has a copy of the meter,
+    /// and the copies would draw the same.
+    pub fn stream(&mut self) -> Stream {
+        self.draws = true;
+        self.stream.clone()
+    }
+}
+
+type Built<T> = Result<T, ParamError>;
+type QueueBuilder = Box<dyn Fn(QueueSeat, &mut Settings<'_>) -> Built<AnyQueue<SimPacket>> + Send + Sync>;
+type MeterBuilder =
+    Box<dyn Fn(&mut MeterSeat, &mut Settings<'_>, bool) -> Built<Box<dyn Meter>> + Send + Sync>;
+
+/// The queues and meters that a program brings: what `kind = "custom"` can name.
+///
+/// Pass the same to [`load_with`](perhop_scenario::load_with) and to
+/// [`Simulation::with_elements`](crate::Simulation::with_elements). Of two with one name the later counts.
+#[derive(Default)]
+pub struct Registry {
+    queues: BTreeMap<String, QueueBuilder>,
+    meters: BTreeMap<String, MeterBuilder>,
+}
+
+impl Registry {
+    /// No elements yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the queue that `build` makes. It has to ask for each of its settings, also for those it can do without.
+    pub fn queue<Q, B>(&mut self, name: &str, build: B)
+    where
+        Q: Queue<SimPacket> + 'static,
+        B: Fn(QueueSeat, &mut Settings<'_>) -> Result<Q, ParamError> + Send + Sync + 'static,
+    {
+        let boxed: QueueBuilder = Box::new(move |seat, settings| Ok(Box::new(build(seat, settings)?).into()));
+        self.queues.insert(name.to_owned(), boxed);
+    }
+
+    /// Adds the meter that `build` makes, as [`Registry::queue`] does. With `per = "flow"` each flow has a clone of it.
+    pub fn meter<M, B>(&mut self, name: &str, build: B)
+    where
+        M: Meter + Clone + 'static,
+        B: Fn(&mut MeterSeat, &mut Settings<'_>) -> Result<M, ParamError> + Send + Sync + 'static,
+    {
+        let boxed: MeterBuilder = Box::new(move |seat, settings, per_flow| {
+            let meter = build(seat, settings)?;
+            Ok(if per_flow { Box::new(MeterBank::new(meter)) } else { Box::new(meter) })
+        });
+        self.meters.insert(name.to_owned(), boxed);
+    }
+
+    pub(crate) fn build_queue(
+        &self,
+        given: &CustomQueue,
+        site: SiteId,
+        stream: Stream,
+    ) -> Result<AnyQueue<SimPacket>, ElementError> {
+        let unknown = || ElementError::unknown("queue", &given.name, self.queues.keys());
+        let build = self.queues.get(&given.name).ok_or_else(unknown)?;
+        let seat = QueueSeat { site, limit: given.limit, rate: given.rate, stream };
+        Settings::read(&given.settings, |settings| build(seat, settings))
+    }
+
+    pub(crate) fn build_meter(
+        &self,
+        given: &CustomMeter,
+        per_flow: bool,
+        stream: Stream,
+    ) -> Result<Box<dyn Meter>, ElementError> {
+        let unknown = || ElementError::unknown("meter", &given.name, self.meters.keys());
+        let build = self.meters.get(&given.name).ok_or_else(unknown)?;
+        let mut seat = MeterSeat { stream, draws: false };
+        let built = Settings::read(&given.settings, |settings| build(&mut seat, settings, per_flow))?;
+        if per_flow && seat.draws {
+            return Err(ElementError {
+                path: "name".to_owned(),
+                rule: format!(
+                    "`{}` draws random numbers, and a meter for each flow would draw the same",
+                    given.name
+                ),
+                hint: Some("leave `per` out: one meter for all of them".to_owned()),
+            });
+        }
+        Ok(built)
+    }
+}
+
+impl Elements for Registry {
+    fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
+        self.build_queue(queue, SiteId(0), Stream::new(0, 0, "")).map(drop)
+    }
+
+    fn check_meter(&self, meter: &CustomMeter, per_flow: bool) -> Result<(), ElementError> {
+        self.build_meter(meter, per_flow, Stream::new(0, 0, "")).map(drop)
+    }
+}
