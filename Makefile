@@ -18,6 +18,10 @@ DEMO   := out/studies
 # uv installs everything else by uv.lock, but is in no lock itself
 UV_VERSION := 0.13.9
 
+# A crate that adds elements from outside, in a workspace of its own; packages that both use are built once.
+OWN_ELEMENTS := examples/own-elements/Cargo.toml
+SHARED       := CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-$(CURDIR)/target}"
+
 export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the interpreter that the bindings are built against wherever cargo builds them without maturin
@@ -47,6 +51,8 @@ test: build lint rust-test python-test
 lint: build
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo fmt --manifest-path $(OWN_ELEMENTS) --check
+	$(SHARED) cargo clippy --manifest-path $(OWN_ELEMENTS) --all-targets --locked --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -63,6 +69,7 @@ lint: build
 
 rust-test:
 	cargo test --workspace --exclude perhop-py --locked --quiet
+	$(SHARED) cargo test --manifest-path $(OWN_ELEMENTS) --locked --quiet
 
 # The wheel is built, installed in an environment of its own and used by tests/test_wheel.py.
 python-test: build
