@@ -73,7 +73,7 @@ rust-test:
 
 # The wheel is built, installed in an environment of its own and used by tests/test_wheel.py.
 python-test: build
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-long: test
 	$(BIN)/perhop reproduce --json >/dev/null

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -89,8 +90,14 @@ class Reproduced:
 
 @pytest.fixture(scope="session")
 def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
-    """Give a quick reproduction of the study kalampoukas, done once; its tests share an xdist group."""
-    folder = tmp_path_factory.mktemp("reproduction")
-    words = [sys.executable, "-m", "perhop.cli", "reproduce", "kalampoukas", "--quick", "--json"]
-    done = subprocess.run([*words, "-o", str(folder)], capture_output=True, text=True, check=False)
-    return Reproduced(Done(done.returncode, done.stdout, done.stderr), folder)
+    """Give a quick reproduction of the study kalampoukas, done once for all of pytest's processes."""
+    here = tmp_path_factory.getbasetemp()
+    shared = here.parent if "PYTEST_XDIST_WORKER" in os.environ else here
+    folder, said = shared / "reproduction", shared / "reproduction.json"
+    with (shared / "reproduction.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():
+            words = [sys.executable, "-m", "perhop.cli", "reproduce", "kalampoukas", "--quick", "--json"]
+            done = subprocess.run([*words, "-o", str(folder)], capture_output=True, text=True, check=False)
+            said.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
+    return Reproduced(Done(*json.loads(said.read_text())), folder)

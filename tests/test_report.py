@@ -195,7 +195,6 @@ to = "d"
     assert "s ×12" in topology.draw(Scenario.load("many.toml").describe())
 
 
-@pytest.mark.xdist_group("reproduction")
 def test_the_page_about_a_study(paper_page: Path) -> None:
     check_page(paper_page)
     text = paper_page.read_text()
@@ -263,7 +262,6 @@ def browse(page: Path, folder: Path) -> tuple[str, list[str], list[str]]:
 
 
 @needs_chromium
-@pytest.mark.xdist_group("reproduction")
 def test_the_pages_live_in_a_browser(run_page: Path, paper_page: Path, tmp_path: Path) -> None:
     for name, page in (("run", run_page), ("paper", paper_page)):
         folder = tmp_path / f"browser-{name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -13,7 +14,6 @@ from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.plot import time_sequence
 from perhop.record import write
-from perhop.run import Result
 from test_report import check_page
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "three-losses.toml"
@@ -71,9 +71,7 @@ def test_numbers_are_plain_and_what_does_not_exist_is_empty(tmp_path: Path) -> N
             "rto_s": [3.0, 0.2],
         }
     )
-    result = Result(
-        sound.flows, sound.links, sound.queues, sound.series, sound.counts, "", trace={"tcp": trace}
-    )
+    result = replace(sound, trace={"tcp": trace})
     write(result, scenario, tmp_path, trace=["tcp"])
     assert (tmp_path / "trace.tcp.csv").read_text().splitlines()[1:] == [
         "0.000000001,a,send,0,0.000010,,3.000000000",
