@@ -106,7 +106,7 @@ pub struct Meta {
     pub dscp: Dscp,
     /// The ECN field.
     pub ecn: Ecn,
-    /// Set by a meter, cleared on transmission.
+    /// Set by a meter or by a queue that looks at colours, and kept until the next one.
     pub color: Color,
     /// What the packet carries.
     pub kind: Kind,

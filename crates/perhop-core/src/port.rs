@@ -5,7 +5,7 @@
 
 use crate::classify::Classifier;
 use crate::node::Departure;
-use crate::packet::{ClassId, Color, Kind, Meta, Packet};
+use crate::packet::{ClassId, Color, Ecn, Kind, Meta, Packet};
 use crate::queue::{AnyQueue, Backlog, Queue};
 use crate::sched::{Heads, Scheduler, Select};
 use crate::sink::{DropReason, Sink, SiteId};
@@ -30,7 +30,8 @@ pub struct ClassStats {
     pub max_data_packets: u64,
 }
 
-/// Packets that a queue dropped, by colour and by reason; a queue that looks at no colours drops green ones.
+/// Packets that a queue dropped, by colour and by reason. A queue that looks at no colours leaves them as the last meter or
+/// queue said, or green.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DropStats {
     /// Dropped while green, yellow, red.
@@ -41,6 +42,8 @@ pub struct DropStats {
     pub forced: u64,
     /// There was no room.
     pub overflow: u64,
+    /// Not dropped: marked by the queue instead (CE, RFC 3168 section 5).
+    pub marked: u64,
 }
 
 impl DropStats {
@@ -114,7 +117,9 @@ impl<P: Packet> Class<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> bool {
         count(&mut self.stats.offered, pkt.meta());
         self.stats.data_packets += u64::from(pkt.meta().kind == Kind::Data);
-        let mut watch = Watch { stats: &mut self.stats, drops: &mut self.drops, sink, accepted: false };
+        let came_marked = pkt.meta().ecn == Ecn::Ce;
+        let (stats, drops) = (&mut self.stats, &mut self.drops);
+        let mut watch = Watch { stats, drops, sink, accepted: false, came_marked };
         self.queue.enqueue(now, pkt, &mut watch);
         let accepted = watch.accepted;
         self.stats.max_packets = self.stats.max_packets.max(self.queue.backlog().packets);
@@ -123,7 +128,8 @@ impl<P: Packet> Class<P> {
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
-        let mut watch = Watch { stats: &mut self.stats, drops: &mut self.drops, sink, accepted: false };
+        let (stats, drops) = (&mut self.stats, &mut self.drops);
+        let mut watch = Watch { stats, drops, sink, accepted: false, came_marked: true };
         let pkt = self.queue.dequeue(now, &mut watch)?;
         count(&mut self.stats.sent, pkt.meta());
         self.stats.left(pkt.meta());
@@ -145,6 +151,8 @@ struct Watch<'a, P> {
     drops: &'a mut Option<Box<DropStats>>,
     sink: &'a mut dyn Sink<P>,
     accepted: bool,
+    /// Whether the packet that is offered was marked (CE) before.
+    came_marked: bool,
 }
 
 impl<P: Packet> Sink<P> for Watch<'_, P> {
@@ -157,6 +165,9 @@ impl<P: Packet> Sink<P> for Watch<'_, P> {
 
     fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {
         self.accepted = true;
+        if !self.came_marked && meta.ecn == Ecn::Ce {
+            self.drops.get_or_insert_default().marked += 1;
+        }
         self.sink.enqueued(now, site, meta);
     }
 }

@@ -112,6 +112,7 @@ fn queues<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict
     c.numbers("dropped_bytes", rows.iter().map(|q| q.stats.dropped.bytes.0))?;
     c.numbers("taken_bytes", rows.iter().map(|q| q.stats.taken.bytes.0))?;
     c.numbers("backlog_bytes", rows.iter().map(|q| q.backlog.bytes.0))?;
+    c.numbers("marked_packets", rows.iter().map(|q| q.drops.marked))?;
     c.numbers("dropped_early", rows.iter().map(|q| q.drops.early))?;
     c.numbers("dropped_forced", rows.iter().map(|q| q.drops.forced))?;
     c.numbers("dropped_overflow", rows.iter().map(|q| q.drops.overflow))?;

@@ -7,6 +7,7 @@ use perhop_tcp::ack::MAX_DELAY;
 use crate::check_conditioner;
 use crate::check_interface;
 use crate::check_tcp;
+use crate::defaults;
 use crate::file::{Ack, AckPolicy, Arrivals, Flow, PerDirection, ScenarioFile, Udp};
 use crate::report::Report;
 use crate::sources::{Pattern, SizeDistribution};
@@ -59,7 +60,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         }
     }
     for (i, flow) in file.udp.iter().enumerate() {
-        udp(flow, i, report);
+        udp(flow, file.run.packet_size, i, report);
     }
     if let Some(size) = file.run.packet_size {
         packet(size, &steps!["run", "packet_size"], report);
@@ -106,9 +107,15 @@ fn arrivals(arrivals: &Arrivals, flow: &Flow, i: usize, report: &mut Report) {
     }
 }
 
-fn udp(flow: &Udp, i: usize, report: &mut Report) {
+fn udp(flow: &Udp, packet_size: Option<Size>, i: usize, report: &mut Report) {
     if let Some(size) = flow.packet_size {
         packet(size, &steps!["udp", i, "packet_size"], report);
+    }
+    let size = flow.packet_size.or(packet_size).unwrap_or_else(defaults::udp_packet);
+    if size.0.0 > 0 && u128::from(size.0.bits()) * 1_000_000_000 < u128::from(flow.rate.0.bits_per_sec()) {
+        let rule = format!("at {} a packet of {size} takes less than a nanosecond", flow.rate);
+        let hint = "time is in whole nanoseconds: lower the rate or send longer packets".to_owned();
+        report.error(&steps!["udp", i, "rate"], rule, Some(hint));
     }
     if let Pattern::OnOff { on, off } = flow.pattern {
         for (key, time) in [("on", on), ("off", off)] {

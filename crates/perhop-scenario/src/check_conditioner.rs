@@ -9,7 +9,7 @@ use perhop_core::sink::SiteId;
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::check_queue::{keys_are_marks, marks_of, possible, refuse};
-use crate::conditioner::{AckMarking, Carries, Conditioner, Match, Meter, Per, Ports, Protocol};
+use crate::conditioner::{AckMarking, Carries, Conditioner, Direction, Match, Meter, Per, Ports, Protocol};
 use crate::file::ScenarioFile;
 use crate::lower_conditioner::{model_meter, model_shaper};
 use crate::lower_queue::{Probe, bytes};
@@ -64,6 +64,9 @@ fn no_acks(matches: &Match, at: &[Step], report: &mut Report) {
         Match { kind: Some(Carries::Data), .. } => ("kind", "kind = \"data\"", "write `kind = \"pure-ack\"`"),
         Match { protocol: Some(Protocol::Udp), .. } => {
             ("protocol", "protocol = \"udp\"", "write `protocol = \"tcp\"`")
+        }
+        Match { direction: Some(Direction::Forward), .. } => {
+            ("direction", "direction = \"forward\"", "write `direction = \"reverse\"`")
         }
         _ => return,
     };

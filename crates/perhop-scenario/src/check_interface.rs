@@ -182,7 +182,8 @@ fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
     }
 }
 
-fn any_rate() -> BitRate {
+/// A rate for checks that do not depend on the link's.
+pub(crate) fn any_rate() -> BitRate {
     BitRate::new(1_000_000_000).unwrap_or_else(|| unreachable!("not zero"))
 }
 

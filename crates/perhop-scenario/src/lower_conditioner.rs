@@ -36,7 +36,7 @@ pub(crate) fn parts(
         path: String::new(),
         node: 0,
         from: Vec::new(),
-        pattern,
+        pattern: pattern.into(),
         ack_marking: conditioner.ack_marking.as_ref().map(|marking| ack_marking(marking, &flows.classes)),
         colors,
         meter: conditioner.meter.as_ref().map(|meter| model_meter(meter, packet_size)),

@@ -2,6 +2,8 @@
 //!
 //! `ScenarioFile` is what was written; `Scenario` is what it means. Indices are positions in the vectors here.
 
+use std::sync::Arc;
+
 use perhop_core::ack_marking::AckMarking;
 use perhop_core::classify::{FlowTable, Pattern};
 use perhop_core::dscp::{ColorMap, Dscp};
@@ -204,7 +206,7 @@ pub struct Conditioner {
     /// Links by which the packets come in.
     pub from: Vec<usize>,
     /// Which of them it treats.
-    pub pattern: Pattern,
+    pub pattern: Arc<Pattern>,
     /// Which mark acknowledgments get.
     pub ack_marking: Option<AckMarking>,
     /// What a colour-aware meter takes the colour of a packet from.

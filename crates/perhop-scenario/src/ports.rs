@@ -1,5 +1,6 @@
 //! Ports of the file put on the links they feed; links without one get the default port.
 
+use crate::check_interface::any_rate;
 use crate::defaults;
 use crate::elements::Elements;
 use crate::file::{self, Port, ScenarioFile, Scheduler, Selector};
@@ -11,7 +12,7 @@ use crate::report::Report;
 use crate::resolve::Pairs;
 use crate::tree::steps;
 use crate::units::{Size, Time};
-use perhop_core::sched::CbqClass;
+use perhop_core::sched::{Cbq, CbqClass};
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
 
@@ -41,6 +42,7 @@ pub(crate) fn place(
         if let Some((_, i)) = owner {
             let path = std::mem::take(&mut link.port.path);
             link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
+            check_shares(&link.port, link.rate, *i, report);
             for (j, class) in link.port.classes.iter().enumerate() {
                 if let model::Queue::Custom(queue) = &class.queue
                     && let Err(error) = elements.check_queue(queue)
@@ -115,6 +117,20 @@ fn add_default(
             let (a, b) = pairs.members(k);
             let (a, b) = if reverse { (b, a) } else { (a, b) };
             ports.push(port(at.member(a), to.member(b)));
+        }
+    }
+}
+
+/// CBQ can give every class of port number `i` its share of a link of `rate`.
+fn check_shares(port: &model::Port, rate: BitRate, i: usize, report: &mut Report) {
+    let model::Scheduler::Cbq(classes) = &port.scheduler else { return };
+    for (j, class) in classes.iter().enumerate() {
+        // each by itself: what they are together does not depend on the rate, and is checked before
+        if let Err(error) = Cbq::new(rate, std::slice::from_ref(class))
+            && Cbq::new(any_rate(), std::slice::from_ref(class)).is_ok()
+        {
+            let rule = format!("share ({}) {}", class.share, error.rule);
+            report.error(&steps!["port", i, "class", j, "share"], rule, None);
         }
     }
 }

@@ -37,7 +37,7 @@ fn of<'a>(scenario: &'a Scenario, path: &str) -> &'a Conditioner {
 fn pattern(matches: &str) -> Pattern {
     let new = format!("match = {{ {matches} }}");
     let loaded = valid(domain(&[(r#"match = { class = "assured", kind = "data" }"#, &new)]));
-    of(&loaded.scenario, "conditioner.customer[0]").pattern.clone()
+    of(&loaded.scenario, "conditioner.customer[0]").pattern.as_ref().clone()
 }
 
 #[test]
@@ -85,14 +85,14 @@ fn a_match_becomes_a_pattern() {
         kinds: Some(KindSet::ALL.without(Kind::PureAck)),
         ..Pattern::default()
     };
-    assert_eq!(of(&scenario(), "conditioner.customer[1]").pattern, customer);
+    assert_eq!(*of(&scenario(), "conditioner.customer[1]").pattern, customer);
     let premium = Pattern {
         protocol: Some(Protocol::UDP),
         marks: Some(MarkSet::NONE.with(Dscp::EF)),
         ..Pattern::default()
     };
-    assert_eq!(of(&scenario(), "conditioner.premium").pattern, premium);
-    assert_eq!(of(&scenario(), "conditioner.acks").pattern, Pattern::default());
+    assert_eq!(*of(&scenario(), "conditioner.premium").pattern, premium);
+    assert_eq!(*of(&scenario(), "conditioner.acks").pattern, Pattern::default());
     let all = pattern(
         r#"src = ["d[1]", "s[*]", "s[0]"], dst = "d[2]", src_port = 80, dst_port = [5001, 5010], protocol = "tcp",
         flow = ["cbr", "bulk", "web[1]"], class = ["default", "assured"], direction = "reverse", kind = "pure-ack",

@@ -1,8 +1,12 @@
 //! From a scenario to nodes and links.
 
+use std::sync::Arc;
+
 use perhop_core::ack_marking::AckMarker;
 use perhop_core::classify::FlowTable as KnownFlows;
-use perhop_core::classify::{Classifier, KindClassifier, KindSet, MarkSet, MultiField, Pattern, Selector};
+use perhop_core::classify::{
+    BehaviorAggregate, Classifier, KindClassifier, KindSet, MarkSet, MultiField, Pattern, Selector,
+};
 use perhop_core::conditioner::{Conditioner, ConditionerParts};
 use perhop_core::dscp::Dscp;
 use perhop_core::meter::{Meter, MeterBank, SrTcm, TcpFriendly, TokenBucket, TrTcm};
@@ -79,8 +83,15 @@ pub fn build(
     for i in 0..starts.len() {
         placing.flow(i);
     }
+    let mut shared: Option<(&Arc<Pattern>, Arc<MultiField>)> = None;
     for conditioner in &scenario.conditioners {
-        let seat = seat(scenario, &plan, conditioner, elements, &mut sites)?;
+        let pattern = &conditioner.pattern;
+        let classifier = match &shared {
+            Some((known, classifier)) if Arc::ptr_eq(known, pattern) => Arc::clone(classifier),
+            _ => Arc::new(MultiField::new(&[(ClassId(0), (**pattern).clone())], &scenario.flow_table)),
+        };
+        shared = Some((pattern, Arc::clone(&classifier)));
+        let seat = seat(scenario, &plan, conditioner, classifier, elements, &mut sites)?;
         parts[conditioner.node].seats.push(seat);
     }
     let nodes = parts
@@ -231,13 +242,13 @@ fn seat(
     scenario: &model::Scenario,
     plan: &Plan,
     given: &model::Conditioner,
+    classifier: Arc<MultiField>,
     elements: &Registry,
     sites: &mut Sites,
 ) -> Result<Seat, ElementError> {
     let site = sites.intern(given.path.clone());
     // a packet that comes in by a link leaves towards its other end by the link back
     let ports: Vec<PortId> = given.from.iter().map(|l| plan.port[l ^ 1]).collect();
-    let classifier = MultiField::new(&[(ClassId(0), given.pattern.clone())], &scenario.flow_table);
     let path = format!("{}.meter", given.path);
     let stream = Stream::new(scenario.run.seed, scenario.run.replication, &path);
     let meter = given.meter.as_ref().map(|params| meter(params, given.per_flow, stream, elements));
@@ -353,6 +364,9 @@ fn regulates(scheduler: &model::Scheduler) -> bool {
 }
 
 fn classifier(classes: &[model::Class]) -> Box<dyn Classifier> {
+    if let Some(by_mark) = behavior_aggregate(classes) {
+        return Box::new(by_mark);
+    }
     if classes.iter().all(takes_all) {
         let kinds = |class: &model::Class| class.matches.iter().map(kind_selector).collect::<Vec<_>>();
         let selectors: Vec<Vec<Selector>> = classes.iter().map(kinds).collect();
@@ -363,6 +377,24 @@ fn classifier(classes: &[model::Class]) -> Box<dyn Classifier> {
     };
     let rules: Vec<(ClassId, Pattern)> = (0u16..).zip(classes).flat_map(rule).collect();
     Box::new(MultiField::new(&rules, &KnownFlows::new()))
+}
+
+/// The classifier of a port whose classes ask for marks, or for anything: `None` where one asks for more, or none for marks.
+fn behavior_aggregate(classes: &[model::Class]) -> Option<BehaviorAggregate> {
+    if classes.iter().all(takes_all) {
+        return None;
+    }
+    let mut pairs = Vec::new();
+    for (id, class) in (0u16..).map(ClassId).zip(classes) {
+        for selector in &class.matches {
+            match selector {
+                model::Selector::Mark(dscp) => pairs.push((id, *dscp)),
+                model::Selector::Any => pairs.extend((0..64).filter_map(Dscp::new).map(|dscp| (id, dscp))),
+                model::Selector::PureAck | model::Selector::Data => return None,
+            }
+        }
+    }
+    Some(BehaviorAggregate::new(&pairs))
 }
 
 fn kind_selector(selector: &model::Selector) -> Selector {

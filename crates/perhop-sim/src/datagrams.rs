@@ -23,12 +23,14 @@ pub struct Source {
     len: Bytes,
     pattern: UdpPattern,
     stream: Stream,
-    /// Start of the current run of packets at a constant rate.
+    /// Start of the run of packets at a constant rate, the times off before now left out.
     run_start: Instant,
     /// Packets of it that have left.
     run_sent: u64,
     /// End of the current time in which it sends.
     run_end: Instant,
+    /// Part of a nanosecond by which a Poisson source's next packet is early.
+    fraction: f64,
     /// When the next packet leaves.
     next: Instant,
     /// What it has sent.
@@ -56,12 +58,13 @@ impl Source {
             run_start: start,
             run_sent,
             run_end,
+            fraction: 0.0,
             next: start,
             sent,
         };
         match pattern {
             UdpPattern::Cbr => {}
-            UdpPattern::Poisson => source.next = start + source.exponential(source.packet_ns()),
+            UdpPattern::Poisson => source.next = start + source.poisson(),
             UdpPattern::OnOff { on, .. } => source.run_end = start + source.exponential(ns(on)),
         }
         source
@@ -89,16 +92,17 @@ impl Source {
     fn following(&mut self) -> Instant {
         match self.pattern {
             UdpPattern::Cbr => self.in_run(),
-            UdpPattern::Poisson => self.next + self.exponential(self.packet_ns()),
+            UdpPattern::Poisson => self.next + self.poisson(),
             UdpPattern::OnOff { on, off } => {
-                let next = self.in_run();
-                if next < self.run_end {
-                    return next;
+                let mut next = self.in_run();
+                while next >= self.run_end {
+                    // the packet time goes on where the time off broke it
+                    let pause = self.exponential(ns(off));
+                    self.run_start += pause;
+                    next += pause;
+                    self.run_end = self.run_end + pause + self.exponential(ns(on));
                 }
-                self.run_start = self.run_end + self.exponential(ns(off));
-                self.run_end = self.run_start + self.exponential(ns(on));
-                self.run_sent = 0;
-                self.run_start
+                next
             }
         }
     }
@@ -111,10 +115,15 @@ impl Source {
         self.run_start + Span::from_nanos(u64::try_from(after).unwrap_or(u64::MAX))
     }
 
-    /// Mean time of a packet, ns; it may be less than one.
+    /// The time to the next packet of a Poisson source; what is less than a nanosecond is kept for the one after it.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, not negative")]
     #[expect(clippy::cast_precision_loss, reason = "the mean of a random draw")]
-    fn packet_ns(&self) -> f64 {
-        self.len.bits() as f64 * 1e9 / self.rate.bits_per_sec() as f64
+    fn poisson(&mut self) -> Span {
+        let mean = self.len.bits() as f64 * 1e9 / self.rate.bits_per_sec() as f64;
+        let exact = self.fraction - libm::log1p(-self.stream.unit()) * mean;
+        let whole = libm::floor(exact);
+        self.fraction = exact - whole;
+        Span::from_nanos(whole as u64)
     }
 
     /// A draw from the exponential distribution with this mean, to the nearest nanosecond.

@@ -64,7 +64,7 @@ pub struct QueueResult {
     pub backlog: Backlog,
 }
 
-/// A UDP flow's row. What arrived is over the measured time, the rest since the start of the run.
+/// A UDP flow's row. Throughput is over the measured time, the rest since the start of the run.
 #[derive(Clone, Debug)]
 pub struct UdpResult {
     /// When its first packet could leave.

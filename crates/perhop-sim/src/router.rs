@@ -105,10 +105,11 @@ impl Router {
 impl Node<SimPacket> for Router {
     fn on_packet(&mut self, now: Instant, from: PortId, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
         if self.seats.is_empty() {
-            self.forward(now, pkt, io);
-        } else {
-            self.condition(now, from, 0, pkt, io);
+            return self.forward(now, pkt, io);
         }
+        // what a shaper releases now makes room for what arrives now
+        self.on_timeout(now, io);
+        self.condition(now, from, 0, pkt, io);
     }
 
     fn poll_transmit(
@@ -141,7 +142,7 @@ impl Node<SimPacket> for Router {
             }
             self.seats[at].conditioner.on_timeout(now);
             while let Some(pkt) = self.seats[at].conditioner.pop(now) {
-                let from = self.seats[at].held.pop_front().unwrap_or(PortId(0));
+                let from = self.seats[at].held.pop_front().expect("a port for each packet that is held");
                 self.condition(now, from, at + 1, pkt, io);
             }
         }

@@ -34,7 +34,12 @@ def console() -> Console:
     """Return stdout as rich sees it; without a terminal it is wide and plain. NO_COLOR is heeded by rich."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
+    class Pipe(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the command line, which ends quietly; rich would exit with 1."""
+            raise BrokenPipeError
+
+    return Pipe(highlight=False, width=None if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL)
 
 
 def print_table(

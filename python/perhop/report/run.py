@@ -21,7 +21,7 @@ _ROWS_FOLDED = 500
 _LATER_COLUMNS = {
     "flows": ("spurious_timeouts", "rtt_samples", "completed_s"),
     "links": ("lost_packets",),
-    "queues": ("dropped_early", "dropped_forced", "dropped_overflow"),
+    "queues": ("marked_packets", "dropped_early", "dropped_forced", "dropped_overflow"),
 }
 
 

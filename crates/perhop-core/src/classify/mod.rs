@@ -10,10 +10,19 @@ pub use flow_table::{Address, Flow, FlowKey, FlowTable, Protocol};
 pub use kind::{KindClassifier, Selector};
 pub use multi_field::{KindSet, MarkSet, MultiField, Pattern};
 
+use std::sync::Arc;
+
 use crate::packet::{ClassId, Meta};
 
 /// Assigns a packet to a class. A function of the packet alone (RFC 2475 section 2.3.1).
 pub trait Classifier: Send {
     /// The class that takes the packet, or `None` where no class does.
     fn classify(&self, meta: &Meta) -> Option<ClassId>;
+}
+
+/// One that several share, as the seats of a conditioner do.
+impl<C: Classifier + Sync + ?Sized> Classifier for Arc<C> {
+    fn classify(&self, meta: &Meta) -> Option<ClassId> {
+        (**self).classify(meta)
+    }
 }
