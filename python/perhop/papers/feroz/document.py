@@ -239,7 +239,7 @@ def _fast_links(m: Measurements) -> tuple[str, str]:
         f"{out_and_in('tcp-friendly')}; with the bucket: {out_and_in('token-bucket')}. The marker leaves "
         "many more packets OUT: it gives each flow tokens for 250 ms by what it sent before, which is six "
         "round trips here, and a flow's unused tokens serve no other flow meanwhile; the bucket's serve "
-        "whoever sends. With an interval of one round trip, 40 ms, and its part of the tokens, the marker has "
+        "whoever sends. With an interval of one round trip, 40 ms, and its part of the tokens, it has "
         f"{_pair(m, '3-interval', 'tcp-friendly')}. Claims F3, F7 and F9 are judged by the paper's interval."
     )
     return "At 150 Mbit/s the marking interval is six round trips", text
