@@ -2,10 +2,12 @@
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
 
+mod support;
+
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use perhop_core::packet::{Meta, Packet};
+use perhop_core::packet::Meta;
 use perhop_core::queue::{
     Averaging, Fifo, Gred, GredParams, Queue, Red, RedParams, Rio, RioParams, VirtualQueue,
 };
@@ -14,23 +16,11 @@ use perhop_core::time::Instant;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{GRED, RED, RIO, packets, stream};
 use perhop_testkit::packet::{AF11, AF13};
+use support::Pkt;
 
 const SITE: SiteId = SiteId(0);
 const LIMIT: QueueSize = QueueSize::Packets(1000);
 const WAITING: u64 = 100;
-
-#[derive(Debug)]
-struct Pkt(Box<Meta>);
-
-impl Packet for Pkt {
-    fn meta(&self) -> &Meta {
-        &self.0
-    }
-
-    fn meta_mut(&mut self) -> &mut Meta {
-        &mut self.0
-    }
-}
 
 /// Gives back what is dropped, so that the queue stays as long as it is.
 struct Back(Option<Pkt>);

@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
 
+mod support;
+
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -17,23 +19,11 @@ use perhop_core::shaper::{Shaper, ShaperParams};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes, QueueSize};
+use support::Pkt;
 
 const FLOWS: u32 = 10_000;
 /// 1500 bytes at 10 Mbit/s.
 const GAP: Span = Span::from_micros(1200);
-
-#[derive(Debug)]
-struct Pkt(Box<Meta>);
-
-impl Packet for Pkt {
-    fn meta(&self) -> &Meta {
-        &self.0
-    }
-
-    fn meta_mut(&mut self) -> &mut Meta {
-        &mut self.0
-    }
-}
 
 /// Forgets what it hears.
 struct Deaf;

@@ -2,33 +2,23 @@
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
 
+mod support;
+
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_core::classify::{Classifier, KindClassifier, Selector};
-use perhop_core::packet::{ClassId, Kind, Meta, Packet};
+use perhop_core::packet::{ClassId, Kind, Meta};
 use perhop_core::queue::{Fifo, Queue};
 use perhop_core::sched::{Heads, PairedCounter, Scheduler, Select, StrictPriority};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::cc::{AckSample, CongestionControl, Reno};
+use support::Pkt;
 
 const DATA: ClassId = ClassId(0);
 const ACKS: ClassId = ClassId(1);
-
-#[derive(Debug)]
-struct Pkt(Box<Meta>);
-
-impl Packet for Pkt {
-    fn meta(&self) -> &Meta {
-        &self.0
-    }
-
-    fn meta_mut(&mut self) -> &mut Meta {
-        &mut self.0
-    }
-}
 
 /// Forgets what it hears.
 struct Deaf;

@@ -1,14 +1,10 @@
 //! RFC 2697, clause by clause, with numbers worked by hand. At 8000 bit/s a byte comes every millisecond.
 
-use perhop_core::dscp::Dscp;
-use perhop_core::marker::{Action, Marker};
-use perhop_core::meter::{Meter, SrTcm, SrTcmParams};
+use perhop_core::meter::{SrTcm, SrTcmParams};
 use perhop_core::packet::Color::{Green, Red, Yellow};
-use perhop_core::packet::Meta;
 use perhop_core::param_error::ParamError;
-use perhop_core::time::Instant;
 use perhop_core::units::{BitRate, Bytes};
-use perhop_testkit::meter::hold;
+use perhop_testkit::meter::{decides_the_mark, hold};
 
 fn build(cbs: u64, ebs: u64, color_aware: bool) -> Result<SrTcm, ParamError> {
     let cir = BitRate::new(8000).expect("not zero");
@@ -34,19 +30,7 @@ fn colours_count_in_one_mode_only() {
 //= test rfc2697-4-drop-precedence
 #[test]
 fn the_verdict_decides_the_mark_whatever_the_packet_carried() {
-    let af = |drop_precedence| Dscp::af(1, drop_precedence).expect("a code point of class 1");
-    let marker =
-        Marker { green: Action::Remark(af(1)), yellow: Action::Remark(af(2)), red: Action::Remark(af(3)) };
-    let mut meter = blind(500, 500);
-    let marks = [Dscp::EF, af(3), Dscp::DEFAULT].map(|dscp| {
-        let color = meter.measure(Instant::ZERO, &Meta { len: Bytes(500), dscp, ..Meta::default() });
-        marker.action(color)
-    });
-    assert_eq!(marks, [1, 2, 3].map(|drop_precedence| Action::Remark(af(drop_precedence))));
-    assert_eq!(
-        [1, 2, 3].map(|drop_precedence| af(drop_precedence).af_color()),
-        [Green, Yellow, Red].map(Some)
-    );
+    decides_the_mark(&mut blind(500, 500), 1);
 }
 
 //= test rfc2697-2-one-bucket
