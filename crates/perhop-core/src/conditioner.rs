@@ -117,25 +117,25 @@ impl<P: Packet> Conditioner<P> {
         if self.parts.meter.is_some() {
             sink.coloured(now, self.site, pkt.meta());
         }
-        count(self.stats.of(color), pkt.meta());
+        self.stats.of(color).add(pkt.meta().len);
         match self.parts.marker.action(color) {
             Action::Pass => {}
             Action::Remark(dscp) => pkt.meta_mut().dscp = dscp,
             Action::Drop => {
-                count(&mut self.stats.dropped, pkt.meta());
+                self.stats.dropped.add(pkt.meta().len);
                 sink.dropped(now, self.site, pkt, DropReason::Policed);
                 return None;
             }
             Action::Shape => pkt = self.shape(now, pkt, sink)?,
         }
-        count(&mut self.stats.passed, pkt.meta());
+        self.stats.passed.add(pkt.meta().len);
         Some(pkt)
     }
 
     /// The next packet that the shaper releases by now. Ask until there is none.
     pub fn pop(&mut self, now: Instant) -> Option<P> {
         let pkt = self.parts.shaper.as_mut()?.pop(now)?;
-        count(&mut self.stats.released, pkt.meta());
+        self.stats.released.add(pkt.meta().len);
         Some(pkt)
     }
 
@@ -217,12 +217,7 @@ struct Watch<'a, P> {
 
 impl<P: Packet> Sink<P> for Watch<'_, P> {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
-        count(self.dropped, pkt.meta());
+        self.dropped.add(pkt.meta().len);
         self.sink.dropped(now, site, pkt, why);
     }
-}
-
-fn count(total: &mut Backlog, meta: &Meta) {
-    total.packets += 1;
-    total.bytes += meta.len;
 }

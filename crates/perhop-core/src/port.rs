@@ -115,7 +115,7 @@ impl<P: Packet> Class<P> {
 
     /// Returns whether the queue accepted `pkt`.
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> bool {
-        count(&mut self.stats.offered, pkt.meta());
+        self.stats.offered.add(pkt.meta().len);
         self.stats.data_packets += u64::from(pkt.meta().kind == Kind::Data);
         let came_marked = pkt.meta().ecn == Ecn::Ce;
         let (stats, drops) = (&mut self.stats, &mut self.drops);
@@ -131,7 +131,7 @@ impl<P: Packet> Class<P> {
         let (stats, drops) = (&mut self.stats, &mut self.drops);
         let mut watch = Watch { stats, drops, sink, accepted: false, came_marked: true };
         let pkt = self.queue.dequeue(now, &mut watch)?;
-        count(&mut self.stats.sent, pkt.meta());
+        self.stats.sent.add(pkt.meta().len);
         self.stats.left(pkt.meta());
         sink.sent(now, self.site, pkt.meta());
         Some(pkt)
@@ -139,7 +139,7 @@ impl<P: Packet> Class<P> {
 
     fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
         let pkt = self.queue.take(now, pred)?;
-        count(&mut self.stats.taken, pkt.meta());
+        self.stats.taken.add(pkt.meta().len);
         self.stats.left(pkt.meta());
         Some(pkt)
     }
@@ -157,7 +157,7 @@ struct Watch<'a, P> {
 
 impl<P: Packet> Sink<P> for Watch<'_, P> {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
-        count(&mut self.stats.dropped, pkt.meta());
+        self.stats.dropped.add(pkt.meta().len);
         self.stats.left(pkt.meta());
         self.drops.get_or_insert_default().count(pkt.meta().color, why);
         self.sink.dropped(now, site, pkt, why);
@@ -170,11 +170,6 @@ impl<P: Packet> Sink<P> for Watch<'_, P> {
         }
         self.sink.enqueued(now, site, meta);
     }
-}
-
-fn count(total: &mut Backlog, meta: &Meta) {
-    total.packets += 1;
-    total.bytes += meta.len;
 }
 
 /// An outgoing interface.

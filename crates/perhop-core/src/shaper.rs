@@ -59,7 +59,7 @@ impl<P: Packet> Shaper<P> {
         if self.packets.is_empty() && self.conforms(now, len) {
             return Some(pkt);
         }
-        if self.bucket.lacks(Cost::of(len)).is_none() || !self.has_room_for(len) {
+        if self.bucket.lacks(Cost::of(len)).is_none() || !self.backlog().has_room(self.limit, len) {
             sink.dropped(now, self.site, pkt, DropReason::Shaper);
             return None;
         }
@@ -96,12 +96,5 @@ impl<P: Packet> Shaper<P> {
     fn conforms(&mut self, now: Instant, len: Bytes) -> bool {
         self.bucket.pour(self.inflow.take(now));
         self.bucket.spend(Cost::of(len))
-    }
-
-    fn has_room_for(&self, len: Bytes) -> bool {
-        match self.limit {
-            QueueSize::Packets(limit) => (self.packets.len() as u64) < limit,
-            QueueSize::Bytes(limit) => (self.bytes + len).0 <= limit,
-        }
     }
 }

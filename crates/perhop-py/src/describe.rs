@@ -1,7 +1,6 @@
 //! A resolved scenario as JSON: nodes, links with their ports, flows.
 
 use perhop_core::marker::Action;
-use perhop_core::units::QueueSize;
 use perhop_scenario::model::{
     Class, Conditioner, Flow, Link, Meter, NodeKind, Queue, Scenario, Scheduler, Selector, Udp,
 };
@@ -77,7 +76,7 @@ fn class(class: &Class) -> Value {
         "name": class.name,
         "matches": class.matches.iter().map(selector).collect::<Vec<_>>(),
         "queue": queue,
-        "limit": match limit { QueueSize::Packets(n) => format!("{n}p"), QueueSize::Bytes(n) => format!("{n}B") },
+        "limit": limit.to_string(),
     })
 }
 

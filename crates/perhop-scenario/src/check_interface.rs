@@ -183,7 +183,7 @@ fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
 }
 
 /// A rate for checks that do not depend on the link's.
-pub(crate) fn any_rate() -> BitRate {
+fn any_rate() -> BitRate {
     BitRate::new(1_000_000_000).unwrap_or_else(|| unreachable!("not zero"))
 }
 

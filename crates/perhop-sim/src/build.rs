@@ -260,7 +260,7 @@ fn seat(
         marker: given.marker,
         shaper: given.shaper.map(|params| checked(Shaper::new(site, params))),
     };
-    Ok(Seat::new(checked(Conditioner::new(site, parts)), &ports))
+    Ok(Seat::new(checked(Conditioner::new(site, parts)), ports))
 }
 
 fn meter(

@@ -84,8 +84,7 @@ impl Source {
             Meta { flow, class, dscp: mark, kind: Kind::Data, dir: Dir::Forward, ..Meta::default() };
         (contents.full_len, contents.options) = (len, 0);
         contents.segment.sent = now;
-        self.sent.packets += 1;
-        self.sent.bytes += self.len;
+        self.sent.add(self.len);
         self.next = self.following();
     }
 

@@ -16,7 +16,7 @@ impl MarkCounts {
     /// Counts a packet.
     #[inline]
     pub fn add(&mut self, dscp: Dscp, len: Bytes) {
-        count(&mut self.total, len);
+        self.total.add(len);
         if dscp != Dscp::DEFAULT {
             self.add_marked(dscp, len);
         }
@@ -28,7 +28,7 @@ impl MarkCounts {
             marked.push((dscp, Backlog::default()));
             marked.len() - 1
         });
-        count(&mut marked[at].1, len);
+        marked[at].1.add(len);
     }
 
     /// All packets.
@@ -49,11 +49,6 @@ impl MarkCounts {
         }
         marks
     }
-}
-
-fn count(total: &mut Backlog, len: Bytes) {
-    total.packets += 1;
-    total.bytes += len;
 }
 
 #[cfg(test)]

@@ -21,26 +21,16 @@ pub fn route_key(flow: FlowId, dir: Dir) -> u32 {
 pub struct Seat {
     /// The conditioner.
     pub conditioner: Conditioner<SimPacket>,
-    /// For each port up to the last that it treats: whether it treats what comes in there.
-    treated: Vec<bool>,
+    /// The ports whose packets it treats.
+    ports: Vec<PortId>,
     /// The port of each packet that its shaper holds, in order.
     held: VecDeque<PortId>,
 }
 
 impl Seat {
     /// `conditioner` for what comes in by `ports`.
-    pub fn new(conditioner: Conditioner<SimPacket>, ports: &[PortId]) -> Self {
-        let mut treated = Vec::new();
-        for port in ports {
-            let at = port.0 as usize;
-            treated.resize(treated.len().max(at + 1), false);
-            treated[at] = true;
-        }
-        Self { conditioner, treated, held: VecDeque::new() }
-    }
-
-    fn treats(&self, port: PortId) -> bool {
-        self.treated.get(port.0 as usize).copied().unwrap_or(false)
+    pub const fn new(conditioner: Conditioner<SimPacket>, ports: Vec<PortId>) -> Self {
+        Self { conditioner, ports, held: VecDeque::new() }
     }
 }
 
@@ -52,12 +42,20 @@ pub struct Router {
     routes: FlowTable,
     /// What it does to arriving packets; each passes through those of its port, in this order.
     pub seats: Vec<Seat>,
+    /// By port: which of `seats` treat what comes in there.
+    treating: Vec<Vec<usize>>,
 }
 
 impl Router {
     /// A router that reports packets without a route as dropped at `site`.
-    pub const fn new(site: SiteId, outgoing: Vec<Outgoing>, routes: FlowTable, seats: Vec<Seat>) -> Self {
-        Self { site, outgoing, routes, seats }
+    pub fn new(site: SiteId, outgoing: Vec<Outgoing>, routes: FlowTable, seats: Vec<Seat>) -> Self {
+        let mut treating = vec![Vec::new(); outgoing.len()];
+        for (at, seat) in seats.iter().enumerate() {
+            for port in &seat.ports {
+                treating[port.0 as usize].push(at);
+            }
+        }
+        Self { site, outgoing, routes, seats, treating }
     }
 
     fn route(&self, meta: &Meta) -> Option<u32> {
@@ -73,10 +71,8 @@ impl Router {
         mut pkt: SimPacket,
         io: &mut dyn Io<SimPacket>,
     ) {
-        for seat in &mut self.seats[first..] {
-            if !seat.treats(from) {
-                continue;
-            }
+        for &at in self.treating[from.0 as usize].iter().filter(|&&at| at >= first) {
+            let seat = &mut self.seats[at];
             let held = seat.conditioner.held().packets;
             match seat.conditioner.push(now, pkt, io) {
                 Some(passed) => pkt = passed,
@@ -89,6 +85,16 @@ impl Router {
             }
         }
         self.forward(now, pkt, io);
+    }
+
+    /// Lets go what shapers release by now.
+    fn release(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+        for at in 0..self.seats.len() {
+            while let Some(pkt) = self.seats[at].conditioner.pop(now) {
+                let from = self.seats[at].held.pop_front().expect("a port for each packet that is held");
+                self.condition(now, from, at + 1, pkt, io);
+            }
+        }
     }
 
     fn forward(&mut self, now: Instant, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
@@ -104,11 +110,8 @@ impl Router {
 
 impl Node<SimPacket> for Router {
     fn on_packet(&mut self, now: Instant, from: PortId, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
-        if self.seats.is_empty() {
-            return self.forward(now, pkt, io);
-        }
         // what a shaper releases now makes room for what arrives now
-        self.on_timeout(now, io);
+        self.release(now, io);
         self.condition(now, from, 0, pkt, io);
     }
 
@@ -120,8 +123,8 @@ impl Node<SimPacket> for Router {
     ) -> Departure<SimPacket> {
         let departure = self.outgoing[to.0 as usize].port.dequeue(now, io);
         if let Departure::Packet(pkt) = &departure {
-            for seat in self.seats.iter_mut().filter(|seat| seat.treats(to)) {
-                seat.conditioner.observe_reverse(now, pkt.meta());
+            for &at in &self.treating[to.0 as usize] {
+                self.seats[at].conditioner.observe_reverse(now, pkt.meta());
             }
         }
         departure
@@ -136,15 +139,9 @@ impl Node<SimPacket> for Router {
     }
 
     fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
-        for at in 0..self.seats.len() {
-            if self.seats[at].conditioner.next_timeout().is_none_or(|due| due > now) {
-                continue;
-            }
-            self.seats[at].conditioner.on_timeout(now);
-            while let Some(pkt) = self.seats[at].conditioner.pop(now) {
-                let from = self.seats[at].held.pop_front().expect("a port for each packet that is held");
-                self.condition(now, from, at + 1, pkt, io);
-            }
+        for seat in &mut self.seats {
+            seat.conditioner.on_timeout(now);
         }
+        self.release(now, io);
     }
 }

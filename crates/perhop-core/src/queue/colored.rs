@@ -48,11 +48,7 @@ impl Level {
     }
 
     fn has_room_for(&self, meta: &Meta) -> bool {
-        match self.limit {
-            None => true,
-            Some(QueueSize::Packets(limit)) => self.waiting.packets < limit,
-            Some(QueueSize::Bytes(limit)) => (self.waiting.bytes + meta.len).0 <= limit,
-        }
+        self.limit.is_none_or(|limit| self.waiting.has_room(limit, meta.len))
     }
 }
 
@@ -118,8 +114,7 @@ impl<P: Packet, const N: usize> Colored<P, N> {
     /// A packet of `level` was accepted.
     #[inline]
     fn joined(&mut self, level: usize, len: Bytes) {
-        self.levels[level].waiting.packets += 1;
-        self.levels[level].waiting.bytes += len;
+        self.levels[level].waiting.add(len);
         let each = self.unit.each(len);
         for Level { counted, .. } in self.counting(level) {
             *counted += each;

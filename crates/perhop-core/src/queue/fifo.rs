@@ -45,10 +45,7 @@ impl<P: Packet> Fifo<P> {
     /// Whether a packet of length `len` would be accepted.
     #[inline]
     pub(super) fn has_room_for(&self, len: Bytes) -> bool {
-        match self.limit {
-            QueueSize::Packets(limit) => (self.packets.len() as u64) < limit,
-            QueueSize::Bytes(limit) => (self.bytes + len).0 <= limit,
-        }
+        self.backlog().has_room(self.limit, len)
     }
 }
 

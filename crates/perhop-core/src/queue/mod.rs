@@ -21,7 +21,7 @@ use crate::packet::{Meta, Packet};
 use crate::sink::Sink;
 use crate::time::Instant;
 use crate::timed::Timed;
-use crate::units::Bytes;
+use crate::units::{Bytes, QueueSize};
 
 /// What waits in a queue; the packet being transmitted is not in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,6 +30,23 @@ pub struct Backlog {
     pub packets: u64,
     /// Their length.
     pub bytes: Bytes,
+}
+
+impl Backlog {
+    /// Counts a packet of `len`.
+    pub fn add(&mut self, len: Bytes) {
+        self.packets += 1;
+        self.bytes += len;
+    }
+
+    /// Whether a packet of `len` may join where at most `limit` may wait.
+    #[must_use]
+    pub fn has_room(self, limit: QueueSize, len: Bytes) -> bool {
+        match limit {
+            QueueSize::Packets(most) => self.packets < most,
+            QueueSize::Bytes(most) => (self.bytes + len).0 <= most,
+        }
+    }
 }
 
 /// A queue with its drop policy. It may drop at arrival (RED) or at departure (CoDel).
