@@ -1,10 +1,11 @@
-//! What early detection costs for each packet, beside a FIFO: `cargo bench -p perhop-bench --bench aqm`.
+//! What an arrival costs with early detection, beside a FIFO: `cargo bench -p perhop-bench --bench aqm`.
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
 
 mod support;
 
 use std::hint::black_box;
+use std::time::{Duration, Instant as Clock};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_core::packet::Meta;
@@ -20,56 +21,67 @@ use support::Pkt;
 
 const SITE: SiteId = SiteId(0);
 const LIMIT: QueueSize = QueueSize::Packets(1000);
-const WAITING: u64 = 100;
+/// So many wait before the first of a batch arrives.
+const WAITING: usize = 75;
+/// Arrivals for each reading of the clock.
+const BATCH: usize = 50;
 
-/// Gives back what is dropped, so that the queue stays as long as it is.
-struct Back(Option<Pkt>);
+/// Holds what was dropped, to arrive again.
+struct Back(Vec<Pkt>);
 
 impl Sink<Pkt> for Back {
     fn dropped(&mut self, _now: Instant, _site: SiteId, pkt: Pkt, _why: DropReason) {
-        self.0 = Some(pkt);
+        self.0.push(pkt);
     }
 }
 
-/// A packet leaves and arrives again, 100 waiting, green and red in turn. One that is dropped arrives again as well.
-fn turn(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
-    let mut sink = Back(None);
-    for id in 0..WAITING {
+/// Packets arrive, green and red in turn, and wait 100 long on average.
+#[expect(clippy::disallowed_methods, reason = "a bench has a clock")]
+fn arrive(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
+    let mut away = Vec::new();
+    let mut sink = Back(Vec::with_capacity(BATCH));
+    let pkt = |id| {
         let dscp = if id % 2 == 0 { AF11 } else { AF13 };
-        loop {
-            let pkt = Pkt(Box::new(Meta { dscp, len: Bytes(1250), ..Meta::default() }));
-            queue.enqueue(Instant::ZERO, pkt, &mut sink);
-            if sink.0.take().is_none() {
-                break;
+        Pkt(Box::new(Meta { dscp, len: Bytes(1250), ..Meta::default() }))
+    };
+    (0..WAITING + BATCH).for_each(|id| queue.enqueue(Instant::ZERO, pkt(id), &mut sink));
+    c.bench_function(&format!("{name}: enqueue, about 100 packets waiting"), |b| {
+        b.iter_custom(|arrivals| {
+            let mut spent = Duration::ZERO;
+            let batches = arrivals.div_ceil(BATCH as u64);
+            for _ in 0..batches {
+                away.append(&mut sink.0);
+                while away.len() < BATCH {
+                    away.push(queue.dequeue(Instant::ZERO, &mut sink).expect("more wait"));
+                }
+                let start = Clock::now();
+                while let Some(pkt) = away.pop() {
+                    queue.enqueue(Instant::ZERO, black_box(pkt), &mut sink);
+                }
+                spent += start.elapsed();
             }
-        }
-    }
-    let name = format!("{name}: dequeue and enqueue, {WAITING} packets waiting");
-    c.bench_function(&name, |b| {
-        b.iter(|| {
-            let pkt = sink.0.take().or_else(|| queue.dequeue(Instant::ZERO, &mut sink));
-            pkt.into_iter().for_each(|pkt| queue.enqueue(Instant::ZERO, black_box(pkt), &mut sink));
+            spent.div_f64(batches as f64 * BATCH as f64 / arrivals as f64)
         });
     });
 }
 
 fn queues(c: &mut Criterion) {
-    // the average is 100 all the time: below the thresholds, or between them with one drop in 10 000
-    let (below, between) = (packets(500, 900, 0.1), packets(50, 900, 0.0017));
-    turn(c, "fifo", Fifo::new(SITE, LIMIT));
+    // averages are 100, or 50 for a colour alone: below the thresholds, or between them with one drop in 10 000
+    let (below, between) = (packets(500, 900, 0.1), packets(20, 900, 0.0011));
+    arrive(c, "fifo", Fifo::new(SITE, LIMIT));
     for (name, thresholds) in [("below", below), ("between", between)] {
         let red = RedParams { limit: LIMIT, thresholds, w_q: 0.002, ..RED };
-        turn(c, &format!("red, {name}"), Red::new(SITE, red, stream()).expect("sound"));
+        arrive(c, &format!("red, {name}"), Red::new(SITE, red, stream()).expect("sound"));
         for averaging in [Averaging::Coupled, Averaging::Decoupled, Averaging::Shared] {
             let (green, red) = (thresholds, thresholds);
             let rio = RioParams { limit: LIMIT, averaging, green, red, w_q: 0.002, ..RIO };
             let rio = Rio::new(SITE, rio, stream()).expect("sound");
-            turn(c, &format!("rio, {averaging:?}, {name}"), rio);
+            arrive(c, &format!("rio, {averaging:?}, {name}"), rio);
             let queue = VirtualQueue { thresholds, w_q: 0.002, limit: None };
             let (green, yellow, red) = (queue, queue, queue);
             let gred = GredParams { limit: LIMIT, averaging, green, yellow, red, ..GRED };
             let gred = Gred::new(SITE, gred, stream()).expect("sound");
-            turn(c, &format!("gred, {averaging:?}, {name}"), gred);
+            arrive(c, &format!("gred, {averaging:?}, {name}"), gred);
         }
     }
 }

@@ -40,15 +40,6 @@ impl Unit {
         }
     }
 
-    /// What a packet of length `len` counts.
-    #[inline]
-    pub(super) const fn each(self, len: Bytes) -> u64 {
-        match self {
-            Self::Packets => 1,
-            Self::Bytes => len.0,
-        }
-    }
-
     /// Its name, for people.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -99,7 +90,7 @@ impl Average {
     pub fn on_arrival(&mut self, now: Instant, waiting: u64, ewma: &Ewma) {
         if waiting > 0 {
             //= floyd1993-4-average
-            self.value = ewma.kept * self.value + ewma.w_q * waiting as f64;
+            self.value = ewma.kept * self.value + ewma.w_q * waiting.cast_signed() as f64;
         } else {
             self.decay(now, ewma);
         }

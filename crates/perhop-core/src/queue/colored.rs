@@ -14,7 +14,7 @@ use crate::rng::Stream;
 use crate::sink::Sink;
 use crate::time::Instant;
 use crate::timed::Timed;
-use crate::units::{Bytes, QueueSize};
+use crate::units::QueueSize;
 
 /// What the average counts by which a colour is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,15 +36,13 @@ pub(super) struct Level {
     /// Most of this colour that may wait, besides the limit of the whole queue.
     pub limit: Option<QueueSize>,
     average: Average,
-    /// What waits of all that `average` counts, in its unit.
-    counted: u64,
     /// What waits of this colour.
     waiting: Backlog,
 }
 
 impl Level {
     pub fn new(ewma: Ewma, early: Early, limit: Option<QueueSize>) -> Self {
-        Self { ewma, early, limit, average: Average::default(), counted: 0, waiting: Backlog::default() }
+        Self { ewma, early, limit, average: Average::default(), waiting: Backlog::default() }
     }
 
     fn has_room_for(&self, meta: &Meta) -> bool {
@@ -71,7 +69,8 @@ impl<P: Packet, const N: usize> Colored<P, N> {
     /// left them.
     #[must_use]
     pub fn averages(&self) -> [f64; N] {
-        core::array::from_fn(|level| self.average(level))
+        let whose = |level| if self.averaging == Averaging::Shared { 0 } else { level };
+        core::array::from_fn(|level| self.levels[whose(level)].average.value())
     }
 
     /// What waits of each colour, best first.
@@ -80,58 +79,56 @@ impl<P: Packet, const N: usize> Colored<P, N> {
         self.levels.map(|level| level.waiting)
     }
 
-    /// The levels whose averages count packets of `level`.
+    /// A packet of level `at` arrives: the averages that count it take a step. Returns the one it is dropped by.
+    //= clark1998-rio-steps
     #[inline]
-    fn counting(&mut self, level: usize) -> &mut [Level] {
-        match self.averaging {
-            Averaging::Coupled => &mut self.levels[level..],
-            Averaging::Decoupled => &mut self.levels[level..=level],
-            Averaging::Shared => &mut self.levels[..1],
-        }
-    }
-
-    #[inline]
-    fn average(&self, level: usize) -> f64 {
-        let whose = if self.averaging == Averaging::Shared { 0 } else { level };
+    fn step(&mut self, now: Instant, at: usize) -> f64 {
+        let whose = match self.averaging {
+            Averaging::Coupled => {
+                let mut waiting = 0;
+                for (level, own) in self.levels.iter_mut().enumerate() {
+                    waiting += self.unit.count(own.waiting);
+                    if level >= at {
+                        own.average.on_arrival(now, waiting, &own.ewma);
+                    }
+                }
+                at
+            }
+            Averaging::Decoupled => {
+                let Level { average, waiting, ewma, .. } = &mut self.levels[at];
+                average.on_arrival(now, self.unit.count(*waiting), ewma);
+                at
+            }
+            Averaging::Shared => {
+                let ewma = self.levels[at].ewma;
+                self.levels[0].average.on_arrival(now, self.unit.count(self.fifo.backlog()), &ewma);
+                0
+            }
+        };
         self.levels[whose].average.value()
     }
 
-    /// A packet of `level` arrives: the averages that count it take a step.
-    //= clark1998-rio-steps
+    /// A packet has left.
     #[inline]
-    fn step(&mut self, now: Instant, level: usize) {
-        if self.averaging == Averaging::Shared {
-            let ewma = self.levels[level].ewma;
-            let Level { average, counted, .. } = &mut self.levels[0];
-            average.on_arrival(now, *counted, &ewma);
-            return;
-        }
-        for Level { average, counted, ewma, .. } in self.counting(level) {
-            average.on_arrival(now, *counted, ewma);
-        }
-    }
-
-    /// A packet of `level` was accepted.
-    #[inline]
-    fn joined(&mut self, level: usize, len: Bytes) {
-        self.levels[level].waiting.add(len);
-        let each = self.unit.each(len);
-        for Level { counted, .. } in self.counting(level) {
-            *counted += each;
-        }
-    }
-
-    /// A packet has left: the averages that counted it may have nothing left to count.
     fn left(&mut self, now: Instant, meta: &Meta) {
-        let level = level::<N>(meta.color);
-        self.levels[level].waiting.packets -= 1;
-        self.levels[level].waiting.bytes -= meta.len;
-        let each = self.unit.each(meta.len);
-        for Level { average, counted, .. } in self.counting(level) {
-            *counted -= each;
-            if *counted == 0 {
-                average.on_emptied(now);
+        let at = level::<N>(meta.color);
+        self.levels[at].waiting.remove(meta.len);
+        if self.levels[at].waiting.packets == 0 {
+            self.emptied(now, at);
+        }
+    }
+
+    /// The last packet of level `at` has left: the averages that count it may have nothing left to count.
+    #[cold]
+    fn emptied(&mut self, now: Instant, at: usize) {
+        match self.averaging {
+            Averaging::Coupled => {
+                let idle = self.levels.iter_mut().take_while(|own| own.waiting.packets == 0);
+                idle.skip(at).for_each(|own| own.average.on_emptied(now));
             }
+            Averaging::Decoupled => self.levels[at].average.on_emptied(now),
+            Averaging::Shared if self.fifo.backlog().packets == 0 => self.levels[0].average.on_emptied(now),
+            Averaging::Shared => {}
         }
     }
 }
@@ -149,8 +146,7 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
         let meta = pkt.meta_mut();
         meta.color = self.colors.color(meta.dscp);
         let (at, len) = (level::<N>(meta.color), meta.len);
-        self.step(now, at);
-        let average = self.average(at);
+        let average = self.step(now, at);
         let level = &mut self.levels[at];
         //= clark1998-rio-in-average
         //= clark1998-rio-total-average
@@ -158,7 +154,7 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
         let verdict = level.early.decide(average, len, &mut self.stream);
         let room = level.has_room_for(pkt.meta());
         if admit(&mut self.fifo, verdict, self.ecn, room, now, pkt, sink) {
-            self.joined(at, len);
+            level.waiting.add(len);
         } else {
             level.early.on_dropped();
         }

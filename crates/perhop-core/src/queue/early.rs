@@ -149,7 +149,7 @@ impl Early {
         //= floyd1993-4-byte-mode
         let p_b = self.curve.p_b(average);
         #[expect(clippy::cast_precision_loss, reason = "a packet of fewer than 2^53 bytes")]
-        self.mean_packet.map_or(p_b, |mean| p_b * len.0 as f64 / mean)
+        self.mean_packet.map_or(p_b, |mean| p_b * len.0.cast_signed() as f64 / mean)
     }
 }
 

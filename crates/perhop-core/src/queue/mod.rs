@@ -39,6 +39,12 @@ impl Backlog {
         self.bytes += len;
     }
 
+    /// Counts a packet of `len` no more.
+    pub(crate) fn remove(&mut self, len: Bytes) {
+        self.packets -= 1;
+        self.bytes -= len;
+    }
+
     /// Whether a packet of `len` may join where at most `limit` may wait.
     #[must_use]
     pub fn has_room(self, limit: QueueSize, len: Bytes) -> bool {

@@ -15,6 +15,15 @@ use crate::units::{BitRate, Bytes};
 
 const PARTS: u64 = 1_000_000_000;
 
+// The order in which classes go is one number: whether the class borrows, its rank, how far its tag is ahead of others.
+
+/// Bits of how far a tag is ahead: over a year.
+const AHEAD: u32 = 55;
+const MOST_AHEAD: u64 = (1 << AHEAD) - 2;
+const BORROWS: u64 = 1 << 63;
+/// Comes after all.
+const NEVER: u64 = u64::MAX;
+
 /// A class of [`Cbq`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CbqClass {
@@ -68,14 +77,14 @@ pub struct Cbq {
 
 #[derive(Clone, Debug)]
 struct Class {
-    /// Has a packet.
-    waits: bool,
     /// Position of its priority among those that occur.
     rank: usize,
+    /// `rank`, above the bits of [`AHEAD`], while it has a packet; [`NEVER`] while it has none.
+    place: u64,
     /// Within its share from here on, in whole ns: `account.undertime`, or `offtime` later.
     resume: u64,
-    /// May not borrow before: the end of time for a bounded class.
-    borrows_from: u64,
+    /// What is added to its place while it is beyond its share: [`NEVER`] for a bounded class.
+    beyond: u64,
     /// Where it stands in the service of its priority: time that its packets take at its share.
     tag: u64,
     account: Account,
@@ -181,10 +190,10 @@ impl Cbq {
             // where all of the link is isolated there is nothing to borrow
             let bounded = params.bounded || too_little(&rest);
             Class {
-                waits: false,
                 rank: priorities.partition_point(|&p| p < params.priority),
+                place: NEVER,
                 resume: 0,
-                borrows_from: if bounded { u64::MAX } else { 0 },
+                beyond: if bounded { NEVER } else { BORROWS },
                 tag: 0,
                 account: Account::new(rate, parts),
                 params: CbqClass { bounded, ..*params },
@@ -220,13 +229,17 @@ fn check(class: &CbqClass) -> Result<u64, ParamError> {
 impl Cbq {
     /// The first time at which a class that waits may go.
     fn wake(&self, lent_from: u64) -> Select {
-        let waiting = self.classes.iter().filter(|c| c.waits);
-        let first = waiting.map(|c| c.resume.min(c.borrows_from.max(lent_from))).min();
+        let waiting = self.classes.iter().filter(|c| c.waits());
+        let first = waiting.map(|c| if c.params.bounded { c.resume } else { c.resume.min(lent_from) }).min();
         first.map_or(Select::Idle, |ns| Select::NotBefore(Instant::from_nanos(ns)))
     }
 }
 
 impl Class {
+    fn waits(&self) -> bool {
+        self.place != NEVER
+    }
+
     /// A packet leaves: returns how long it takes at this share. `on_link` is how long it takes on the link.
     fn charge(&mut self, now: u64, len: Bytes, on_link: impl FnOnce() -> u64) -> u64 {
         //= floyd1995-A-minidle
@@ -251,10 +264,10 @@ impl Scheduler for Cbq {
     fn on_enqueued(&mut self, now: Instant, id: ClassId, _meta: &Meta) {
         let now = now.as_nanos();
         let class = &mut self.classes[usize::from(id.0)];
-        if class.waits {
+        if class.waits() {
             return;
         }
-        class.waits = true;
+        class.place = (class.rank as u64) << AHEAD;
         //= floyd1995-A-maxidle
         class.account.save_at_most(now, class.params.maxidle.as_nanos());
         if let Some(lendable) = self.lendable.as_mut().filter(|l| !l.waits && !class.params.bounded) {
@@ -264,31 +277,29 @@ impl Scheduler for Cbq {
     }
 
     fn on_emptied(&mut self, _now: Instant, class: ClassId) {
-        self.classes[usize::from(class.0)].waits = false;
+        self.classes[usize::from(class.0)].place = NEVER;
         if let Some(lendable) = &mut self.lendable {
-            lendable.waits = self.classes.iter().any(|c| c.waits && !c.params.bounded);
+            lendable.waits = self.classes.iter().any(|c| c.waits() && !c.params.bounded);
         }
     }
 
     fn select(&mut self, now: Instant, _heads: &dyn Heads) -> Select {
         let now = now.as_nanos();
         let lent_from = self.lendable.as_ref().map_or(0, |l| l.account.paid());
-        let (mut least, mut best) = (u64::MAX, 0);
+        let lent_out = if lent_from > now { NEVER } else { 0 };
+        let (mut least, mut best) = (NEVER, 0);
         for (class, id) in self.classes.iter().zip(0..) {
-            let borrows = class.resume > now;
-            //= floyd1995-3-bounded
-            let may = class.waits & (!borrows | (class.borrows_from.max(lent_from) <= now));
             // whoever borrows comes after all who do not
             //= floyd1995-2-share
             //= floyd1995-3-unsatisfied
-            let group = u64::from(borrows) << 8 | class.rank as u64;
+            //= floyd1995-3-bounded
+            let beyond = u64::from(class.resume > now).wrapping_neg() & (class.beyond | lent_out);
             //= floyd1995-2-excess
             //= floyd1995-3-general
-            let order = group << AHEAD | ahead(class.tag, self.served[class.rank]);
-            let order = if may { order } else { u64::MAX };
+            let order = class.place | beyond | class.tag.saturating_sub(self.served[class.rank]);
             (least, best) = if order < least { (order, id) } else { (least, best) };
         }
-        if least < u64::MAX { Select::Serve(ClassId(best)) } else { self.wake(lent_from) }
+        if least < NEVER { Select::Serve(ClassId(best)) } else { self.wake(lent_from) }
     }
 
     fn on_served(&mut self, now: Instant, id: ClassId, served: &Meta) {
@@ -307,14 +318,6 @@ impl Scheduler for Cbq {
         };
         let reached = &mut self.served[class.rank];
         *reached = class.tag.max(*reached);
-        class.tag = reached.saturating_add(time);
+        class.tag = reached.saturating_add(time.min(MOST_AHEAD));
     }
-}
-
-/// Bits of [`ahead`].
-const AHEAD: u32 = 55;
-
-/// How far `tag` is ahead of `reached`.
-fn ahead(tag: u64, reached: u64) -> u64 {
-    tag.saturating_sub(reached).min((1 << AHEAD) - 1)
 }
