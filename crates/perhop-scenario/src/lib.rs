@@ -73,7 +73,10 @@ impl Loaded {
     #[must_use]
     pub fn resolved_toml(&self) -> String {
         // Everything in the structs has a TOML form: tables with text keys, integers below 2^63, finite numbers.
-        toml::to_string(&self.file)
+        // As JSON first: two formats for each struct take the compiler much longer than one.
+        serde_json::to_value(&self.file)
+            .map_err(|error| error.to_string())
+            .and_then(|json| toml::to_string(&json).map_err(|error| error.to_string()))
             .unwrap_or_else(|error| unreachable!("a scenario that was read from TOML: {error}"))
     }
 }

@@ -23,8 +23,11 @@ static BUILT_IN: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         include_str!("profiles/ns235.toml"),
         include_str!("profiles/linux.toml"),
     ];
-    let read = |text: &&str| toml::from_str(text);
-    let profiles: Result<_, _> = files.iter().map(read).collect();
+    let read = |text: &str| {
+        let json = toml::from_str(text).map_err(|error| error.to_string())?;
+        serde_json::from_value(json).map_err(|error| error.to_string())
+    };
+    let profiles: Result<_, String> = files.into_iter().map(read).collect();
     profiles.unwrap_or_else(|error| unreachable!("a test reads every file of profiles/: {error}"))
 });
 

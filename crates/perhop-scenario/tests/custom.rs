@@ -1,10 +1,8 @@
 //! Queues and meters from outside: what a file says of them, and what those who bring them say of it.
 
-mod common;
-
 use std::cell::RefCell;
 
-use common::{BASE, lines};
+use crate::common::{BASE, lines};
 use perhop_core::dscp::Dscp;
 use perhop_core::packet::Color;
 use perhop_core::time::Span;

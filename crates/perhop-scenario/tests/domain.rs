@@ -1,8 +1,6 @@
 //! What conditioners, marks, queues, schedulers and sources of a file mean.
 
-mod common;
-
-use common::{domain, overridden, valid};
+use crate::common::{domain, overridden, valid};
 use perhop_core::ack_marking::{AckMarking, ClassMarks};
 use perhop_core::classify::{Address, Flow, FlowKey, KindSet, MarkSet, Pattern, Protocol};
 use perhop_core::dscp::{ColorMap, Dscp};

@@ -1,9 +1,7 @@
 //! The body of a fuzz target, replayed over seeded mutations of scenarios: no input panics, and what loads resolves to a
 //! text that loads to the same text.
 
-mod common;
-
-use common::{BASE, DOMAIN};
+use crate::common::{BASE, DOMAIN};
 use perhop_scenario::{load, render};
 
 /// `data` is a scenario file; its first line may be overrides after `#-s `, separated by `|`.

@@ -1,8 +1,6 @@
 //! What may be wrong with the classes, queues and schedulers of a port, and what is said of it.
 
-mod common;
-
-use common::{DOMAIN, domain, lines, one, overridden};
+use crate::common::{DOMAIN, domain, lines, one, overridden};
 use insta::assert_snapshot;
 use perhop_scenario::load;
 

@@ -1,8 +1,6 @@
 //! From the file to the model, and back to a resolved file.
 
-mod common;
-
-use common::{BASE, changed};
+use crate::common::{BASE, changed};
 use perhop_core::units::QueueSize;
 use perhop_scenario::model::{Queue, Scheduler, Selector};
 use perhop_scenario::{load, schema};

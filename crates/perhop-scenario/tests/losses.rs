@@ -1,8 +1,6 @@
 //! Packets that a link loses: by chance, and chosen ones.
 
-mod common;
-
-use common::{BASE, changed, lines};
+use crate::common::{BASE, changed, lines};
 use insta::assert_snapshot;
 use perhop_scenario::model::ListedLoss;
 use perhop_scenario::{Diagnostic, Loaded, load};

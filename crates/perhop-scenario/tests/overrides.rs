@@ -1,8 +1,6 @@
 //! The path grammar of `-s`.
 
-mod common;
-
-use common::{BASE, lines};
+use crate::common::{BASE, lines};
 use insta::assert_snapshot;
 use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};

@@ -1,8 +1,6 @@
 //! Profiles: what they give, what wins over them, and what is wrong with one.
 
-mod common;
-
-use common::{BASE, changed, lines};
+use crate::common::{BASE, changed, lines};
 use insta::assert_snapshot;
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;

@@ -1,8 +1,6 @@
 //! What people see: the whole text of a diagnostic, and the fields a program reads.
 
-mod common;
-
-use common::{BASE, changed, lines};
+use crate::common::{BASE, changed, lines};
 use insta::assert_snapshot;
 use perhop_scenario::{Diagnostic, LARGEST_FILE, Loaded, load, render};
 

@@ -1,8 +1,6 @@
 //! One test per rule that a scenario has to keep.
 
-mod common;
-
-use common::{BASE, changed, lines};
+use crate::common::{BASE, changed, lines};
 use insta::assert_snapshot;
 use perhop_scenario::load;
 

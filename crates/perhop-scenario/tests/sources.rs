@@ -1,8 +1,6 @@
 //! What may be wrong with flows, transfers, UDP and delays, and what is said of it.
 
-mod common;
-
-use common::{domain, lines, one, overridden};
+use crate::common::{domain, lines, one, overridden};
 use insta::assert_snapshot;
 
 const SIZE: &str = r#"{ kind = "pareto", shape = 1.2, min = "4kB", max = "400kB" }"#;

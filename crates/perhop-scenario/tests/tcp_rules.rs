@@ -1,8 +1,6 @@
 //! One test per rule that the settings of a TCP have to keep, alone and with one another.
 
-mod common;
-
-use common::{changed, lines};
+use crate::common::{changed, lines};
 use insta::assert_snapshot;
 
 /// What is said of a flow with these settings.

@@ -1,8 +1,6 @@
 //! Same scenario and seed, same bytes: whatever the slices, the tracing, the threads, the build profile.
 
-mod common;
-
-use common::{ALL, DUMBBELL, run, simulation};
+use crate::common::{ALL, DUMBBELL, run, simulation};
 use perhop_core::sink::DropReason;
 use perhop_core::time::Instant;
 use perhop_sim::{PacketEvent, PacketRecord, Results, TraceKinds};

@@ -1,9 +1,7 @@
 //! The engine against arithmetic done by hand.
 
 #[allow(dead_code, reason = "each test uses a part")]
-mod common;
-
-use common::{ALL, DUMBBELL, run};
+use crate::common::{ALL, DUMBBELL, run};
 use perhop_core::packet::Kind;
 use perhop_core::sink::DropReason;
 use perhop_core::time::Instant;

@@ -1,7 +1,5 @@
 //! Runs every script below `scripts/`, or those whose path contains `$SCRIPT`. The notation: `docs/scripts.md`.
 
-mod script;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +31,7 @@ fn every_script_holds() {
             wrong.extend(
                 fs::read_to_string(&path)
                     .map_err(|e| e.to_string())
-                    .and_then(|text| script::run(&name, &text))
+                    .and_then(|text| crate::script::run(&name, &text))
                     .err(),
             );
         }
@@ -44,7 +42,7 @@ fn every_script_holds() {
 
 /// What is said about a script of these lines.
 fn verdict(lines: &[&str]) -> String {
-    script::run("a.pkt", &lines.join("\n")).err().unwrap_or_default()
+    crate::script::run("a.pkt", &lines.join("\n")).err().unwrap_or_default()
 }
 
 #[test]

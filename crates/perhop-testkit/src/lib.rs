@@ -34,6 +34,14 @@ pub fn check<S: Strategy>(cases: &S, law: impl Fn(S::Value))
 where
     S::Value: Debug,
 {
+    run(cases, &law);
+}
+
+/// Compiled once for each kind of case, not for each law and element.
+fn run<S: Strategy>(cases: &S, law: &dyn Fn(S::Value))
+where
+    S::Value: Debug,
+{
     let config = Config { failure_persistence: None, ..Config::default() };
     let verdict = TestRunner::new(config).run(cases, |case| {
         law(case);

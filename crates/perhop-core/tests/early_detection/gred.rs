@@ -7,7 +7,7 @@ use perhop_core::units::QueueSize;
 use perhop_testkit::aqm::{self, GRED, packets};
 use perhop_testkit::packet::{AF11, AF12, AF13, TestPacket};
 
-use crate::lab::{FORCED, IN, Lab, OVERFLOW, SITE, close};
+use super::lab::{FORCED, IN, Lab, OVERFLOW, SITE, close};
 
 const OUT_OF_REACH: VirtualQueue = VirtualQueue { thresholds: packets(900, 999, 0.1), w_q: 0.5, limit: None };
 

@@ -6,7 +6,7 @@ use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{GRED, RED, RIO, bytes, packets, stream};
 use perhop_testkit::packet::TestPacket;
 
-use crate::lab::SITE;
+use super::lab::SITE;
 
 fn red(params: RedParams) -> Result<Red<TestPacket>, ParamError> {
     Red::new(SITE, params, stream())

@@ -8,7 +8,7 @@ use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{self, RED, bytes, packets, stream};
 use perhop_testkit::packet::TestPacket;
 
-use crate::lab::{EARLY, FORCED, Fate, IN, Lab, OVERFLOW, SITE, close};
+use super::lab::{EARLY, FORCED, Fate, IN, Lab, OVERFLOW, SITE, close};
 
 const MS: Span = Span::from_millis(1);
 const OUT_OF_REACH: RedParams =

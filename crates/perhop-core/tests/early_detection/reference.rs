@@ -10,7 +10,7 @@ use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{self, GRED, RED, RIO, bytes, packets};
 use perhop_testkit::packet::{AF11, AF12, AF13, TestPacket, id};
 
-use crate::lab::{Fate, Lab, SITE};
+use super::lab::{Fate, Lab, SITE};
 
 /// One colour's parameters and variables, by the names of the papers.
 struct Colour {

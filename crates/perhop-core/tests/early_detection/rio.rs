@@ -7,7 +7,7 @@ use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{self, RIO, packets};
 use perhop_testkit::packet::{AF11, AF12, AF13, TestPacket};
 
-use crate::lab::{FORCED, IN, Lab, OVERFLOW, SITE, close};
+use super::lab::{FORCED, IN, Lab, OVERFLOW, SITE, close};
 
 const OUT: Dscp = Dscp::DEFAULT;
 

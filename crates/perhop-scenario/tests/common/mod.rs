@@ -1,8 +1,5 @@
 //! A scenario to start from, and what loading a changed one says.
 
-// Every test program has this module and few use all of it.
-#![allow(dead_code)]
-
 use perhop_scenario::{Diagnostic, Loaded, load};
 
 /// Two hosts on one link, three pairs of hosts around a router, and a port with two classes.

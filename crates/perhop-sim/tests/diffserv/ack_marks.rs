@@ -4,8 +4,8 @@ use perhop_core::dscp::Dscp;
 use perhop_core::packet::{FlowId, Kind};
 use perhop_sim::{PacketEvent, Results};
 
+use super::{EDGE, af1, site};
 use crate::common::{ALL, run};
-use crate::{EDGE, af1, site};
 
 /// A connection whose data is marked AF11 to AF13 by how fast it comes; `ack` is its receiver.
 fn marked(ack: &str) -> Results {

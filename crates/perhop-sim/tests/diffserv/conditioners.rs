@@ -5,8 +5,8 @@ use perhop_core::packet::{Color, FlowId, Kind};
 use perhop_core::sink::DropReason;
 use perhop_sim::{ConditionerResult, PacketEvent, PacketRecord, Results};
 
+use super::{EDGE, af1, site, steps, times};
 use crate::common::{ALL, run};
-use crate::{EDGE, af1, site, steps, times};
 
 const POLICED: PacketEvent = PacketEvent::Dropped(DropReason::Policed);
 const UNSHAPED: PacketEvent = PacketEvent::Dropped(DropReason::Shaper);

@@ -5,8 +5,8 @@ use perhop_core::sink::DropReason;
 use perhop_core::time::Instant;
 use perhop_sim::{PacketEvent, Results, TcpEvent, TcpRecord};
 
+use super::{float, queue, site};
 use crate::common::{ALL, run};
-use crate::{float, queue, site};
 
 /// Twenty connections, 60 ms apart from their receivers and back, through 20 Mbit/s.
 const BOTTLENECK: &str = r#"
@@ -69,7 +69,7 @@ fn red_keeps_the_mean_queue_between_its_thresholds() {
     assert!((15.0..75.0).contains(&mean), "{mean} packets on average");
     assert!(largest < 200, "{largest}");
     assert!(row.drops.early > 100, "{:?}", row.drops);
-    let busy = crate::link(&results, "r->d").utilization_data;
+    let busy = super::link(&results, "r->d").utilization_data;
     assert!(busy > 0.95, "{busy} with {mean} packets on average");
     // a queue without it stands at its limit
     let fifo = run(BOTTLENECK, &["port.r-d.class.all.queue={ kind = \"fifo\", limit = \"200p\" }"], ALL);

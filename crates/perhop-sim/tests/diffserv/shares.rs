@@ -2,8 +2,8 @@
 
 use perhop_sim::{Results, TraceKinds};
 
+use super::{EDGE, link, near, queue};
 use crate::common::run;
-use crate::{EDGE, link, near, queue};
 
 /// Three flows, each as fast as the link, with a mark each; `sizes` are the lengths of their packets.
 fn shares(sizes: [u32; 3], scheduler: &str, classes: [&str; 3], overrides: &[&str]) -> Results {

@@ -3,8 +3,8 @@
 use perhop_core::time::{Instant, Span};
 use perhop_sim::{PacketEvent, Results, TcpEvent, TraceKinds};
 
+use super::{float, link, near, queue, steps, times};
 use crate::common::{ALL, run};
-use crate::{float, link, near, queue, steps, times};
 
 /// Two hosts and a router; the links are faster than any source here.
 const PATH: &str = r#"

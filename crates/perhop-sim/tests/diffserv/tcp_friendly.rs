@@ -5,8 +5,8 @@ use perhop_core::packet::{Color, Dir, Kind, Meta, TcpView};
 use perhop_scenario::{load, model};
 use perhop_sim::{PacketEvent, PacketRecord, Results};
 
+use super::{EDGE, float, site};
 use crate::common::{ALL, run};
-use crate::{EDGE, float, site};
 
 /// Three connections through an edge with 10 tokens in 100 ms; the bottleneck behind it spaces the acknowledgments.
 fn text() -> String {
@@ -95,7 +95,7 @@ fn the_meter_sees_both_directions_in_their_order() {
     // whatever is coloured is marked so
     let edge = site(&results, "port.e-d.class.all");
     let marks = results.trace.packets.iter().filter(|r| (r.site, r.event) == (edge, PacketEvent::Enqueued));
-    let expected = |color| if color == Color::Green { crate::af1(1) } else { crate::af1(3) };
+    let expected = |color| if color == Color::Green { super::af1(1) } else { super::af1(3) };
     assert!(marks.clone().count() > 5_000);
     assert!(marks.clone().all(|r| r.mark == expected(r.color)));
 }
@@ -145,7 +145,7 @@ fn small_windows_are_in_and_all_tokens_are_used() {
             let row = results.marks.iter().find(|row| (row.flow, row.mark) == (flow, mark));
             row.map_or(0, |row| row.arrived.packets)
         };
-        let (green, red) = (of(crate::af1(1)), of(crate::af1(3)));
+        let (green, red) = (of(super::af1(1)), of(super::af1(3)));
         (green, red)
     };
     // a window of 3 is small: IN, but for what is beyond its average of an interval

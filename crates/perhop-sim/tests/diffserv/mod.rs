@@ -1,9 +1,5 @@
 //! Conditioners, marks, UDP, schedulers and early detection on the engine, against arithmetic done apart from it.
 
-#[allow(dead_code, reason = "each test uses a part")]
-#[path = "../common/mod.rs"]
-mod common;
-
 mod ack_marks;
 mod conditioners;
 mod early;

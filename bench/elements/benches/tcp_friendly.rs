@@ -1,5 +1,5 @@
 //! What a packet costs at the TCP-friendly marker, allocations and ACKs included:
-//! `cargo bench -p perhop-bench --bench tcp_friendly`.
+//! `cargo bench -p perhop-bench-elements --bench tcp_friendly`.
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
 

@@ -1,12 +1,11 @@
-//! What the core elements cost, one operation at a time: `cargo bench -p perhop-bench`.
+//! What the core elements cost, one operation at a time: `cargo bench -p perhop-bench-elements`.
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
-
-mod support;
 
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use perhop_bench_elements::Pkt;
 use perhop_core::classify::{Classifier, KindClassifier, Selector};
 use perhop_core::packet::{ClassId, Kind, Meta};
 use perhop_core::queue::{Fifo, Queue};
@@ -15,7 +14,6 @@ use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::cc::{AckSample, CongestionControl, Reno};
-use support::Pkt;
 
 const DATA: ClassId = ClassId(0);
 const ACKS: ClassId = ClassId(1);

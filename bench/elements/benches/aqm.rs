@@ -1,13 +1,12 @@
-//! What an arrival costs with early detection, beside a FIFO: `cargo bench -p perhop-bench --bench aqm`.
+//! What an arrival costs with early detection, beside a FIFO: `cargo bench -p perhop-bench-elements --bench aqm`.
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
-
-mod support;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant as Clock};
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use perhop_bench_elements::Pkt;
 use perhop_core::packet::Meta;
 use perhop_core::queue::{
     Averaging, Fifo, Gred, GredParams, Queue, Red, RedParams, Rio, RioParams, VirtualQueue,
@@ -17,7 +16,6 @@ use perhop_core::time::Instant;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{GRED, RED, RIO, packets, stream};
 use perhop_testkit::packet::{AF11, AF13};
-use support::Pkt;
 
 const SITE: SiteId = SiteId(0);
 const LIMIT: QueueSize = QueueSize::Packets(1000);

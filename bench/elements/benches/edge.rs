@@ -1,12 +1,11 @@
-//! What the elements of an edge cost, one operation at a time: `cargo bench -p perhop-bench --bench edge`.
+//! What the elements of an edge cost, one operation at a time: `cargo bench -p perhop-bench-elements --bench edge`.
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
-
-mod support;
 
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use perhop_bench_elements::Pkt;
 use perhop_core::ack_marking::{AckMarker, AckMarking, ClassMarks, CopyRule, Covered, MarkMap};
 use perhop_core::classify::{
     Address, BehaviorAggregate, Classifier, Flow, FlowKey, FlowTable, KindSet, MultiField, Pattern, Protocol,
@@ -19,7 +18,6 @@ use perhop_core::shaper::{Shaper, ShaperParams};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes, QueueSize};
-use support::Pkt;
 
 const FLOWS: u32 = 10_000;
 /// 1500 bytes at 10 Mbit/s.

@@ -1,4 +1,4 @@
-//! What a verdict costs, for each meter: `cargo bench -p perhop-bench --bench meters`.
+//! What a verdict costs, for each meter: `cargo bench -p perhop-bench-elements --bench meters`.
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
 

@@ -1,0 +1,18 @@
+//! All tests of the crate in one program: it is linked once.
+
+mod common;
+mod conditioners;
+mod custom;
+mod domain;
+mod fuzz;
+mod interfaces;
+mod load;
+mod losses;
+mod overrides;
+mod profiles;
+mod render;
+mod routes;
+mod rules;
+mod sources;
+mod tcp_rules;
+mod units;

@@ -1,0 +1,6 @@
+//! All tests of the crate in one program: it is linked once.
+
+mod common;
+mod determinism;
+mod diffserv;
+mod engine;

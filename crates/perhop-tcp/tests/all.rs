@@ -1,0 +1,9 @@
+//! All tests of the crate in one program: it is linked once.
+
+mod fuzz;
+mod laws;
+mod receiver;
+mod script;
+mod scripts;
+mod sender;
+mod sender_laws;

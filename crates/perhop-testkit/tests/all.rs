@@ -1,0 +1,4 @@
+//! All tests of the crate in one program: it is linked once.
+
+mod laws;
+mod laws_meter;
