@@ -103,8 +103,7 @@ pub fn load_with(
 ) -> Result<Loaded, Vec<Diagnostic>> {
     let mut tree = Tree::parse(text(source, name).map_err(|d| vec![*d])?)?;
     let mut found = overlay::apply(&mut tree, overrides);
-    let schema = schema();
-    let (mut shape, mut json) = Shape::check(&tree, &schema);
+    let (mut shape, mut json) = Shape::check(&tree, schema());
     found.extend(shape.found);
     let filled = profile::fill(&tree, &mut json, &mut shape.damaged);
     found.extend(filled.found);

@@ -1,15 +1,21 @@
 //! JSON Schema of a scenario file.
 
+use std::sync::LazyLock;
+
 use serde_json::Value as Json;
 
 use crate::file::ScenarioFile;
 
-/// The schema, made from the structs of [`crate::file`].
-#[must_use]
-pub fn schema() -> Json {
+static SCHEMA: LazyLock<Json> = LazyLock::new(|| {
     let mut schema = schemars::schema_for!(ScenarioFile).to_value();
     join_lines(&mut schema);
     schema
+});
+
+/// The schema, made from the structs of [`crate::file`].
+#[must_use]
+pub fn schema() -> &'static Json {
+    &SCHEMA
 }
 
 /// Line breaks in descriptions are those of the source code.
