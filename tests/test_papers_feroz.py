@@ -1,4 +1,4 @@
-"""Reduction of results to rows and verdicts, the pack, and the search, from hand-made numbers."""
+"""Reduction of results to rows and verdicts, and the pack, from hand-made numbers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perhop import _core
 from perhop.papers import PackError, load_pack
 from perhop.papers.feroz import Case, Numbers, Reproduction, make_plan, numbers, reduce
-from perhop.papers.feroz.calibrate import calibrate, error, log_error, ratio_error, search, table_errors
 from perhop.papers.feroz.measure import Marks, flow_marks, quantities, spacing_kept
 from perhop.papers.feroz.plan import published_rows
 from perhop.papers.feroz.predicates import PREDICATES
-from perhop.papers.feroz.readings import Meter, Parameter, assured_bit_s, load_parameters, overrides
+from perhop.papers.feroz.readings import Meter, assured_bit_s, load_parameters, overrides
 from perhop.papers.feroz.study import STUDY
 from perhop.report.feroz import backlog
-from perhop.run import run_jobs
 from test_report import check_page
 
 PLAN = make_plan()
@@ -444,21 +441,6 @@ def test_scenarios_hold_what_was_chosen() -> None:
             assert flow["tcp"] == tcp, (name, flow["name"])
 
 
-def test_the_record_of_the_calibration_is_of_these_parameters() -> None:
-    """The scenario files hold what the recorded search ended with, and it searched what the file says."""
-    record = json.loads(PACK.scenario("expected/calibration.json"))
-    settings, parameters = load_parameters(PACK)
-    assert record["after"] == {parameter.name: parameter.chosen for parameter in parameters}
-    assert record["before"] == {parameter.name: parameter.before for parameter in parameters}
-    assert record["fit"] == list(settings.fit)
-    assert (record["replications"], record["seed"]) == (settings.replications, settings.seed)
-    for step in record["steps"]:
-        parameter = next(each for each in parameters if each.name == step["parameter"])
-        assert parameter.search
-        assert [value for value, _ in step["errors"]] == list(parameter.values)
-    assert set(record["errors"]["after"]) == {*settings.fit, *settings.predict}
-
-
 def test_round_trips_are_20_to_200_ms() -> None:
     scenario = tomllib.loads(PACK.scenario("rtt.toml").decode())
     first, *others = (link["delay"] for link in scenario["link"])
@@ -542,83 +524,3 @@ def test_readings_become_settings() -> None:
         ]
         base = [overrides(m, ["bulk"], held, held) for m in (friendly, bucket, none)]
         assert each != base, parameter.name
-
-
-# the search
-
-
-def test_errors_are_ratios() -> None:
-    assert log_error(2.0, 1.0) == pytest.approx(log_error(1.0, 2.0))
-    assert log_error(0.0, 1.0) == float("inf")
-    cases = [BY_ID["1 tcp-friendly"], BY_ID["1 token-bucket"]]
-    exact = [case.published for case in cases]
-    assert error(cases, exact) == 0.0
-    assert ratio_error(cases, exact) == 0.0
-    doubled = [{name: 2 * value for name, value in each.items()} for each in exact]
-    assert error(cases, doubled) > 0.6
-    assert ratio_error(cases, doubled) < 0.02
-    assert set(table_errors(cases, exact)) == {"1"}
-
-
-def test_the_search_finds_the_best_of_each_and_stops() -> None:
-    parameters = (
-        Parameter("a", "", (1, 2, 3), 1, 1, True),
-        Parameter("b", "", (1, 2, 3), 1, 1, True),
-        Parameter("c", "", (1, 2), 1, 1, False),
-    )
-    asked = []
-
-    def measure(points: list[dict[str, Any]]) -> list[float]:
-        asked.extend(points)
-        return [abs(point["a"] - point["b"]) + 0.1 * abs(point["b"] - 3) for point in points]
-
-    found, steps = search(parameters, measure, 5)
-    assert found == {"a": 1, "b": 1, "c": 1}
-    assert [step["parameter"] for step in steps] == ["a", "b"]
-    assert len(asked) == len({tuple(point.values()) for point in asked})
-
-    found, steps = search(
-        parameters, lambda points: [(p["a"] - 2) ** 2 + (p["b"] - 3) ** 2 for p in points], 5
-    )
-    assert found == {"a": 2, "b": 3, "c": 1}
-    assert steps[0] == {"pass": 1, "parameter": "a", "errors": [[1, 5], [2, 4], [3, 5]], "taken": 2}
-    assert max(step["pass"] for step in steps) == 2
-
-
-def test_a_calibration_is_recorded() -> None:
-    def run_cases(wanted: Any, label: str) -> list[dict[str, float]]:
-        return [
-            {
-                name: value * (2.0 if readings["averaging"] == "coupled" else 1.0)
-                for name, value in case.published.items()
-            }
-            for case, readings in wanted
-        ]
-
-    record = calibrate(PLAN, run_cases)
-    assert record["before"]["averaging"] == "coupled"
-    assert record["after"]["averaging"] == "decoupled"
-    assert record["errors"]["after"]["6"]["levels"] == 0.0
-    assert record["errors"]["before"]["6"]["levels"] == pytest.approx(np.log(2), abs=1e-3)
-    assert set(record["errors"]["after"]) == {"1", "2", "3", "4", "5", "6", "7"}
-    assert json.loads(json.dumps(record)) == record
-
-
-# the quick reproduction against the one on record; after a change that is meant to change results:
-# `perhop reproduce feroz --quick --json > papers/feroz/expected/quick.json`
-
-
-def test_the_quick_reproduction_is_the_one_on_record() -> None:
-    expected = json.loads(PACK.scenario("expected/quick.json"))
-    plan = make_plan(quick=True)
-    kept = run_jobs(plan.jobs, 2, None, STUDY.keep)
-    found = reduce(plan, kept, "perhop reproduce feroz --quick", _core.RESULTS_VERSION).document
-    assert (found["command"], found["results_version"]) == (expected["command"], expected["results_version"])
-    for one, recorded in zip(found["rows"], expected["rows"], strict=True):
-        assert (one["id"], one["quantity"], one["published"]) == (
-            recorded["id"],
-            recorded["quantity"],
-            recorded["published"],
-        )
-        assert one["simulated"]["mean"] == pytest.approx(recorded["simulated"]["mean"], rel=1e-4), one["id"]
-    assert verdicts_of(found) == verdicts_of(expected)

@@ -1,0 +1,35 @@
+"""The quick reproduction of feroz against the one on record.
+
+After a change that is meant to change results: `perhop reproduce feroz --quick --json >
+papers/feroz/expected/quick.json`, and a line under "Changed results" in the changelog.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from perhop import _core
+from perhop.papers import load_pack
+from perhop.papers.feroz import make_plan, reduce
+from perhop.papers.feroz.study import STUDY
+from perhop.run import run_jobs
+
+
+def test_the_quick_reproduction_is_the_one_on_record() -> None:
+    expected = json.loads(load_pack("feroz").scenario("expected/quick.json"))
+    plan = make_plan(quick=True)
+    kept = run_jobs(plan.jobs, 2, None, STUDY.keep)
+    found = reduce(plan, kept, "perhop reproduce feroz --quick", _core.RESULTS_VERSION).document
+    assert (found["command"], found["results_version"]) == (expected["command"], expected["results_version"])
+    for one, recorded in zip(found["rows"], expected["rows"], strict=True):
+        assert (one["id"], one["quantity"], one["published"]) == (
+            recorded["id"],
+            recorded["quantity"],
+            recorded["published"],
+        )
+        assert one["simulated"]["mean"] == pytest.approx(recorded["simulated"]["mean"], rel=1e-4), one["id"]
+    assert {claim["id"]: claim["verdict"] for claim in found["claims"]} == {
+        claim["id"]: claim["verdict"] for claim in expected["claims"]
+    }
