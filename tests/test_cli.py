@@ -17,6 +17,9 @@ import perhop
 from conftest import Cli
 from perhop.cli.__main__ import COMMANDS
 from perhop.cli.exit import ExitCode
+from perhop.cli.reproduce import PAPERS
+from perhop.papers.study import load_study
+from perhop.scenario import Scenario
 
 
 def test_exit_codes_are_the_documented_ones() -> None:
@@ -88,8 +91,63 @@ def test_init_writes_a_valid_scenario_with_its_schema_and_never_overwrites(cli: 
 
 def test_check_json(cli: Cli, two_way: Path) -> None:
     assert cli("check", two_way, "--json").json() == {
-        "files": [{"file": "two-way.toml", "ok": True, "diagnostics": []}]
+        "files": [{"file": "two-way.toml", "ok": True, "diagnostics": [], "warnings": []}]
     }
+
+
+def test_warnings_go_to_stderr_and_change_nothing(cli: Cli, two_way: Path) -> None:
+    vain = ("-s", "flow.up.tcp.ecn=true")
+    done = cli("check", two_way, *vain)
+    assert (done.code, done.out) == (0, "two-way.toml: valid, 1 warning\n")
+    assert "⚠ flow.up.tcp.ecn: nothing in this network marks" in done.err
+    assert "help: " in done.err
+    (file,) = cli("check", two_way, *vain, "--json").json()["files"]
+    assert (file["ok"], file["diagnostics"]) == (True, [])
+    assert [warning["path"] for warning in file["warnings"]] == ["flow.up.tcp.ecn"]
+
+    ran = cli("run", two_way, *vain)
+    assert ran.code == 0
+    assert ran.err == done.err
+
+    mistaken = cli("check", two_way, *vain, "-s", "run.duration=0s")
+    assert (mistaken.code, mistaken.err) == (ExitCode.INVALID, "")
+
+
+TOP = Path(__file__).parents[1]
+SHIPPED = sorted(
+    file
+    for pattern in (
+        "papers/*/*.toml",
+        "examples/*.toml",
+        "bench/cases/*.toml",
+        "python/perhop/starters/*/*.toml",
+        "crates/perhop-sim/tests/scenarios/*.toml",
+        "oracles/*/scenarios/*.toml",
+    )
+    for file in TOP.glob(pattern)
+    if "[run]" in (text := file.read_text()) and ("[[flow]]" in text or "[[udp]]" in text)
+)
+
+
+def test_no_scenario_of_ours_is_warned_of(cli: Cli) -> None:
+    assert len(SHIPPED) > 40
+    checked = cli("check", *SHIPPED, "--json").json()["files"]
+    assert [file["file"] for file in checked if not file["ok"] or file["warnings"]] == []
+
+
+def test_no_run_of_a_study_is_warned_of() -> None:
+    for paper in PAPERS:
+        # replications differ in nothing that is warned of
+        scenarios = {
+            (source, name, tuple(change for change in changes if not change.startswith("run.")))
+            for source, name, changes, *_ in load_study(paper).plan(quick=False).jobs
+        }
+        warned = {
+            (name, changes): warnings
+            for source, name, changes in scenarios
+            if (warnings := Scenario(source, name, changes).warnings())
+        }
+        assert warned == {}
 
 
 def test_schema_is_json_and_names_every_table(cli: Cli) -> None:

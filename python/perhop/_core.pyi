@@ -15,6 +15,7 @@ __all__ = [
     "resolve",
     "run_batch",
     "schema",
+    "warnings",
 ]
 
 __version__: str
@@ -24,7 +25,7 @@ _Columns = dict[str, NDArray[np.float64] | NDArray[np.uint64] | list[str]]
 
 @type_check_only
 class Diagnostic(TypedDict):
-    """One mistake in a scenario: where, what was written, which rule it breaks, what would mend it."""
+    """A mistake in a scenario or a warning: where, what was written, what is wrong, what would mend it."""
 
     path: str
     line: int | None
@@ -68,5 +69,6 @@ class Simulation:
 def schema() -> str: ...
 def resolve(source: bytes, name: str, overrides: list[str]) -> str: ...
 def check(source: bytes, name: str, overrides: list[str]) -> list[Diagnostic]: ...
+def warnings(source: bytes, name: str, overrides: list[str]) -> list[Diagnostic]: ...
 def describe(source: bytes, name: str, overrides: list[str]) -> str: ...
 def run_batch(jobs: list[tuple[bytes, str, list[str]]], threads: int) -> list[RawResult]: ...

@@ -178,6 +178,12 @@ class Scenario:
 
         return _core.check(self.source, self.name, list(self.overrides))
 
+    def warnings(self) -> list[Diagnostic]:
+        """Return what is valid and almost surely meant otherwise, in a scenario without mistakes."""
+        from perhop import _core
+
+        return _core.warnings(self.source, self.name, list(self.overrides))
+
     def resolve(self) -> str:
         """Return the scenario as TOML with every default filled in and the overrides applied."""
         from perhop import _core

@@ -39,6 +39,18 @@ pub fn check<'py>(
     }
 }
 
+/// What is almost surely meant otherwise in a scenario without mistakes.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
+pub fn warnings<'py>(
+    py: Python<'py>,
+    source: &[u8],
+    name: &str,
+    overrides: Vec<String>,
+) -> PyResult<Bound<'py, PyList>> {
+    to_python(py, &loaded(py, source, name, &overrides)?.warnings)
+}
+
 /// What the scenario means, names expanded, as JSON.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]

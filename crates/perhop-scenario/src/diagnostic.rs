@@ -1,17 +1,17 @@
-//! What is wrong with a scenario, where, and what to do about it.
+//! What is wrong with a scenario or likely to be, where, and what to do about it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents};
-use miette::{SourceCode, SourceSpan, SpanContents};
+use miette::{Severity, SourceCode, SourceSpan, SpanContents};
 
 use crate::suggest;
 
 /// Most bytes of one line that a snippet shows on either side of the value.
 const CLIP: usize = 200;
 
-/// One mistake in a scenario file or in an override.
+/// One mistake in a scenario file or in an override, or a warning: what is valid and almost surely meant otherwise.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}{rule}", if path.is_empty() { String::new() } else { format!("{path}: ") })]
 pub struct Diagnostic {
@@ -27,6 +27,7 @@ pub struct Diagnostic {
     pub rule: String,
     /// What to do about it.
     pub hint: Option<String>,
+    severity: Severity,
     text: Arc<Source>,
     span: Range<usize>,
 }
@@ -38,12 +39,28 @@ impl Diagnostic {
         let (line, start) = source.line_of(span.start);
         let column = source.text[start..span.start].chars().count() + 1;
         let value = suggest::short(source.text[span.clone()].trim_matches(['"', '\'']));
-        Self { path, line: line + 1, column, value, rule, hint: None, text: Arc::clone(source), span }
+        Self {
+            path,
+            line: line + 1,
+            column,
+            value,
+            rule,
+            hint: None,
+            severity: Severity::Error,
+            text: Arc::clone(source),
+            span,
+        }
     }
 
     /// The same with a hint.
     pub(crate) fn with_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
+        self
+    }
+
+    /// The same as a warning.
+    pub(crate) fn into_warning(mut self) -> Self {
+        self.severity = Severity::Warning;
         self
     }
 
@@ -65,6 +82,10 @@ impl Diagnostic {
 }
 
 impl miette::Diagnostic for Diagnostic {
+    fn severity(&self) -> Option<Severity> {
+        Some(self.severity)
+    }
+
     fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
         self.hint.as_ref().map(|hint| Box::new(hint) as Box<dyn std::fmt::Display>)
     }

@@ -43,6 +43,7 @@ pub mod tcp;
 mod transfers;
 mod tree;
 pub mod units;
+mod warnings;
 pub mod words;
 
 pub use diagnostic::{Diagnostic, render};
@@ -65,6 +66,8 @@ pub struct Loaded {
     pub file: ScenarioFile,
     /// What it means.
     pub scenario: model::Scenario,
+    /// What is valid and almost surely meant otherwise, from top to bottom.
+    pub warnings: Vec<Diagnostic>,
 }
 
 impl Loaded {
@@ -112,7 +115,7 @@ pub fn load_with(
         Ok(mut file) => {
             check::check(&file, &mut report);
             let scenario = lower::lower(&mut file, elements, &mut report);
-            Some(Loaded { file, scenario })
+            Some(Loaded { file, scenario, warnings: Vec::new() })
         }
         Err(error) => {
             // The first check asks for no less than the structs do; should it ever, the reason is not lost.
@@ -122,11 +125,14 @@ pub fn load_with(
             None
         }
     };
-    found.extend(report.into_found());
-    found.sort_by_key(Diagnostic::order);
-    found.dedup_by(|a, b| a.repeats(b));
+    let (mistakes, mut warnings) = report.into_found();
+    found.extend(mistakes);
+    for list in [&mut found, &mut warnings] {
+        list.sort_by_key(Diagnostic::order);
+        list.dedup_by(|a, b| a.repeats(b));
+    }
     match loaded {
-        Some(loaded) if found.is_empty() => Ok(loaded),
+        Some(loaded) if found.is_empty() => Ok(Loaded { warnings, ..loaded }),
         _ => Err(found),
     }
 }

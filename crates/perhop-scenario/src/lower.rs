@@ -16,6 +16,7 @@ use crate::routes::{Route, routes};
 use crate::suggest;
 use crate::tree::{Step, plain, steps};
 use crate::units::{Probability, Rate, Size, Time};
+use crate::warnings;
 
 /// The scenario that `file` means. It is only complete if nothing was reported. Default ports are added to `file`.
 pub(crate) fn lower(
@@ -28,7 +29,7 @@ pub(crate) fn lower(
     let mut network = Network { names, nodes, links: Vec::new(), by_ends: BTreeMap::new(), complete: true };
     network.complete = network.names.is_complete();
     let joined = network.links(&file.link, report);
-    ports::place(file, &joined, &mut network, elements, report);
+    let ports = ports::place(file, &joined, &mut network, elements, report);
     let run = model::Run {
         seed: file.run.seed,
         replication: file.run.replication,
@@ -38,7 +39,7 @@ pub(crate) fn lower(
         packet_size: file.run.packet_size.map(|size| size.0),
     };
     let made = lower_flows::make(file, &run, &network.names, report);
-    let conditioners = place_conditioner::place(file, &network, &made, elements, report);
+    let (conditioners, of_conditioners) = place_conditioner::place(file, &network, &made, elements, report);
     let Network { nodes, links, by_ends, complete, .. } = network;
     let lower_flows::Made { from_file, flows, udp_from_file, udp, flow_table, .. } = made;
     let mut scenario = model::Scenario { run, nodes, links, conditioners, flows, udp, flow_table };
@@ -46,6 +47,9 @@ pub(crate) fn lower(
         if complete { check_routes(file, &scenario, &from_file, &udp_from_file, report) } else { None };
     if complete {
         check_series(&scenario, report);
+    }
+    if let Some(ways) = &ways {
+        warnings::find(file, &scenario, ways, &ports, &of_conditioners, report);
     }
     let members = |pairs: &Pairs| pairs.iter().filter_map(|ends| by_ends.get(&ends)).copied().collect();
     let members = joined.iter().map(|pairs| pairs.as_ref().map_or_else(Vec::new, members)).collect();

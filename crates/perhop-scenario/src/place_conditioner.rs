@@ -29,14 +29,14 @@ fn entries(pattern: &Pattern) -> usize {
     nodes + pattern.flows.as_ref().map_or(0, Vec::len)
 }
 
-/// The conditioners that `file` means.
+/// The conditioners that `file` means, and for each its number in the file.
 pub(crate) fn place(
     file: &ScenarioFile,
     network: &Network,
     flows: &Made,
     elements: &dyn Elements,
     report: &mut Report,
-) -> Vec<model::Conditioner> {
+) -> (Vec<model::Conditioner>, Vec<usize>) {
     let mut into: Vec<Vec<usize>> = Vec::new();
     if !file.conditioner.is_empty() {
         into.resize(network.nodes.len(), Vec::new());
@@ -44,7 +44,7 @@ pub(crate) fn place(
             into[link.to].push(l);
         }
     }
-    let (mut made, mut held) = (Vec::new(), 0usize);
+    let (mut made, mut from_file, mut held) = (Vec::new(), Vec::new(), 0usize);
     for (i, conditioner) in file.conditioner.iter().enumerate() {
         let mut placing = Placing { i, conditioner, file, network, into: &into, report };
         let seats = placing.seats();
@@ -55,7 +55,7 @@ pub(crate) fn place(
             let hint = "match by `class` or `mark`, or leave out what `from` says already".to_owned();
             let rule = format!("the conditioners hold more than {MOST_HELD} nodes and flows to compare with");
             report.error(&steps!["conditioner", i, "match"], rule, Some(hint));
-            return made;
+            return (made, from_file);
         }
         let parts = parts(conditioner, pattern, file.run.packet_size, flows);
         if let Some(model::Meter::Custom(meter)) = &parts.meter
@@ -68,9 +68,10 @@ pub(crate) fn place(
             let member = if several { format!("[{k}]") } else { String::new() };
             let path = format!("conditioner.{}{member}", conditioner.name);
             made.push(model::Conditioner { path, node, from, ..parts.clone() });
+            from_file.push(i);
         }
     }
-    made
+    (made, from_file)
 }
 
 /// One conditioner on its way to its routers.
@@ -161,7 +162,7 @@ impl Placing<'_, '_, '_> {
         };
         let src = matches.src.as_ref().map(|ends| self.ends(ends, &at_src).map(addresses));
         let dst = matches.dst.as_ref().map(|ends| self.ends(ends, &at_dst).map(addresses));
-        let pattern = Pattern {
+        let mut pattern = Pattern {
             src: src.clone().flatten(),
             dst: dst.clone().flatten(),
             src_port: matches.src_port.map(range),
@@ -185,6 +186,7 @@ impl Placing<'_, '_, '_> {
                 .as_ref()
                 .map(|marks| marks.as_slice().iter().fold(MarkSet::NONE, |set, Mark(dscp)| set.with(*dscp))),
         };
+        pattern.sort();
         (src != Some(None) && dst != Some(None)).then_some(pattern)
     }
 

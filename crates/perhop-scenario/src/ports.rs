@@ -18,14 +18,15 @@ use perhop_core::units::{BitRate, Bytes};
 /// Which `[[port]]` a link has, and how many of its ends are `[*]`: fewer go before more.
 type Owner = Option<(u8, usize)>;
 
-/// Puts the ports of `file` on the links, and adds to `file` those that it leaves to the defaults.
+/// Puts the ports of `file` on the links, and adds to `file` those that it leaves to the defaults. Returns by link which
+/// of those that were written it has.
 pub(crate) fn place(
     file: &mut ScenarioFile,
     joined: &[Option<Pairs>],
     network: &mut Network,
     elements: &dyn Elements,
     report: &mut Report,
-) {
+) -> Vec<Option<usize>> {
     let mut owners: Vec<Owner> = vec![None; network.links.len()];
     for (i, port) in file.port.iter().enumerate() {
         claim(port, i, network, &mut owners, report);
@@ -51,6 +52,7 @@ pub(crate) fn place(
             }
         }
     }
+    owners.into_iter().map(|owner| owner.map(|(_, i)| i)).collect()
 }
 
 /// Port number `i` takes the links it is on.

@@ -18,12 +18,13 @@ pub(crate) struct Report<'a> {
     damaged: &'a BTreeSet<Vec<Step>>,
     origins: Origins,
     found: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
 }
 
 impl<'a> Report<'a> {
     /// Nothing found yet; `damaged` are values that the first check refused.
     pub(crate) fn new(tree: &'a Tree, damaged: &'a BTreeSet<Vec<Step>>, origins: Origins) -> Self {
-        Self { tree, damaged, origins, found: Vec::new() }
+        Self { tree, damaged, origins, found: Vec::new(), warnings: Vec::new() }
     }
 
     /// Whether the value at `steps`, all above it and all in it is what was written.
@@ -47,12 +48,25 @@ impl<'a> Report<'a> {
 
     /// Reports the value at `steps`, unless it is not what was written.
     pub(crate) fn error(&mut self, steps: &[Step], rule: impl Into<String>, hint: Option<String>) {
-        if self.is_sound(steps) {
-            let steps = self.origin(steps);
-            let error = self.tree.diagnostic(steps, rule.into());
-            let error = if self.tree.is_written(steps) { error } else { error.without_value() };
-            self.found.push(error.with_hint(hint));
+        let found = self.about(steps, rule.into(), hint);
+        self.found.extend(found);
+    }
+
+    /// Warns of the value at `steps`, unless it is not what was written.
+    pub(crate) fn warn(&mut self, steps: &[Step], rule: impl Into<String>, hint: Option<String>) {
+        let found = self.about(steps, rule.into(), hint);
+        self.warnings.extend(found.map(Diagnostic::into_warning));
+    }
+
+    /// A diagnostic about the value at `steps`; `None` if that is not what was written.
+    fn about(&self, steps: &[Step], rule: String, hint: Option<String>) -> Option<Diagnostic> {
+        if !self.is_sound(steps) {
+            return None;
         }
+        let steps = self.origin(steps);
+        let found = self.tree.diagnostic(steps, rule);
+        let found = if self.tree.is_written(steps) { found } else { found.without_value() };
+        Some(found.with_hint(hint))
     }
 
     /// One relation of two settings of `table`: reports it if `holds` is false, at the one that is written.
@@ -109,9 +123,9 @@ impl<'a> Report<'a> {
         self.found.len() > LONG
     }
 
-    /// Everything found.
-    pub(crate) fn into_found(self) -> Vec<Diagnostic> {
-        self.found
+    /// Every mistake, and every warning.
+    pub(crate) fn into_found(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+        (self.found, self.warnings)
     }
 }
 

@@ -16,3 +16,4 @@ mod rules;
 mod sources;
 mod tcp_rules;
 mod units;
+mod warnings;

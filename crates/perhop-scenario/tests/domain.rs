@@ -106,8 +106,8 @@ fn a_match_becomes_a_pattern() {
         dst_port: Some(5001..=5010),
         protocol: Some(Protocol::TCP),
         // bulk 0 to 3, web 4 to 6, then UDP
-        flows: Some([7, 0, 1, 2, 3, 5].map(FlowId).to_vec()),
-        classes: Some(vec![TrafficClass(1), TrafficClass(0)]),
+        flows: Some([0, 1, 2, 3, 5, 7].map(FlowId).to_vec()),
+        classes: Some(vec![TrafficClass(0), TrafficClass(1)]),
         dir: Some(Dir::Reverse),
         kinds: Some(KindSet::NONE.with(Kind::PureAck)),
         marks: Some(MarkSet::NONE.with(af(1)).with(Dscp::DEFAULT)),

@@ -16,6 +16,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
             return Ok(ExitCode::from(3));
         }
     };
+    loaded.warnings.iter().for_each(|warning| eprintln!("{}", render(warning, false)));
     let results = Simulation::with_elements(&loaded.scenario, TraceKinds::default(), &elements)?.finish();
     for (flow, result) in loaded.scenario.flows.iter().zip(&results.flows) {
         println!("{}: {:.3} Mbit/s", flow.name, result.goodput_bit_s / 1e6);

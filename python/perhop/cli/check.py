@@ -1,4 +1,4 @@
-"""`perhop check`: every mistake in scenario files, with where it is and what would mend it."""
+"""`perhop check`: every mistake in scenario files, with where it is and what would mend it; then warnings."""
 
 from __future__ import annotations
 
@@ -16,22 +16,33 @@ def command(
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:
-    """Validate scenario files: all mistakes in one pass."""
+    """Validate scenario files: all mistakes in one pass, then warnings."""
     return _check(files, overrides, as_json)
 
 
 def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int:
-    from perhop.cli.output import print_json
+    from perhop.cli.output import print_json, warn
+    from perhop.units import counted
 
-    found = {str(file): options.load(file, overrides).check() for file in files}
+    found = []
+    for file in files:
+        scenario = options.load(file, overrides)
+        mistakes = scenario.check()
+        found.append((str(file), mistakes, [] if mistakes else scenario.warnings()))
     if as_json:
         print_json(
-            {"files": [{"file": file, "ok": not bad, "diagnostics": bad} for file, bad in found.items()]}
+            {
+                "files": [
+                    {"file": name, "ok": not mistakes, "diagnostics": mistakes, "warnings": warnings}
+                    for name, mistakes, warnings in found
+                ]
+            }
         )
     else:
-        for file, mistakes in found.items():
+        for name, mistakes, warnings in found:
             for mistake in mistakes:
                 print(mistake["rendered"].rstrip() + "\n")
-            count = f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}" if mistakes else "valid"
-            print(f"{file}: {count}")
-    return ExitCode.INVALID if any(found.values()) else ExitCode.DONE
+            warn(warnings)
+            verdict = counted(len(mistakes), "mistake") if mistakes else "valid"
+            print(f"{name}: {verdict}" + (f", {counted(len(warnings), 'warning')}" if warnings else ""))
+    return ExitCode.INVALID if any(mistakes for _, mistakes, _ in found) else ExitCode.DONE

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from perhop._core import Diagnostic
+
 # A terminal that lacks a character shows a question mark in its place; stderr replaces by itself.
 if isinstance(sys.stdout, io.TextIOWrapper):
     sys.stdout.reconfigure(errors="replace")
@@ -28,6 +30,12 @@ def print_json(value: Any) -> None:
 def note(text: str) -> None:
     """Print a remark to stderr."""
     print(text, file=sys.stderr)
+
+
+def warn(warnings: Sequence[Diagnostic]) -> None:
+    """Print warnings of a scenario to stderr."""
+    for warning in warnings:
+        note(warning["rendered"].rstrip() + "\n")
 
 
 def console() -> Console:

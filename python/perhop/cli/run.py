@@ -40,7 +40,7 @@ def command(
 ) -> int:
     """Run a scenario once and leave a folder of tables."""
     from perhop import record
-    from perhop.cli.output import print_json
+    from perhop.cli.output import print_json, warn
     from perhop.cli.progress import Progress
 
     kinds = _trace_kinds(trace or [])
@@ -50,6 +50,7 @@ def command(
         raise CommandError(
             ExitCode.USAGE, f"{folder} exists", "give another folder with -o, or replace it with --force"
         )
+    warn(loaded.warnings())
     with record.place(folder, replace=force) as partial:
         with Progress(f"running {scenario.name}") as progress:
             result = loaded.run(trace=kinds, progress=progress.update)

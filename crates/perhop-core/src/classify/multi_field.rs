@@ -59,6 +59,12 @@ impl MarkSet {
         Self(self.0 | 1 << dscp.value())
     }
 
+    /// The set as bits, one for each code point by its value.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
     const fn has(self, index: usize) -> bool {
         self.0 >> index & 1 == 1
     }
@@ -121,7 +127,19 @@ impl Pattern {
             && among(self.classes.as_ref(), flow.class)
     }
 
-    fn sort(&mut self) {
+    /// The code points with which it takes data that this flow sends. The lists must be sorted, see [`Pattern::sort`].
+    #[must_use]
+    pub fn data_of(&self, id: FlowId, flow: &Flow) -> MarkSet {
+        let data = self.kinds.is_none_or(|set| set.has(kind_index(Kind::Data)));
+        if data && self.holds_for(Some((id, flow)), Dir::Forward) {
+            self.marks.unwrap_or(MarkSet::ALL)
+        } else {
+            MarkSet::NONE
+        }
+    }
+
+    /// Sorts the lists.
+    pub fn sort(&mut self) {
         self.src.iter_mut().chain(&mut self.dst).for_each(|list| list.sort_unstable());
         self.flows.iter_mut().for_each(|list| list.sort_unstable());
         self.classes.iter_mut().for_each(|list| list.sort_unstable());
