@@ -189,6 +189,44 @@ def test_describe(cli: Cli, two_way: Path) -> None:
     assert "100 kbit/s" in text
 
 
+def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> None:
+    assert cli("init", "--pack", "diffserv").code == 0
+    file = Path("diffserv.toml")
+    text = file.read_text().replace('kind = "red", ', 'kind = "red", gentle = true, ')
+    excess = 'marker = { green = "EF", red = "shape" }\nshaper = { rate = "300kbit/s", burst = "3kB" }'
+    text = text.replace('marker = { green = "EF", red = "drop" }', excess)
+    acks = 'kind = "per-mark", rule = "best-of-covered", marks = { AF11 = "AF21" }'
+    file.write_text(
+        f'{text}\n[[conditioner]]\nname = "acks"\nat = "core"\nfrom = "server[*]"\n'
+        f'match = {{ kind = "pure-ack" }}\nack_marking = {{ {acks} }}\n'
+    )
+    done = cli("describe", file)
+    assert done.err == ""
+    lines = done.out.splitlines()
+    for line in (
+        "edge-core.class.ef (EF): kind fifo, limit 20p",
+        "edge-core.class.af1 (AF11 AF12 AF13): kind gred, limit 90kB, averaging coupled, "
+        "green min_th 45kB max_th 90kB max_p 0.02, yellow min_th 22kB max_th 45kB max_p 0.05, "
+        "red min_th 10kB max_th 22kB max_p 0.1, w_q 0.002",
+        "edge-core.class.best-effort (any): kind red, limit 100p, min_th 15p, max_th 45p, max_p 0.1, "
+        "w_q 0.002, gentle",
+        "bulk_host[*]-edge.class.all (any): kind fifo, limit 1000p",
+        "premium at edge from voice_host: match class premium, per aggregate, "
+        "meter kind token-bucket cir 300kbit/s cbs 2p, marker green EF yellow pass red shape, "
+        "shaper rate 300kbit/s burst 3kB limit 1000p",
+        "assured at edge from bulk_host[*]: match class assured kind data, per aggregate, "
+        "meter kind tr-tcm cir 1200kbit/s cbs 15p pir 2Mbit/s pbs 18p, "
+        "marker green AF11 yellow AF12 red AF13",
+        "acks at core from server[*]: match kind pure-ack, "
+        "ack_marking kind per-mark marks AF11 AF21 rule best-of-covered, per aggregate, "
+        "marker green pass yellow pass red pass",
+    ):
+        assert line in lines
+    settings = cli("describe", file, "--json").json()["settings"]
+    assert settings["port"][0]["class"][2]["queue"]["gentle"] is True
+    assert [one["name"] for one in settings["conditioner"]] == ["premium", "assured", "acks"]
+
+
 def test_describe_toml_is_a_scenario_that_means_the_same(cli: Cli, two_way: Path) -> None:
     Path("resolved.toml").write_text(cli("describe", two_way, "--toml").out)
     assert cli("describe", "resolved.toml", "--json").json() == cli("describe", two_way, "--json").json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -133,6 +133,13 @@ class ConditionerView(msgspec.Struct, frozen=True, rename={"source": "from"}):
     meter: str | None = None
 
 
+class SettingsView(msgspec.Struct, frozen=True):
+    """The ports and conditioners with their settings as a scenario file has them, every default filled in."""
+
+    port: list[dict[str, Any]]
+    conditioner: list[dict[str, Any]]
+
+
 class Description(msgspec.Struct, frozen=True):
     """What a scenario means: names resolved, counts expanded, defaults filled."""
 
@@ -140,6 +147,7 @@ class Description(msgspec.Struct, frozen=True):
     nodes: list[NodeView]
     links: list[LinkView]
     conditioners: list[ConditionerView]
+    settings: SettingsView
     udp: list[UdpView]
     flows: list[FlowView]
 

@@ -1,13 +1,15 @@
-//! A resolved scenario as JSON: nodes, links with their ports, flows.
+//! A resolved scenario as JSON: nodes, links with their ports, flows; and ports and conditioners as they are written.
 
 use perhop_core::marker::Action;
+use perhop_scenario::Loaded;
 use perhop_scenario::model::{
     Class, Conditioner, Flow, Link, Meter, NodeKind, Queue, Scenario, Scheduler, Selector, Udp,
 };
 use serde_json::{Value, json};
 
 /// The whole scenario.
-pub fn to_json(scenario: &Scenario) -> Value {
+pub fn to_json(loaded: &Loaded) -> Value {
+    let Loaded { file, scenario, .. } = loaded;
     let run = &scenario.run;
     let name = |node: usize| scenario.nodes[node].name.as_str();
     json!({
@@ -24,6 +26,7 @@ pub fn to_json(scenario: &Scenario) -> Value {
         })).collect::<Vec<_>>(),
         "links": scenario.links.iter().map(|l| link(l, name(l.from), name(l.to))).collect::<Vec<_>>(),
         "conditioners": scenario.conditioners.iter().map(|c| conditioner(c, scenario)).collect::<Vec<_>>(),
+        "settings": { "port": file.port, "conditioner": file.conditioner },
         "udp": scenario.udp.iter().map(|f| udp(f, name(f.from), name(f.to))).collect::<Vec<_>>(),
         "flows": scenario.flows.iter().map(|f| flow(f, name(f.from), name(f.to))).collect::<Vec<_>>(),
     })

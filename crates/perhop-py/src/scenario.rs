@@ -56,5 +56,5 @@ pub fn warnings<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
 pub fn describe(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>) -> PyResult<String> {
     let loaded = loaded(py, source, name, &overrides)?;
-    Ok(crate::describe::to_json(&loaded.scenario).to_string())
+    Ok(crate::describe::to_json(&loaded).to_string())
 }

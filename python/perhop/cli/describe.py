@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perhop.cli import options
 
 if TYPE_CHECKING:
-    from perhop.scenario import Description, LinkView
+    from collections.abc import Sequence
+
+    from perhop.scenario import Description
 
 
 def command(
@@ -35,7 +37,7 @@ def command(
 
 
 def _print(meaning: Description) -> None:
-    from perhop.cli.output import print_table
+    from perhop.cli.output import print_lines, print_table
     from perhop.units import bit_rate, duration, size
 
     run = meaning.run
@@ -58,18 +60,18 @@ def _print(meaning: Description) -> None:
         "Ports",
         ("port", "scheduler", "classes", "backpressure"),
         [
-            (link.port.path, str(link.port.scheduler), _classes(link), str(link.port.backpressure or "-"))
+            (
+                link.port.path,
+                str(link.port.scheduler),
+                ", ".join(one.name for one in link.port.classes),
+                str(link.port.backpressure or "-"),
+            )
             for link in meaning.links
         ],
         more,
     )
-    if meaning.conditioners:
-        print_table(
-            "Conditioners",
-            ("conditioner", "at", "meter", "per", "marker"),
-            [(one.path, one.at, one.meter or "-", one.per, str(one.marker)) for one in meaning.conditioners],
-            more,
-        )
+    print_lines("Queues", queue_lines(meaning.settings.port))
+    print_lines("Conditioners", conditioner_lines(meaning.settings.conditioner))
     if meaning.udp:
         print_table(
             "UDP flows",
@@ -105,7 +107,38 @@ def _print(meaning: Description) -> None:
     )
 
 
-def _classes(link: LinkView) -> str:
-    return ", ".join(
-        f"{one.name} ({' '.join(one.matches)}): {one.queue} {one.limit}" for one in link.port.classes
-    )
+def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:
+    """Give a line for each queue: where it is, what it takes, its settings as the scenario file has them."""
+    return [
+        f"{port['at']}-{port['to']}.class.{one['name']} ({' '.join(one['match'])}): {_settings(one['queue'])}"
+        for port in ports
+        for one in port["class"]
+    ]
+
+
+def conditioner_lines(conditioners: Sequence[dict[str, Any]]) -> list[str]:
+    """Give a line for each conditioner: where it is, what it treats, its settings as `queue_lines` does."""
+    placed = ("name", "at", "from")
+    return [
+        f"{one['name']} at {one['at']} from {_text(one['from'])}: "
+        + _settings({key: value for key, value in one.items() if key not in placed})
+        for one in conditioners
+    ]
+
+
+def _settings(table: dict[str, Any]) -> str:
+    """Return settings as `kind red, limit 60p, min_th 5p`; what is off or empty is left out."""
+    given = {key: value for key, value in table.items() if value is not False and value != {}}
+    return ", ".join(_setting(key, value) for key, value in given.items())
+
+
+def _setting(key: str, value: Any) -> str:
+    return key if value is True else f"{key} {_text(value)}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(_setting(key, inner) for key, inner in value.items() if inner is not False)
+    if isinstance(value, list):
+        return " ".join(str(inner) for inner in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

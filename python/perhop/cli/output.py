@@ -32,6 +32,12 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def print_lines(title: str, lines: Sequence[str]) -> None:
+    """Print whole lines under a title, or nothing if there are none."""
+    if lines:
+        print(title, *lines, sep="\n", end="\n\n")
+
+
 def warn(warnings: Sequence[Diagnostic]) -> None:
     """Print warnings of a scenario to stderr."""
     for warning in warnings:
