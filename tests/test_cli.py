@@ -232,6 +232,20 @@ def test_describe_toml_is_a_scenario_that_means_the_same(cli: Cli, two_way: Path
     assert cli("describe", "resolved.toml", "--json").json() == cli("describe", two_way, "--json").json()
 
 
+def test_run_says_which_rows_of_a_long_table_it_prints(cli: Cli) -> None:
+    Path("many.toml").write_text(
+        '[run]\nduration = "1s"\n[[node]]\nname = "s"\ncount = 21\n[[node]]\nname = "d"\n[[node]]\n'
+        'name = "r"\nkind = "router"\n[[link]]\nends = ["s[*]", "r"]\nrate = "10Mbit/s"\n[[link]]\n'
+        'ends = ["r", "d"]\nrate = "1Mbit/s"\n[[flow]]\nname = "f"\nfrom = "s[*]"\nto = "d"\n'
+    )
+    lines = cli("run", "many.toml", "-o", "out [1]").out.splitlines()
+    flows = lines.index("20 of 21 rows, the first in the file; all are in out [1]/flows.parquet")
+    assert lines[flows - 1].startswith("f[19] ")
+    assert "20 of 44 rows, the busiest; all are in out [1]/links.parquet" in lines
+    few = cli("run", "many.toml", "-s", "node.s.count=9", "-o", "few").out
+    assert " rows, " not in few
+
+
 def test_run_prints_results_to_stdout_and_names_the_next_command(cli: Cli, two_way: Path) -> None:
     done = cli("run", two_way)
     assert done.code == 0

@@ -45,7 +45,7 @@ def _print(meaning: Description) -> None:
         f"{run.duration_s:g} s simulated, measured from {run.warmup_s:g} s, "
         f"a sample every {run.interval_s:g} s, seed {run.seed}, replication {run.replication}\n"
     )
-    more = "(--json shows all)"
+    more = "in what --json prints"
     print_table("Nodes", ("node", "kind"), [(node.name, node.kind) for node in meaning.nodes], more)
     print_table(
         "Links",

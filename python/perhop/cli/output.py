@@ -60,19 +60,22 @@ def print_table(
     title: str,
     columns: Sequence[str],
     rows: Sequence[Iterable[str]],
-    rest: str = "",
+    whole: str = "",
     *,
+    picked: str = "the first",
     most: int = _MOST_ROWS,
     wrap: bool = False,
 ) -> None:
-    """Print a table, numbers to the right. Of a long one only the start, with where the rest is.
+    """Print a table, numbers to the right. Of a long one only the start, with how long it is.
 
     Parameters
     ----------
     title, columns, rows
         Text of the table.
-    rest
-        Where the rows that are not shown can be seen.
+    whole
+        Where all rows of a long table are, such as `in FILE`.
+    picked
+        What the rows at the start are, in the order given.
     most
         Rows shown.
     wrap
@@ -96,6 +99,7 @@ def print_table(
     if title:
         out.print(title, style="italic", markup=False)
     out.print(table)
-    out.print()
     if len(rows) > most:
-        out.print(f"... {len(rows) - most} more rows {rest}".rstrip())
+        cut = f"{most} of {len(rows)} rows, {picked}" + (f"; all are {whole}" if whole else "")
+        out.print(cut, markup=False, soft_wrap=True)
+    out.print()

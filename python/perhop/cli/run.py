@@ -136,6 +136,7 @@ def _print(result: Result, folder: Path) -> None:
             for row in result.flows.to_dicts()
         ],
         f"in {folder}/flows.parquet",
+        picked="the first in the file",
     )
     _print_diffserv(result, folder)
     lossy = int(result.links["lost_packets"].sum()) > 0
@@ -153,6 +154,7 @@ def _print(result: Result, folder: Path) -> None:
             for row in result.links.sort("utilization", descending=True, maintain_order=True).to_dicts()
         ],
         f"in {folder}/links.parquet",
+        picked="the busiest",
     )
     queues = result.queues.filter((pl.col("max_packets") > 1) | (pl.col("dropped_packets") > 0))
     print_table(
@@ -171,6 +173,7 @@ def _print(result: Result, folder: Path) -> None:
             ).to_dicts()
         ],
         f"in {folder}/queues.parquet",
+        picked="those that dropped most",
     )
     print(folder)
 
@@ -197,6 +200,7 @@ def _print_diffserv(result: Result, folder: Path) -> None:
                 for row in result.udp.to_dicts()
             ],
             f"in {folder}/udp.parquet",
+            picked="the first in the file",
         )
     counted = ("green", "yellow", "red", "dropped", "shaped")
     if result.conditioners.height:
@@ -211,6 +215,7 @@ def _print_diffserv(result: Result, folder: Path) -> None:
                 for row in result.conditioners.to_dicts()
             ],
             f"in {folder}/conditioners.parquet",
+            picked="the first in the file",
         )
     marked = result.marks.filter(pl.col("mark") != "BE")["flow"].unique()
     if marked.len():
@@ -222,6 +227,7 @@ def _print_diffserv(result: Result, folder: Path) -> None:
                 for row in result.marks.filter(pl.col("flow").is_in(marked.implode())).to_dicts()
             ],
             f"in {folder}/marks.parquet",
+            picked="those of the first flows in the file",
         )
 
 
