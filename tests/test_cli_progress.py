@@ -30,6 +30,23 @@ def test_lines_come_every_few_seconds_with_the_time_left(
     assert err == "working: 25%, about 15 s left\nworking: 50%, about 10 s left\n"
 
 
+def test_the_time_left_of_tasks_of_different_cost(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    costs = [1, 1, 1, 1, 1, 20, 5, 20]
+    done = 0
+    with progress.Progress("working") as shown:
+        for cost in costs:
+            # the machine does two units of work each second
+            clock[0] += cost / 2
+            done += cost
+            shown.update(done, sum(costs))
+    assert capsys.readouterr().err.splitlines() == [
+        "working: 50%, about 12 s left",
+        "working: 100%, about 0 s left",
+    ]
+
+
 def test_short_work_says_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with progress.Progress("working") as shown:
         shown.update(0, 10)

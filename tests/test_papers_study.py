@@ -6,20 +6,24 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+import perhop
 from conftest import Cli
 from perhop.cli.exit import ExitCode
 from perhop.papers import Claim, PackError, part
 from perhop.papers.document import claim_entry, judge, row
 from perhop.papers.study import AnyJob, BrokenRun, Result, Runner, Study, TracedJob, check_run, check_runs
 from perhop.report.study import Section, StudyPage, Table, render
-from perhop.run import run_jobs
+from perhop.run import job_work, run_jobs
 from perhop.stats.intervals import Interval, mean_interval
+
+STARTERS = Path(perhop.__file__).parent / "starters"
 
 SOURCE = b"""
 [run]
@@ -177,6 +181,45 @@ def test_what_is_kept_takes_the_place_of_the_result() -> None:
     kept = run_jobs(jobs, 2, lambda done, of: seen.append((done, of)), lambda job, _: job[1])
     assert kept == ["tiny", "tiny", "tiny, traced"]
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_progress_counts_work() -> None:
+    jobs = Tiny().plan(quick=False).jobs
+    seen = [0.0]
+
+    def progress(done: float, of: float) -> None:
+        assert of == 111
+        seen.append(done)
+
+    run_jobs(jobs, 2, progress, lambda job, _: job[1], work=[1, 10, 100])
+    assert sorted(now - before for before, now in pairwise(seen)) == [1, 10, 100]
+
+
+def test_the_work_of_a_job_grows_with_its_packets() -> None:
+    name, source = "two-way.toml", (STARTERS / "two-way" / "two-way.toml").read_bytes()
+    changes = (
+        ["run.replication=7"],
+        ["run.duration=120s"],
+        ["link.slow-fast.rate.slow->fast=500kbit/s", "link.slow-fast.rate.fast->slow=25Mbit/s"],
+        ["run.duration=120s", "flow.up.start=60s", "flow.down.start=60s"],
+    )
+    plain, *others = job_work([(source, name, []), *((source, name, given) for given in changes)])
+    assert plain > 0
+    again, longer, faster, later = (other / plain for other in others)
+    assert (again, later) == (1, 1)
+    assert longer == pytest.approx(2)
+    assert 2 < faster <= 5.001
+
+
+def test_a_study_is_as_far_as_its_work(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    totals = set()
+    monkeypatch.setattr(
+        "perhop.cli.progress.Progress.update", lambda _, done, total, label="": totals.add(total)
+    )
+    assert cli("reproduce", "tiny").code == 0
+    (total,) = totals
+    assert total == pytest.approx(sum(job_work(tiny.plan(quick=False).jobs)))
+    assert total > 3
 
 
 def test_runs_and_jobs_must_match() -> None:

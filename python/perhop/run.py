@@ -39,7 +39,7 @@ TRACE_TCP = pl.Schema(
 """Columns of the trace ``tcp``."""
 
 Progress = Callable[[float, float], None]
-"""Called with how much is done and how much there is: simulated seconds of a run, runs of many."""
+"""Called with how much is done and how much there is: simulated seconds of a run, work of many."""
 
 # The core is asked for slices that take about this long, so that Ctrl-C and a progress bar get their turn.
 _SLICE_WALL_S = 0.1
@@ -136,6 +136,7 @@ def run_jobs(
     workers: int,
     progress: Progress | None = None,
     keep: Callable[[Any, RawResult], Any] | None = None,
+    work: Sequence[float] | None = None,
 ) -> list[Any]:
     """Run many scenarios side by side; the results come in the order of the jobs, whatever `workers` is.
 
@@ -146,20 +147,45 @@ def run_jobs(
     workers
         Threads; the core lets go of the interpreter while it runs.
     progress
-        Called with the number of runs done and of all.
+        Called with the work done and that of all runs.
     keep
         Called with each job and its result as the run ends; what it returns takes the result's place.
+    work
+        Of each job, as `job_work` estimates it; without it all count the same.
     """
     pool = ThreadPoolExecutor(max_workers=workers)
     try:
         futures = [pool.submit(_run_job, job, keep) for job in jobs]
-        for done, future in enumerate(as_completed(futures), start=1):
+        work_of = dict(zip(futures, work or [1] * len(futures), strict=True))
+        done, total = 0.0, sum(work_of.values())
+        for future in as_completed(futures):
             future.result()
+            done += work_of[future]
             if progress is not None:
-                progress(done, len(futures))
+                progress(done, total)
         return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def job_work(jobs: Sequence[AnyJob]) -> list[float]:
+    """Estimate how much work each job is, in packets that cross links.
+
+    Raises
+    ------
+    ScenarioError
+        A scenario has mistakes.
+    """
+    known: dict[tuple[bytes, tuple[str, ...]], float] = {}
+    found = []
+    for source, name, overrides, *_ in jobs:
+        # replications are the same work
+        changes = [change for change in overrides if not change.startswith("run.replication=")]
+        key = (source, tuple(changes))
+        if key not in known:
+            known[key] = _core.packet_hops(source, name, changes)
+        found.append(known[key])
+    return found
 
 
 def _run_job(job: AnyJob, keep: Callable[[Any, RawResult], Any] | None) -> Any:

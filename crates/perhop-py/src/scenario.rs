@@ -51,6 +51,14 @@ pub fn warnings<'py>(
     to_python(py, &loaded(py, source, name, &overrides)?.warnings)
 }
 
+/// Roughly how often packets will cross links in a run of the scenario.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
+pub fn packet_hops(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>) -> PyResult<f64> {
+    let loaded = loaded(py, source, name, &overrides)?;
+    Ok(perhop_scenario::work::packet_hops(&loaded.scenario))
+}
+
 /// What the scenario means, names expanded, as JSON.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]

@@ -45,6 +45,7 @@ mod tree;
 pub mod units;
 mod warnings;
 pub mod words;
+pub mod work;
 
 pub use diagnostic::{Diagnostic, render};
 pub use file::ScenarioFile;

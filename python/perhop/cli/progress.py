@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from types import TracebackType
@@ -42,7 +43,10 @@ class Progress:
                 TaskProgressColumn(),
                 TimeRemainingColumn(),
             )
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            # the time left follows from all that is done: a few long runs say little about the others
+            self._bar = Bar(
+                *columns, console=Console(stderr=True), transient=True, speed_estimate_period=math.inf
+            )
             self._bar.start()
             self._bar.add_task(self._label, total=1.0)
         return self

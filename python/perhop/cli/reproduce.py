@@ -130,7 +130,7 @@ def _run(study: Study[Any, Any], jobs: Sequence[AnyJob], label: str, workers: in
 
     with Progress(label) as progress:
         try:
-            return run.run_jobs(jobs, workers, progress.update, study.keep)
+            return run.run_jobs(jobs, workers, progress.update, study.keep, run.job_work(jobs))
         except BrokenRun as error:
             raise CommandError(ExitCode.FAILED_RUNS, f"a run broke an invariant: {error}") from error
 
