@@ -1,12 +1,11 @@
-//! The system's allocator, counting.
+//! The allocator of the Python extension, counting.
 
-#![allow(
-    unsafe_code,
-    reason = "GlobalAlloc is an unsafe trait; every call goes to the system's allocator as it came"
-)]
+#![allow(unsafe_code, reason = "GlobalAlloc is an unsafe trait; every call goes to mimalloc as it came")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use mimalloc::MiMalloc;
 
 /// What a program allocates, counted.
 pub struct Counting;
@@ -45,24 +44,24 @@ fn shrank(by: usize) {
     LIVE.fetch_sub(by as u64, Relaxed);
 }
 
-// SAFETY: every method hands its arguments to `System` unchanged and returns what `System` returns.
+// SAFETY: every method hands its arguments to `MiMalloc` unchanged and returns what `MiMalloc` returns.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grew(layout.size());
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
+        unsafe { MiMalloc.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         grew(layout.size());
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc_zeroed(layout) }
+        unsafe { MiMalloc.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         shrank(layout.size());
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.dealloc(block, layout) }
+        unsafe { MiMalloc.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -70,6 +69,6 @@ unsafe impl GlobalAlloc for Counting {
         grew(size);
         shrank(layout.size());
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.realloc(block, layout, size) }
+        unsafe { MiMalloc.realloc(block, layout, size) }
     }
 }

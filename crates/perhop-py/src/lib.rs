@@ -9,6 +9,10 @@ mod tables;
 
 use pyo3::prelude::*;
 
+/// Asks the system for huge pages; perhop-bench counts on top of the same one.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[pymodule]
 mod _core {
     use pyo3::prelude::*;
