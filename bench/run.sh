@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures every case and records it: bench/runs/<date>-<machine kind>/{raw.json,summary.md,machine.txt}.
+# Measures every case and records it: bench/runs/<date>-<machine kind>/{raw.json,summary.md,elements.md,machine.txt}.
 #
-# bench/run.sh [OPTION]...      options as for perhop-bench, for instance --case dumbbell-100
+# bench/run.sh [OPTION]...      options as for perhop-bench, for instance --case dumbbell-100; then without elements
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,6 +27,7 @@ mkdir -p "$part"
 
 "$program" --json "$@" >"$part/raw.json" 2> >(tee "$part/table.md" >&2)
 wait
+[ $# -gt 0 ] || python3 bench/elements/record.py >"$part/elements.md"
 echo "load average after: $(cut -d' ' -f1-3 /proc/loadavg)" >>"$part/machine.txt"
 
 {
