@@ -13,7 +13,6 @@ pub mod few;
 pub mod lane;
 pub mod marker;
 pub mod meter;
-pub mod near;
 pub mod node;
 pub mod packet;
 pub mod param_error;

@@ -5,7 +5,6 @@
 //! A link that falls idle with nothing waiting schedules nothing: a packet that finds it idle is transmitted at
 //! once, which costs one event per hop; a packet that must wait costs two.
 
-use perhop_core::near::near;
 use perhop_core::node::{Departure, Node};
 use perhop_core::packet::{Kind, PortId};
 use perhop_core::port::Class;
@@ -19,10 +18,6 @@ use crate::observe::{PacketEvent, QueueRecord, Recorder, TcpEvent, WindowRecord}
 use crate::outgoing::Outgoing;
 use crate::packet::{Contents, SimPacket};
 use crate::router::Router;
-
-/// With so many links, what the next events read is fetched ahead. At 4,000 links, some 10 MB of state, fetching costs
-/// more than it saves; at 40,000 it pays (decision 0014).
-const FAR_LINKS: usize = 20_000;
 
 const PHASE_BITS: u32 = 62;
 
@@ -91,8 +86,6 @@ pub struct Engine {
     events: EventList<Event>,
     timers: EventList<u32>,
     seq: u64,
-    /// Whether there are [`FAR_LINKS`].
-    far: bool,
     /// What nodes call, and what observers get.
     pub recorder: Recorder,
     /// Events processed.
@@ -116,7 +109,6 @@ impl Engine {
         let desk = |first_link| Desk { armed: Instant::MAX, first_link };
         let desks = first_link.into_iter().map(desk).collect();
         let mut engine = Self {
-            far: links.len() >= FAR_LINKS,
             nodes,
             links,
             desks,
@@ -179,32 +171,10 @@ impl Engine {
                     Event::Arrival(link) => self.arrive(due.at(), link as usize),
                     Event::Departure(link) => {
                         self.events.pop();
-                        self.look_ahead();
                         self.depart(due.at(), link as usize);
                     }
                 }
             }
-        }
-    }
-
-    /// In a large simulation, fetches what the next event reads at a host, and the links of those behind it. Events at
-    /// routers wait less: their ports are few or shared.
-    #[inline]
-    fn look_ahead(&self) {
-        if !self.far {
-            return;
-        }
-        for &(_, Event::Arrival(link) | Event::Departure(link)) in self.events.soon() {
-            near(&self.links[link as usize]);
-        }
-        if let Some((_, Event::Arrival(link))) = self.events.first()
-            && let link = &self.links[link as usize]
-            && let AnyNode::Host(host) = &self.nodes[link.to as usize]
-            && let Some((_, pkt)) = link.in_flight.front()
-        {
-            near(&pkt.get().segment);
-            host.look_ahead();
-            near(&self.links[self.desks[link.to as usize].first_link as usize].busy_until);
         }
     }
 
@@ -216,7 +186,6 @@ impl Engine {
             Some((due, _)) => self.events.replace_first(*due, Event::Arrival(index(id))),
             None => self.events.pop(),
         }
-        self.look_ahead();
         self.hops += 1;
         let contents = pkt.get();
         self.digest = self.digest_of(now, id, contents);

@@ -69,11 +69,6 @@ impl<E: Copy> EventList<E> {
         self.heap.first().copied()
     }
 
-    /// The events one of which is the second; none in a short list.
-    pub fn soon(&self) -> &[(Due, E)] {
-        self.heap.get(1..5).unwrap_or_default()
-    }
-
     /// Adds an event.
     pub fn push(&mut self, due: Due, event: E) {
         let hole = self.heap.len();

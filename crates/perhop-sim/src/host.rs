@@ -5,7 +5,6 @@
 
 use perhop_core::ack_marking::{AckMarking, CopyRule, Covered};
 use perhop_core::few::Few;
-use perhop_core::near::near;
 use perhop_core::node::{Departure, Io, Node};
 use perhop_core::packet::{Dir, Dscp, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
 use perhop_core::sink::{DropReason, Sink, SiteId};
@@ -179,24 +178,6 @@ impl Host {
         match &self.ends[self.slots.get(flow.0)? as usize] {
             End::Drain(end) => Some(end),
             _ => None,
-        }
-    }
-
-    /// Fetches what a packet will read when it arrives, where there is one connection.
-    #[inline]
-    pub fn look_ahead(&self) {
-        near(&self.deadlines);
-        near(&self.ports);
-        match &self.ends {
-            Few::One([End::Sending(end)]) => {
-                near(&end.connection);
-                end.sender.look_ahead();
-            }
-            Few::One([End::Receiving(end)]) => {
-                near(&end.connection);
-                near(&end.receiver);
-            }
-            _ => {}
         }
     }
 

@@ -9,7 +9,6 @@ mod params;
 mod transmit;
 mod view;
 
-use perhop_core::near::near;
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
@@ -141,15 +140,6 @@ impl Sender {
     /// More data of the application, behind what a finite transfer has; without effect on an endless one.
     pub fn write(&mut self, more: Bytes) {
         self.limit = self.limit.saturating_add(more.0);
-    }
-
-    /// Fetches what an acknowledgment reads: a field in every second cache line, since processors fetch lines in pairs.
-    #[inline]
-    pub fn look_ahead(&self) {
-        near(&self.timer);
-        near(&self.stats);
-        near(&self.recovery);
-        near(&self.una);
     }
 
     /// An acknowledgment arrived.
