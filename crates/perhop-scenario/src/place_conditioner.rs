@@ -151,7 +151,7 @@ impl Placing<'_, '_, '_> {
         every
     }
 
-    /// Which packets the conditioner treats.
+    /// Which packets the conditioner treats; the lists are in ascending order.
     fn pattern(&mut self, flows: &Made) -> Option<Pattern> {
         let matches: &Match = &self.conditioner.matches;
         let at = |key: &'static str| steps!["conditioner", self.i, "match", key];
@@ -162,7 +162,7 @@ impl Placing<'_, '_, '_> {
         };
         let src = matches.src.as_ref().map(|ends| self.ends(ends, &at_src).map(addresses));
         let dst = matches.dst.as_ref().map(|ends| self.ends(ends, &at_dst).map(addresses));
-        let mut pattern = Pattern {
+        let pattern = Pattern {
             src: src.clone().flatten(),
             dst: dst.clone().flatten(),
             src_port: matches.src_port.map(range),
@@ -186,25 +186,25 @@ impl Placing<'_, '_, '_> {
                 .as_ref()
                 .map(|marks| marks.as_slice().iter().fold(MarkSet::NONE, |set, Mark(dscp)| set.with(*dscp))),
         };
-        pattern.sort();
         (src != Some(None) && dst != Some(None)).then_some(pattern)
     }
 
-    /// The flows that `names` mean: each of a `[[flow]]` or `[[udp]]`, or one of its members.
+    /// The flows that `names` mean, in order: each of a `[[flow]]` or `[[udp]]`, or one of its members.
     fn flows(&mut self, names: &OneOrMany<String>, made: &Made, at: &[Step]) -> Vec<FlowId> {
         let known = || made.flows.iter().map(|flow| &flow.name).chain(made.udp.iter().map(|flow| &flow.name));
-        let mut ids = Vec::new();
+        let mut ids = BTreeSet::new();
         for (k, name) in names.as_slice().iter().enumerate() {
-            let before = ids.len();
             let is_meant = |full: &str| {
                 full.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
             };
-            ids.extend((0u32..).zip(known()).filter(|(_, full)| is_meant(full)).map(|(id, _)| FlowId(id)));
-            if ids.len() == before {
+            let meant = (0u32..).zip(known()).filter(|(_, full)| is_meant(full)).map(|(id, _)| FlowId(id));
+            let meant: Vec<_> = meant.collect();
+            if meant.is_empty() {
                 self.no_flow(name, made, &names.entry(at, k));
             }
+            ids.extend(meant);
         }
-        ids
+        ids.into_iter().collect()
     }
 
     /// Reports the name of a flow that there is not, unless it may be missing only because of another mistake.
@@ -235,12 +235,15 @@ impl Placing<'_, '_, '_> {
         self.report.error(at, format!("there is no flow `{}`", suggest::short(name)), Some(hint));
     }
 
+    /// The traffic classes that `names` mean, in order.
     fn classes(&mut self, names: &OneOrMany<String>, made: &Made, at: &[Step]) -> Vec<TrafficClass> {
-        let mut classes = Vec::new();
+        let mut classes = BTreeSet::new();
         let known = check_conditioner::traffic_classes(self.file, self.report);
         for (k, name) in names.as_slice().iter().enumerate() {
             match (made.classes.get(name), &known) {
-                (Some(class), _) => classes.push(*class),
+                (Some(class), _) => {
+                    classes.insert(*class);
+                }
                 (None, Some(known)) => {
                     let hint = suggest::among(name, known.iter().copied());
                     let rule = format!("no flow has the class `{}`", suggest::short(name));
@@ -249,7 +252,7 @@ impl Placing<'_, '_, '_> {
                 (None, None) => {}
             }
         }
-        classes
+        classes.into_iter().collect()
     }
 }
 

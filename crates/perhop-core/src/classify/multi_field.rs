@@ -127,7 +127,8 @@ impl Pattern {
             && among(self.classes.as_ref(), flow.class)
     }
 
-    /// The code points with which it takes data that this flow sends. The lists must be sorted, see [`Pattern::sort`].
+    /// The code points with which it takes data that this flow sends. The lists of the pattern must be in ascending
+    /// order, so that a long one is searched fast; [`MultiField::new`] takes them in any.
     #[must_use]
     pub fn data_of(&self, id: FlowId, flow: &Flow) -> MarkSet {
         let data = self.kinds.is_none_or(|set| set.has(kind_index(Kind::Data)));
@@ -139,7 +140,7 @@ impl Pattern {
     }
 
     /// Sorts the lists.
-    pub fn sort(&mut self) {
+    fn sort(&mut self) {
         self.src.iter_mut().chain(&mut self.dst).for_each(|list| list.sort_unstable());
         self.flows.iter_mut().for_each(|list| list.sort_unstable());
         self.classes.iter_mut().for_each(|list| list.sort_unstable());
