@@ -99,7 +99,7 @@ def test_warnings_go_to_stderr_and_change_nothing(cli: Cli, two_way: Path) -> No
     vain = ("-s", "flow.up.tcp.ecn=true")
     done = cli("check", two_way, *vain)
     assert (done.code, done.out) == (0, "two-way.toml: valid, 1 warning\n")
-    assert "⚠ flow.up.tcp.ecn: nothing in this network marks" in done.err
+    assert "⚠ flow.up.tcp.ecn: nothing on the way of flow `up` marks" in done.err
     assert "help: " in done.err
     (file,) = cli("check", two_way, *vain, "--json").json()["files"]
     assert (file["ok"], file["diagnostics"]) == (True, [])

@@ -16,7 +16,7 @@ use crate::routes::{Route, routes};
 use crate::suggest;
 use crate::tree::{Step, plain, steps};
 use crate::units::{Probability, Rate, Size, Time};
-use crate::warnings;
+use crate::warnings::{self, Tables};
 
 /// The scenario that `file` means. It is only complete if nothing was reported. Default ports are added to `file`.
 pub(crate) fn lower(
@@ -48,12 +48,14 @@ pub(crate) fn lower(
     if complete {
         check_series(&scenario, report);
     }
-    if let Some(ways) = &ways {
-        warnings::find(file, &scenario, ways, &ports, &of_conditioners, report);
-    }
     let members = |pairs: &Pairs| pairs.iter().filter_map(|ends| by_ends.get(&ends)).copied().collect();
     let members = joined.iter().map(|pairs| pairs.as_ref().map_or_else(Vec::new, members)).collect();
-    losses::place(file, &Places { members, from_file, ways }, &mut scenario, report);
+    let places = Places { members, from_file, ways };
+    losses::place(file, &places, &mut scenario, report);
+    if let Some(ways) = &places.ways {
+        let tables = Tables { ports: &ports, conditioners: &of_conditioners, flows: &places.from_file };
+        warnings::find(file, &scenario, ways, &tables, report);
+    }
     file.node = node;
     scenario
 }

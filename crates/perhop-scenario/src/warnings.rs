@@ -1,43 +1,54 @@
 //! What is valid and almost surely meant otherwise, found by following the data of every flow along its way.
 //!
-//! Marks are followed as sets: a conditioner may give each mark of a colour that its meter has.
+//! Marks are followed as sets, flow by flow: a conditioner may give each mark of a colour that its meter has. Which packets
+//! are green depends on the run, so that a warning says what may happen, and need not in this run.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use perhop_core::dscp::Dscp;
 use perhop_core::marker::Action;
-use perhop_core::packet::FlowId;
+use perhop_core::packet::{Color, FlowId};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::segment::TIMESTAMPS;
 
 use crate::conditioner::{Conditioner, Meter};
-use crate::file::{Port, Queue, ScenarioFile, Selector};
+use crate::file::{Port, ScenarioFile, Selector};
 use crate::lower_queue::bytes;
 use crate::marks::Mark;
-use crate::model::{self, Scenario};
+use crate::model::{self, Queue, Scenario};
 use crate::report::Report;
 use crate::routes::Route;
 use crate::tree::steps;
 use crate::units::{Limit, Size};
 
-/// Warns of what the data of the flows meets on its `ways`. `ports` gives the `[[port]]` of each link, `conditioners` the
-/// `[[conditioner]]` of each conditioner.
+/// The tables of the file that the parts of the model come from.
+pub(crate) struct Tables<'a> {
+    /// By link: its `[[port]]`, if it has one.
+    pub ports: &'a [Option<usize>],
+    /// By conditioner: its `[[conditioner]]`.
+    pub conditioners: &'a [usize],
+    /// By TCP flow: its `[[flow]]`.
+    pub flows: &'a [usize],
+}
+
+/// Warns of what the data of the flows meets on its `ways`.
 pub(crate) fn find(
     file: &ScenarioFile,
     scenario: &Scenario,
     ways: &[Route],
-    ports: &[Option<usize>],
-    conditioners: &[usize],
+    tables: &Tables,
     report: &mut Report,
 ) {
     let data = Data::follow(scenario, ways);
-    let mut marks = vec![0u64; file.port.len()];
-    for (i, here) in ports.iter().zip(&data.marks).filter_map(|(i, here)| i.map(|i| (i, here))) {
-        marks[i] |= here;
-    }
-    for (i, (port, marks)) in file.port.iter().zip(marks).enumerate() {
-        split_af_class(port, i, marks, report);
+    let mut said = BTreeSet::new();
+    for ((link, af_class), split) in &data.splits {
+        if let Some(i) = tables.ports[*link].filter(|i| said.insert((*i, *af_class))) {
+            let giver = split.giver.map(|c| &file.conditioner[tables.conditioners[c]]);
+            split_af_class(&file.port[i], i, *af_class, split, giver, scenario, report);
+        }
     }
     let mut longest: Vec<Option<Longest>> = vec![None; file.conditioner.len()];
-    for (i, here) in conditioners.iter().zip(&data.longest) {
+    for (i, here) in tables.conditioners.iter().zip(&data.longest) {
         longest[*i] = longer(longest[*i], *here);
     }
     for (i, (conditioner, longest)) in file.conditioner.iter().zip(longest).enumerate() {
@@ -45,18 +56,32 @@ pub(crate) fn find(
             short_burst(conditioner, i, longest, file.run.packet_size, scenario, report);
         }
     }
-    nobody_marks(file, report);
+    ecn_in_vain(file, scenario, &data.marked, tables.flows, report);
 }
 
 /// A flow, by its number, and the length of its longest packets.
 type Longest = (usize, Bytes);
 
-/// What data there is where.
+/// One flow's data of one AF class waits in two classes of a port.
+struct Split {
+    /// The flow, by its number.
+    flow: usize,
+    /// The earlier class of the port, and the mark of data that waits there.
+    here: (usize, Dscp),
+    /// The other class, and a mark of data that waits there.
+    there: (usize, Dscp),
+    /// The conditioner that gives the mark of `there`; without one it is the flow's own.
+    giver: Option<usize>,
+}
+
+/// What data meets where.
 struct Data {
-    /// By link: the marks of the data that its port may get, one bit for each.
-    marks: Vec<u64>,
+    /// By link and number of the AF class: the first flow whose data is split there.
+    splits: BTreeMap<(usize, u8), Split>,
     /// By conditioner: the longest packets among the data that it may treat.
     longest: Vec<Option<Longest>>,
+    /// By TCP flow: whether it has ECN and a queue or a link may mark its data.
+    marked: Vec<bool>,
 }
 
 impl Data {
@@ -65,32 +90,99 @@ impl Data {
         for (c, conditioner) in scenario.conditioners.iter().enumerate() {
             conditioner.from.iter().for_each(|link| by_link[*link].push(c));
         }
-        let mut data =
-            Self { marks: vec![0; scenario.links.len()], longest: vec![None; scenario.conditioners.len()] };
+        let longest = vec![None; scenario.conditioners.len()];
+        let mut data = Self { splits: BTreeMap::new(), longest, marked: vec![false; scenario.flows.len()] };
+        for loss in scenario.links.iter().flat_map(|link| &link.losses).filter(|loss| loss.mark) {
+            data.marked[loss.flow] = true;
+        }
         let tcp = scenario.flows.iter().map(|flow| (flow.mark, longest_segment(&flow.tcp)));
         let udp = scenario.udp.iter().map(|flow| (flow.mark, flow.packet_size));
         for (f, ((mark, length), way)) in tcp.chain(udp).zip(ways).enumerate() {
             let id = FlowId(u32::try_from(f).unwrap_or(u32::MAX));
             let Some(known) = scenario.flow_table.get(id) else { continue };
+            let ecn = scenario.flows.get(f).is_some_and(|flow| flow.tcp.params.ecn);
             let mut marks = bit(mark);
+            // Which marks came from which conditioner, the last one at the end.
+            let mut givers: Vec<(u64, usize)> = Vec::new();
             for link in &way.forward {
-                data.marks[*link] |= marks;
+                let port = &scenario.links[*link].port;
+                data.splits_at(*link, port, f, marks, &givers);
+                if ecn && !data.marked[f] {
+                    data.marked[f] = may_mark(port, marks);
+                }
                 for c in &by_link[*link] {
                     let conditioner = &scenario.conditioners[*c];
                     let taken = marks & conditioner.pattern.data_of(id, known).bits();
                     if taken != 0 {
                         data.longest[*c] = longer(data.longest[*c], Some((f, length)));
-                        marks = marks & !taken | given(conditioner, taken);
+                        let given = given(conditioner, taken);
+                        givers.push((given & !marks, *c));
+                        marks = marks & !taken | given;
                     }
                 }
             }
         }
         data
     }
+
+    /// Notes where `port` of `link` splits data of `flow` that gets there with `marks`.
+    fn splits_at(
+        &mut self,
+        link: usize,
+        port: &model::Port,
+        flow: usize,
+        marks: u64,
+        givers: &[(u64, usize)],
+    ) {
+        // A single mark or a single class splits nothing.
+        if marks.count_ones() < 2 || port.classes.len() < 2 {
+            return;
+        }
+        for af_class in 1..=4 {
+            let own = af_marks(af_class).filter(|mark| marks & bit(*mark) != 0);
+            let waits: Vec<_> = own.filter_map(|mark| Some((class_of(port, mark)?, mark))).collect();
+            let Some(here) = waits.iter().min().copied() else { continue };
+            if let Some(there) = waits.iter().find(|(class, _)| *class != here.0).copied() {
+                let giver = givers.iter().rev().find(|(given, _)| given & bit(there.1) != 0);
+                let giver = giver.map(|(_, c)| *c);
+                self.splits.entry((link, af_class)).or_insert(Split { flow, here, there, giver });
+            }
+        }
+    }
 }
 
 fn bit(mark: Dscp) -> u64 {
     1 << mark.value()
+}
+
+/// The marks of an AF class.
+fn af_marks(af_class: u8) -> impl Iterator<Item = Dscp> {
+    (1..=3).filter_map(move |precedence| Dscp::af(af_class, precedence))
+}
+
+/// The class of `port` that takes data marked `mark`.
+fn class_of(port: &model::Port, mark: Dscp) -> Option<usize> {
+    let takes = |selector: &model::Selector| match selector {
+        model::Selector::Any | model::Selector::Data => true,
+        model::Selector::PureAck => false,
+        model::Selector::Mark(own) => *own == mark,
+    };
+    port.classes.iter().position(|class| class.matches.iter().any(takes))
+}
+
+/// Whether a queue of `port` that takes data with one of `marks` marks packets with ECN.
+fn may_mark(port: &model::Port, marks: u64) -> bool {
+    let marking = |queue: &Queue| match queue {
+        Queue::Fifo { .. } => false,
+        Queue::Red(params) => params.ecn,
+        Queue::Rio(params) => params.ecn,
+        Queue::Gred(params) => params.ecn,
+        // what it does is known to those who bring it
+        Queue::Custom(_) => true,
+    };
+    let mut here = (0..64).filter_map(Dscp::new).filter(|mark| marks & bit(*mark) != 0);
+    port.classes.iter().any(|class| marking(&class.queue))
+        && here.any(|mark| class_of(port, mark).is_some_and(|j| marking(&port.classes[j].queue)))
 }
 
 /// The first of the two with the longer packets.
@@ -109,47 +201,55 @@ fn longest_segment(tcp: &model::Tcp) -> Bytes {
 
 /// The marks that packets marked `taken` may have behind `conditioner`.
 fn given(conditioner: &model::Conditioner, taken: u64) -> u64 {
-    let marker = conditioner.marker;
-    let actions: &[Action] = match conditioner.meter {
-        None => &[marker.green],
-        Some(model::Meter::TokenBucket(_) | model::Meter::TcpFriendly(_)) => &[marker.green, marker.red],
-        Some(_) => &[marker.green, marker.yellow, marker.red],
+    let has = |color| match (&conditioner.meter, color) {
+        (None, _) => color == Color::Green,
+        (Some(model::Meter::TokenBucket(_) | model::Meter::TcpFriendly(_)), _) => color != Color::Yellow,
+        // without one of its bursts the meter has two colours
+        (Some(model::Meter::SrTcm(params)), Color::Green) => params.cbs.0 > 0,
+        (Some(model::Meter::SrTcm(params)), Color::Yellow) => params.ebs.0 > 0,
+        (Some(_), _) => true,
     };
-    actions.iter().fold(0, |marks, action| match action {
+    let colors = [Color::Green, Color::Yellow, Color::Red].into_iter().filter(|color| has(*color));
+    colors.fold(0, |marks, color| match conditioner.marker.action(color) {
         Action::Pass | Action::Shape => marks | taken,
-        Action::Remark(mark) => marks | bit(*mark),
+        Action::Remark(mark) => marks | bit(mark),
         Action::Drop => marks,
     })
 }
 
-/// Data of one AF class that gets to port number `i` with `marks` waits in one queue.
-fn split_af_class(port: &Port, i: usize, marks: u64, report: &mut Report) {
-    let takes = |selector: &Selector, mark: Dscp| match selector {
-        Selector::Any | Selector::Data => true,
-        Selector::PureAck => false,
-        Selector::Mark(Mark(own)) => *own == mark,
-    };
-    let queue_of = |mark| port.class.iter().position(|class| class.matches.iter().any(|s| takes(s, mark)));
-    for af_class in 1..=4 {
-        let here = (1..=3).filter_map(|precedence| Dscp::af(af_class, precedence));
-        let queues: Vec<_> = here
-            .filter(|mark| marks & bit(*mark) != 0)
-            .filter_map(|mark| queue_of(mark).map(|j| (mark, j)))
-            .collect();
-        let Some((first, in_first)) = queues.first() else { continue };
-        if let Some((other, j)) = queues.iter().find(|(_, j)| j != in_first) {
-            let class = &port.class[*in_first].name;
-            let rule = format!(
-                "{other} waits here and {first} in class `{class}`: packets of one AF class must keep their order \
-                 (RFC 2597 section 2)"
-            );
-            let all: Vec<_> = queues.iter().map(|(mark, _)| format!("\"{mark}\"")).collect();
-            let hint = format!(
-                "match [{}] in one class; a `rio` or `gred` queue tells their drop precedence",
-                all.join(", ")
-            );
-            report.warn(&steps!["port", i, "class", *j, "match"], rule, Some(hint));
-        }
+/// Data of a flow and AF class number `af_class` waits in one queue of port number `i`.
+fn split_af_class(
+    port: &Port,
+    i: usize,
+    af_class: u8,
+    split: &Split,
+    giver: Option<&Conditioner>,
+    scenario: &Scenario,
+    report: &mut Report,
+) {
+    let Split { flow, here: (j, here), there: (other, there), .. } = *split;
+    let from = giver.map_or_else(|| "its own mark".to_owned(), |c| format!("from conditioner `{}`", c.name));
+    let rule = format!(
+        "{here} of flow `{}` waits here and {there} ({from}) in class `{}`: packets of one flow in one AF class must \
+         keep their order (RFC 2597 section 2)",
+        name_of(flow, scenario),
+        port.class[other].name,
+    );
+    // The earlier class asks for marks, or it would take all: with those of the AF class it does.
+    let class = &port.class[j];
+    let of_others = |selector: &&Selector| !af_marks(af_class).any(|m| **selector == Selector::Mark(Mark(m)));
+    let own = af_marks(af_class).map(|mark| Selector::Mark(Mark(mark)));
+    let all = class.matches.iter().filter(of_others).copied().chain(own);
+    let all = all.map(|selector| format!("\"{selector}\"")).collect::<Vec<_>>().join(", ");
+    let hint = format!("write `match = [{all}]` in class `{}`", class.name);
+    report.warn(&steps!["port", i, "class", j, "match"], rule, Some(hint));
+}
+
+/// The name of a flow by its number.
+fn name_of(flow: usize, scenario: &Scenario) -> &str {
+    match flow.checked_sub(scenario.flows.len()) {
+        None => &scenario.flows[flow].name,
+        Some(k) => &scenario.udp[k].name,
     }
 }
 
@@ -182,10 +282,7 @@ fn short_burst(
     if let Some(shaper) = &conditioner.shaper {
         bursts.push(("shaper", "burst", shaper.burst, "no such packet passes".to_owned()));
     }
-    let name = match flow.checked_sub(scenario.flows.len()) {
-        None => &scenario.flows[flow].name,
-        Some(k) => &scenario.udp[k].name,
-    };
+    let name = name_of(flow, scenario);
     for (of, key, burst, effect) in bursts {
         if bytes(burst, packet_size).is_some_and(|burst| burst.0 > 0 && burst < length) {
             let length = Size(length);
@@ -207,24 +304,26 @@ fn held(burst: Limit, packet_size: Option<Size>) -> String {
     }
 }
 
-/// Flows with ECN meet something that marks.
-fn nobody_marks(file: &ScenarioFile, report: &mut Report) {
-    let marks = |queue: &Queue| match queue {
-        Queue::Fifo { .. } => false,
-        Queue::Red { ecn, .. } | Queue::Rio { ecn, .. } | Queue::Gred { ecn, .. } => *ecn,
-        // what it does is known to those who bring it
-        Queue::Custom { .. } => true,
-    };
-    let by_queue = file.port.iter().flat_map(|port| &port.class).any(|class| marks(&class.queue));
-    if by_queue || file.link.iter().any(|link| link.mark.is_some()) {
-        return;
-    }
-    for (i, flow) in file.flow.iter().enumerate() {
-        if flow.tcp.ecn {
-            let hint =
-                "write `ecn = true` in a `red`, `rio` or `gred` queue, or leave it out here".to_owned();
-            let rule = "nothing in this network marks packets: the flow has ECN in vain";
-            report.warn(&steps!["flow", i, "tcp", "ecn"], rule, Some(hint));
+/// Data of a flow with ECN meets something that marks. Of the flows that a `[[flow]]` makes, one suffices.
+fn ecn_in_vain(
+    file: &ScenarioFile,
+    scenario: &Scenario,
+    marked: &[bool],
+    tables: &[usize],
+    report: &mut Report,
+) {
+    // By `[[flow]]` with ECN: whether data of one of its flows may be marked.
+    let mut ecn = BTreeMap::new();
+    for ((i, flow), marked) in tables.iter().zip(&scenario.flows).zip(marked) {
+        if flow.tcp.params.ecn {
+            *ecn.entry(*i).or_insert(false) |= marked;
         }
+    }
+    for (i, _) in ecn.into_iter().filter(|(_, marked)| !marked) {
+        let rule =
+            format!("nothing on the way of flow `{}` marks its data: it has ECN in vain", file.flow[i].name);
+        let hint = "write `ecn = true` in a `red`, `rio` or `gred` queue that its data waits in, or set its \
+                    `tcp.ecn = false`";
+        report.warn(&steps!["flow", i, "tcp", "ecn"], rule, Some(hint.to_owned()));
     }
 }

@@ -187,3 +187,11 @@ fn a_setting_that_can_be_left_out_is_known_all_the_same() {
     let given = SettingsTable::from([("x".to_owned(), Setting::Integer(1))]);
     assert_eq!(Settings::read(&given, |settings| settings.get::<u64>("x")), Ok(Some(1)));
 }
+
+#[test]
+fn a_queue_from_outside_may_mark_packets() {
+    let ecn = ["flow.up.tcp.ecn=true"];
+    assert_eq!(with_own(&file(QUEUE, METER), &ecn).expect("no mistake").warnings.len(), 0);
+    let fifo = r#"{ kind = "fifo" }"#;
+    assert_eq!(with_own(&file(fifo, METER), &ecn).expect("no mistake").warnings.len(), 1);
+}
