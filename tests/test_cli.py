@@ -193,6 +193,8 @@ def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> N
     assert cli("init", "--pack", "diffserv").code == 0
     file = Path("diffserv.toml")
     text = file.read_text().replace('kind = "red", ', 'kind = "red", gentle = true, ')
+    text = text.replace("share = 0.5\n", "share = 0.5\nbounded = true\n")
+    text = text.replace('averaging = "coupled"\n', 'averaging = "coupled"\nw_q = 0.00123456789\n')
     excess = 'marker = { green = "EF", red = "shape" }\nshaper = { rate = "300kbit/s", burst = "3kB" }'
     text = text.replace('marker = { green = "EF", red = "drop" }', excess)
     acks = 'kind = "per-mark", rule = "best-of-covered", marks = { AF11 = "AF21" }'
@@ -204,12 +206,12 @@ def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> N
     assert done.err == ""
     lines = done.out.splitlines()
     for line in (
-        "edge-core.class.ef (EF): kind fifo, limit 20p",
-        "edge-core.class.af1 (AF11 AF12 AF13): kind gred, limit 90kB, averaging coupled, "
-        "green min_th 45kB max_th 90kB max_p 0.02, yellow min_th 22kB max_th 45kB max_p 0.05, "
-        "red min_th 10kB max_th 22kB max_p 0.1, w_q 0.002",
-        "edge-core.class.best-effort (any): kind red, limit 100p, min_th 15p, max_th 45p, max_p 0.1, "
-        "w_q 0.002, gentle",
+        "edge-core.class.ef (EF): share 0.1, priority 0, kind fifo, limit 20p",
+        "edge-core.class.af1 (AF11 AF12 AF13): share 0.5, bounded, priority 1, kind gred, limit 90kB, "
+        "averaging coupled, green min_th 45kB max_th 90kB max_p 0.02, "
+        "yellow min_th 22kB max_th 45kB max_p 0.05, red min_th 10kB max_th 22kB max_p 0.1, w_q 0.00123456789",
+        "edge-core.class.best-effort (any): share 0.4, priority 1, kind red, limit 100p, min_th 15p, "
+        "max_th 45p, max_p 0.1, w_q 0.002, gentle",
         "bulk_host[*]-edge.class.all (any): kind fifo, limit 1000p",
         "premium at edge from voice_host: match class premium, per aggregate, "
         "meter kind token-bucket cir 300kbit/s cbs 2p, marker green EF yellow pass red shape, "
@@ -225,6 +227,21 @@ def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> N
     settings = cli("describe", file, "--json").json()["settings"]
     assert settings["port"][0]["class"][2]["queue"]["gentle"] is True
     assert [one["name"] for one in settings["conditioner"]] == ["premium", "assured", "acks"]
+
+
+def test_describe_prints_the_first_of_many_queues(cli: Cli) -> None:
+    Path("many.toml").write_text(
+        '[run]\nduration = "1s"\n[[node]]\nname = "s"\ncount = 21\n[[node]]\nname = "d"\n[[link]]\n'
+        'ends = ["s[*]", "d"]\nrate = "1Mbit/s"\n'
+        + "".join(f'[[port]]\nat = "s[{i}]"\nto = "d"\n' for i in range(21))
+        + '[[flow]]\nname = "f"\nfrom = "s[*]"\nto = "d"\n'
+    )
+    many = cli("describe", "many.toml").out.splitlines()
+    settings = cli("describe", "many.toml", "--json").json()["settings"]
+    all_of = sum(len(port["class"]) for port in settings["port"])
+    cut = many.index(f"20 of {all_of} lines, the first; all are in what --json prints")
+    assert many[cut - 20].startswith("s[0]-d.class.all ")
+    assert many[cut - 1].startswith("s[19]-d.class.all ")
 
 
 def test_describe_toml_is_a_scenario_that_means_the_same(cli: Cli, two_way: Path) -> None:

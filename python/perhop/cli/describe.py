@@ -70,8 +70,8 @@ def _print(meaning: Description) -> None:
         ],
         more,
     )
-    print_lines("Queues", queue_lines(meaning.settings.port))
-    print_lines("Conditioners", conditioner_lines(meaning.settings.conditioner))
+    print_lines("Queues", queue_lines(meaning.settings.port), more)
+    print_lines("Conditioners", conditioner_lines(meaning.settings.conditioner), more)
     if meaning.udp:
         print_table(
             "UDP flows",
@@ -108,9 +108,11 @@ def _print(meaning: Description) -> None:
 
 
 def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:
-    """Give a line for each queue: where it is, what it takes, its settings as the scenario file has them."""
+    """Give a line for each queue: where it is, what it takes, settings of class and queue as in the file."""
+    placed = ("name", "match", "queue")
     return [
-        f"{port['at']}-{port['to']}.class.{one['name']} ({' '.join(one['match'])}): {_settings(one['queue'])}"
+        f"{port['at']}-{port['to']}.class.{one['name']} ({' '.join(one['match'])}): "
+        + _settings(_without(placed, one), one["queue"])
         for port in ports
         for one in port["class"]
     ]
@@ -120,16 +122,19 @@ def conditioner_lines(conditioners: Sequence[dict[str, Any]]) -> list[str]:
     """Give a line for each conditioner: where it is, what it treats, its settings as `queue_lines` does."""
     placed = ("name", "at", "from")
     return [
-        f"{one['name']} at {one['at']} from {_text(one['from'])}: "
-        + _settings({key: value for key, value in one.items() if key not in placed})
+        f"{one['name']} at {one['at']} from {_text(one['from'])}: " + _settings(_without(placed, one))
         for one in conditioners
     ]
 
 
-def _settings(table: dict[str, Any]) -> str:
+def _without(keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if key not in keys}
+
+
+def _settings(*tables: dict[str, Any]) -> str:
     """Return settings as `kind red, limit 60p, min_th 5p`; what is off or empty is left out."""
-    given = {key: value for key, value in table.items() if value is not False and value != {}}
-    return ", ".join(_setting(key, value) for key, value in given.items())
+    given = [item for table in tables for item in table.items() if item[1] is not False and item[1] != {}]
+    return ", ".join(_setting(key, value) for key, value in given)
 
 
 def _setting(key: str, value: Any) -> str:
@@ -140,5 +145,6 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return " ".join(_setting(key, inner) for key, inner in value.items() if inner is not False)
     if isinstance(value, list):
-        return " ".join(str(inner) for inner in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        return " ".join(_text(inner) for inner in value)
+    # every digit that the file has, and none for the fraction of a whole number
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)

@@ -32,10 +32,11 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def print_lines(title: str, lines: Sequence[str]) -> None:
-    """Print whole lines under a title, or nothing if there are none."""
+def print_lines(title: str, lines: Sequence[str], whole: str = "") -> None:
+    """Print whole lines under a title, or nothing if there are none. Of many only the first."""
     if lines:
-        print(title, *lines, sep="\n", end="\n\n")
+        cut = [_cut(_MOST_ROWS, len(lines), "lines", "the first", whole)] if len(lines) > _MOST_ROWS else []
+        print(title, *lines[:_MOST_ROWS], *cut, sep="\n", end="\n\n")
 
 
 def warn(warnings: Sequence[Diagnostic]) -> None:
@@ -100,6 +101,10 @@ def print_table(
         out.print(title, style="italic", markup=False)
     out.print(table)
     if len(rows) > most:
-        cut = f"{most} of {len(rows)} rows, {picked}" + (f"; all are {whole}" if whole else "")
-        out.print(cut, markup=False, soft_wrap=True)
+        out.print(_cut(most, len(rows), "rows", picked, whole), markup=False, soft_wrap=True)
     out.print()
+
+
+def _cut(shown: int, of: int, what: str, picked: str, whole: str) -> str:
+    """Say how much is shown, and where all of it is."""
+    return f"{shown} of {of} {what}, {picked}" + (f"; all are {whole}" if whole else "")
