@@ -8,37 +8,49 @@ use crate::routes::{Route, routes};
 
 /// Roughly how often packets cross links in a run; 0 where a flow has no way.
 ///
-/// A TCP flow without an end sends at an equal part of its narrowest link, as links share among such flows, or its window
-/// in each empty round trip, whichever is less. Every packet of data is acknowledged and none is lost.
+/// A TCP flow wants its narrowest link, its window in each empty round trip, or its size in the time left, whichever is
+/// least. Where flows want more than a link has, each gets the same fraction of what it wants. Every packet of data is
+/// acknowledged and none is lost.
 #[must_use]
 pub fn packet_hops(scenario: &Scenario) -> f64 {
     let Ok(ways) = routes(scenario) else { return 0.0 };
     let (of_tcp, of_udp) = ways.split_at(scenario.flows.len());
-    let mut sharing = vec![0u32; scenario.links.len()];
-    for (_, way) in scenario.flows.iter().zip(of_tcp).filter(|(flow, _)| flow.tcp.params.size.is_none()) {
-        way.forward.iter().for_each(|link| sharing[*link] += 1);
+    let rates: Vec<f64> =
+        scenario.flows.iter().zip(of_tcp).map(|(flow, way)| alone(scenario, flow, way)).collect();
+    let mut wanted = vec![0.0; scenario.links.len()];
+    for (rate, way) in rates.iter().zip(of_tcp) {
+        way.forward.iter().for_each(|link| wanted[*link] += rate);
     }
-    let tcp = scenario.flows.iter().zip(of_tcp).map(|(flow, way)| {
+    let tcp = scenario.flows.iter().zip(of_tcp).zip(rates).map(|((flow, way), rate)| {
+        let part = |link: &usize| capacity(scenario, *link) / wanted[*link];
+        let part = way.forward.iter().map(part).fold(1.0, f64::min);
         let hops = way.forward.len() + way.reverse.len();
-        segments(scenario, flow, way, &sharing) * float(hops as u64)
+        rate * part * left(scenario, flow.start) / segment(flow) * float(hops as u64)
     });
     let udp = scenario.udp.iter().zip(of_udp);
     let udp = udp.map(|(flow, way)| datagrams(scenario, flow) * float(way.forward.len() as u64));
     tcp.chain(udp).sum()
 }
 
-fn segments(scenario: &Scenario, flow: &Flow, way: &Route, sharing: &[u32]) -> f64 {
+/// The rate in bit/s that `flow` has without any other.
+fn alone(scenario: &Scenario, flow: &Flow, way: &Route) -> f64 {
     let params = &flow.tcp.params;
-    if let Some(size) = params.size {
-        return float(size.0) / float(params.mss.0);
-    }
-    let part = |link: &usize| float(scenario.links[*link].rate.bits_per_sec()) / f64::from(sharing[*link]);
-    let narrowest = way.forward.iter().map(part).fold(f64::INFINITY, f64::min);
+    let narrowest = way.forward.iter().map(|link| capacity(scenario, *link)).fold(f64::INFINITY, f64::min);
     let round_trip: f64 =
         way.forward.iter().chain(&way.reverse).map(|link| scenario.links[*link].delay.as_secs_f64()).sum();
-    let of_links = narrowest / bits(Bytes(params.mss.0 + flow.tcp.header.0));
-    let of_window = float(params.window.0) / float(params.mss.0) / round_trip;
-    of_links.min(of_window) * left(scenario, flow.start)
+    let within = |data: Bytes, seconds: f64| float(data.0) / float(params.mss.0) * segment(flow) / seconds;
+    let of_size = params.size.map_or(f64::INFINITY, |size| within(size, left(scenario, flow.start)));
+    narrowest.min(within(params.window, round_trip)).min(of_size)
+}
+
+/// Bits of a full packet of `flow`.
+fn segment(flow: &Flow) -> f64 {
+    bits(Bytes(flow.tcp.params.mss.0 + flow.tcp.header.0))
+}
+
+/// Bits that a link sends in a second.
+fn capacity(scenario: &Scenario, link: usize) -> f64 {
+    float(scenario.links[link].rate.bits_per_sec())
 }
 
 fn datagrams(scenario: &Scenario, flow: &Udp) -> f64 {
@@ -112,6 +124,25 @@ mod tests {
         assert!(alike(hops(&[("100kB", "2kB")], ""), 2.0 * 100.0 * 2.0 * 4.0));
         // Without delay there is no such bound.
         assert!(alike(hops(&[("100kB", "2kB"), ("25ms", "0ms")], ""), 1250.0 * 4.0));
+    }
+
+    #[test]
+    fn a_transfer_too_large_for_the_run_is_like_one_without_end() {
+        let large = ("mss =", "size = \"10GB\", mss =");
+        assert!(alike(hops(&[("10s", "60s"), large], ""), hops(&[("10s", "60s")], "")));
+        assert!(alike(hops(&[large, ("100kB", "2kB")], ""), 2.0 * 100.0 * 2.0 * 4.0));
+        // One that starts when the run is over sends nothing.
+        assert!(hops(&[large, ("from =", "start = \"10s\"\nfrom =")], "").abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_small_transfer_leaves_the_rest_of_the_link() {
+        // 125 packets beside one flow without end: 10 % more than fit.
+        let bulk = "[[flow]]\nname = \"b\"\nfrom = \"s[0]\"\nto = \"d[0]\"\n\
+                    tcp = { mss = \"960B\", header = \"40B\", window = \"100kB\" }\n";
+        let small = [("from = \"s[*]\"", "from = \"s[1]\""), ("mss =", "size = \"125p\", mss =")];
+        assert!(alike(hops(&small, ""), 125.0 * 4.0));
+        assert!(alike(hops(&small, bulk), 1250.0 * 4.0));
     }
 
     #[test]
