@@ -7,7 +7,7 @@
 //! queue, as in Figure 2. Units: the average counts packets or bytes, as its thresholds do. Cost: two products for each
 //! arrival, and a power for one that finds the queue empty after it was not.
 
-use super::Backlog;
+use super::{Backlog, float};
 use crate::time::Instant;
 use crate::units::{BitRate, Bytes, QueueSize};
 
@@ -86,11 +86,10 @@ impl Average {
 
     /// A packet arrives and finds `waiting`, in the unit of the average.
     #[inline]
-    #[expect(clippy::cast_precision_loss, reason = "a queue of fewer than 2^53 bytes")]
     pub fn on_arrival(&mut self, now: Instant, waiting: u64, ewma: &Ewma) {
         if waiting > 0 {
             //= floyd1993-4-average
-            self.value = ewma.kept * self.value + ewma.w_q * waiting.cast_signed() as f64;
+            self.value = ewma.kept * self.value + ewma.w_q * float(waiting);
         } else {
             self.decay(now, ewma);
         }

@@ -13,6 +13,7 @@
 
 use super::average::Unit;
 use super::fifo::Fifo;
+use super::float;
 use crate::packet::{Ecn, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Stream;
@@ -148,8 +149,7 @@ impl Early {
     fn p_b(&self, average: f64, len: Bytes) -> f64 {
         //= floyd1993-4-byte-mode
         let p_b = self.curve.p_b(average);
-        #[expect(clippy::cast_precision_loss, reason = "a packet of fewer than 2^53 bytes")]
-        self.mean_packet.map_or(p_b, |mean| p_b * len.0.cast_signed() as f64 / mean)
+        self.mean_packet.map_or(p_b, |mean| p_b * float(len.0) / mean)
     }
 }
 

@@ -55,6 +55,14 @@ impl Backlog {
     }
 }
 
+/// The length of a queue or a packet as a float. On x86-64 a signed integer becomes one in a single instruction, an unsigned one
+/// in several; lengths are far below 2^63.
+#[inline]
+#[expect(clippy::cast_precision_loss, reason = "lengths below 2^53")]
+const fn float(length: u64) -> f64 {
+    length.cast_signed() as f64
+}
+
 /// A queue with its drop policy. It may drop at arrival (RED) or at departure (CoDel).
 ///
 /// `now` never decreases between calls. Laws: `perhop_testkit::laws::queue`.
