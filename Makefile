@@ -53,6 +53,7 @@ lint: build
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo fmt --manifest-path $(OWN_ELEMENTS) --check
 	$(SHARED) cargo clippy --manifest-path $(OWN_ELEMENTS) --all-targets --locked --quiet -- -D warnings
+	cargo metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
