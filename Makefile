@@ -9,7 +9,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := build
-.PHONY: demo build test test-long bench clean rust-test python-test lint
+.PHONY: demo build test test-long bench clean rust-test python-test lint lint-rust lint-python
 
 PYTHON ?= python3
 VENV   := .venv
@@ -48,13 +48,24 @@ demo: build
 
 test: build lint rust-test python-test
 
+# Both at once: the checks of Python run one after the other.
 lint: build
+	$(MAKE) --no-print-directory --output-sync -j2 lint-rust lint-python
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo fmt --manifest-path $(OWN_ELEMENTS) --check
 	$(SHARED) cargo clippy --manifest-path $(OWN_ELEMENTS) --all-targets --locked --quiet -- -D warnings
-	cargo metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	cargo metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
+	if cargo deny --version >/dev/null 2>&1; then
+		cargo deny --locked check licenses bans sources
+	else
+		echo "skipped: licences and sources of dependencies (no cargo-deny; cargo install cargo-deny --locked)"
+	fi
+
+lint-python:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -62,11 +73,6 @@ lint: build
 	$(BIN)/stubtest perhop._core --mypy-config-file pyproject.toml --concise
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python specs/check.py --check --complete
-	if cargo deny --version >/dev/null 2>&1; then
-		cargo deny --locked check licenses bans sources
-	else
-		echo "skipped: licences and sources of dependencies (no cargo-deny; cargo install cargo-deny --locked)"
-	fi
 
 rust-test:
 	cargo test --workspace --exclude perhop-py --locked --quiet
