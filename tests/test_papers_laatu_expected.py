@@ -18,6 +18,7 @@ from perhop.papers.laatu.plan import DURATION_S, job
 from perhop.papers.laatu.setup import AF_KBPS, CIR_KBPS
 from perhop.papers.laatu.study import STUDY
 from perhop.papers.laatu.sweeps import make_sweeps
+from perhop.scenario import Scenario
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,8 @@ def test_every_point_of_a_sweep_is_a_valid_scenario(sweep: Any) -> None:
     pack = load_pack("laatu")
     for point in sweep.points:
         for marking in ("per-flow", "aggregate"):
-            assert _core.check(*job(pack, point.setup(marking), "test", 0, 1, DURATION_S)) == []
+            source, name, overrides = job(pack, point.setup(marking), "test", 0, 1, DURATION_S)
+            assert Scenario(source, name, tuple(overrides)).check() == []
 
 
 def test_deeper_buckets_change_the_meter() -> None:

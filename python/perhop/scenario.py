@@ -182,15 +182,17 @@ class Scenario:
 
     def check(self) -> list[Diagnostic]:
         """Return every mistake; an empty list means that it will run."""
+        return self.diagnose()[0]
+
+    def warnings(self) -> list[Diagnostic]:
+        """Return what is valid and almost surely meant otherwise; nothing where there are mistakes."""
+        return self.diagnose()[1]
+
+    def diagnose(self) -> tuple[list[Diagnostic], list[Diagnostic]]:
+        """Return what `check` and what `warnings` return, from one reading."""
         from perhop import _core
 
         return _core.check(self.source, self.name, list(self.overrides))
-
-    def warnings(self) -> list[Diagnostic]:
-        """Return what is valid and almost surely meant otherwise, in a scenario without mistakes."""
-        from perhop import _core
-
-        return _core.warnings(self.source, self.name, list(self.overrides))
 
     def resolve(self) -> str:
         """Return the scenario as TOML with every default filled in and the overrides applied."""

@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]
-    use crate::scenario::{check, describe, packet_hops, resolve, schema, warnings};
+    use crate::scenario::{check, describe, packet_hops, resolve, schema};
     #[pymodule_export]
     use crate::simulation::Simulation;
 

@@ -24,7 +24,7 @@ pub fn resolve(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>
     Ok(loaded(py, source, name, &overrides)?.resolved_toml())
 }
 
-/// Everything wrong with the scenario; empty when nothing is.
+/// Everything wrong with the scenario and, where nothing is, what is almost surely meant otherwise.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
 pub fn check<'py>(
@@ -32,23 +32,11 @@ pub fn check<'py>(
     source: &[u8],
     name: &str,
     overrides: Vec<String>,
-) -> PyResult<Bound<'py, PyList>> {
+) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
     match py.detach(|| load(source, name, &overrides)) {
-        Ok(_) => Ok(PyList::empty(py)),
-        Err(diagnostics) => to_python(py, &diagnostics),
+        Ok(loaded) => Ok((PyList::empty(py), to_python(py, &loaded.warnings)?)),
+        Err(diagnostics) => Ok((to_python(py, &diagnostics)?, PyList::empty(py))),
     }
-}
-
-/// What is almost surely meant otherwise in a scenario without mistakes.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
-pub fn warnings<'py>(
-    py: Python<'py>,
-    source: &[u8],
-    name: &str,
-    overrides: Vec<String>,
-) -> PyResult<Bound<'py, PyList>> {
-    to_python(py, &loaded(py, source, name, &overrides)?.warnings)
 }
 
 /// Roughly how often packets will cross links in a run of the scenario.

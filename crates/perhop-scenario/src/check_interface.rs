@@ -9,11 +9,12 @@ use perhop_core::sched::{Cbq, Drr, PairedCounter, Wrr};
 use perhop_core::units::BitRate;
 
 use crate::check_queue::{possible, queue, refuse_with_hint};
-use crate::file::{Class, Port, ScenarioFile, Scheduler, Selector};
+use crate::file::{Class, Port, ScenarioFile, Scheduler};
 use crate::lower_conditioner::marks_given;
 use crate::marks::{Mark, MarkerAction};
+use crate::model::cells;
 use crate::names::Label;
-use crate::ports::cbq_class;
+use crate::ports::{cbq_class, model_selector};
 use crate::report::Report;
 use crate::suggest;
 use crate::tree::{Step, steps};
@@ -65,21 +66,6 @@ fn marks_in_use(file: &ScenarioFile, report: &Report) -> BTreeSet<Dscp> {
     marks
 }
 
-/// Which packets a class can match: the marks of data, and those of ACKs without data, one bit each.
-fn cells(class: &Class) -> [u64; 2] {
-    let mut cells = [0; 2];
-    for selector in &class.matches {
-        let [data, acks] = match selector {
-            Selector::Any => [u64::MAX; 2],
-            Selector::Data => [u64::MAX, 0],
-            Selector::PureAck => [0, u64::MAX],
-            Selector::Mark(Mark(dscp)) => [1 << dscp.value(); 2],
-        };
-        cells = [cells[0] | data, cells[1] | acks];
-    }
-    cells
-}
-
 /// Every class of port number `i` is reached, and every packet has one; ACKs are packets only where there is TCP.
 fn classes(port: &Port, i: usize, marks: &BTreeSet<Dscp>, acks: bool, report: &mut Report) {
     let mut covered = [0u64; 2];
@@ -90,7 +76,7 @@ fn classes(port: &Port, i: usize, marks: &BTreeSet<Dscp>, acks: bool, report: &m
                 report.error(&at, format!("the port already has a class `{}`", class.name), None);
             }
         }
-        let mine = cells(class);
+        let mine = cells(class.matches.iter().map(model_selector));
         let takes = (mine[0] & !covered[0]) | (mine[1] & !covered[1]);
         let earlier = (0..=j).all(|j| report.is_sound(&steps!["port", i, "class", j, "match"]));
         if takes == 0 && earlier {

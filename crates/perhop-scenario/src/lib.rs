@@ -116,7 +116,7 @@ pub fn load_with(
         Ok(mut file) => {
             check::check(&file, &mut report);
             let scenario = lower::lower(&mut file, elements, &mut report);
-            Some(Loaded { file, scenario, warnings: Vec::new() })
+            Some((file, scenario))
         }
         Err(error) => {
             // The first check asks for no less than the structs do; should it ever, the reason is not lost.
@@ -133,7 +133,7 @@ pub fn load_with(
         list.dedup_by(|a, b| a.repeats(b));
     }
     match loaded {
-        Some(loaded) if found.is_empty() => Ok(Loaded { warnings, ..loaded }),
+        Some((file, scenario)) if found.is_empty() => Ok(Loaded { file, scenario, warnings }),
         _ => Err(found),
     }
 }

@@ -145,6 +145,17 @@ pub enum Selector {
     Data,
 }
 
+/// The packets that one of `selectors` matches: the marks of data, and those of ACKs without data, one bit each.
+pub(crate) fn cells(selectors: impl IntoIterator<Item = Selector>) -> [u64; 2] {
+    let matched = selectors.into_iter().map(|selector| match selector {
+        Selector::Any => [u64::MAX; 2],
+        Selector::Data => [u64::MAX, 0],
+        Selector::PureAck => [0, u64::MAX],
+        Selector::Mark(dscp) => [1 << dscp.value(); 2],
+    });
+    matched.fold([0; 2], |all, one| [all[0] | one[0], all[1] | one[1]])
+}
+
 /// A queue and its drop policy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Queue {

@@ -176,16 +176,19 @@ pub(crate) fn cbq_class(class: &file::Class) -> CbqClass {
     }
 }
 
-fn model_class(class: &file::Class, rate: BitRate, packet_size: Option<Size>) -> model::Class {
-    let matches = class.matches.iter().map(|selector| match selector {
+pub(crate) fn model_selector(selector: &Selector) -> model::Selector {
+    match selector {
         Selector::Any => model::Selector::Any,
         Selector::PureAck => model::Selector::PureAck,
         Selector::Data => model::Selector::Data,
         Selector::Mark(Mark(dscp)) => model::Selector::Mark(*dscp),
-    });
+    }
+}
+
+fn model_class(class: &file::Class, rate: BitRate, packet_size: Option<Size>) -> model::Class {
     model::Class {
         name: class.name.to_string(),
-        matches: matches.collect(),
+        matches: class.matches.iter().map(model_selector).collect(),
         queue: model_queue(&class.queue, rate, packet_size),
     }
 }

@@ -15,7 +15,7 @@ use crate::conditioner::{Conditioner, Meter};
 use crate::file::{Port, ScenarioFile, Selector};
 use crate::lower_queue::bytes;
 use crate::marks::Mark;
-use crate::model::{self, Queue, Scenario};
+use crate::model::{self, Queue, Scenario, cells};
 use crate::report::Report;
 use crate::routes::Route;
 use crate::tree::steps;
@@ -160,18 +160,19 @@ fn af_marks(af_class: u8) -> impl Iterator<Item = Dscp> {
     (1..=3).filter_map(move |precedence| Dscp::af(af_class, precedence))
 }
 
+/// The marks of data that `class` matches.
+fn of_data(class: &model::Class) -> u64 {
+    let [data, _] = cells(class.matches.iter().copied());
+    data
+}
+
 /// The class of `port` that takes data marked `mark`.
 fn class_of(port: &model::Port, mark: Dscp) -> Option<usize> {
-    let takes = |selector: &model::Selector| match selector {
-        model::Selector::Any | model::Selector::Data => true,
-        model::Selector::PureAck => false,
-        model::Selector::Mark(own) => *own == mark,
-    };
-    port.classes.iter().position(|class| class.matches.iter().any(takes))
+    port.classes.iter().position(|class| of_data(class) & bit(mark) != 0)
 }
 
 /// Whether a queue of `port` that takes data with one of `marks` marks packets with ECN.
-fn may_mark(port: &model::Port, marks: u64) -> bool {
+fn may_mark(port: &model::Port, mut marks: u64) -> bool {
     let marking = |queue: &Queue| match queue {
         Queue::Fifo { .. } => false,
         Queue::Red(params) => params.ecn,
@@ -180,9 +181,11 @@ fn may_mark(port: &model::Port, marks: u64) -> bool {
         // what it does is known to those who bring it
         Queue::Custom(_) => true,
     };
-    let mut here = (0..64).filter_map(Dscp::new).filter(|mark| marks & bit(*mark) != 0);
-    port.classes.iter().any(|class| marking(&class.queue))
-        && here.any(|mark| class_of(port, mark).is_some_and(|j| marking(&port.classes[j].queue)))
+    port.classes.iter().any(|class| {
+        let taken = marks & of_data(class);
+        marks &= !taken;
+        taken != 0 && marking(&class.queue)
+    })
 }
 
 /// The first of the two with the longer packets.

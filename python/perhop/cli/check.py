@@ -24,11 +24,7 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
     from perhop.cli.output import print_json, warn
     from perhop.units import counted
 
-    found = []
-    for file in files:
-        scenario = options.load(file, overrides)
-        mistakes = scenario.check()
-        found.append((str(file), mistakes, [] if mistakes else scenario.warnings()))
+    found = [(str(file), *options.load(file, overrides).diagnose()) for file in files]
     if as_json:
         print_json(
             {

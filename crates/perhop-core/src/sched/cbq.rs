@@ -19,6 +19,7 @@ const PARTS: u64 = 1_000_000_000;
 
 /// Bits of how far a tag is ahead: over a year.
 const AHEAD: u32 = 55;
+/// One less than fits, so that no order is [`NEVER`].
 const MOST_AHEAD: u64 = (1 << AHEAD) - 2;
 const BORROWS: u64 = 1 << 63;
 /// Comes after all.
