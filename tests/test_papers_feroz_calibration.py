@@ -22,13 +22,15 @@ def test_the_record_of_the_calibration_is_of_these_parameters() -> None:
     record = json.loads(load_pack("feroz").scenario("expected/calibration.json"))
     settings, parameters = load_parameters(load_pack("feroz"))
     assert record["after"] == {parameter.name: parameter.chosen for parameter in parameters}
+    assert record["other"]["after"] == record["after"] | settings.other
     assert record["before"] == {parameter.name: parameter.before for parameter in parameters}
     assert record["fit"] == list(settings.fit)
-    assert (record["replications"], record["seed"]) == (settings.replications, settings.seed)
+    for name in ("replications", "seed", "least_gain"):
+        assert record[name] == getattr(settings, name)
     for step in record["steps"]:
         parameter = next(each for each in parameters if each.name == step["parameter"])
         assert parameter.search
-        assert [value for value, _ in step["errors"]] == list(parameter.values)
+        assert [value for value, _ in step["errors"]] == list(parameter.searched)
     assert set(record["errors"]["after"]) == {*settings.fit, *settings.predict}
 
 
@@ -57,17 +59,28 @@ def test_the_search_finds_the_best_of_each_and_stops() -> None:
         asked.extend(points)
         return [abs(point["a"] - point["b"]) + 0.1 * abs(point["b"] - 3) for point in points]
 
-    found, steps = search(parameters, measure, 5)
+    found, least, steps = search(parameters, measure, 5, 0.0)
+    assert least == pytest.approx(0.2)
     assert found == {"a": 1, "b": 1, "c": 1}
     assert [step["parameter"] for step in steps] == ["a", "b"]
     assert len(asked) == len({tuple(point.values()) for point in asked})
 
-    found, steps = search(
-        parameters, lambda points: [(p["a"] - 2) ** 2 + (p["b"] - 3) ** 2 for p in points], 5
+    found, _, steps = search(
+        parameters, lambda points: [(p["a"] - 2) ** 2 + (p["b"] - 3) ** 2 for p in points], 5, 0.0
     )
     assert found == {"a": 2, "b": 3, "c": 1}
     assert steps[0] == {"pass": 1, "parameter": "a", "errors": [[1, 5], [2, 4], [3, 5]], "taken": 2}
     assert max(step["pass"] for step in steps) == 2
+
+
+def test_the_search_takes_nothing_that_gains_little() -> None:
+    parameters = (Parameter("a", "", (1, 2, 3), 1, 1, True), Parameter("b", "", (1, 2), 1, 1, True))
+
+    def measure(points: list[dict[str, Any]]) -> list[float]:
+        return [{1: 1.0, 2: 0.96, 3: 0.97}[p["a"]] + {1: 0.0, 2: -0.1}[p["b"]] for p in points]
+
+    assert search(parameters, measure, 5, 0.05)[0] == {"a": 1, "b": 2}
+    assert search(parameters, measure, 5, 0.03)[0] == {"a": 2, "b": 2}
 
 
 def test_a_calibration_is_recorded() -> None:

@@ -164,6 +164,30 @@ def test_a_study_without_free_parameters_says_so(cli: Cli) -> None:
     assert "fits no parameter" in done.err
 
 
+def test_equal_runs_are_run_once(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, keep, reduce = Tiny.plan, Tiny.keep, Tiny.reduce
+    names: list[str] = []
+
+    def twice(self: Tiny, quick: bool) -> TinyPlan:
+        once = plan(self, quick)
+        again = [(source, f"{name} again", overrides) for source, name, overrides in once.jobs[:2]]
+        return TinyPlan((*once.jobs, *again), ())
+
+    def named(self: Tiny, job: AnyJob, result: Result) -> Any:
+        names.append(job[1])
+        return keep(self, job, result)
+
+    def compared(self: Tiny, plan: TinyPlan, kept: Sequence[Any], *rest: Any) -> TinyOutcome:
+        assert kept[3:] == kept[:2]
+        return reduce(self, plan, kept[:3], *rest)
+
+    monkeypatch.setattr(Tiny, "plan", twice)
+    monkeypatch.setattr(Tiny, "keep", named)
+    monkeypatch.setattr(Tiny, "reduce", compared)
+    assert cli("reproduce", "tiny").code == ExitCode.DONE
+    assert len(names) == 3
+
+
 def test_a_broken_run_ends_the_study(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: Tiny, job: AnyJob, result: Result) -> Any:
         raise BrokenRun(f"{job[1]}: a packet vanished")
@@ -171,7 +195,9 @@ def test_a_broken_run_ends_the_study(cli: Cli, tiny: Tiny, monkeypatch: pytest.M
     monkeypatch.setattr(Tiny, "keep", broken)
     done = cli("reproduce", "tiny")
     assert done.code == ExitCode.FAILED_RUNS
-    assert "tiny: a packet vanished" in done.err
+    # whichever run ends first
+    assert "a run broke an invariant: tiny" in done.err
+    assert ": a packet vanished" in done.err
     assert not Path("out").exists()
 
 

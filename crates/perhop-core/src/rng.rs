@@ -48,6 +48,44 @@ impl Stream {
     }
 }
 
+/// What happens by chance, each time with a probability of its own: one draw for each event, none while nothing happens.
+///
+/// An event comes once the probability that none has come since the last falls below a uniform draw (inversion, Devroye 1986,
+/// chapter III). Events are distributed as with a draw each time, and as independent of each other.
+#[derive(Clone, Debug)]
+pub struct Chance {
+    stream: Stream,
+    /// Probability that no event has come since the last, over the draw below which it falls with the next.
+    left: f64,
+}
+
+impl Chance {
+    /// Chances drawn from `stream`.
+    #[must_use]
+    pub fn new(mut stream: Stream) -> Self {
+        let left = until(&mut stream);
+        Self { stream, left }
+    }
+
+    /// Whether an event of probability `p`, from 0 to 1, happens now.
+    #[inline]
+    #[must_use]
+    pub fn happens(&mut self, p: f64) -> bool {
+        self.left *= 1.0 - p;
+        let happens = self.left < 1.0;
+        if happens {
+            self.left = until(&mut self.stream);
+        }
+        happens
+    }
+}
+
+/// One over a uniform draw from (0, 1].
+#[cold]
+fn until(stream: &mut Stream) -> f64 {
+    1.0 / (1.0 - stream.unit())
+}
+
 /// The 128-bit FNV-1a hash: a path must give the same key in every version and on every platform.
 fn fnv1a_128(path: &str) -> u128 {
     path.bytes().fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d, |hash, byte| {
@@ -81,6 +119,71 @@ mod tests {
         // chi-square with 9 degrees of freedom: 27.88 is its 0.999 quantile
         let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(chi2 < 27.88, "chi-square {chi2}, counts {counts:?}");
+    }
+
+    /// Far beyond its 0.999 quantile, with `counts.len()` degrees of freedom at most 12.
+    fn contradicts(counts: &[u32], expected: &[f64]) -> bool {
+        let pairs = counts.iter().zip(expected);
+        pairs.map(|(&count, &mean)| (f64::from(count) - mean).powi(2) / mean).sum::<f64>() > 32.91
+    }
+
+    #[test]
+    fn waits_for_an_event_of_constant_probability_are_geometric() {
+        let mut chance = Chance::new(Stream::new(7, 0, "test"));
+        let (mut counts, mut expected) = ([0; 12], [0.0; 12]);
+        for _ in 0..200_000 {
+            let wait = core::iter::from_fn(|| (!chance.happens(0.25)).then_some(())).count();
+            counts[wait.min(11)] += 1;
+        }
+        for (wait, mean) in expected.iter_mut().enumerate() {
+            let each = if wait < 11 { 0.25 } else { 1.0 };
+            *mean = 200_000.0 * each * 0.75_f64.powf(wait as f64);
+        }
+        assert!(!contradicts(&counts, &expected), "{counts:?}");
+    }
+
+    #[test]
+    fn each_of_several_events_has_its_own_probability_and_is_independent_of_the_one_before() {
+        let mut chance = Chance::new(Stream::new(8, 0, "test"));
+        let probabilities = [0.5, 0.02, 0.3];
+        // for each of the three: after none and none, none and one, one and none, one and one
+        let mut counts = [[0; 4]; 3];
+        let mut before = false;
+        for _ in 0..300_000 {
+            for (counts, p) in counts.iter_mut().zip(probabilities) {
+                let now = chance.happens(p);
+                counts[2 * usize::from(before) + usize::from(now)] += 1;
+                before = now;
+            }
+        }
+        for (at, counts) in counts.iter().enumerate() {
+            let (first, second) = (probabilities[(at + 2) % 3], probabilities[at]);
+            let joint = [
+                (1.0 - first) * (1.0 - second),
+                (1.0 - first) * second,
+                first * (1.0 - second),
+                first * second,
+            ];
+            assert!(!contradicts(counts, &joint.map(|p| 300_000.0 * p)), "{at}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_certain_happens_and_what_is_impossible_does_not() {
+        let mut chance = Chance::new(Stream::new(9, 0, "test"));
+        for _ in 0..1000 {
+            assert!(!chance.happens(0.0));
+            assert!(chance.happens(1.0));
+        }
+    }
+
+    #[test]
+    fn only_what_happens_is_drawn() {
+        let mut own = Stream::new(10, 0, "test");
+        let mut chance = Chance::new(own.clone());
+        let events = 1 + (0..1000).filter(|_| chance.happens(0.05)).count();
+        let _ = (0..events).map(|_| own.unit()).last();
+        assert_eq!(chance.stream.unit().to_bits(), own.unit().to_bits());
     }
 
     #[test]

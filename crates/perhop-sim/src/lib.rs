@@ -35,4 +35,4 @@ pub use sample::{Quantity, Series, Subject};
 pub use simulation::Simulation;
 
 /// Raised by one with every change that makes any scenario's results differ.
-pub const RESULTS_VERSION: u32 = 2;
+pub const RESULTS_VERSION: u32 = 3;

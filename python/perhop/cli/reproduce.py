@@ -124,15 +124,21 @@ def _write(study: Study[Any, Any], quick: bool, folder: Path, workers: int) -> O
 
 
 def _run(study: Study[Any, Any], jobs: Sequence[AnyJob], label: str, workers: int) -> list[Any]:
+    """Run each job, and equal ones once: a sweep leaves the runs of many markers as they are."""
     from perhop import run
     from perhop.cli.progress import Progress
     from perhop.papers.study import BrokenRun
 
+    keys = [(source, *overrides, *trace) for source, _, overrides, *trace in jobs]
+    different = dict(zip(keys, jobs, strict=True))
+    once = list(different.values())
     with Progress(label) as progress:
         try:
-            return run.run_jobs(jobs, workers, progress.update, study.keep, run.job_work(jobs))
+            kept = run.run_jobs(once, workers, progress.update, study.keep, run.job_work(once))
         except BrokenRun as error:
             raise CommandError(ExitCode.FAILED_RUNS, f"a run broke an invariant: {error}") from error
+    found = dict(zip(different, kept, strict=True))
+    return [found[key] for key in keys]
 
 
 def _calibrate(paper: str | None, workers: int) -> int:

@@ -10,7 +10,7 @@ use super::early::{Early, admit};
 use super::{Backlog, Fifo, Queue};
 use crate::dscp::ColorMap;
 use crate::packet::{Color, Meta, Packet};
-use crate::rng::Stream;
+use crate::rng::Chance;
 use crate::sink::Sink;
 use crate::time::Instant;
 use crate::timed::Timed;
@@ -61,7 +61,7 @@ pub struct Colored<P, const N: usize> {
     pub(super) ecn: bool,
     /// Best colour first. Where the average is shared, it is the first's.
     pub(super) levels: [Level; N],
-    pub(super) stream: Stream,
+    pub(super) chance: Chance,
 }
 
 impl<P: Packet, const N: usize> Colored<P, N> {
@@ -151,7 +151,7 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
         //= clark1998-rio-in-average
         //= clark1998-rio-total-average
         //= clark1998-rio-forced
-        let verdict = level.early.decide(average, len, &mut self.stream);
+        let verdict = level.early.decide(average, len, &mut self.chance);
         let room = level.has_room_for(pkt.meta());
         if admit(&mut self.fifo, verdict, self.ecn, room, now, pkt, sink) {
             level.waiting.add(len);

@@ -8,15 +8,15 @@
 //! crosses `min_th`, and drops nothing while at most one packet waits: none of these is in the paper, nor here.
 //! Note that Figure 2 counts the packet at hand: after a drop the next comes within 1/p_b - 1 packets, uniformly; only
 //! the first above `min_th` within 1/p_b, the number that section 7 derives.
-//! Units: thresholds and average in packets or in bytes. Cost: one draw and a division for each arrival between the
-//! thresholds, two comparisons otherwise.
+//! Units: thresholds and average in packets or in bytes. Cost: a division for each arrival between the thresholds, two
+//! comparisons otherwise; a draw for each drop by chance.
 
 use super::average::Unit;
 use super::fifo::Fifo;
 use super::float;
 use crate::packet::{Ecn, Packet};
 use crate::param_error::ParamError;
-use crate::rng::Stream;
+use crate::rng::Chance;
 use crate::sink::{DropReason, Sink};
 use crate::time::Instant;
 use crate::units::{Bytes, QueueSize};
@@ -120,7 +120,7 @@ impl Early {
     /// whatever the probability, and not at all otherwise.
     #[inline]
     #[must_use]
-    pub fn decide(&mut self, average: f64, len: Bytes, stream: &mut Stream) -> Verdict {
+    pub fn decide(&mut self, average: f64, len: Bytes, chance: &mut Chance) -> Verdict {
         if average < self.curve.min_th {
             //= floyd1993-4-below
             self.count = -1;
@@ -133,7 +133,7 @@ impl Early {
         }
         //= floyd1993-4-between
         self.count += 1;
-        if stream.unit() < p_a(self.p_b(average, len), self.count) {
+        if chance.happens(p_a(self.p_b(average, len), self.count)) {
             //= floyd1993-4-restart
             self.count = 0;
             return Verdict::Early;
@@ -154,7 +154,7 @@ impl Early {
 }
 
 /// Carries out `verdict` on an arrival; `room` says whether its own colour has room for it. Returns whether `fifo` has it now.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub(super) fn admit<P: Packet>(
     fifo: &mut Fifo<P>,

@@ -15,7 +15,7 @@ use super::early::{Curve, Early, Names, Thresholds, names, not_empty, some_bytes
 use crate::dscp::ColorMap;
 use crate::packet::Packet;
 use crate::param_error::ParamError;
-use crate::rng::Stream;
+use crate::rng::{Chance, Stream};
 use crate::sink::SiteId;
 use crate::units::{BitRate, Bytes, QueueSize};
 
@@ -93,7 +93,7 @@ impl<P: Packet> Gred<P> {
             unit: Unit::of(green.thresholds.min_th),
             ecn: params.ecn,
             levels,
-            stream,
+            chance: Chance::new(stream),
         })
     }
 }

@@ -55,12 +55,12 @@ impl Backlog {
     }
 }
 
-/// The length of a queue or a packet as a float. On x86-64 a signed integer becomes one in a single instruction, an unsigned one
-/// in several; lengths are far below 2^63.
+/// The length of a queue or a packet as a float, exact below 2^52, as lengths are: they are the last bits of 2^52 + `length`.
+/// The conversion of x86-64 would wait for whatever its register held before.
 #[inline]
-#[expect(clippy::cast_precision_loss, reason = "lengths below 2^53")]
 const fn float(length: u64) -> f64 {
-    length.cast_signed() as f64
+    const BEFORE: f64 = (1u64 << 52) as f64;
+    f64::from_bits(BEFORE.to_bits() | length) - BEFORE
 }
 
 /// A queue with its drop policy. It may drop at arrival (RED) or at departure (CoDel).

@@ -3,14 +3,14 @@
 //! Source: Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance", Figure 2.
 //! Different: see `average.rs` and `early.rs`, which do it. The paper's queue is never full; here a limit stands behind the
 //! thresholds, and what it drops is an overflow. Units: thresholds and average in packets or in bytes; the limit in either.
-//! Cost: that of a FIFO, and a step of the average; between the thresholds a draw and a division.
+//! Cost: that of a FIFO, and a step of the average; between the thresholds a division; for each drop by chance a draw.
 
 use super::average::{Average, Ewma, Unit};
 use super::early::{Curve, Early, Thresholds, admit, names, not_empty, some_bytes, within_one};
 use super::{Backlog, Fifo, Queue};
 use crate::packet::{Meta, Packet};
 use crate::param_error::ParamError;
-use crate::rng::Stream;
+use crate::rng::{Chance, Stream};
 use crate::sink::{Sink, SiteId};
 use crate::time::Instant;
 use crate::timed::Timed;
@@ -46,7 +46,7 @@ pub struct Red<P> {
     ewma: Ewma,
     average: Average,
     early: Early,
-    stream: Stream,
+    chance: Chance,
 }
 
 impl<P: Packet> Red<P> {
@@ -70,7 +70,7 @@ impl<P: Packet> Red<P> {
                 Curve::new(&thresholds, params.gentle),
                 params.byte_mode.then_some(mean_packet),
             ),
-            stream,
+            chance: Chance::new(stream),
         })
     }
 
@@ -92,7 +92,7 @@ impl<P: Packet> Timed for Red<P> {}
 impl<P: Packet> Queue<P> for Red<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         self.average.on_arrival(now, self.unit.count(self.fifo.backlog()), &self.ewma);
-        let verdict = self.early.decide(self.average.value(), pkt.meta().len, &mut self.stream);
+        let verdict = self.early.decide(self.average.value(), pkt.meta().len, &mut self.chance);
         if !admit(&mut self.fifo, verdict, self.ecn, true, now, pkt, sink) {
             self.early.on_dropped();
         }

@@ -14,7 +14,7 @@ use super::early::{Curve, Early, Thresholds, names, not_empty, some_bytes, withi
 use crate::dscp::ColorMap;
 use crate::packet::Packet;
 use crate::param_error::ParamError;
-use crate::rng::Stream;
+use crate::rng::{Chance, Stream};
 use crate::sink::SiteId;
 use crate::units::{BitRate, Bytes, QueueSize};
 
@@ -74,7 +74,7 @@ impl<P: Packet> Rio<P> {
             unit: Unit::of(green.min_th),
             ecn: params.ecn,
             levels: [level(&green), level(&red)],
-            stream,
+            chance: Chance::new(stream),
         })
     }
 }

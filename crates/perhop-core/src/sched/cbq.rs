@@ -5,7 +5,7 @@
 //! start instead of end to end; idle time counts against `maxidle` only while nothing waits; within a priority the
 //! class that had least for its share goes first, which is round robin by share, packet by packet.
 //! Units: ns, what a packet takes beyond whole ones carried to the class's next packet, so that nothing drifts; shares
-//! in parts of 10^9. Cost: a scan of the classes, a multiplication.
+//! in parts of 10^9. Cost: two scans of the classes, a multiplication.
 
 use super::{Heads, Scheduler, Select};
 use crate::packet::{ClassId, Meta};
@@ -15,9 +15,9 @@ use crate::units::{BitRate, Bytes};
 
 const PARTS: u64 = 1_000_000_000;
 
-// The order in which classes go is one number: whether the class borrows, its rank, how far its tag is ahead of others.
+// The order in which classes go is one number: whether the class borrows, its rank, how far it is ahead of others.
 
-/// Bits of how far a tag is ahead: over a year.
+/// Bits of how far a class is ahead: over a year.
 const AHEAD: u32 = 55;
 /// One less than fits, so that no order is [`NEVER`].
 const MOST_AHEAD: u64 = (1 << AHEAD) - 2;
@@ -70,24 +70,23 @@ pub struct Cbq {
     classes: Box<[Class]>,
     /// What may be lent: the link without the shares of isolated classes; absent where that is the whole link.
     lendable: Option<Lendable>,
-    /// For each priority, how far the service of its classes has come: the tag of the latest to be served.
-    served: Box<[u64]>,
     /// The whole of it.
     link: Account,
 }
 
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Class {
-    /// Position of its priority among those that occur.
-    rank: usize,
-    /// `rank`, above the bits of [`AHEAD`], while it has a packet; [`NEVER`] while it has none.
+    /// Position of its priority among those that occur, above the bits of [`AHEAD`].
+    rank: u64,
+    /// `rank` while it has a packet, [`NEVER`] while it has none.
     place: u64,
     /// Within its share from here on, in whole ns: `account.undertime`, or `offtime` later.
     resume: u64,
     /// What is added to its place while it is beyond its share: [`NEVER`] for a bounded class.
     beyond: u64,
-    /// Where it stands in the service of its priority: time that its packets take at its share.
-    tag: u64,
+    /// How much more it had than the class of its priority that was served last, as time at its share; 0 if it had less.
+    ahead: u64,
     account: Account,
     params: CbqClass,
 }
@@ -104,6 +103,8 @@ struct Lendable {
 struct Account {
     /// Time of a byte at this share of the link, in 2^-64 ns.
     byte: u128,
+    /// Longer packets are taken to be this long: more would take longer than a class can be ahead.
+    longest: u64,
     undertime: u64,
     /// Part of a nanosecond that its packets took, in 2^-64 ns.
     carried: u64,
@@ -114,12 +115,13 @@ impl Account {
         // 8e18 * 2^64 is less than 2^128; rounded up, so that no share is exceeded
         let bit_parts = u128::from(rate.bits_per_sec()) * u128::from(parts);
         let byte = ((8 * u128::from(PARTS) * 1_000_000_000) << 64).div_ceil(bit_parts);
-        Self { byte, undertime: 0, carried: 0 }
+        let longest = (u128::from(MOST_AHEAD - 1) << 64) / byte;
+        Self { byte, longest: longest as u64, undertime: 0, carried: 0 }
     }
 
     /// How long `len` takes, in 2^-64 ns. A byte takes less than 2^97, so this cannot overflow.
     fn exact_time(&self, len: Bytes) -> u128 {
-        self.byte * u128::from(len.0.min(1 << 30))
+        self.byte * u128::from(len.0.min(self.longest))
     }
 
     /// A packet leaves: returns how long it takes in whole ns. The rest is carried to the next packet.
@@ -191,11 +193,11 @@ impl Cbq {
             // where all of the link is isolated there is nothing to borrow
             let bounded = params.bounded || too_little(&rest);
             Class {
-                rank: priorities.partition_point(|&p| p < params.priority),
+                rank: (priorities.partition_point(|&p| p < params.priority) as u64) << AHEAD,
                 place: NEVER,
                 resume: 0,
                 beyond: if bounded { NEVER } else { BORROWS },
-                tag: 0,
+                ahead: 0,
                 account: Account::new(rate, parts),
                 params: CbqClass { bounded, ..*params },
             }
@@ -204,7 +206,6 @@ impl Cbq {
             classes: classes.iter().zip(&parts).map(class).collect(),
             lendable: (isolated > 0 && !too_little(&rest))
                 .then(|| Lendable { account: Account::new(rate, rest), waits: false }),
-            served: vec![0; priorities.len()].into(),
             link: Account::new(rate, PARTS),
         })
     }
@@ -268,7 +269,7 @@ impl Scheduler for Cbq {
         if class.waits() {
             return;
         }
-        class.place = (class.rank as u64) << AHEAD;
+        class.place = class.rank;
         //= floyd1995-A-maxidle
         class.account.save_at_most(now, class.params.maxidle.as_nanos());
         if let Some(lendable) = self.lendable.as_mut().filter(|l| !l.waits && !class.params.bounded) {
@@ -297,7 +298,7 @@ impl Scheduler for Cbq {
             let beyond = u64::from(class.resume > now).wrapping_neg() & (class.beyond | lent_out);
             //= floyd1995-2-excess
             //= floyd1995-3-general
-            let order = class.place | beyond | class.tag.saturating_sub(self.served[class.rank]);
+            let order = class.place | beyond | class.ahead;
             (least, best) = if order < least { (order, id) } else { (least, best) };
         }
         if least < NEVER { Select::Serve(ClassId(best)) } else { self.wake(lent_from) }
@@ -317,8 +318,10 @@ impl Scheduler for Cbq {
         } else {
             class.charge(now, served.len, || (self.link.exact_time(served.len) >> 64) as u64)
         };
-        let reached = &mut self.served[class.rank];
-        *reached = class.tag.max(*reached);
-        class.tag = reached.saturating_add(time.min(MOST_AHEAD));
+        let (rank, reached) = (class.rank, class.ahead);
+        for class in self.classes.iter_mut().filter(|c| c.rank == rank) {
+            class.ahead = class.ahead.saturating_sub(reached);
+        }
+        self.classes[usize::from(id.0)].ahead = time;
     }
 }

@@ -3,6 +3,7 @@
 use perhop_core::packet::Ecn;
 use perhop_core::queue::early::{Curve, Early, Verdict, p_a};
 use perhop_core::queue::{Queue, Red, RedParams};
+use perhop_core::rng::Chance;
 use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{self, RED, bytes, packets, stream};
@@ -18,6 +19,10 @@ const NARROW: RedParams = RedParams { thresholds: bytes(1, 2, 0.1), w_q: 0.5, ..
 /// With 1000 bytes waiting chance drops for certain, with 2000 force.
 const CERTAIN: RedParams =
     RedParams { thresholds: bytes(1, 1000, 1.0), gentle: true, w_q: 1.0, ecn: true, ..RED };
+
+fn chance() -> Chance {
+    Chance::new(stream())
+}
 
 fn lab(params: RedParams) -> Lab<Red<TestPacket>> {
     Lab::new(aqm::red(SITE, params))
@@ -112,7 +117,7 @@ fn the_probability_rises_from_0_to_max_p_and_then_jumps_or_rises_to_1() {
     }
     close(&[15.0, 22.5, 28.5, 30.0].map(|avg| gentle.p_b(avg)), &[0.1, 0.55, 0.91, 1.0]);
 
-    let verdict = |curve, average| Early::new(curve, None).decide(average, Bytes(1), &mut stream());
+    let verdict = |curve, average| Early::new(curve, None).decide(average, Bytes(1), &mut chance());
     assert_eq!((verdict(plain, 4.999), verdict(plain, 15.0)), (Verdict::Accept, Verdict::Forced));
     assert_ne!(verdict(gentle, 29.999), Verdict::Forced);
     assert_eq!(verdict(gentle, 30.0), Verdict::Forced);
@@ -189,7 +194,7 @@ fn the_first_drop_above_min_th_is_uniform_over_one_packet_more() {
 fn a_longer_packet_is_dropped_more_often() {
     let curve = Curve::new(&packets(0, 10, 0.2), false);
     let mut early = Early::new(curve, Some(Bytes(1000)));
-    let (mut draws, mut mine) = (stream(), stream());
+    let (mut theirs, mut mine) = (chance(), chance());
     let mut count = -1.0;
     for step in 0..10_000u32 {
         // p_b = 0.1 for 1000 bytes, 0.15 for 1500, 0.004 for 40, and 3 for 30 000: certain
@@ -197,8 +202,8 @@ fn a_longer_packet_is_dropped_more_often() {
             [if step % 50 == 0 { 3 } else { step as usize % 3 }];
         count += 1.0;
         let spread = p_b / (1.0 - count * p_b);
-        let expected = mine.unit() < if spread < 0.0 { 1.0 } else { spread };
-        let verdict = early.decide(5.0, Bytes(len), &mut draws);
+        let expected = mine.happens(if spread < 0.0 { 1.0 } else { spread });
+        let verdict = early.decide(5.0, Bytes(len), &mut theirs);
         assert_eq!(verdict, if expected { Verdict::Early } else { Verdict::Accept }, "step {step}");
         if expected {
             count = 0.0;
@@ -207,18 +212,14 @@ fn a_longer_packet_is_dropped_more_often() {
 }
 
 #[test]
-fn only_a_decision_between_the_thresholds_draws() {
+fn decisions_outside_the_thresholds_use_up_no_chance() {
     let mut early = Early::new(Curve::new(&packets(5, 15, 0.1), false), None);
-    let mut draws = stream();
-    for average in [0.0, 4.999, 15.0, 1000.0] {
-        let _ = early.decide(average, Bytes(1), &mut draws);
+    let (mut theirs, mut mine) = (chance(), chance());
+    for step in 0..10_000 {
+        let average = [0.0, 4.999, 15.0, 1000.0][step % 4];
+        let _ = early.decide(average, Bytes(1), &mut theirs);
+        assert_eq!(theirs.happens(0.05), mine.happens(0.05), "step {step}");
     }
-    assert_eq!(draws.unit().to_bits(), stream().unit().to_bits());
-    let (mut draws, mut mine) = (stream(), stream());
-    for average in [5.0, 14.999] {
-        let _ = (early.decide(average, Bytes(1), &mut draws), mine.unit());
-    }
-    assert_eq!(draws.unit().to_bits(), mine.unit().to_bits());
 }
 
 //= test floyd1993-4-mark-or-drop

@@ -1,5 +1,5 @@
 //! The papers' pseudo-code, written down as it stands and with nothing kept that can be counted again, against the queues:
-//! the same draws must give the same decisions.
+//! the same draws must give the same decisions. What happens with p_a is drawn as `perhop_core::rng::Chance` says.
 
 use perhop_core::packet::{Color, Ecn, Meta, Packet};
 use perhop_core::queue::{Averaging, GredParams, Queue, RedParams, RioParams, Thresholds, VirtualQueue};
@@ -37,6 +37,9 @@ struct Pseudocode {
     mean: f64,
     waiting: Vec<Meta>,
     random: Stream,
+    /// Probability that nothing was chosen since the last, and what it must fall below.
+    none_since: f64,
+    drawn: f64,
 }
 
 fn amount(size: QueueSize) -> f64 {
@@ -53,7 +56,10 @@ impl Pseudocode {
             let (w_q, limit) = (queue.w_q, queue.limit);
             Colour { min_th, max_th, max_p, w_q, limit, avg: 0.0, q_time: Instant::ZERO, count: -1.0 }
         };
+        let mut random = aqm::stream();
         Self {
+            drawn: 1.0 - random.unit(),
+            none_since: 1.0,
             colours: colours.iter().map(colour).collect(),
             averaging,
             limit: red.limit,
@@ -64,7 +70,7 @@ impl Pseudocode {
             s: red.mean_packet.0 as f64 * 8.0 / red.rate.bits_per_sec() as f64,
             mean: red.mean_packet.0 as f64,
             waiting: Vec::new(),
-            random: aqm::stream(),
+            random,
         }
     }
 
@@ -135,11 +141,13 @@ impl Pseudocode {
                 p_b = p_b * len.0 as f64 / self.mean;
             }
             let p_a = if *count * p_b < 1.0 { p_b / (1.0 - *count * p_b) } else { 1.0 };
-            chosen = self.random.unit() < p_a;
+            self.none_since *= 1.0 - p_a;
+            chosen = self.none_since < self.drawn;
         } else {
             return Fate::Dropped(DropReason::Forced);
         }
         if chosen {
+            (self.none_since, self.drawn) = (1.0, 1.0 - self.random.unit());
             *count = 0.0;
         }
         let mark = self.ecn && meta.ecn != Ecn::NotEct;

@@ -67,9 +67,12 @@ def ratio_error(cases: Sequence[Case], means: Sequence[Mapping[str, float]]) -> 
 
 
 def search(
-    parameters: Sequence[Parameter], measure: Callable[[list[dict[str, Value]]], list[float]], passes: int
-) -> tuple[dict[str, Value], list[dict[str, Any]]]:
-    """Go through the parameters, again and again, and take the best value of each.
+    parameters: Sequence[Parameter],
+    measure: Callable[[list[dict[str, Value]]], list[float]],
+    passes: int,
+    least_gain: float,
+) -> tuple[dict[str, Value], float, list[dict[str, Any]]]:
+    """Go through the parameters, again and again, and take the best value of each, where it gains enough.
 
     Parameters
     ----------
@@ -79,11 +82,13 @@ def search(
         Gives the error of each of several readings.
     passes
         At most.
+    least_gain
+        By this part the error must fall: less may be the luck of a few replications.
 
     Returns
     -------
     tuple
-        The readings, and a record of every step: parameter, errors by value, what was taken.
+        The readings, their error, and a record of every step: parameter, errors by value, what was taken.
     """
     here: dict[str, Value] = {parameter.name: parameter.before for parameter in parameters}
     known: dict[tuple[Value, ...], float] = {}
@@ -91,29 +96,29 @@ def search(
     for number in range(1, passes + 1):
         before = dict(here)
         for parameter in (each for each in parameters if each.search):
-            points = [{**here, parameter.name: value} for value in parameter.values]
+            points = [{**here, parameter.name: value} for value in parameter.searched]
             new = [point for point in points if tuple(point.values()) not in known]
             for point, found in zip(new, measure(new) if new else [], strict=True):
                 known[tuple(point.values())] = found
             errors = [known[tuple(point.values())] for point in points]
-            stays = errors[parameter.values.index(here[parameter.name])]
+            stays = errors[parameter.searched.index(here[parameter.name])]
             best = min(errors)
-            if best < stays:
-                here[parameter.name] = parameter.values[errors.index(best)]
+            if best < (1 - least_gain) * stays:
+                here[parameter.name] = parameter.searched[errors.index(best)]
             steps.append(
                 {
                     "pass": number,
                     "parameter": parameter.name,
                     "errors": [
                         [value, round(found, 4)]
-                        for value, found in zip(parameter.values, errors, strict=True)
+                        for value, found in zip(parameter.searched, errors, strict=True)
                     ],
                     "taken": here[parameter.name],
                 }
             )
         if here == before:
             break
-    return here, steps
+    return here, known[tuple(here.values())], steps
 
 
 def calibrate(plan: Plan, run: Run) -> dict[str, Any]:
@@ -144,7 +149,10 @@ def calibrate(plan: Plan, run: Run) -> dict[str, Any]:
         return [error(fitted, found[k * size : (k + 1) * size]) for k in range(len(points))]
 
     before: dict[str, Value] = {parameter.name: parameter.before for parameter in plan.parameters}
-    after, steps = search(plan.parameters, measure, plan.search.most_passes)
+    passes, least_gain = plan.search.most_passes, plan.search.least_gain
+    after, fitted_error, steps = search(plan.parameters, measure, passes, least_gain)
+    unbounded = [replace(parameter, only_swept=()) for parameter in plan.parameters]
+    other, other_error, other_steps = search(unbounded, measure, passes, least_gain)
     # enough for a prediction, and the tables at 150 Mbit/s take long
     judged = [replace(case, replications=2) for case in cases]
     return {
@@ -153,9 +161,12 @@ def calibrate(plan: Plan, run: Run) -> dict[str, Any]:
         "fit": list(plan.search.fit),
         "replications": plan.search.replications,
         "seed": plan.search.seed,
+        "least_gain": least_gain,
         "before": before,
         "after": after,
+        "error": round(fitted_error, 4),
         "steps": steps,
+        "other": {"after": other, "error": round(other_error, 4), "steps": other_steps},
         "errors": {
             "before": table_errors(judged, run([(case, before) for case in judged], "before")),
             "after": table_errors(judged, run([(case, after) for case in judged], "after")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from perhop.papers.feroz.readings import (
@@ -60,6 +60,8 @@ class Case:
         Printed value per quantity.
     shortened
         Whether it runs shorter than the study says, so that no claim can be judged by it.
+    fit
+        Readings of its own, before those that a sweep or a search wants.
     """
 
     figure: str
@@ -74,6 +76,7 @@ class Case:
     replications: int
     published: Published
     shortened: bool = False
+    fit: Readings = field(default_factory=dict)
 
     @property
     def marker(self) -> Marker:
@@ -100,6 +103,7 @@ class Case:
 
         An assured flow has at least the window that its promised rate needs over a quarter of a second.
         """
+        readings = {**readings, **self.fit}
         window = None
         if self.meter.tokens is not None:
             window = max(int(readings["window"]), self.meter.tokens)
@@ -194,7 +198,11 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int = MIN_REPLIC
     """
     pack = load_pack("feroz")
     search, parameters = load_parameters(pack)
-    cases = tuple(case for table in pack.figures for case in _cases(pack, table, quick, replications))
+    cases = tuple(
+        replace(case, fit=search.other) if table.get("fit") == "other" else case
+        for table in pack.figures
+        for case in _cases(pack, table, quick, replications)
+    )
     _check_coverage(pack, pack.figures)
     held = chosen(parameters)
     sweeps = () if quick else make_sweeps(parameters, cases)

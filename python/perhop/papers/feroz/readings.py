@@ -41,6 +41,8 @@ class Parameter:
         Where the search begins, and where it ended.
     search
         Whether it is searched.
+    only_swept
+        Values that the search may not take.
     """
 
     name: str
@@ -49,6 +51,12 @@ class Parameter:
     before: Value
     chosen: Value
     search: bool
+    only_swept: tuple[Value, ...] = ()
+
+    @property
+    def searched(self) -> tuple[Value, ...]:
+        """What the search may take."""
+        return tuple(value for value in self.values if value not in self.only_swept)
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,10 @@ class Search:
         Of every run.
     most_passes
         Ends it if no pass is without a change.
+    least_gain
+        By this part the error must fall for another value to be taken.
+    other
+        Where it ends if it may take every value, as far as that differs from what was chosen.
     """
 
     fit: tuple[str, ...]
@@ -70,6 +82,8 @@ class Search:
     replications: int
     seed: int
     most_passes: int
+    least_gain: float
+    other: Readings
 
 
 def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
@@ -84,10 +98,11 @@ def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
     parameters = []
     for table in text["parameter"]:
         try:
-            found = Parameter(**{**table, "values": tuple(table["values"])})
+            lists = {name: tuple(table[name]) for name in ("values", "only_swept") if name in table}
+            found = Parameter(**{**table, **lists})
         except (KeyError, TypeError) as error:
             raise PackError(f"calibration.toml: parameter {table.get('name', '?')}: {error}") from None
-        if found.before not in found.values or found.chosen not in found.values:
+        if not {found.before, found.chosen} <= set(found.searched):
             raise PackError(f"calibration.toml: parameter {found.name}: a value that is not tried")
         parameters.append(found)
     search = text["search"]
@@ -97,6 +112,8 @@ def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
         search["replications"],
         search["seed"],
         search["most_passes"],
+        search["least_gain"],
+        search["other"],
     ), tuple(parameters)
 
 
