@@ -1,6 +1,7 @@
 """Measure single elements and print a table: `bench/elements/record.py > bench/runs/NAME/elements.md`.
 
-Least and median of criterion's samples: on a machine that others share, the least is what an element costs.
+Least and median of criterion's samples, in three rounds over all elements: on a machine that others share, the least is what an
+element costs, and a round may fall into a busy time.
 """
 
 from __future__ import annotations
@@ -9,26 +10,38 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "criterion"
 BENCH = ["cargo", "bench", "--quiet", "--locked", "-p", "perhop-bench-elements", "--"]
+ROUNDS = 3
 
 
 def main() -> None:
     """Run every bench, then print what its samples say."""
+    found: dict[str, list[float]] = {}
+    for _ in range(ROUNDS):
+        for name, samples in measure():
+            found.setdefault(name, []).extend(samples)
+    print("| Operation | Least | Median |\n|---|---|---|")
+    for name, samples in sorted(found.items()):
+        print(f"| {name} | {show(min(samples))} | {show(median(samples))} |")
+
+
+def measure() -> Iterator[tuple[str, list[float]]]:
+    """Run every bench once; give the name of each and its samples, in ns for each operation."""
     started = time.time()
     command = [*BENCH, "--warm-up-time", "1", "--measurement-time", "2"]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    print("| Operation | Least | Median |\n|---|---|---|")
-    for file in sorted(SAMPLES.rglob("new/sample.json")):
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for file in SAMPLES.rglob("new/sample.json"):
         if file.stat().st_mtime < started:
             continue
         name = json.loads(file.with_name("benchmark.json").read_text())["full_id"]
         sample = json.loads(file.read_text())
-        each = sorted(spent / n for spent, n in zip(sample["times"], sample["iters"], strict=True))
-        print(f"| {name} | {show(each[0])} | {show(each[len(each) // 2])} |")
+        yield name, [spent / n for spent, n in zip(sample["times"], sample["iters"], strict=True)]
 
 
 def show(ns: float) -> str:
