@@ -12,6 +12,7 @@ from perhop.papers import load_pack
 from perhop.papers.feroz import make_plan
 from perhop.papers.feroz.calibrate import calibrate, error, log_error, ratio_error, search, table_errors
 from perhop.papers.feroz.readings import Parameter, load_parameters
+from perhop.papers.pack import PackError
 
 PLAN = make_plan()
 BY_ID = {case.id: case for case in PLAN.cases}
@@ -83,6 +84,44 @@ def test_the_search_takes_nothing_that_gains_little() -> None:
     assert search(parameters, measure, 5, 0.03)[0] == {"a": 2, "b": 2}
 
 
+def test_the_search_takes_nothing_that_is_only_swept() -> None:
+    bounded = (Parameter("a", "", (1, 2, 3), 1, 1, True, only_swept=(3,)),)
+    asked: list[Any] = []
+
+    def measure(points: list[dict[str, Any]]) -> list[float]:
+        asked.extend(point["a"] for point in points)
+        return [1.0 / point["a"] for point in points]
+
+    assert search(bounded, measure, 5, 0.0)[0] == {"a": 2}
+    assert asked == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("chosen = 23\n", "chosen = 30\n", "tokens: a value that is not tried"),
+        ("other = { tokens = 30", "other = { tokns = 30", "tokns = 30 is not tried"),
+        ("other = { tokens = 30", "other = { tokens = 31", "tokens = 31 is not tried"),
+    ],
+)
+def test_a_calibration_that_takes_what_is_not_tried_is_refused(
+    old: str, new: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = PLAN.pack.scenario("calibration.toml").decode()
+    assert text.count(old) == 1
+    monkeypatch.setattr(type(PLAN.pack), "scenario", lambda *_: text.replace(old, new).encode())
+    with pytest.raises(PackError, match=message):
+        load_parameters(PLAN.pack)
+
+
+def test_other_readings_reach_the_scenario() -> None:
+    held = PLAN.readings
+    assert "conditioner.marker.meter.tokens=30" in BY_ID["1-other tcp-friendly"].overrides(held, held)
+    assert "conditioner.marker.meter.tokens=30" not in BY_ID["1 tcp-friendly"].overrides(held, held)
+    swept = BY_ID["1-other tcp-friendly"].overrides({**held, "tokens": 10}, held)
+    assert "conditioner.marker.meter.tokens=30" in swept
+
+
 def test_a_calibration_is_recorded() -> None:
     def run_cases(wanted: Any, label: str) -> list[dict[str, float]]:
         return [
@@ -96,6 +135,10 @@ def test_a_calibration_is_recorded() -> None:
     record = calibrate(PLAN, run_cases)
     assert record["before"]["averaging"] == "coupled"
     assert record["after"]["averaging"] == "decoupled"
+    tokens = next(step for step in record["steps"] if step["parameter"] == "tokens")
+    unbounded = next(step for step in record["other"]["steps"] if step["parameter"] == "tokens")
+    assert [value for value, _ in tokens["errors"]] == [10, 15, 20, 23]
+    assert [value for value, _ in unbounded["errors"]] == [10, 15, 20, 23, 25, 30, 40]
     assert record["errors"]["after"]["6"]["levels"] == 0.0
     assert record["errors"]["before"]["6"]["levels"] == pytest.approx(np.log(2), abs=1e-3)
     assert set(record["errors"]["after"]) == {"1", "2", "3", "4", "5", "6", "7"}

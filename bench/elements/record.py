@@ -1,7 +1,7 @@
 """Measure single elements and print a table: `bench/elements/record.py > bench/runs/NAME/elements.md`.
 
-Least and median of criterion's samples, in three rounds over all elements: on a machine that others share, the least is what an
-element costs, and a round may fall into a busy time.
+Least and median of criterion's samples, in three rounds over all elements. On a machine that others share the
+least is what an element costs; a round may fall into a busy time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def measure() -> Iterator[tuple[str, list[float]]]:
     """Run every bench once; give the name of each and its samples, in ns for each operation."""
     started = time.time()
     command = [*BENCH, "--warm-up-time", "1", "--measurement-time", "2"]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     for file in SAMPLES.rglob("new/sample.json"):
         if file.stat().st_mtime < started:
             continue

@@ -48,7 +48,7 @@ impl Stream {
     }
 }
 
-/// What happens by chance, each time with a probability of its own: one draw for each event, none while nothing happens.
+/// What happens by chance, each time with a probability of its own: one draw at the start and one for each event, none while nothing happens.
 ///
 /// An event comes once the probability that none has come since the last falls below a uniform draw (inversion, Devroye 1986,
 /// chapter III). Events are distributed as with a draw each time, and as independent of each other.
@@ -71,6 +71,7 @@ impl Chance {
     #[inline]
     #[must_use]
     pub fn happens(&mut self, p: f64) -> bool {
+        debug_assert!((0.0..=1.0).contains(&p), "a probability of {p}");
         self.left *= 1.0 - p;
         let happens = self.left < 1.0;
         if happens {
@@ -121,7 +122,7 @@ mod tests {
         assert!(chi2 < 27.88, "chi-square {chi2}, counts {counts:?}");
     }
 
-    /// Far beyond its 0.999 quantile, with `counts.len()` degrees of freedom at most 12.
+    /// Whether chi-square is beyond 32.91, its 0.999 quantile with 12 degrees of freedom; here there are fewer.
     fn contradicts(counts: &[u32], expected: &[f64]) -> bool {
         let pairs = counts.iter().zip(expected);
         pairs.map(|(&count, &mean)| (f64::from(count) - mean).powi(2) / mean).sum::<f64>() > 32.91

@@ -97,6 +97,8 @@ class Study(ABC, Generic[P, O]):
         """Give what is kept of a run's result; called as soon as the run ends, from several threads.
 
         A study of many runs keeps numbers, for the tables of a run with a hundred flows are megabytes.
+        Jobs that differ in nothing but their names share what is kept: it may not depend on the name, nor be
+        changed later.
 
         Raises
         ------

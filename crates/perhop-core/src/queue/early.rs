@@ -116,8 +116,7 @@ impl Early {
         Self { curve, mean_packet: mean_packet.map(|len| len.0 as f64), count: -1 }
     }
 
-    /// The verdict on an arrival of length `len`. Draws once while the average is between `min_th` and the end of the curve,
-    /// whatever the probability, and not at all otherwise.
+    /// The verdict on an arrival of length `len`. Only between `min_th` and the end of the curve is it a matter of chance.
     #[inline]
     #[must_use]
     pub fn decide(&mut self, average: f64, len: Bytes, chance: &mut Chance) -> Verdict {
@@ -154,6 +153,7 @@ impl Early {
 }
 
 /// Carries out `verdict` on an arrival; `room` says whether its own colour has room for it. Returns whether `fifo` has it now.
+// not inlined, it takes a seventh of a decision to call
 #[inline(always)]
 #[must_use]
 pub(super) fn admit<P: Packet>(

@@ -60,6 +60,7 @@ impl Backlog {
 #[inline]
 const fn float(length: u64) -> f64 {
     const BEFORE: f64 = (1u64 << 52) as f64;
+    debug_assert!(length >> 52 == 0, "a length that does not fit");
     f64::from_bits(BEFORE.to_bits() | length) - BEFORE
 }
 

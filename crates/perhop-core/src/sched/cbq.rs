@@ -74,6 +74,7 @@ pub struct Cbq {
     link: Account,
 }
 
+/// Whole cache lines; a position is found by a shift.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Class {
@@ -85,7 +86,7 @@ struct Class {
     resume: u64,
     /// What is added to its place while it is beyond its share: [`NEVER`] for a bounded class.
     beyond: u64,
-    /// How much more it had than the class of its priority that was served last, as time at its share; 0 if it had less.
+    /// How far it is ahead of where the service of its priority has come, as time at its share; 0 where it is behind.
     ahead: u64,
     account: Account,
     params: CbqClass,
@@ -115,11 +116,11 @@ impl Account {
         // 8e18 * 2^64 is less than 2^128; rounded up, so that no share is exceeded
         let bit_parts = u128::from(rate.bits_per_sec()) * u128::from(parts);
         let byte = ((8 * u128::from(PARTS) * 1_000_000_000) << 64).div_ceil(bit_parts);
-        let longest = (u128::from(MOST_AHEAD - 1) << 64) / byte;
+        let longest = ((u128::from(MOST_AHEAD) << 64) / byte).min(u128::from(u64::MAX));
         Self { byte, longest: longest as u64, undertime: 0, carried: 0 }
     }
 
-    /// How long `len` takes, in 2^-64 ns. A byte takes less than 2^97, so this cannot overflow.
+    /// How long `len` takes, in 2^-64 ns: less than 2^119, which is what `longest` bytes take.
     fn exact_time(&self, len: Bytes) -> u128 {
         self.byte * u128::from(len.0.min(self.longest))
     }

@@ -114,17 +114,16 @@ def judge_twice(m: Measurements, claim: Claim) -> dict[str, Any]:
     if f"{figure}-other {FRIENDLY}" not in m.cases or "note" in entry["evidence"]:
         return entry
     other = judge_claim(m, replace(claim, parameters={**claim.parameters, "figure": f"{figure}-other"}))
-    both = {entry["verdict"], other["verdict"]}
-    evidence = entry["evidence"]
-    evidence["parts"] += other["evidence"]["parts"]
+    evidence, second = entry["evidence"], other["evidence"]
+    evidence["parts"] += second["parts"]
     evidence["note"] = (
         f"Judged twice. By the chosen readings: {entry['verdict']}. By others that fit Tables 1, 4 and 5 "
-        f"nearly as well, with edges that promise more than the bottleneck carries: {other['verdict']}, "
-        f"{other['evidence']['summary']}."
+        f"nearly as well, with edges that promise more than the bottleneck carries: {other['verdict']}."
     )
-    if len(both) > 1:
+    evidence["summary"] += f". By other readings: {second['summary']}"
+    if entry["verdict"] != other["verdict"]:
         entry["verdict"] = str(Verdict.INCONCLUSIVE)
-        evidence["note"] += " What the paper leaves open decides."
+        evidence["note"] += " They differ, and the paper does not say which holds."
     return entry
 
 

@@ -61,7 +61,7 @@ class Case:
     shortened
         Whether it runs shorter than the study says, so that no claim can be judged by it.
     fit
-        Readings of its own, before those that a sweep or a search wants.
+        Readings of its own, whatever a sweep or a search wants.
     """
 
     figure: str

@@ -78,7 +78,8 @@ def _values(m: Measurements, row: str, marker: Marker, quantity: str) -> Floats:
 
 def _less(m: Measurements, figure: str, quantity: str, other: Marker) -> Part:
     difference = _values(m, figure, FRIENDLY, quantity) - _values(m, figure, other, quantity)
-    what = f"Table {figure}, {_WORDS[quantity]}: {FRIENDLY} less {_other(other)}"
+    table = f"Table {figure.replace('-other', ', other readings')}"
+    what = f"{table}, {_WORDS[quantity]}: {FRIENDLY} less {_other(other)}"
     return part(what, mean_interval(difference), high=BELOW)
 
 

@@ -106,6 +106,10 @@ def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
             raise PackError(f"calibration.toml: parameter {found.name}: a value that is not tried")
         parameters.append(found)
     search = text["search"]
+    values = {parameter.name: parameter.values for parameter in parameters}
+    for name, value in search["other"].items():
+        if value not in values.get(name, ()):
+            raise PackError(f"calibration.toml: other: {name} = {value!r} is not tried")
     return Search(
         tuple(search["fit"]),
         tuple(search["predict"]),
