@@ -202,7 +202,7 @@ fn a_longer_packet_is_dropped_more_often() {
             [if step % 50 == 0 { 3 } else { step as usize % 3 }];
         count += 1.0;
         let spread = p_b / (1.0 - count * p_b);
-        let expected = mine.happens(if spread < 0.0 { 1.0 } else { spread.min(1.0) });
+        let expected = mine.happens(if (0.0..1.0).contains(&spread) { spread } else { 1.0 });
         let verdict = early.decide(5.0, Bytes(len), &mut theirs);
         assert_eq!(verdict, if expected { Verdict::Early } else { Verdict::Accept }, "step {step}");
         if expected {
