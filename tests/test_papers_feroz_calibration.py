@@ -102,6 +102,7 @@ def test_the_search_takes_nothing_that_is_only_swept() -> None:
         ("chosen = 23\n", "chosen = 30\n", "tokens: a value that is not tried"),
         ("other = { tokens = 30", "other = { tokns = 30", "tokns = 30 is not tried"),
         ("other = { tokens = 30", "other = { tokens = 31", "tokens = 31 is not tried"),
+        ("least_gain = 0.05", "", "search: .*least_gain"),
     ],
 )
 def test_a_calibration_that_takes_what_is_not_tried_is_refused(

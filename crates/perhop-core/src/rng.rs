@@ -48,7 +48,8 @@ impl Stream {
     }
 }
 
-/// What happens by chance, each time with a probability of its own: one draw at the start and one for each event, none while nothing happens.
+/// What happens by chance, each time with a probability of its own: one draw at the start and one for each event, none while
+/// nothing happens.
 ///
 /// An event comes once the probability that none has come since the last falls below a uniform draw (inversion, Devroye 1986,
 /// chapter III). Events are distributed as with a draw each time, and as independent of each other.
@@ -96,6 +97,8 @@ fn fnv1a_128(path: &str) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use perhop_testkit::stats::chi_square;
+
     use super::*;
 
     #[test]
@@ -118,14 +121,7 @@ mod tests {
             counts[usize::try_from(stream.below(10)).unwrap()] += 1;
         }
         // chi-square with 9 degrees of freedom: 27.88 is its 0.999 quantile
-        let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - 10_000.0).powi(2) / 10_000.0).sum();
-        assert!(chi2 < 27.88, "chi-square {chi2}, counts {counts:?}");
-    }
-
-    /// Whether chi-square is beyond 32.91, its 0.999 quantile with 12 degrees of freedom; here there are fewer.
-    fn contradicts(counts: &[u32], expected: &[f64]) -> bool {
-        let pairs = counts.iter().zip(expected);
-        pairs.map(|(&count, &mean)| (f64::from(count) - mean).powi(2) / mean).sum::<f64>() > 32.91
+        assert!(chi_square(&counts, &[10_000.0; 10]) < 27.88, "{counts:?}");
     }
 
     #[test]
@@ -140,7 +136,8 @@ mod tests {
             let each = if wait < 11 { 0.25 } else { 1.0 };
             *mean = 200_000.0 * each * 0.75_f64.powf(wait as f64);
         }
-        assert!(!contradicts(&counts, &expected), "{counts:?}");
+        // 11 degrees of freedom: 31.26 is the 0.999 quantile
+        assert!(chi_square(&counts, &expected) < 31.26, "{counts:?}");
     }
 
     #[test]
@@ -165,7 +162,8 @@ mod tests {
                 first * (1.0 - second),
                 first * second,
             ];
-            assert!(!contradicts(counts, &joint.map(|p| 300_000.0 * p)), "{at}: {counts:?}");
+            // 3 degrees of freedom: 16.27 is the 0.999 quantile
+            assert!(chi_square(counts, &joint.map(|p| 300_000.0 * p)) < 16.27, "{at}: {counts:?}");
         }
     }
 

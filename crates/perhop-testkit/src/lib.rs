@@ -19,6 +19,7 @@ pub mod probe;
 pub mod queue;
 pub mod sack;
 pub mod sink;
+pub mod stats;
 pub mod tcp;
 
 use core::fmt::Debug;

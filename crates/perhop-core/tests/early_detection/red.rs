@@ -8,6 +8,7 @@ use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{self, RED, bytes, packets, stream};
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::stats::chi_square;
 
 use super::lab::{EARLY, FORCED, Fate, IN, Lab, OVERFLOW, SITE, close};
 
@@ -133,9 +134,8 @@ fn the_probability_is_spread_by_the_count() {
 }
 
 /// How far from a uniform distribution over `counts`.
-fn chi_square(counts: &[u32]) -> f64 {
-    let each = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
-    counts.iter().map(|&count| (f64::from(count) - each).powi(2) / each).sum()
+fn unevenness<const N: usize>(counts: &[u32; N]) -> f64 {
+    chi_square(counts, &[f64::from(counts.iter().sum::<u32>()) / N as f64; N])
 }
 
 //= test floyd1993-7-uniform
@@ -163,7 +163,7 @@ fn packets_between_two_drops_are_uniform_in_number() {
         }
     }
     // 8 degrees of freedom: 26.12 is the 0.999 quantile
-    assert!(counts.iter().sum::<u32>() > 50_000 && chi_square(&counts) < 26.12, "{counts:?}");
+    assert!(counts.iter().sum::<u32>() > 50_000 && unevenness(&counts) < 26.12, "{counts:?}");
 }
 
 //= test floyd1993-7-uniform
@@ -185,7 +185,7 @@ fn the_first_drop_above_min_th_is_uniform_over_one_packet_more() {
         counts[survivors.count()] += 1;
     }
     // 9 degrees of freedom: 27.88 is the 0.999 quantile
-    assert!(chi_square(&counts) < 27.88, "{counts:?}");
+    assert!(unevenness(&counts) < 27.88, "{counts:?}");
 }
 
 //= test floyd1993-4-byte-mode

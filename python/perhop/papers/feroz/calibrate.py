@@ -96,23 +96,21 @@ def search(
     for number in range(1, passes + 1):
         before = dict(here)
         for parameter in (each for each in parameters if each.search):
-            points = [{**here, parameter.name: value} for value in parameter.searched]
+            values = parameter.searched
+            points = [{**here, parameter.name: value} for value in values]
             new = [point for point in points if tuple(point.values()) not in known]
             for point, found in zip(new, measure(new) if new else [], strict=True):
                 known[tuple(point.values())] = found
             errors = [known[tuple(point.values())] for point in points]
-            stays = errors[parameter.searched.index(here[parameter.name])]
+            stays = errors[values.index(here[parameter.name])]
             best = min(errors)
             if best < (1 - least_gain) * stays:
-                here[parameter.name] = parameter.searched[errors.index(best)]
+                here[parameter.name] = values[errors.index(best)]
             steps.append(
                 {
                     "pass": number,
                     "parameter": parameter.name,
-                    "errors": [
-                        [value, round(found, 4)]
-                        for value, found in zip(parameter.searched, errors, strict=True)
-                    ],
+                    "errors": [[value, round(found, 4)] for value, found in zip(values, errors, strict=True)],
                     "taken": here[parameter.name],
                 }
             )

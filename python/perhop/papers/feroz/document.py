@@ -11,7 +11,7 @@ from perhop.papers.feroz.measure import UNITS, Measurements, Numbers, SweepResul
 from perhop.papers.feroz.plan import Case, Plan
 from perhop.papers.feroz.predicates import FRIENDLY, PREDICATES
 from perhop.papers.pack import Claim
-from perhop.papers.verdict import Verdict, compound
+from perhop.papers.verdict import Verdict
 
 MAIN = {
     "1": ("timeouts", "losses_per_s", "goodput", "cov"),
@@ -70,10 +70,7 @@ def reduce(plan: Plan, kept: Sequence[Numbers], command: str, results_version: i
         Version of the engine's results.
     """
     m, swept = measure(plan, kept)
-    claims = [judge_twice(m, claim) for claim in plan.pack.claims]
-    for claim in claims:
-        if claim["id"] == "F2" and "2-scaled tcp-friendly" in m.cases:
-            claim["evidence"]["note"] = _scaled_note(m)
+    claims = [judge_again(m, claim) for claim in plan.pack.claims]
     document = {
         "paper": plan.pack.key,
         "results_version": results_version,
@@ -104,17 +101,31 @@ def judge_claim(m: Measurements, claim: Claim) -> dict[str, Any]:
     return entry
 
 
-def judge_twice(m: Measurements, claim: Claim) -> dict[str, Any]:
-    """Judge a claim by the chosen readings and, where they were run, by others that fit nearly as well.
+def judge_again(m: Measurements, claim: Claim) -> dict[str, Any]:
+    """Judge a claim, and say what another run of its table would make of it, where there is one.
 
-    Where the two verdicts differ, what the paper leaves open decides, and the claim is inconclusive.
+    Scaled thresholds are said beside the verdict. Readings that fit nearly as well as the chosen ones count:
+    where the two verdicts differ, what the paper leaves open decides, and the claim is inconclusive.
     """
     entry = judge_claim(m, claim)
-    figure = claim.parameters.get("figure")
-    if f"{figure}-other {FRIENDLY}" not in m.cases or "note" in entry["evidence"]:
+    evidence = entry["evidence"]
+
+    def under(variant: str) -> dict[str, Any] | None:
+        figure = f"{claim.parameters.get('figure')}-{variant}"
+        if f"{figure} {FRIENDLY}" not in m.cases:
+            return None
+        return judge_claim(m, replace(claim, parameters={**claim.parameters, "figure": figure}))
+
+    if (scaled := under("scaled")) is not None:
+        evidence["note"] = (
+            "Judged by the thresholds that the paper names. With thresholds and buffer ten times as large, "
+            f"which come near its numbers for the two markers, it would be {scaled['verdict']}: see the "
+            "findings."
+        )
+    other = under("other")
+    if other is None or "note" in evidence:
         return entry
-    other = judge_claim(m, replace(claim, parameters={**claim.parameters, "figure": f"{figure}-other"}))
-    evidence, second = entry["evidence"], other["evidence"]
+    second = other["evidence"]
     evidence["parts"] += second["parts"]
     evidence["note"] = (
         f"Judged twice. By the chosen readings: {entry['verdict']}. By others that fit Tables 1, 4 and 5 "
@@ -228,15 +239,6 @@ def _bucket_depth(first: SweepResult, sixth: SweepResult) -> tuple[str, str]:
         "paper's bucket was, and whether it was the same in all tables, decides claims F8 and F9."
     )
     return "How deep the token bucket is", text
-
-
-def _scaled_note(m: Measurements) -> str:
-    """Say what the verdict on Table 2 would be with larger thresholds."""
-    other = compound(part.verdict for part in PREDICATES["fewer_timeouts_and_losses"](m, figure="2-scaled"))
-    return (
-        "Judged by the thresholds that the paper names. With thresholds and buffer ten times as large, "
-        f"which come near its numbers for the two markers, it would be {other}: see the findings."
-    )
 
 
 def _pair(m: Measurements, figure: str, marker: str) -> str:

@@ -92,7 +92,7 @@ def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
     Raises
     ------
     PackError
-        A parameter lacks a setting, or its value is none of those that are tried.
+        The search or a parameter lacks a setting, or a value is none of those that are tried.
     """
     text = tomllib.loads(pack.scenario("calibration.toml").decode())
     parameters = []
@@ -105,20 +105,16 @@ def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
         if not {found.before, found.chosen} <= set(found.searched):
             raise PackError(f"calibration.toml: parameter {found.name}: a value that is not tried")
         parameters.append(found)
-    search = text["search"]
+    table = text["search"]
+    try:
+        search = Search(**{**table, "fit": tuple(table["fit"]), "predict": tuple(table["predict"])})
+    except (KeyError, TypeError) as error:
+        raise PackError(f"calibration.toml: search: {error}") from None
     values = {parameter.name: parameter.values for parameter in parameters}
-    for name, value in search["other"].items():
+    for name, value in search.other.items():
         if value not in values.get(name, ()):
             raise PackError(f"calibration.toml: other: {name} = {value!r} is not tried")
-    return Search(
-        tuple(search["fit"]),
-        tuple(search["predict"]),
-        search["replications"],
-        search["seed"],
-        search["most_passes"],
-        search["least_gain"],
-        search["other"],
-    ), tuple(parameters)
+    return search, tuple(parameters)
 
 
 def chosen(parameters: Sequence[Parameter]) -> dict[str, Value]:
