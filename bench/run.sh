@@ -25,7 +25,7 @@ mkdir -p "$part"
   echo "load average before: $(cut -d' ' -f1-3 /proc/loadavg)"
 } >"$part/machine.txt"
 
-"$program" --json "$@" >"$part/raw.json" 2> >(tee "$part/table.md" >&2)
+"$program" --json "$@" >"$part/raw.json" 2> >(tee /dev/fd/2 | grep -E '^(\||-|$)' >"$part/table.md")
 wait
 [ $# -gt 0 ] || python3 bench/elements/record.py >"$part/elements.md"
 echo "load average after: $(cut -d' ' -f1-3 /proc/loadavg)" >>"$part/machine.txt"
@@ -33,7 +33,7 @@ echo "load average after: $(cut -d' ' -f1-3 /proc/loadavg)" >>"$part/machine.txt
 {
   echo "# $(basename "$folder")"
   echo
-  echo "The fastest of three runs each; what is measured: docs/benchmarks.md. The machine: machine.txt."
+  echo "The fastest of seven runs each; what is measured: docs/benchmarks.md. The machine: machine.txt."
   echo
   cat "$part/table.md"
 } >"$part/summary.md"

@@ -62,20 +62,32 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     Ok(parsed)
 }
 
+/// Runs the cases in rounds, so that all of them meet the machine's quiet and busy hours alike.
 fn bench(chosen: &[cases::Case], json: bool) -> Result<(), String> {
-    // the table is the progress too
     let say = |line: &str| if json { eprintln!("{line}") } else { println!("{line}") };
-    let mut rows = Vec::new();
-    let mut ns2 = Err(format!("{} was not asked for", ns2::CASE));
-    say(report::HEAD);
+    let mut all = Vec::new();
     for case in chosen {
+        eprintln!("{}: the first half", case.id);
         let scenario = case.scenario().map_err(|found| format!("{}: {found:?}", case.id))?;
-        let measured = measure::measure(&scenario).map_err(|error| format!("{}: {error}", case.id))?;
-        rows.push((*case, measured));
-        say(&report::line(&rows[rows.len() - 1]));
-        if case.id == ns2::CASE {
-            ns2 = ns2::measure(&scenario);
+        let runs = measure::Runs::new(scenario).map_err(|error| format!("{}: {error}", case.id))?;
+        all.push((*case, runs));
+    }
+    let mut ns2 = Err(format!("{} was not asked for", ns2::CASE));
+    for round in 1..=measure::RUNS {
+        for (case, runs) in &mut all {
+            eprintln!("{}: run {round} of {}", case.id, measure::RUNS);
+            runs.add().map_err(|error| format!("{}: {error}", case.id))?;
+            if case.id == ns2::CASE {
+                ns2 = if round == 1 { ns2::Runs::new(runs.scenario()) } else { ns2 };
+                ns2 = ns2.and_then(ns2::Runs::add);
+            }
         }
+    }
+    let ns2 = ns2.map(|runs| runs.measurement());
+    let rows: Vec<report::Row> = all.iter().map(|(case, runs)| (*case, runs.measurement())).collect();
+    say(report::HEAD);
+    for row in &rows {
+        say(&report::line(row));
     }
     say("");
     for remark in report::remarks(&rows, &ns2) {

@@ -10,7 +10,7 @@ use perhop_sim::{Results, Simulation, TraceKinds};
 use crate::allocator;
 
 /// Runs of each case; the fastest counts, since other programs can only add to the time.
-pub const RUNS: usize = 3;
+pub const RUNS: usize = 7;
 
 /// What was measured.
 #[derive(Clone, Debug)]
@@ -48,48 +48,77 @@ impl Measurement {
     }
 }
 
+/// The runs of one case so far.
+pub struct Runs {
+    scenario: Scenario,
+    /// Packets that hosts send in the first half.
+    early: u64,
+    runs: Vec<Run>,
+}
+
 struct Run {
-    results: Results,
+    event_digest: u64,
+    packet_hops: u64,
+    events: u64,
+    packets_sent: u64,
     user_cpu_s: f64,
     setup_s: f64,
     peak: u64,
     late_allocations: u64,
 }
 
-/// Measures `scenario`.
-///
-/// # Errors
-/// A run that broke an invariant, or two runs that differ.
-pub fn measure(scenario: &Scenario) -> Result<Measurement, String> {
-    let half = Span::from_nanos(scenario.run.duration.as_nanos() / 2);
-    let mut first_half = scenario.clone();
-    first_half.run.duration = half;
-    first_half.run.interval = half;
-    // it also warms the machine
-    let early = packets_sent(scenario, &run(&first_half, half).results);
+impl Runs {
+    /// Runs the first half of `scenario`, which warms the machine too.
+    ///
+    /// # Errors
+    /// A run that broke an invariant.
+    pub fn new(scenario: Scenario) -> Result<Self, String> {
+        let mut first_half = scenario.clone();
+        first_half.run.duration = half(&scenario);
+        first_half.run.interval = half(&scenario);
+        let early = run(&first_half)?.packets_sent;
+        Ok(Self { scenario, early, runs: Vec::with_capacity(RUNS) })
+    }
 
-    let runs: Vec<Run> = (0..RUNS).map(|_| run(scenario, half)).collect();
-    let results = &runs[0].results;
-    if let Some(broken) = results.invariants.first() {
-        return Err(format!("an invariant does not hold: {broken}"));
+    /// The scenario.
+    pub const fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
-    if runs.iter().any(|r| r.results.event_digest != results.event_digest) {
-        return Err("two runs of the same scenario differ".to_owned());
+
+    /// Runs it once more.
+    ///
+    /// # Errors
+    /// A run that broke an invariant, or that differs from the first.
+    pub fn add(&mut self) -> Result<(), String> {
+        let run = run(&self.scenario)?;
+        if self.runs.first().is_some_and(|first| first.event_digest != run.event_digest) {
+            return Err("two runs of the same scenario differ".to_owned());
+        }
+        self.runs.push(run);
+        Ok(())
     }
-    let late = packets_sent(scenario, results) - early;
-    let least = |value: fn(&Run) -> f64| runs.iter().map(value).fold(f64::INFINITY, f64::min);
-    Ok(Measurement {
-        packet_hops: results.counts.packet_hops,
-        events: results.counts.events,
-        user_cpu_s: least(|r| r.user_cpu_s),
-        runs_user_cpu_s: runs.iter().map(|r| r.user_cpu_s).collect(),
-        setup_s: least(|r| r.setup_s),
-        peak_engine_bytes: runs[0].peak,
-        allocations_per_packet: float(runs[0].late_allocations) / float(late),
-    })
+
+    /// What the runs, one at least, come to.
+    pub fn measurement(&self) -> Measurement {
+        let first = &self.runs[0];
+        let least = |value: fn(&Run) -> f64| self.runs.iter().map(value).fold(f64::INFINITY, f64::min);
+        Measurement {
+            packet_hops: first.packet_hops,
+            events: first.events,
+            user_cpu_s: least(|r| r.user_cpu_s),
+            runs_user_cpu_s: self.runs.iter().map(|r| r.user_cpu_s).collect(),
+            setup_s: least(|r| r.setup_s),
+            peak_engine_bytes: first.peak,
+            allocations_per_packet: float(first.late_allocations) / float(first.packets_sent - self.early),
+        }
+    }
 }
 
-fn run(scenario: &Scenario, half: Span) -> Run {
+const fn half(scenario: &Scenario) -> Span {
+    Span::from_nanos(scenario.run.duration.as_nanos() / 2)
+}
+
+fn run(scenario: &Scenario) -> Result<Run, String> {
     allocator::forget_peak();
     let before = allocator::live_bytes();
     let start = user_s(UsageWho::RUSAGE_SELF);
@@ -97,7 +126,7 @@ fn run(scenario: &Scenario, half: Span) -> Run {
     // the reading of every counter at time zero belongs to the results too
     simulation.advance_to(Instant::from_nanos(1));
     let built = user_s(UsageWho::RUSAGE_SELF);
-    simulation.advance_to(Instant::ZERO + half);
+    simulation.advance_to(Instant::ZERO + half(scenario));
     let allocations = allocator::calls();
     // up to the sample of the series at the end, which belongs to the results
     let last = Instant::from_nanos(simulation.end().as_nanos() - 1);
@@ -106,7 +135,19 @@ fn run(scenario: &Scenario, half: Span) -> Run {
     let end = user_s(UsageWho::RUSAGE_SELF);
     let peak = allocator::peak_bytes() - before;
     let results = simulation.finish();
-    Run { results, user_cpu_s: end - built, setup_s: built - start, peak, late_allocations }
+    if let Some(broken) = results.invariants.first() {
+        return Err(format!("an invariant does not hold: {broken}"));
+    }
+    Ok(Run {
+        event_digest: results.event_digest,
+        packet_hops: results.counts.packet_hops,
+        events: results.counts.events,
+        packets_sent: packets_sent(scenario, &results),
+        user_cpu_s: end - built,
+        setup_s: built - start,
+        peak,
+        late_allocations,
+    })
 }
 
 /// Data packets and pure ACKs that hosts have put on their links.

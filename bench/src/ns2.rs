@@ -7,7 +7,7 @@ use perhop_core::queue::{RedParams, Thresholds};
 use perhop_core::units::QueueSize;
 use perhop_scenario::model::{Queue, Scenario};
 
-use crate::measure::{RUNS, float, user_s};
+use crate::measure::{float, user_s};
 
 /// The case that ns-2 runs too.
 pub const CASE: &str = "dumbbell-100";
@@ -32,20 +32,42 @@ impl Ns2 {
     }
 }
 
-/// Runs `scenario`, a dumbbell, in ns-2.
-///
-/// # Errors
-/// Why it could not.
-pub fn measure(scenario: &Scenario) -> Result<Ns2, String> {
-    let arguments = arguments(scenario).ok_or("the scenario is not a dumbbell")?;
-    let seconds = scenario.run.duration.as_secs_f64().to_string();
-    let (packet_hops, _) = run(&arguments, &seconds, "count")?;
-    let fastest = |seconds: &str| {
-        (0..RUNS).try_fold(f64::INFINITY, |least, _| Ok(run(&arguments, seconds, "time")?.1.min(least)))
-    };
-    let setup_s: f64 = fastest("0")?;
-    let whole: Result<f64, String> = fastest(&seconds);
-    Ok(Ns2 { packet_hops, user_cpu_s: whole? - setup_s, setup_s })
+/// The runs so far.
+pub struct Runs {
+    arguments: Vec<String>,
+    seconds: String,
+    packet_hops: u64,
+    whole_s: f64,
+    setup_s: f64,
+}
+
+impl Runs {
+    /// Counts what ns-2 does of `scenario`, a dumbbell.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub fn new(scenario: &Scenario) -> Result<Self, String> {
+        let arguments = arguments(scenario).ok_or("the scenario is not a dumbbell")?;
+        let seconds = scenario.run.duration.as_secs_f64().to_string();
+        let (packet_hops, _) = run(&arguments, &seconds, "count")?;
+        Ok(Self { arguments, seconds, packet_hops, whole_s: f64::INFINITY, setup_s: f64::INFINITY })
+    }
+
+    /// Runs it once more, and once without simulated time.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub fn add(mut self) -> Result<Self, String> {
+        self.setup_s = run(&self.arguments, "0", "time")?.1.min(self.setup_s);
+        self.whole_s = run(&self.arguments, &self.seconds, "time")?.1.min(self.whole_s);
+        Ok(self)
+    }
+
+    /// What the runs, one at least, come to.
+    pub fn measurement(&self) -> Ns2 {
+        let user_cpu_s = self.whole_s - self.setup_s;
+        Ns2 { packet_hops: self.packet_hops, user_cpu_s, setup_s: self.setup_s }
+    }
 }
 
 /// The script's arguments up to the simulated time.

@@ -104,7 +104,7 @@ fn counts_what_passes_and_the_longest_queue() {
     assert!(port.take(NOW, ClassId(0), &mut |m| id(m) == 2).is_some());
 
     let count = |packets, bytes| Backlog { packets, bytes: Bytes(bytes) };
-    let stats = *port.classes()[0].stats();
+    let stats = port.classes()[0].stats();
     assert_eq!(stats.offered, count(4, 3056));
     assert_eq!((stats.sent, stats.dropped, stats.taken), (count(1, 28), count(2, 1528), count(1, 1500)));
     assert_eq!((stats.max_packets, stats.max_data_packets, stats.data_packets), (2, 1, 0));

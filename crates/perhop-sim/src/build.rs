@@ -37,7 +37,7 @@ use crate::link::Link;
 use crate::losses::Losses;
 use crate::marks::MarkCounts;
 use crate::observe::{Recorder, TraceKinds};
-use crate::outgoing::Outgoing;
+use crate::outgoing::{Outgoing, Special};
 use crate::packet::SimPacket;
 use crate::registry::Registry;
 use crate::router::{Router, Seat, route_key};
@@ -329,15 +329,14 @@ fn outgoing(
             Port::new(site, classifier(&port.classes), classes, scheduler(&port.scheduler, link.rate))
         }
     };
-    Ok(Outgoing {
-        port: built,
-        pure_ack_size: link.pure_ack_size,
-        backpressure: port.backpressure,
-        losses: losses(scenario, link, site),
-    })
+    let losses = losses(scenario, link, site);
+    Ok(Outgoing::new(
+        built,
+        Special { pure_ack_size: link.pure_ack_size, backpressure: port.backpressure, losses },
+    ))
 }
 
-fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Option<Box<Losses>> {
+fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Option<Losses> {
     if link.loss <= 0.0 && link.losses.is_empty() {
         return None;
     }
@@ -350,7 +349,7 @@ fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Optio
     });
     let stream =
         Stream::new(scenario.run.seed, scenario.run.replication, &format!("link.{}.loss", link.name));
-    Some(Box::new(Losses::new(site, link.loss, stream, &listed.collect::<Vec<_>>())))
+    Some(Losses::new(site, link.loss, stream, &listed.collect::<Vec<_>>()))
 }
 
 /// Whether no packet is left out by a port whose only class this is.

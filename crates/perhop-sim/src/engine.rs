@@ -138,12 +138,6 @@ impl Engine {
         self.nodes[link.from as usize].outgoing(link.from_port)
     }
 
-    /// The time of the next event.
-    pub fn next_time(&self) -> Instant {
-        let at = |first: Option<Due>| first.map_or(Instant::MAX, Due::at);
-        at(self.events.first().map(|e| e.0)).min(at(self.timers.first().map(|e| e.0)))
-    }
-
     /// Processes every event before `end`.
     pub fn run_until(&mut self, end: Instant) {
         loop {

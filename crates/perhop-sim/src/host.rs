@@ -200,8 +200,9 @@ impl Host {
     fn drain(&mut self, now: Instant, slot: u32, io: &mut dyn Io<SimPacket>) {
         let End::Sending(end) = &mut self.ends[slot as usize] else { return };
         let port = &mut self.ports[end.connection.port.0 as usize];
+        let backpressure = port.backpressure();
         let mut handed = false;
-        while port.backpressure.is_none_or(|limit| end.in_port < limit) {
+        while backpressure.is_none_or(|limit| end.in_port < limit) {
             let Some(segment) = end.sender.poll_transmit(now) else { break };
             let mut pkt = io.fresh();
             fill_segment(&mut pkt, &end.connection, &segment);
@@ -209,7 +210,7 @@ impl Host {
             if let Some(log) = &mut self.log {
                 log.push(end.record(now, TcpEvent::Send, end.sender.packet_number(&segment)));
             }
-            if port.backpressure.is_some() {
+            if backpressure.is_some() {
                 end.in_port += 1;
                 port.enqueue(now, pkt, &mut Lost { io: &mut *io, flows: &mut self.lost });
                 end.in_port -= count_out(&mut self.lost, end.connection.flow);
@@ -346,7 +347,7 @@ impl Node<SimPacket> for Host {
         io: &mut dyn Io<SimPacket>,
     ) -> Departure<SimPacket> {
         let port = &mut self.ports[to.0 as usize];
-        if port.backpressure.is_none() {
+        if port.backpressure().is_none() {
             return port.port.dequeue(now, io);
         }
         let departure = port.port.dequeue(now, &mut Lost { io, flows: &mut self.lost });
@@ -359,7 +360,7 @@ impl Node<SimPacket> for Host {
     }
 
     fn watches_transmission(&self, to: PortId) -> bool {
-        self.ports[to.0 as usize].backpressure.is_some()
+        self.ports[to.0 as usize].backpressure().is_some()
     }
 
     fn on_transmitted(&mut self, now: Instant, _to: PortId, meta: &Meta, io: &mut dyn Io<SimPacket>) {

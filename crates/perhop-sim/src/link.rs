@@ -11,6 +11,8 @@ use perhop_core::units::{BitRate, Bytes};
 use crate::event::Due;
 use crate::packet::SimPacket;
 
+const NS_PER_S: u64 = 1_000_000_000;
+
 /// Counters since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkStats {
@@ -24,13 +26,11 @@ pub struct LinkStats {
     pub delivered: u64,
     /// Their length.
     pub delivered_bytes: Bytes,
-    /// Time spent on data, up to the end of the last transmission.
-    pub busy_data: Span,
-    /// Time spent on pure ACKs, likewise.
-    pub busy_acks: Span,
 }
 
-/// One direction of a link: three cache lines, and the first holds what an arrival reads before anything else.
+/// One direction of a link.
+///
+/// Two cache lines, of which an arrival touches the first only.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Link {
@@ -40,7 +40,9 @@ pub struct Link {
     pub to: u32,
     /// Port of the receiving node by which packets arrive: the one that feeds the other direction.
     pub to_port: PortId,
-    stats: LinkStats,
+    delivered_bytes: Bytes,
+    packets: u64,
+    acks: u64,
     /// Sending node.
     pub from: u32,
     /// Port of the sending node that feeds the link.
@@ -53,50 +55,46 @@ pub struct Link {
     delay: Span,
     /// Of the last division, in units of 1/rate ns.
     remainder: u64,
-    last_is_ack: bool,
+    bytes: Bytes,
+    busy_acks: Span,
 }
 
 impl Link {
     /// An idle link.
     pub const fn new(rate: BitRate, delay: Span, from: (u32, PortId), to: (u32, PortId)) -> Self {
         Self {
+            in_flight: Lane::new(),
+            to: to.0,
+            to_port: to.1,
+            delivered_bytes: Bytes(0),
+            packets: 0,
+            acks: 0,
+            from: from.0,
+            from_port: from.1,
+            busy_until: Instant::ZERO,
+            poll_due: Instant::MAX,
             rate,
             delay,
             remainder: 0,
-            from: from.0,
-            from_port: from.1,
-            to: to.0,
-            to_port: to.1,
-            busy_until: Instant::ZERO,
-            poll_due: Instant::MAX,
-            in_flight: Lane::new(),
-            last_is_ack: false,
-            stats: LinkStats {
-                packets: 0,
-                bytes: Bytes(0),
-                acks: 0,
-                delivered: 0,
-                delivered_bytes: Bytes(0),
-                busy_data: Span::ZERO,
-                busy_acks: Span::ZERO,
-            },
+            bytes: Bytes(0),
+            busy_acks: Span::ZERO,
         }
     }
 
     /// Starts to transmit `pkt`, which arrives with sequence number `seq`. Returns when.
     pub fn transmit(&mut self, now: Instant, pkt: SimPacket, seq: u64) -> Due {
         let (len, is_ack) = (pkt.meta().len, pkt.meta().kind == Kind::PureAck);
-        let scaled = len.bits() * 1_000_000_000 + self.remainder;
+        let scaled = len.bits() * NS_PER_S + self.remainder;
         let rate = self.rate.bits_per_sec();
         let time = Span::from_nanos(scaled / rate);
         self.remainder = scaled % rate;
         self.busy_until = now + time;
-        self.stats.packets += 1;
-        self.stats.bytes += len;
-        self.stats.acks += u64::from(is_ack);
-        let busy = if is_ack { &mut self.stats.busy_acks } else { &mut self.stats.busy_data };
-        *busy = *busy + time;
-        self.last_is_ack = is_ack;
+        self.packets += 1;
+        self.bytes += len;
+        if is_ack {
+            self.acks += 1;
+            self.busy_acks = self.busy_acks + time;
+        }
         let due = Due::new(self.busy_until + self.delay, seq);
         self.in_flight.push_back((due, pkt));
         due
@@ -105,33 +103,53 @@ impl Link {
     /// The first packet reaches the other end.
     pub fn deliver(&mut self) -> Option<SimPacket> {
         let (_, pkt) = self.in_flight.pop_front()?;
-        self.stats.delivered += 1;
-        self.stats.delivered_bytes += pkt.meta().len;
+        self.delivered_bytes += pkt.meta().len;
         Some(pkt)
     }
 
     /// Counters since the start of the run.
-    pub const fn stats(&self) -> &LinkStats {
-        &self.stats
+    pub fn stats(&self) -> LinkStats {
+        LinkStats {
+            packets: self.packets,
+            bytes: self.bytes,
+            acks: self.acks,
+            delivered: self.packets - self.in_flight.len() as u64,
+            delivered_bytes: self.delivered_bytes,
+        }
     }
 
     /// Time spent transmitting data and pure ACKs up to `now`.
     pub fn busy(&self, now: Instant) -> (Span, Span) {
+        // the times of all transmissions add up to this, since each takes over the remainder of the one before
+        let scaled = u128::from(self.bytes.bits()) * u128::from(NS_PER_S) - u128::from(self.remainder);
+        let total = u64::try_from(scaled / u128::from(self.rate.bits_per_sec())).unwrap_or(u64::MAX);
         let ahead = self.busy_until.saturating_since(now).as_nanos();
-        let less = |span: Span, by: u64| Span::from_nanos(span.as_nanos() - by);
-        let (data, acks) = if self.last_is_ack { (0, ahead) } else { (ahead, 0) };
-        (less(self.stats.busy_data, data), less(self.stats.busy_acks, acks))
+        let on_ack = self.in_flight.back().is_some_and(|(_, pkt)| pkt.meta().kind == Kind::PureAck);
+        let acks = self.busy_acks.as_nanos();
+        let (data_ahead, acks_ahead) = if on_ack { (0, ahead) } else { (ahead, 0) };
+        (Span::from_nanos(total - acks - data_ahead), Span::from_nanos(acks - acks_ahead))
     }
 
-    /// Whether everything sent has arrived or is on its way.
+    /// Whether every byte sent has arrived or is on its way.
     pub fn conserved(&self) -> bool {
         let on_the_way: u64 = self.in_flight.iter().map(|(_, pkt)| pkt.meta().len.0).sum();
-        self.stats.packets == self.stats.delivered + self.in_flight.len() as u64
-            && self.stats.bytes.0 == self.stats.delivered_bytes.0 + on_the_way
+        self.bytes.0 == self.delivered_bytes.0 + on_the_way
     }
 
     /// Serialisation rate.
     pub const fn rate(&self) -> BitRate {
         self.rate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::{offset_of, size_of};
+
+    #[test]
+    fn a_link_is_two_lines_and_an_arrival_touches_one() {
+        assert_eq!(offset_of!(Link, from), 64);
+        assert_eq!(size_of::<Link>(), 128);
     }
 }

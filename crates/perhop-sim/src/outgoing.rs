@@ -9,35 +9,75 @@ use perhop_core::units::Bytes;
 use crate::losses::{Fate, Losses};
 use crate::packet::SimPacket;
 
-/// The outgoing interface of a node, towards one link: three cache lines.
+/// The outgoing interface of a node, towards one link: two cache lines.
 #[repr(align(64))]
 pub struct Outgoing {
     /// Queues and scheduler.
     pub port: Port<SimPacket>,
+    /// `None` where all of it is.
+    special: Option<Box<Special>>,
+}
+
+/// What few interfaces have.
+#[derive(Default)]
+pub struct Special {
     /// Length of a pure ACK on the link without its options, where headers are compressed.
     pub pure_ack_size: Option<Bytes>,
     /// Backpressure threshold in packets per connection; at hosts only.
     pub backpressure: Option<u32>,
     /// What the link loses, if it loses anything.
-    pub losses: Option<Box<Losses>>,
+    pub losses: Option<Losses>,
 }
 
 impl Outgoing {
+    /// An interface that sends what `port` gives it.
+    pub fn new(port: Port<SimPacket>, special: Special) -> Self {
+        let Special { pure_ack_size, backpressure, losses } = &special;
+        let plain = pure_ack_size.is_none() && backpressure.is_none() && losses.is_none();
+        Self { port, special: (!plain).then(|| Box::new(special)) }
+    }
+
+    /// Backpressure threshold in packets per connection.
+    pub fn backpressure(&self) -> Option<u32> {
+        self.special.as_ref()?.backpressure
+    }
+
+    /// Packets that the link has lost.
+    pub fn lost(&self) -> u64 {
+        let losses = self.special.as_ref().and_then(|special| special.losses.as_ref());
+        losses.map_or(0, |losses| losses.lost)
+    }
+
     /// Queues `pkt` at the length it will have on the link, unless the link loses it.
     pub fn enqueue(&mut self, now: Instant, mut pkt: SimPacket, sink: &mut dyn Sink<SimPacket>) {
-        let (full, options) = (Bytes(pkt.get().full_len.into()), Bytes(pkt.get().options.into()));
-        let meta = pkt.meta_mut();
-        meta.len = match self.pure_ack_size {
+        let full = Bytes(pkt.get().full_len.into());
+        pkt.meta_mut().len = full;
+        if let Some(special) = &mut self.special {
+            let options = Bytes(pkt.get().options.into());
+            let meta = pkt.meta_mut();
             // what is counted without headers and carries no data has no length of its own
-            Some(len) if meta.kind == Kind::PureAck || full == options => len + options,
-            _ => full,
-        };
-        if let Some(losses) = &mut self.losses
-            && let Fate::Lost(why) = losses.decide(&mut pkt)
-        {
-            sink.dropped(now, losses.site, pkt, why);
-            return;
+            if let Some(len) = special.pure_ack_size
+                && (meta.kind == Kind::PureAck || full == options)
+            {
+                meta.len = len + options;
+            }
+            if let Some(losses) = &mut special.losses
+                && let Fate::Lost(why) = losses.decide(&mut pkt)
+            {
+                sink.dropped(now, losses.site, pkt, why);
+                return;
+            }
         }
         self.port.enqueue(now, pkt, sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interface_is_two_lines() {
+        assert_eq!(std::mem::size_of::<Outgoing>(), 128);
     }
 }

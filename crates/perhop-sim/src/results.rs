@@ -241,9 +241,9 @@ pub fn link_results(engine: &Engine, from: &Reading, to: &Reading) -> Vec<LinkRe
     let row = |(i, link): (usize, &crate::link::Link)| {
         let (data, acks) = busy_between(from.links[i], to.links[i]);
         LinkResult {
-            stats: *link.stats(),
+            stats: link.stats(),
             rate: link.rate(),
-            lost: engine.outgoing(link).losses.as_ref().map_or(0, |losses| losses.lost),
+            lost: engine.outgoing(link).lost(),
             utilization_data: data / secs,
             utilization_acks: acks / secs,
         }
@@ -271,6 +271,7 @@ pub fn broken_invariants(
     }));
     let mut held = engine.recorder.idle_packets();
     held += conditioners.iter().map(|c| c.held.packets).sum::<u64>();
+    let mut delivered = 0;
     for (link, name) in engine.links.iter().zip(names) {
         if !link.conserved() {
             broken.push(format!("link {name}: sent != delivered + in flight: {:?}", link.stats()));
@@ -286,6 +287,10 @@ pub fn broken_invariants(
             broken.push(format!("link {name}: its port handed over {handed:?}, it transmitted {sent:?}"));
         }
         held += link.in_flight.len() as u64;
+        delivered += link.stats().delivered;
+    }
+    if delivered != engine.hops {
+        broken.push(format!("links delivered {delivered} packets, nodes received {}", engine.hops));
     }
     if held != engine.recorder.created {
         broken.push(format!(

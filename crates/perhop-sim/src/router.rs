@@ -42,14 +42,14 @@ pub struct Router {
     routes: FlowTable,
     /// What it does to arriving packets; each passes through those of its port, in this order.
     pub seats: Vec<Seat>,
-    /// By port: which of `seats` treat what comes in there.
+    /// By port: which of `seats` treat what comes in there; nothing where there are no seats.
     treating: Vec<Vec<usize>>,
 }
 
 impl Router {
     /// A router that reports packets without a route as dropped at `site`.
     pub fn new(site: SiteId, outgoing: Vec<Outgoing>, routes: FlowTable, seats: Vec<Seat>) -> Self {
-        let mut treating = vec![Vec::new(); outgoing.len()];
+        let mut treating = vec![Vec::new(); if seats.is_empty() { 0 } else { outgoing.len() }];
         for (at, seat) in seats.iter().enumerate() {
             for port in &seat.ports {
                 treating[port.0 as usize].push(at);
@@ -71,7 +71,8 @@ impl Router {
         mut pkt: SimPacket,
         io: &mut dyn Io<SimPacket>,
     ) {
-        for &at in self.treating[from.0 as usize].iter().filter(|&&at| at >= first) {
+        let treating = self.treating.get(from.0 as usize).map_or(&[][..], Vec::as_slice);
+        for &at in treating.iter().filter(|&&at| at >= first) {
             let seat = &mut self.seats[at];
             let held = seat.conditioner.held().packets;
             match seat.conditioner.push(now, pkt, io) {
@@ -122,8 +123,10 @@ impl Node<SimPacket> for Router {
         io: &mut dyn Io<SimPacket>,
     ) -> Departure<SimPacket> {
         let departure = self.outgoing[to.0 as usize].port.dequeue(now, io);
-        if let Departure::Packet(pkt) = &departure {
-            for &at in &self.treating[to.0 as usize] {
+        if let Departure::Packet(pkt) = &departure
+            && let Some(treating) = self.treating.get(to.0 as usize)
+        {
+            for &at in treating {
                 self.seats[at].conditioner.observe_reverse(now, pkt.meta());
             }
         }

@@ -102,7 +102,7 @@ impl Simulation {
             .classes()
             .map(|class| QueueResult {
                 path: sites[class.site().0 as usize].clone(),
-                stats: *class.stats(),
+                stats: class.stats(),
                 drops: class.drops(),
                 backlog: class.backlog(),
             })

@@ -87,10 +87,18 @@ impl Average {
     /// A packet arrives and finds `waiting`, in the unit of the average.
     #[inline]
     pub fn on_arrival(&mut self, now: Instant, waiting: u64, ewma: &Ewma) {
+        self.on_arrival_if(true, now, waiting, ewma);
+    }
+
+    /// A packet arrives and finds `waiting`; the average takes a step if it `counts` the packet. Which is not a branch, since
+    /// colours come in no order that a processor could foresee.
+    #[inline]
+    pub fn on_arrival_if(&mut self, counts: bool, now: Instant, waiting: u64, ewma: &Ewma) {
         if waiting > 0 {
             //= floyd1993-4-average
-            self.value = ewma.kept * self.value + ewma.w_q * float(waiting);
-        } else {
+            let next = ewma.kept * self.value + ewma.w_q * float(waiting);
+            self.value = if counts { next } else { self.value };
+        } else if counts {
             self.decay(now, ewma);
         }
     }

@@ -88,9 +88,7 @@ impl<P: Packet, const N: usize> Colored<P, N> {
                 let mut waiting = 0;
                 for (level, own) in self.levels.iter_mut().enumerate() {
                     waiting += self.unit.count(own.waiting);
-                    if level >= at {
-                        own.average.on_arrival(now, waiting, &own.ewma);
-                    }
+                    own.average.on_arrival_if(level >= at, now, waiting, &own.ewma);
                 }
                 at
             }

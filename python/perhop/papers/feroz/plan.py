@@ -21,6 +21,7 @@ from perhop.papers.feroz.readings import (
 from perhop.papers.pack import Pack, PackError, load_pack
 from perhop.papers.study import AnyJob, TracedJob
 from perhop.papers.verdict import MIN_REPLICATIONS
+from perhop.scenario import Scenario
 
 DURATION_S = 100.0
 SWEEP_REPLICATIONS = 4
@@ -194,7 +195,7 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int = MIN_REPLIC
     Raises
     ------
     PackError
-        A published row is not run.
+        A published row is not run, or a scenario file does not hold what the calibration chose.
     """
     pack = load_pack("feroz")
     search, parameters = load_parameters(pack)
@@ -204,6 +205,7 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int = MIN_REPLIC
         for case in _cases(pack, table, quick, replications)
     )
     _check_coverage(pack, pack.figures)
+    _check_readings(pack, cases, parameters)
     held = chosen(parameters)
     sweeps = () if quick else make_sweeps(parameters, cases)
     jobs = [job for case in cases for job in case.jobs(held, held, pack, seed)]
@@ -293,6 +295,25 @@ def _check_coverage(pack: Pack, figures: Sequence[dict[str, Any]]) -> None:
     missing = [id_ for id_ in published_rows(pack) if id_ not in run]
     if missing:
         raise PackError(f"{pack.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
+
+
+def _check_readings(pack: Pack, cases: Sequence[Case], parameters: Sequence[Parameter]) -> None:
+    """Refuse a pack whose scenario files hold other readings than `calibration.toml` chose."""
+    held = chosen(parameters)
+    # as if the files held other values, so that every reading becomes a setting
+    others = {one.name: next(value for value in one.values if value != one.chosen) for one in parameters}
+    for file, flows in {case.scenario: case.flows for case in cases}.items():
+        scenario = Scenario(pack.scenario(file), file)
+        found = [_with(scenario, flows, held, assumed) for assumed in (held, others)]
+        if found[0] != found[1]:
+            one = {name: _with(scenario, flows, held, {**held, name: others[name]}) for name in held}
+            wrong = ", ".join(name for name, resolved in one.items() if resolved != found[0])
+            raise PackError(f"{pack.folder / file}: not the {wrong} that calibration.toml chose")
+
+
+def _with(scenario: Scenario, flows: Sequence[str], readings: Readings, held: Readings) -> str:
+    settings = overrides(Meter("tcp-friendly"), flows, readings, held)
+    return scenario.override(*settings).resolve()
 
 
 def _left_out(pack: Pack) -> list[str]:
