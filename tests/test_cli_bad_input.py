@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from conftest import Cli
 from perhop.cli.exit import ExitCode
+from perhop.papers.pack import Pack
 
 # what is replaced in the valid scenario, by what, and a word of the message
 MISTAKES = {
@@ -162,6 +164,20 @@ def test_run_folders_that_cannot_be_trusted(cli: Cli, run_folder: Path, command:
     assert done.code == ExitCode.STORE
     assert done.err.startswith("error: ")
     assert "Traceback" not in done.err
+
+
+def test_a_study_with_a_damaged_file_is_told_which(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Pack.scenario
+
+    def damaged(pack: Pack, name: str) -> bytes:
+        return b"[[parameter]\n" if name == "calibration.toml" else whole(pack, name)
+
+    monkeypatch.setattr(Pack, "scenario", damaged)
+    done = cli("reproduce", "feroz", "--calibrate")
+    assert done.code == ExitCode.INVALID
+    assert re.match(
+        r"error: .*/feroz/calibration.toml: .*\(at line 1, column 12\)\nhint: .*restore", done.err
+    )
 
 
 def test_a_defect_is_told_in_two_lines_and_traced_on_request(

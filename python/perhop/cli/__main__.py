@@ -137,6 +137,12 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
 
         if isinstance(error, DamagedRunError):
             return ExitCode.STORE, f"error: {error}"
+    if "perhop.papers.pack" in sys.modules:
+        from perhop.papers.pack import PackError
+
+        if isinstance(error, PackError):
+            hint = "the files of a study are part of perhop: restore them"
+            return ExitCode.INVALID, f"error: {error}\nhint: {hint}"
     return ExitCode.INTERNAL, str(error)
 
 

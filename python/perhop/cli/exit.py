@@ -12,7 +12,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     """The command line asks for something that cannot be."""
     INVALID = 3
-    """A scenario file has mistakes."""
+    """A scenario file, or a file of a study, has mistakes."""
     FAILED_RUNS = 4
     """Finished, but a run broke an invariant."""
     CONDITION = 5

@@ -68,6 +68,10 @@ class Pack:
         """Text of one of the pack's scenario files."""
         return _read(self.folder / name)
 
+    def toml(self, name: str) -> dict[str, Any]:
+        """One of the pack's files, parsed."""
+        return _parse(self.folder / name, self.scenario(name))
+
 
 def pack_dir(key: str) -> Path:
     """Folder of a pack: in the installed package, or `papers/` of the repository.
@@ -128,13 +132,17 @@ def load_pack(key: str) -> Pack:
 
 
 def _tables(path: Path, name: str) -> tuple[dict[str, Any], ...]:
-    try:
-        tables = tomllib.loads(_read(path).decode()).get(name, [])
-    except tomllib.TOMLDecodeError as error:
-        raise PackError(f"{path}: {error}") from None
+    tables = _parse(path, _read(path)).get(name, [])
     if not tables:
         raise PackError(f"{path}: has no [[{name}]]")
     return tuple(tables)
+
+
+def _parse(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.decode())
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise PackError(f"{path}: {error}") from None
 
 
 def _read(path: Path) -> bytes:

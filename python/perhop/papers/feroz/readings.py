@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -92,9 +91,10 @@ def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
     Raises
     ------
     PackError
-        The search or a parameter lacks a setting, or a value is none of those that are tried.
+        The file is not TOML, the search or a parameter lacks a setting, or a value is none of those
+        that are tried.
     """
-    text = tomllib.loads(pack.scenario("calibration.toml").decode())
+    text = pack.toml("calibration.toml")
     parameters = []
     for table in text["parameter"]:
         try:
