@@ -25,8 +25,7 @@ mkdir -p "$part"
   echo "load average before: $(cut -d' ' -f1-3 /proc/loadavg)"
 } >"$part/machine.txt"
 
-"$program" --json "$@" >"$part/raw.json" 2> >(tee /dev/fd/2 | grep -E '^(\||-|$)' >"$part/table.md")
-wait
+"$program" --json "$@" 2>&1 >"$part/raw.json" | tee "$part/said" >&2
 [ $# -gt 0 ] || python3 bench/elements/record.py >"$part/elements.md"
 echo "load average after: $(cut -d' ' -f1-3 /proc/loadavg)" >>"$part/machine.txt"
 
@@ -35,9 +34,9 @@ echo "load average after: $(cut -d' ' -f1-3 /proc/loadavg)" >>"$part/machine.txt
   echo
   echo "The fastest of seven runs each; what is measured: docs/benchmarks.md. The machine: machine.txt."
   echo
-  cat "$part/table.md"
+  grep -E '^(\||-|$)' "$part/said"
 } >"$part/summary.md"
-rm "$part/table.md"
+rm "$part/said"
 
 rm -rf "$folder"
 mv "$part" "$folder"

@@ -1,6 +1,6 @@
 """Measure single elements and print a table: `bench/elements/record.py > bench/runs/NAME/elements.md`.
 
-Least and median of criterion's samples, in three rounds over all elements. On a machine that others share the
+Least and median of criterion's samples, in six rounds over all elements. On a machine that others share the
 least is what an element costs; a round may fall into a busy time.
 """
 
@@ -17,7 +17,7 @@ from statistics import median
 ROOT = Path(__file__).parents[2]
 SAMPLES = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "criterion"
 BENCH = ["cargo", "bench", "--quiet", "--locked", "-p", "perhop-bench-elements", "--"]
-ROUNDS = 3
+ROUNDS = 6
 
 
 def main() -> None:
@@ -34,7 +34,7 @@ def main() -> None:
 def measure() -> Iterator[tuple[str, list[float]]]:
     """Run every bench once; give the name of each and its samples, in ns for each operation."""
     started = time.time()
-    command = [*BENCH, "--warm-up-time", "1", "--measurement-time", "2"]
+    command = [*BENCH, "--warm-up-time", "0.5", "--measurement-time", "1.5"]
     subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     for file in SAMPLES.rglob("new/sample.json"):
         if file.stat().st_mtime < started:

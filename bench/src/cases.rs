@@ -82,6 +82,11 @@ impl Case {
         ]
     }
 
+    /// The scenario, or what is wrong with it in one line.
+    pub fn load(&self) -> Result<Scenario, String> {
+        self.scenario().map_err(|found| format!("{}: {found:?}", self.id))
+    }
+
     /// The scenario.
     ///
     /// # Errors

@@ -8,7 +8,9 @@ mod measure;
 mod ns2;
 mod report;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
+
+use serde_json::json;
 
 #[global_allocator]
 static ALLOCATOR: allocator::Counting = allocator::Counting;
@@ -20,10 +22,14 @@ Usage: perhop-bench [--json] [--case ID]...
   --case ID   only this case; may be repeated
 ";
 
+#[derive(Default)]
 struct Arguments {
     json: bool,
     names: Vec<String>,
     help: bool,
+    /// What this program asks of itself: one run of one case, or of its first half, as JSON.
+    once: bool,
+    half: bool,
 }
 
 fn main() -> ExitCode {
@@ -33,6 +39,9 @@ fn main() -> ExitCode {
         Ok((_, Arguments { help: true, .. })) => {
             print!("{USAGE}");
             Ok(())
+        }
+        Ok((chosen, Arguments { once: true, half, .. })) => {
+            once(&chosen[0], half).map_err(|message| (1, message))
         }
         Ok((chosen, args)) => bench(&chosen, args.json).map_err(|message| (1, message)),
     };
@@ -46,12 +55,14 @@ fn main() -> ExitCode {
 }
 
 fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
-    let mut parsed = Arguments { json: false, names: Vec::new(), help: false };
+    let mut parsed = Arguments::default();
     let mut words = words;
     while let Some(word) = words.next() {
         match word.as_str() {
             "--json" => parsed.json = true,
             "--help" | "-h" => parsed.help = true,
+            "--once" => parsed.once = true,
+            "--half" => parsed.half = true,
             "--case" => parsed.names.push(words.next().ok_or("--case needs a name")?),
             other => match other.strip_prefix("--case=") {
                 Some(name) => parsed.names.push(name.to_owned()),
@@ -62,29 +73,51 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     Ok(parsed)
 }
 
-/// Runs the cases in rounds, so that all of them meet the machine's quiet and busy hours alike.
+/// Runs `case` once and prints the figures.
+fn once(case: &cases::Case, half: bool) -> Result<(), String> {
+    let mut scenario = case.load()?;
+    if half {
+        measure::halve(&mut scenario);
+    }
+    println!("{}", json!(measure::run(&scenario)?));
+    Ok(())
+}
+
+/// Has another process do that.
+fn run_apart(case: &cases::Case, half: bool) -> Result<measure::Run, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", case.id);
+    let program = std::env::current_exe().map_err(|error| failed(&error))?;
+    let mut command = Command::new(program);
+    command.args(["--once", "--case", case.id]).args(half.then_some("--half")).stderr(Stdio::inherit());
+    let output = command.output().map_err(|error| failed(&error))?;
+    if !output.status.success() {
+        return Err(failed(&"a run failed"));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| failed(&error))
+}
+
+/// Runs the cases in rounds, so that all of them meet the machine's quiet and busy minutes alike.
 fn bench(chosen: &[cases::Case], json: bool) -> Result<(), String> {
     let say = |line: &str| if json { eprintln!("{line}") } else { println!("{line}") };
-    let mut all = Vec::new();
-    for case in chosen {
-        eprintln!("{}: the first half", case.id);
-        let scenario = case.scenario().map_err(|found| format!("{}: {found:?}", case.id))?;
-        let runs = measure::Runs::new(scenario).map_err(|error| format!("{}: {error}", case.id))?;
-        all.push((*case, runs));
-    }
+    let mut runs = vec![Vec::with_capacity(measure::RUNS); chosen.len()];
     let mut ns2 = Err(format!("{} was not asked for", ns2::CASE));
     for round in 1..=measure::RUNS {
-        for (case, runs) in &mut all {
+        for (case, runs) in chosen.iter().zip(&mut runs) {
             eprintln!("{}: run {round} of {}", case.id, measure::RUNS);
-            runs.add().map_err(|error| format!("{}: {error}", case.id))?;
+            runs.push(run_apart(case, false)?);
             if case.id == ns2::CASE {
-                ns2 = if round == 1 { ns2::Runs::new(runs.scenario()) } else { ns2 };
+                ns2 = if round == 1 { ns2::Runs::new(&case.load()?) } else { ns2 };
                 ns2 = ns2.and_then(ns2::Runs::add);
             }
         }
     }
+    let mut rows = Vec::new();
+    for (case, runs) in chosen.iter().zip(&runs) {
+        let half = run_apart(case, true)?;
+        let measured = measure::measurement(&half, runs).map_err(|error| format!("{}: {error}", case.id))?;
+        rows.push((*case, measured));
+    }
     let ns2 = ns2.map(|runs| runs.measurement());
-    let rows: Vec<report::Row> = all.iter().map(|(case, runs)| (*case, runs.measurement())).collect();
     say(report::HEAD);
     for row in &rows {
         say(&report::line(row));

@@ -6,6 +6,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::{NodeKind, Scenario};
 use perhop_sim::{Results, Simulation, TraceKinds};
+use serde::{Deserialize, Serialize};
 
 use crate::allocator;
 
@@ -48,79 +49,59 @@ impl Measurement {
     }
 }
 
-/// The runs of one case so far.
-pub struct Runs {
-    scenario: Scenario,
-    /// Packets that hosts send in the first half.
-    early: u64,
-    runs: Vec<Run>,
-}
-
-struct Run {
+/// One run.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Run {
     event_digest: u64,
     packet_hops: u64,
     events: u64,
+    /// Data packets and pure ACKs that hosts have put on their links.
     packets_sent: u64,
     user_cpu_s: f64,
     setup_s: f64,
     peak: u64,
-    late_allocations: u64,
+    /// In the second half.
+    allocations: u64,
 }
 
-impl Runs {
-    /// Runs the first half of `scenario`, which warms the machine too.
-    ///
-    /// # Errors
-    /// A run that broke an invariant.
-    pub fn new(scenario: Scenario) -> Result<Self, String> {
-        let mut first_half = scenario.clone();
-        first_half.run.duration = half(&scenario);
-        first_half.run.interval = half(&scenario);
-        let early = run(&first_half)?.packets_sent;
-        Ok(Self { scenario, early, runs: Vec::with_capacity(RUNS) })
+/// What the runs of a case, one at least, come to, with the run of its first half.
+///
+/// # Errors
+/// Two runs that differ.
+pub fn measurement(half: &Run, runs: &[Run]) -> Result<Measurement, String> {
+    let first = &runs[0];
+    if runs.iter().any(|run| run.event_digest != first.event_digest) {
+        return Err("two runs of the same scenario differ".to_owned());
     }
+    let least = |value: fn(&Run) -> f64| runs.iter().map(value).fold(f64::INFINITY, f64::min);
+    Ok(Measurement {
+        packet_hops: first.packet_hops,
+        events: first.events,
+        user_cpu_s: least(|run| run.user_cpu_s),
+        runs_user_cpu_s: runs.iter().map(|run| run.user_cpu_s).collect(),
+        setup_s: least(|run| run.setup_s),
+        peak_engine_bytes: first.peak,
+        allocations_per_packet: float(first.allocations) / float(first.packets_sent - half.packets_sent),
+    })
+}
 
-    /// The scenario.
-    pub const fn scenario(&self) -> &Scenario {
-        &self.scenario
-    }
-
-    /// Runs it once more.
-    ///
-    /// # Errors
-    /// A run that broke an invariant, or that differs from the first.
-    pub fn add(&mut self) -> Result<(), String> {
-        let run = run(&self.scenario)?;
-        if self.runs.first().is_some_and(|first| first.event_digest != run.event_digest) {
-            return Err("two runs of the same scenario differ".to_owned());
-        }
-        self.runs.push(run);
-        Ok(())
-    }
-
-    /// What the runs, one at least, come to.
-    pub fn measurement(&self) -> Measurement {
-        let first = &self.runs[0];
-        let least = |value: fn(&Run) -> f64| self.runs.iter().map(value).fold(f64::INFINITY, f64::min);
-        Measurement {
-            packet_hops: first.packet_hops,
-            events: first.events,
-            user_cpu_s: least(|r| r.user_cpu_s),
-            runs_user_cpu_s: self.runs.iter().map(|r| r.user_cpu_s).collect(),
-            setup_s: least(|r| r.setup_s),
-            peak_engine_bytes: first.peak,
-            allocations_per_packet: float(first.late_allocations) / float(first.packets_sent - self.early),
-        }
-    }
+/// Halves the simulated time of `scenario`.
+pub fn halve(scenario: &mut Scenario) {
+    scenario.run.duration = half(scenario);
+    scenario.run.interval = scenario.run.duration;
 }
 
 const fn half(scenario: &Scenario) -> Span {
     Span::from_nanos(scenario.run.duration.as_nanos() / 2)
 }
 
-fn run(scenario: &Scenario) -> Result<Run, String> {
-    allocator::forget_peak();
+/// Runs `scenario` in this process, which should have run nothing before: memory that was used already costs otherwise.
+///
+/// # Errors
+/// A run that broke an invariant.
+pub fn run(scenario: &Scenario) -> Result<Run, String> {
     let before = allocator::live_bytes();
+    allocator::forget_peak();
     let start = user_s(UsageWho::RUSAGE_SELF);
     let mut simulation = Simulation::new(scenario, TraceKinds::default());
     // the reading of every counter at time zero belongs to the results too
@@ -131,7 +112,7 @@ fn run(scenario: &Scenario) -> Result<Run, String> {
     // up to the sample of the series at the end, which belongs to the results
     let last = Instant::from_nanos(simulation.end().as_nanos() - 1);
     simulation.advance_to(last);
-    let late_allocations = allocator::calls() - allocations;
+    let allocations = allocator::calls() - allocations;
     let end = user_s(UsageWho::RUSAGE_SELF);
     let peak = allocator::peak_bytes() - before;
     let results = simulation.finish();
@@ -146,7 +127,7 @@ fn run(scenario: &Scenario) -> Result<Run, String> {
         user_cpu_s: end - built,
         setup_s: built - start,
         peak,
-        late_allocations,
+        allocations,
     })
 }
 

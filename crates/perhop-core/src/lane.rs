@@ -1,7 +1,7 @@
 //! A queue of values that are added at the back and leave at the front, quick where it rarely holds more than one.
 //!
 //! The first value lies in the struct itself and only the others in a ring on the heap: on an uncongested path a packet
-//! passes through without a second cache line, and without a heap block for the ring. Beside the value a lane is one word.
+//! passes through without a second cache line, and without a heap block for the ring. Besides the value a lane is one word.
 
 use std::collections::VecDeque;
 

@@ -147,7 +147,43 @@ mod tests {
     use super::*;
     use std::mem::{offset_of, size_of};
 
+    /// Transmissions back to back, of data and pure ACKs, at a rate that divides nothing; each is read in its middle and
+    /// at its end, and nothing has been delivered yet, or everything.
     #[test]
+    fn busy_time_is_the_sum_of_transmission_times() {
+        let rate = BitRate::new(9_999_991).expect("a rate");
+        let mut link = Link::new(rate, Span::from_micros(3), (0, PortId(0)), (1, PortId(0)));
+        let (mut now, mut sums) = (Instant::from_nanos(5), [0, 0]);
+        for n in 0..1000u64 {
+            let is_ack = n % 3 == 0;
+            let mut pkt = SimPacket::default();
+            let meta = pkt.meta_mut();
+            meta.kind = if is_ack { Kind::PureAck } else { Kind::Data };
+            meta.len = Bytes(40 + n * 37 % 1461);
+            link.transmit(now, pkt, n);
+            let spent = link.busy_until.saturating_since(now).as_nanos();
+            let middle = now + Span::from_nanos(spent / 2);
+            for (at, part) in [(now, 0), (middle, spent / 2), (link.busy_until, spent)] {
+                let mut expected = sums;
+                expected[usize::from(is_ack)] += part;
+                assert_eq!(link.busy(at), (Span::from_nanos(expected[0]), Span::from_nanos(expected[1])));
+            }
+            sums[usize::from(is_ack)] += spent;
+            // an idle time now and then, in which all arrives
+            now = link.busy_until + Span::from_nanos(n % 2 * 7);
+            if n % 5 == 4 {
+                while link.deliver().is_some() {}
+                assert_eq!(link.busy(now), (Span::from_nanos(sums[0]), Span::from_nanos(sums[1])));
+                assert!(link.conserved());
+            }
+        }
+        let scaled = u128::from(link.stats().bytes.bits()) * 1_000_000_000;
+        assert_eq!(u128::from(sums[0] + sums[1]), scaled / u128::from(rate.bits_per_sec()));
+        assert_eq!((link.stats().packets, link.stats().acks, link.stats().delivered), (1000, 334, 1000));
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
     fn a_link_is_two_lines_and_an_arrival_touches_one() {
         assert_eq!(offset_of!(Link, from), 64);
         assert_eq!(size_of::<Link>(), 128);

@@ -14,7 +14,7 @@ use crate::packet::SimPacket;
 pub struct Outgoing {
     /// Queues and scheduler.
     pub port: Port<SimPacket>,
-    /// `None` where all of it is.
+    /// `None` if nothing in it is set.
     special: Option<Box<Special>>,
 }
 
@@ -77,6 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(target_pointer_width = "64")]
     fn an_interface_is_two_lines() {
         assert_eq!(std::mem::size_of::<Outgoing>(), 128);
     }

@@ -274,7 +274,7 @@ pub fn broken_invariants(
     let mut delivered = 0;
     for (link, name) in engine.links.iter().zip(names) {
         if !link.conserved() {
-            broken.push(format!("link {name}: sent != delivered + in flight: {:?}", link.stats()));
+            broken.push(format!("link {name}: bytes sent != delivered + in flight: {:?}", link.stats()));
         }
         let mut handed = Backlog::default();
         for class in engine.outgoing(link).port.classes() {

@@ -141,8 +141,7 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         from perhop.papers.pack import PackError
 
         if isinstance(error, PackError):
-            hint = "the files of a study are part of perhop: restore them"
-            return ExitCode.INVALID, f"error: {error}\nhint: {hint}"
+            return ExitCode.INVALID, f"error: {error}\nhint: {error.hint}"
     return ExitCode.INTERNAL, str(error)
 
 

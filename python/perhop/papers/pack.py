@@ -12,7 +12,21 @@ _ROOTS = (Path(__file__).parents[1] / "papers_data", Path(__file__).parents[3] /
 
 
 class PackError(ValueError):
-    """A pack that is missing or cannot be read; the message names the file."""
+    """A pack that is missing or cannot be read; the message names the file.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    hint
+        What would mend it.
+    """
+
+    def __init__(
+        self, message: str, hint: str = "the files of a study are part of perhop: restore them"
+    ) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 @dataclass(frozen=True)
@@ -125,7 +139,7 @@ def load_pack(key: str) -> Pack:
                 f"{folder / 'claims.toml'}: claim {table.get('id', '?')} has no {missing}"
             ) from None
     published = {
-        path.stem: tuple(csv.DictReader(_read(path).decode().splitlines()))
+        path.stem: tuple(csv.DictReader(_decode(path, _read(path)).splitlines()))
         for path in sorted((folder / "published").glob("*.csv"))
     }
     return Pack(key, folder, figures, tuple(claims), published)
@@ -140,9 +154,16 @@ def _tables(path: Path, name: str) -> tuple[dict[str, Any], ...]:
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:
     try:
-        return tomllib.loads(text.decode())
-    except ValueError as error:  # not TOML, or not UTF-8
+        return tomllib.loads(_decode(path, text))
+    except tomllib.TOMLDecodeError as error:
         raise PackError(f"{path}: {error}") from None
+
+
+def _decode(path: Path, text: bytes) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise PackError(f"{path}: not UTF-8 at byte {error.start}") from None
 
 
 def _read(path: Path) -> bytes:

@@ -90,8 +90,8 @@ impl Average {
         self.on_arrival_if(true, now, waiting, ewma);
     }
 
-    /// A packet arrives and finds `waiting`; the average takes a step if it `counts` the packet. Which is not a branch, since
-    /// colours come in no order that a processor could foresee.
+    /// A packet arrives and finds `waiting`; the average takes a step if it `counts` the packet. Written without a branch on
+    /// that, because colours come in no order that a processor could foresee.
     #[inline]
     pub fn on_arrival_if(&mut self, counts: bool, now: Instant, waiting: u64, ewma: &Ewma) {
         if waiting > 0 {

@@ -298,20 +298,28 @@ def _check_coverage(pack: Pack, figures: Sequence[dict[str, Any]]) -> None:
 
 
 def _check_readings(pack: Pack, cases: Sequence[Case], parameters: Sequence[Parameter]) -> None:
-    """Refuse a pack whose scenario files hold other readings than `calibration.toml` chose."""
+    """Refuse a pack whose scenario files hold other readings than `calibration.toml` chose.
+
+    `depth` and `unmarked` are in no file: the runs of the marker that has them set them.
+    """
     held = chosen(parameters)
     # as if the files held other values, so that every reading becomes a setting
     others = {one.name: next(value for value in one.values if value != one.chosen) for one in parameters}
-    for file, flows in {case.scenario: case.flows for case in cases}.items():
+    for file in dict.fromkeys(case.scenario for case in cases):
         scenario = Scenario(pack.scenario(file), file)
-        found = [_with(scenario, flows, held, assumed) for assumed in (held, others)]
-        if found[0] != found[1]:
+        flows = list(dict.fromkeys(flow for case in cases if case.scenario == file for flow in case.flows))
+        resolved = scenario.resolve()
+        if _with(scenario, flows, held, others) != resolved:
             one = {name: _with(scenario, flows, held, {**held, name: others[name]}) for name in held}
-            wrong = ", ".join(name for name, resolved in one.items() if resolved != found[0])
-            raise PackError(f"{pack.folder / file}: not the {wrong} that calibration.toml chose")
+            wrong = ", ".join(name for name, found in one.items() if found != resolved)
+            raise PackError(
+                f"{pack.folder / file}: not the {wrong} that calibration.toml chose",
+                "write into the scenario what was chosen",
+            )
 
 
 def _with(scenario: Scenario, flows: Sequence[str], readings: Readings, held: Readings) -> str:
+    """Resolve `scenario` with those of `readings` that differ from what it is taken to hold."""
     settings = overrides(Meter("tcp-friendly"), flows, readings, held)
     return scenario.override(*settings).resolve()
 

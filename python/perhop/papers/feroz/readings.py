@@ -94,26 +94,29 @@ def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
         The file is not TOML, the search or a parameter lacks a setting, or a value is none of those
         that are tried.
     """
-    text = pack.toml("calibration.toml")
+    path, text = pack.folder / "calibration.toml", pack.toml("calibration.toml")
     parameters = []
-    for table in text["parameter"]:
+    for table in text.get("parameter", []):
         try:
             lists = {name: tuple(table[name]) for name in ("values", "only_swept") if name in table}
             found = Parameter(**{**table, **lists})
         except (KeyError, TypeError) as error:
-            raise PackError(f"calibration.toml: parameter {table.get('name', '?')}: {error}") from None
+            raise PackError(f"{path}: parameter {table.get('name', '?')}: {error}") from None
         if not {found.before, found.chosen} <= set(found.searched):
-            raise PackError(f"calibration.toml: parameter {found.name}: a value that is not tried")
+            raise PackError(f"{path}: parameter {found.name}: a value that is not tried")
+        if len(found.values) < 2:
+            raise PackError(f"{path}: parameter {found.name}: one value is no choice")
         parameters.append(found)
-    table = text["search"]
     try:
+        table = text["search"]
         search = Search(**{**table, "fit": tuple(table["fit"]), "predict": tuple(table["predict"])})
-    except (KeyError, TypeError) as error:
-        raise PackError(f"calibration.toml: search: {error}") from None
+        other = dict(search.other)
+    except (KeyError, TypeError, ValueError) as error:
+        raise PackError(f"{path}: search: {error}") from None
     values = {parameter.name: parameter.values for parameter in parameters}
-    for name, value in search.other.items():
+    for name, value in other.items():
         if value not in values.get(name, ()):
-            raise PackError(f"calibration.toml: other: {name} = {value!r} is not tried")
+            raise PackError(f"{path}: other: {name} = {value!r} is not tried")
     return search, tuple(parameters)
 
 
