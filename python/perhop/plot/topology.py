@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from matplotlib.patches import FancyBboxPatch
 
 from perhop.plot import style
 from perhop.scenario import Description, LinkView
@@ -93,50 +90,54 @@ def _places(meaning: Description, names: list[str], edges: list[tuple[str, str]]
 
 
 def _node(axes: Axes, place: _Place, name: str, kind: str, count: int) -> None:
-    text = name if count == 1 else f"{name} ×{count}"
-    half, tall = max(0.1, 0.022 * len(text) + 0.03), 0.17
-    round_corners = 0.16 if kind == "router" else 0.03
-    axes.add_patch(
-        FancyBboxPatch(
-            (place.x - half, place.y - tall),
-            2 * half,
-            2 * tall,
-            boxstyle=f"round,pad=0,rounding_size={round_corners}",
-            mutation_aspect=1.0,
-            facecolor=style.PAPER,
-            edgecolor=style.INK,
-            linewidth=1.2,
-            zorder=2,
-        )
+    corners = 0.9 if kind == "router" else 0.15
+    axes.text(
+        place.x,
+        place.y,
+        name if count == 1 else f"{name} ×{count}",
+        ha="center",
+        va="center",
+        zorder=3,
+        bbox={
+            "boxstyle": f"round,pad=0.4,rounding_size={corners}",
+            "facecolor": style.PAPER,
+            "edgecolor": style.INK,
+            "linewidth": 1.2,
+        },
     )
-    axes.text(place.x, place.y, text, ha="center", va="center", zorder=3)
 
 
 def _link(
     axes: Axes, a: _Place, b: _Place, there: LinkView, back: LinkView | None, delays: list[float]
 ) -> None:
     axes.plot([a.x, b.x], [a.y, b.y], color=style.FAINT, linewidth=2.5, zorder=1, solid_capstyle="butt")
-    slope = math.degrees(math.atan2((b.y - a.y) * 0.5, b.x - a.x)) if a.y != b.y else 0.0
-    middle = ((a.x + b.x) / 2, (a.y + b.y) / 2)
     right, left = ("→", "←") if b.x >= a.x else ("←", "→")
     if back is not None and (back.rate_bit_s, back.delay_s) == (there.rate_bit_s, there.delay_s):
         low, high = _milliseconds(min(delays)), _milliseconds(max(delays))
-        above, below = f"{bit_rate(there.rate_bit_s)} ↔", low if low == high else f"{low} to {high}"
+        first, second = f"{bit_rate(there.rate_bit_s)} ↔", low if low == high else f"{low} to {high}"
     else:
-        above = f"{bit_rate(there.rate_bit_s)} · {_milliseconds(there.delay_s)} {right}"
-        below = f"{left} {bit_rate(back.rate_bit_s)} · {_milliseconds(back.delay_s)}" if back else ""
-    for text, side, va in ((above, 6, "bottom"), (below, -6, "top")):
-        axes.annotate(
-            text,
-            middle,
-            xytext=(0, side),
-            textcoords="offset points",
-            ha="center",
-            va=va,
-            rotation=slope,
-            rotation_mode="anchor",
-            fontsize=10,
-        )
+        first = f"{bit_rate(there.rate_bit_s)} · {_milliseconds(there.delay_s)} {right}"
+        second = f"{left} {bit_rate(back.rate_bit_s)} · {_milliseconds(back.delay_s)}" if back else ""
+    middle = ((a.x + b.x) / 2, (a.y + b.y) / 2)
+    if a.y == b.y:
+        _label(axes, first, middle, 6, "bottom")
+        _label(axes, second, middle, -6, "top")
+    else:
+        _label(axes, f"{first}\n{second}".strip(), middle, 0, "center")
+
+
+def _label(axes: Axes, text: str, where: tuple[float, float], above: float, va: str) -> None:
+    axes.annotate(
+        text,
+        where,
+        xytext=(0, above),
+        textcoords="offset points",
+        ha="center",
+        va=va,
+        fontsize=10,
+        bbox={"boxstyle": "square,pad=0.1", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.7},
+        zorder=2,
+    )
 
 
 def _milliseconds(delay_s: float) -> str:
