@@ -18,7 +18,7 @@ from perhop.cli.__main__ import COMMANDS
 from perhop.cli.exit import ExitCode
 from perhop.cli.reproduce import PAPERS
 from perhop.papers.study import load_study
-from perhop.scenario import Scenario
+from perhop.scenario import Scenario, SchedulerView
 
 
 def test_exit_codes_are_the_documented_ones() -> None:
@@ -215,6 +215,17 @@ def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> N
     settings = cli("describe", file, "--json").json()["settings"]
     assert settings["port"][0]["class"][2]["queue"]["gentle"] is True
     assert [one["name"] for one in settings["conditioner"]] == ["premium", "assured", "acks"]
+
+
+def test_describe_rounds_no_setting_of_a_scheduler() -> None:
+    drr = SchedulerView("drr", quanta_bytes=[1234567, 1000])
+    cbq = SchedulerView("cbq", shares=[0.3333333, 0.5])
+    paired = SchedulerView("paired-counter", data="data", share=0.3333333)
+    assert [str(one) for one in (drr, cbq, paired)] == [
+        "drr 1234567 : 1000",
+        "cbq 0.3333333 : 0.5",
+        "paired-counter, 0.3333333 for data",
+    ]
 
 
 def test_describe_prints_the_first_of_many_queues(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -142,6 +143,21 @@ def test_links_show_what_differs_by_direction(two_way: Path) -> None:
     drawn = topology.draw(Scenario.load(two_way).describe())
     assert "100 kbit/s · 3 ms →" in drawn
     assert "← 5 Mbit/s · 7 ms" in drawn
+
+
+def test_labels_of_links_that_meet_lie_apart() -> None:
+    hosts = [f"host_{k}" for k in range(6)]
+    text = '[run]\nduration = "1s"\n[[node]]\nname = "r"\nkind = "router"\n[[node]]\nname = "d"\n'
+    text += '[[link]]\nends = ["r", "d"]\nrate = "10Mbit/s"\ndelay = "1ms"\n'
+    for k, host in enumerate(hosts):
+        text += f'[[node]]\nname = "{host}"\n[[flow]]\nname = "{host}"\nfrom = "{host}"\nto = "d"\n'
+        text += f'[[link]]\nends = ["{host}", "r"]\nrate = "{k + 1}Mbit/s"\ndelay = "{k + 1}ms"\n'
+    drawn = topology.draw(Scenario(text.encode(), "fan.toml").describe())
+    labels = re.findall(r"font-size: (\d+)px[^>]*translate\(([\d.]+) ([\d.]+)\)\">([^<]*)</text>", drawn)
+    assert len([label for *_, label in labels if "Mbit/s" in label]) == len(hosts)
+    assert len([label for *_, label in labels if label.endswith(" ms")]) == len(hosts)
+    heights = sorted(float(y) for _, _, y, label in labels if label.endswith((" ms", "↔")))
+    assert all(b - a > float(labels[0][0]) for a, b in itertools.pairwise(heights))
 
 
 def test_drops_are_drawn_when_there_are_any(cli: Cli, two_way: Path) -> None:

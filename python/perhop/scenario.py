@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from perhop.units import exact
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -56,9 +58,9 @@ class SchedulerView(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         if self.share is not None:
-            return f"{self.kind}, {self.share:g} for {self.data}"
+            return f"{self.kind}, {exact(self.share)} for {self.data}"
         parts = self.weights or self.quanta_bytes or self.shares or []
-        return " ".join([self.kind, " : ".join(f"{part:g}" for part in parts)]).rstrip()
+        return " ".join([self.kind, " : ".join(exact(part) for part in parts)]).rstrip()
 
 
 class PortView(msgspec.Struct, frozen=True):

@@ -40,6 +40,15 @@ def size(value: float | None) -> str:
     return f"{value:.0f} B"
 
 
+def exact(value: float) -> str:
+    """Return a number with every digit it has, and none for the fraction of a whole one.
+
+    >>> exact(1234567), exact(0.1234567), exact(30.0)
+    ('1234567', '0.1234567', '30')
+    """
+    return repr(value).removesuffix(".0")
+
+
 def counted(count: int, what: str) -> str:
     """Return a number of things.
 

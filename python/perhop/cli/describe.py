@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perhop.cli import options
+from perhop.units import exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,5 +147,4 @@ def _text(value: Any) -> str:
         return " ".join(_setting(key, inner) for key, inner in value.items() if inner is not False)
     if isinstance(value, list):
         return " ".join(_text(inner) for inner in value)
-    # every digit that the file has, and none for the fraction of a whole number
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+    return exact(value) if isinstance(value, float) else str(value)
