@@ -43,6 +43,13 @@ impl Measurement {
         1e9 / self.hops_per_cpu_s()
     }
 
+    /// The same by the median run (of an even number, the slower in the middle).
+    pub fn median_ns_per_hop(&self) -> f64 {
+        let mut runs = self.runs_user_cpu_s.clone();
+        runs.sort_by(f64::total_cmp);
+        runs[runs.len() / 2] * 1e9 / float(self.packet_hops)
+    }
+
     /// Events for each packet-hop.
     pub fn events_per_hop(&self) -> f64 {
         float(self.events) / float(self.packet_hops)
