@@ -1,6 +1,5 @@
 //! The cases: a scenario file each, or one file with overrides.
 
-use perhop_scenario::Diagnostic;
 use perhop_scenario::model::Scenario;
 
 const DUMBBELL_100: &str = include_str!("../cases/dumbbell-100.toml");
@@ -82,18 +81,14 @@ impl Case {
         ]
     }
 
-    /// The scenario, or what is wrong with it in one line.
-    pub fn load(&self) -> Result<Scenario, String> {
-        self.scenario().map_err(|found| format!("{}: {found:?}", self.id))
-    }
-
     /// The scenario.
     ///
     /// # Errors
-    /// What is wrong with the scenario file.
-    pub fn scenario(&self) -> Result<Scenario, Vec<Diagnostic>> {
+    /// The case, and what is wrong with its scenario file.
+    pub fn scenario(&self) -> Result<Scenario, String> {
         perhop_scenario::load(self.source.as_bytes(), self.file, &self.overrides())
             .map(|loaded| loaded.scenario)
+            .map_err(|found| format!("{}: {found:?}", self.id))
     }
 }
 

@@ -75,7 +75,7 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, String> {
 
 /// Runs `case` once and prints the figures.
 fn once(case: &cases::Case, half: bool) -> Result<(), String> {
-    let mut scenario = case.load()?;
+    let mut scenario = case.scenario()?;
     if half {
         measure::halve(&mut scenario);
     }
@@ -106,7 +106,7 @@ fn bench(chosen: &[cases::Case], json: bool) -> Result<(), String> {
             eprintln!("{}: run {round} of {}", case.id, measure::RUNS);
             runs.push(run_apart(case, false)?);
             if case.id == ns2::CASE {
-                ns2 = if round == 1 { ns2::Runs::new(&case.load()?) } else { ns2 };
+                ns2 = if round == 1 { ns2::Runs::new(&case.scenario()?) } else { ns2 };
                 ns2 = ns2.and_then(ns2::Runs::add);
             }
         }
