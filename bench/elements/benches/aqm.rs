@@ -33,16 +33,17 @@ impl Sink<Pkt> for Back {
     }
 }
 
-/// Packets arrive, green and red in turn, and wait 100 long on average.
+/// Packets arrive, green and red in no order that a processor could learn, and wait 100 long on average.
 #[expect(clippy::disallowed_methods, reason = "a bench has a clock")]
 fn arrive(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
     let mut away = Vec::new();
     let mut sink = Back(Vec::with_capacity(BATCH));
-    let pkt = |id| {
-        let dscp = if id % 2 == 0 { AF11 } else { AF13 };
-        Pkt(Box::new(Meta { dscp, len: Bytes(1250), ..Meta::default() }))
-    };
-    (0..WAITING + BATCH).for_each(|id| queue.enqueue(Instant::ZERO, pkt(id), &mut sink));
+    let mut colors = stream();
+    let mut mark = move || if colors.below(2) == 0 { AF11 } else { AF13 };
+    for _ in 0..WAITING + BATCH {
+        let meta = Meta { dscp: mark(), len: Bytes(1250), ..Meta::default() };
+        queue.enqueue(Instant::ZERO, Pkt(Box::new(meta)), &mut sink);
+    }
     c.bench_function(&format!("{name}: enqueue, about 100 packets waiting"), |b| {
         b.iter_custom(|arrivals| {
             let mut spent = Duration::ZERO;
@@ -52,6 +53,7 @@ fn arrive(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
                 while away.len() < BATCH {
                     away.push(queue.dequeue(Instant::ZERO, &mut sink).expect("more wait"));
                 }
+                away.iter_mut().for_each(|pkt| pkt.0.dscp = mark());
                 let start = Clock::now();
                 while let Some(pkt) = away.pop() {
                     queue.enqueue(Instant::ZERO, black_box(pkt), &mut sink);

@@ -2,10 +2,10 @@
 //!
 //! Source: Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance", sections 4 and 6, Figure 2.
 //! Different: an arrival at an empty queue ends one idle time and, if it is not accepted, begins the next; Figure 2 read to
-//! the letter would count the time before it again. m need not be whole. ns-2 (`red.cc`) rounds m down and adds a step with
-//! q = 0 for the arrival itself; its idle time begins when the last packet has been transmitted, ours when it leaves the
-//! queue, as in Figure 2. Units: the average counts packets or bytes, as its thresholds do. Cost: two products for each
-//! arrival, and a power for one that finds the queue empty after it was not.
+//! the letter would count the time before it again. m need not be whole. A step is computed as avg + w_q (q - avg). ns-2
+//! (`red.cc`) rounds m down and adds a step with q = 0 for the arrival itself; its idle time begins when the last packet has
+//! been transmitted, ours when it leaves the queue, as in Figure 2. Units: the average counts packets or bytes, as its
+//! thresholds do. Cost: a product for each arrival, and a power for one that finds the queue empty after it was not.
 
 use super::{Backlog, float};
 use crate::time::Instant;
@@ -52,20 +52,45 @@ impl Unit {
 /// How an average follows its queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Ewma {
-    w_q: f64,
-    /// What is kept of the average at each step.
-    kept: f64,
-    /// Time to send a packet of the mean length, in ns.
-    packet_ns: f64,
+    /// Of an arrival that does not count, and of one that does.
+    weights: [f64; 2],
 }
 
 impl Ewma {
-    /// Steps of weight `w_q`; over idle time one for each packet of `mean_packet` that `rate` could have sent.
+    /// Steps of weight `w_q`.
+    #[must_use]
+    pub const fn new(w_q: f64) -> Self {
+        Self { weights: [0.0, w_q] }
+    }
+}
+
+/// The mean length of a packet: the clock of an average while nothing waits, and the measure of the byte mode.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MeanPacket {
+    /// Time to send it, in ns.
+    time: f64,
+    /// Its length, where lengths matter.
+    len: Option<f64>,
+}
+
+impl MeanPacket {
+    /// A packet of `len` on a link of `rate`.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "lengths and rates far below 2^53")]
-    pub const fn new(w_q: f64, mean_packet: Bytes, rate: BitRate) -> Self {
-        let packet_ns = mean_packet.0 as f64 * 8e9 / rate.bits_per_sec() as f64;
-        Self { w_q, kept: 1.0 - w_q, packet_ns }
+    pub const fn new(len: Bytes, rate: BitRate, byte_mode: bool) -> Self {
+        let len_bytes = len.0 as f64;
+        Self {
+            time: len_bytes * 8e9 / rate.bits_per_sec() as f64,
+            len: if byte_mode { Some(len_bytes) } else { None },
+        }
+    }
+
+    //= floyd1993-4-byte-mode
+    /// `p_b` for a packet of `len`: in byte mode one twice as long as the mean is dropped twice as often.
+    #[inline]
+    #[must_use]
+    pub fn measure(&self, p_b: f64, len: Bytes) -> f64 {
+        self.len.map_or(p_b, |mean| p_b * float(len.0) / mean)
     }
 }
 
@@ -86,30 +111,37 @@ impl Average {
 
     /// A packet arrives and finds `waiting`, in the unit of the average.
     #[inline]
-    pub fn on_arrival(&mut self, now: Instant, waiting: u64, ewma: &Ewma) {
-        self.on_arrival_if(true, now, waiting, ewma);
+    pub fn on_arrival(&mut self, now: Instant, waiting: u64, ewma: &Ewma, mean: &MeanPacket) {
+        self.on_arrival_if(true, now, waiting, ewma, mean);
     }
 
     /// A packet arrives and finds `waiting`; the average takes a step if it `counts` the packet. Written without a branch on
     /// that, because colours come in no order that a processor could foresee.
     #[inline]
-    pub fn on_arrival_if(&mut self, counts: bool, now: Instant, waiting: u64, ewma: &Ewma) {
+    pub fn on_arrival_if(
+        &mut self,
+        counts: bool,
+        now: Instant,
+        waiting: u64,
+        ewma: &Ewma,
+        mean: &MeanPacket,
+    ) {
         if waiting > 0 {
             //= floyd1993-4-average
-            let next = ewma.kept * self.value + ewma.w_q * float(waiting);
-            self.value = if counts { next } else { self.value };
+            self.value += ewma.weights[usize::from(counts)] * (float(waiting) - self.value);
         } else if counts {
-            self.decay(now, ewma);
+            self.decay(now, ewma, mean);
         }
     }
 
     /// Idle time has ended; if the arrival is not accepted, the next begins.
     #[expect(clippy::cast_precision_loss, reason = "an idle time below 2^53 ns, or hardly rounded")]
-    fn decay(&mut self, now: Instant, ewma: &Ewma) {
+    #[cold]
+    fn decay(&mut self, now: Instant, ewma: &Ewma, mean: &MeanPacket) {
         if self.value > 0.0 {
             //= floyd1993-4-idle
             let idle = now.saturating_since(self.empty_since).as_nanos() as f64;
-            self.value *= libm::pow(ewma.kept, idle / ewma.packet_ns);
+            self.value *= libm::pow(1.0 - ewma.weights[1], idle / mean.time);
         }
         self.empty_since = now;
     }

@@ -5,7 +5,7 @@
 //! [`Averaging`]. Counts of drops are for each colour in every mode.
 //! Units: as RED. Cost: that of RED, and the sums of two or three counters.
 
-use super::average::{Average, Ewma, Unit};
+use super::average::{Average, Ewma, MeanPacket, Unit};
 use super::early::{Early, admit};
 use super::{Backlog, Fifo, Queue};
 use crate::dscp::ColorMap;
@@ -14,7 +14,7 @@ use crate::rng::Chance;
 use crate::sink::Sink;
 use crate::time::Instant;
 use crate::timed::Timed;
-use crate::units::QueueSize;
+use crate::units::{Bytes, QueueSize};
 
 /// What the average counts by which a colour is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,13 +28,14 @@ pub enum Averaging {
     Shared,
 }
 
-/// Early detection for one colour.
+/// Early detection for one colour. Whole cache lines; a position is found by a shift.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(128))]
 pub(super) struct Level {
     pub ewma: Ewma,
     pub early: Early,
     /// Most of this colour that may wait, besides the limit of the whole queue.
-    pub limit: Option<QueueSize>,
+    most: Backlog,
     average: Average,
     /// What waits of this colour.
     waiting: Backlog,
@@ -42,11 +43,17 @@ pub(super) struct Level {
 
 impl Level {
     pub fn new(ewma: Ewma, early: Early, limit: Option<QueueSize>) -> Self {
-        Self { ewma, early, limit, average: Average::default(), waiting: Backlog::default() }
+        let most = match limit {
+            Some(QueueSize::Packets(packets)) => Backlog { packets, bytes: Bytes(u64::MAX) },
+            Some(QueueSize::Bytes(bytes)) => Backlog { packets: u64::MAX, bytes: Bytes(bytes) },
+            None => Backlog { packets: u64::MAX, bytes: Bytes(u64::MAX) },
+        };
+        Self { ewma, early, most, average: Average::default(), waiting: Backlog::default() }
     }
 
-    fn has_room_for(&self, meta: &Meta) -> bool {
-        self.limit.is_none_or(|limit| self.waiting.has_room(limit, meta.len))
+    #[inline]
+    fn has_room_for(&self, len: Bytes) -> bool {
+        self.waiting.packets < self.most.packets && self.waiting.bytes + len <= self.most.bytes
     }
 }
 
@@ -57,6 +64,7 @@ pub struct Colored<P, const N: usize> {
     pub(super) fifo: Fifo<P>,
     pub(super) colors: ColorMap,
     pub(super) averaging: Averaging,
+    pub(super) mean: MeanPacket,
     pub(super) unit: Unit,
     pub(super) ecn: bool,
     /// Best colour first. Where the average is shared, it is the first's.
@@ -83,27 +91,27 @@ impl<P: Packet, const N: usize> Colored<P, N> {
     //= clark1998-rio-steps
     #[inline]
     fn step(&mut self, now: Instant, at: usize) -> f64 {
-        let whose = match self.averaging {
+        match self.averaging {
             Averaging::Coupled => {
                 let mut waiting = 0;
                 for (level, own) in self.levels.iter_mut().enumerate() {
                     waiting += self.unit.count(own.waiting);
-                    own.average.on_arrival_if(level >= at, now, waiting, &own.ewma);
+                    own.average.on_arrival_if(level >= at, now, waiting, &own.ewma, &self.mean);
                 }
-                at
+                self.levels[at].average.value()
             }
             Averaging::Decoupled => {
                 let Level { average, waiting, ewma, .. } = &mut self.levels[at];
-                average.on_arrival(now, self.unit.count(*waiting), ewma);
-                at
+                average.on_arrival(now, self.unit.count(*waiting), ewma, &self.mean);
+                average.value()
             }
             Averaging::Shared => {
-                let ewma = self.levels[at].ewma;
-                self.levels[0].average.on_arrival(now, self.unit.count(self.fifo.backlog()), &ewma);
-                0
+                let (ewma, waiting) = (self.levels[at].ewma, self.unit.count(self.fifo.backlog()));
+                let average = &mut self.levels[0].average;
+                average.on_arrival(now, waiting, &ewma, &self.mean);
+                average.value()
             }
-        };
-        self.levels[whose].average.value()
+        }
     }
 
     /// A packet has left.
@@ -149,9 +157,8 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
         //= clark1998-rio-in-average
         //= clark1998-rio-total-average
         //= clark1998-rio-forced
-        let verdict = level.early.decide(average, len, &mut self.chance);
-        let room = level.has_room_for(pkt.meta());
-        if admit(&mut self.fifo, verdict, self.ecn, room, now, pkt, sink) {
+        let verdict = level.early.decide(average, len, &self.mean, &mut self.chance);
+        if admit(&mut self.fifo, verdict, self.ecn, || level.has_room_for(len), now, pkt, sink) {
             level.waiting.add(len);
         } else {
             level.early.on_dropped();

@@ -11,9 +11,8 @@
 //! Units: thresholds and average in packets or in bytes. Cost: a division for each arrival between the thresholds, two
 //! comparisons otherwise; a draw for each drop by chance.
 
-use super::average::Unit;
+use super::average::{MeanPacket, Unit};
 use super::fifo::Fifo;
-use super::float;
 use crate::packet::{Ecn, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Chance;
@@ -63,27 +62,40 @@ impl Curve {
         }
     }
 
-    //= floyd1993-4-p-b
-    /// p_b at `average`, which is below the end of the curve: the probability before it is spread.
+    /// The zone in which `average` lies.
+    #[inline]
     #[must_use]
-    pub fn p_b(&self, average: f64) -> f64 {
+    pub fn at(&self, average: f64) -> Zone {
         if average < self.min_th {
-            0.0
+            Zone::Below
+        //= floyd1993-4-p-b
         } else if average < self.max_th {
-            (average - self.min_th) * self.slope
+            Zone::Between((average - self.min_th) * self.slope)
+        } else if average < self.end {
+            Zone::Between(self.max_p + (average - self.max_th) * self.gentle_slope)
         } else {
-            self.max_p + (average - self.max_th) * self.gentle_slope
+            Zone::Above
         }
     }
 }
 
+/// The zones of a [`Curve`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Zone {
+    /// Nothing is dropped.
+    Below,
+    /// p_b: the probability of a drop before it is spread.
+    Between(f64),
+    /// Everything is dropped.
+    Above,
+}
+
 //= floyd1993-4-p-a
 //= floyd1993-7-uniform
-/// p_a: the probability of a drop, spread so that the packets between two drops are uniform in number.
+/// p_a: the probability of a drop, spread so that the packets between two drops are uniform in number. `count` is whole.
 #[must_use]
-pub fn p_a(p_b: f64, count: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "fewer than 2^53 packets between two drops")]
-    let left = 1.0 - count as f64 * p_b;
+pub fn p_a(p_b: f64, count: f64) -> f64 {
+    let left = 1.0 - count * p_b;
     if left > p_b { p_b / left } else { 1.0 }
 }
 
@@ -102,39 +114,39 @@ pub enum Verdict {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Early {
     curve: Curve,
-    /// Length of a packet that the curve holds for; `None` where lengths do not matter.
-    mean_packet: Option<f64>,
-    /// Packets since the last drop; -1 while the average is below `min_th`.
-    count: i64,
+    /// Packets since the last drop, a whole number; -1 while the average is below `min_th`.
+    count: f64,
 }
 
 impl Early {
-    /// No packet has come yet. With `mean_packet` a packet twice as long is dropped twice as often (byte mode).
+    /// No packet has come yet.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a packet of fewer than 2^53 bytes")]
-    pub fn new(curve: Curve, mean_packet: Option<Bytes>) -> Self {
-        Self { curve, mean_packet: mean_packet.map(|len| len.0 as f64), count: -1 }
+    pub const fn new(curve: Curve) -> Self {
+        Self { curve, count: -1.0 }
     }
 
     /// The verdict on an arrival of length `len`. Only between `min_th` and the end of the curve is it a matter of chance.
     #[inline]
     #[must_use]
-    pub fn decide(&mut self, average: f64, len: Bytes, chance: &mut Chance) -> Verdict {
-        if average < self.curve.min_th {
-            //= floyd1993-4-below
-            self.count = -1;
-            return Verdict::Accept;
-        }
-        if average >= self.curve.end {
-            //= floyd1993-4-above
-            self.count = 0;
-            return Verdict::Forced;
-        }
+    pub fn decide(&mut self, average: f64, len: Bytes, mean: &MeanPacket, chance: &mut Chance) -> Verdict {
+        let p_b = match self.curve.at(average) {
+            Zone::Below => {
+                //= floyd1993-4-below
+                self.count = -1.0;
+                return Verdict::Accept;
+            }
+            Zone::Above => {
+                //= floyd1993-4-above
+                self.count = 0.0;
+                return Verdict::Forced;
+            }
+            Zone::Between(p_b) => mean.measure(p_b, len),
+        };
         //= floyd1993-4-between
-        self.count += 1;
-        if chance.happens(p_a(self.p_b(average, len), self.count)) {
+        self.count += 1.0;
+        if chance.happens(p_a(p_b, self.count)) {
             //= floyd1993-4-restart
-            self.count = 0;
+            self.count = 0.0;
             return Verdict::Early;
         }
         Verdict::Accept
@@ -142,13 +154,7 @@ impl Early {
 
     /// A packet was dropped for another reason.
     pub const fn on_dropped(&mut self) {
-        self.count = 0;
-    }
-
-    fn p_b(&self, average: f64, len: Bytes) -> f64 {
-        //= floyd1993-4-byte-mode
-        let p_b = self.curve.p_b(average);
-        self.mean_packet.map_or(p_b, |mean| p_b * float(len.0) / mean)
+        self.count = 0.0;
     }
 }
 
@@ -160,17 +166,16 @@ pub(super) fn admit<P: Packet>(
     fifo: &mut Fifo<P>,
     verdict: Verdict,
     ecn: bool,
-    room: bool,
+    room: impl FnOnce() -> bool,
     now: Instant,
     mut pkt: P,
     sink: &mut dyn Sink<P>,
 ) -> bool {
-    // a packet that carries a mark already is capable, and stays as it is (RFC 3168 section 5)
-    let capable = ecn && pkt.meta().ecn != Ecn::NotEct;
     let why = match verdict {
         Verdict::Forced => DropReason::Forced,
-        Verdict::Early if !capable => DropReason::Early,
-        _ if !(room && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
+        // a packet that carries a mark already is capable, and stays as it is (RFC 3168 section 5)
+        Verdict::Early if !(ecn && pkt.meta().ecn != Ecn::NotEct) => DropReason::Early,
+        _ if !(room() && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
         _ => {
             if verdict == Verdict::Early {
                 //= floyd1993-4-mark-or-drop

@@ -9,7 +9,7 @@
 //! Units and cost: as RED.
 
 use super::Fifo;
-use super::average::{Ewma, Unit};
+use super::average::{Ewma, MeanPacket, Unit};
 use super::colored::{Averaging, Colored, Level};
 use super::early::{Curve, Early, Names, Thresholds, names, not_empty, some_bytes, within_one};
 use crate::dscp::ColorMap;
@@ -82,14 +82,14 @@ impl<P: Packet> Gred<P> {
         red.check(&names!("red."), first)?;
         some_bytes("mean_packet", mean_packet)?;
         let levels = [green, yellow, red].map(|queue| {
-            let curve = Curve::new(&queue.thresholds, params.gentle);
-            let early = Early::new(curve, params.byte_mode.then_some(mean_packet));
-            Level::new(Ewma::new(queue.w_q, mean_packet, params.rate), early, queue.limit)
+            let early = Early::new(Curve::new(&queue.thresholds, params.gentle));
+            Level::new(Ewma::new(queue.w_q), early, queue.limit)
         });
         Ok(Self {
             fifo: Fifo::new(site, params.limit),
             colors: params.colors,
             averaging: params.averaging,
+            mean: MeanPacket::new(mean_packet, params.rate, params.byte_mode),
             unit: Unit::of(green.thresholds.min_th),
             ecn: params.ecn,
             levels,

@@ -46,12 +46,14 @@ impl Backlog {
     }
 
     /// Whether a packet of `len` may join where at most `limit` may wait.
+    #[inline]
     #[must_use]
     pub fn has_room(self, limit: QueueSize, len: Bytes) -> bool {
-        match limit {
-            QueueSize::Packets(most) => self.packets < most,
-            QueueSize::Bytes(most) => (self.bytes + len).0 <= most,
-        }
+        let (then, most) = match limit {
+            QueueSize::Packets(most) => (self.packets + 1, most),
+            QueueSize::Bytes(most) => ((self.bytes + len).0, most),
+        };
+        then <= most
     }
 }
 

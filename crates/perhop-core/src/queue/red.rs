@@ -5,7 +5,7 @@
 //! thresholds, and what it drops is an overflow. Units: thresholds and average in packets or in bytes; the limit in either.
 //! Cost: that of a FIFO, and a step of the average; between the thresholds a division; for each drop by chance a draw.
 
-use super::average::{Average, Ewma, Unit};
+use super::average::{Average, Ewma, MeanPacket, Unit};
 use super::early::{Curve, Early, Thresholds, admit, names, not_empty, some_bytes, within_one};
 use super::{Backlog, Fifo, Queue};
 use crate::packet::{Meta, Packet};
@@ -43,6 +43,7 @@ pub struct Red<P> {
     fifo: Fifo<P>,
     unit: Unit,
     ecn: bool,
+    mean: MeanPacket,
     ewma: Ewma,
     average: Average,
     early: Early,
@@ -64,12 +65,10 @@ impl<P: Packet> Red<P> {
             fifo: Fifo::new(site, params.limit),
             unit: Unit::of(thresholds.min_th),
             ecn: params.ecn,
-            ewma: Ewma::new(params.w_q, mean_packet, params.rate),
+            mean: MeanPacket::new(mean_packet, params.rate, params.byte_mode),
+            ewma: Ewma::new(params.w_q),
             average: Average::default(),
-            early: Early::new(
-                Curve::new(&thresholds, params.gentle),
-                params.byte_mode.then_some(mean_packet),
-            ),
+            early: Early::new(Curve::new(&thresholds, params.gentle)),
             chance: Chance::new(stream),
         })
     }
@@ -91,9 +90,9 @@ impl<P: Packet> Timed for Red<P> {}
 
 impl<P: Packet> Queue<P> for Red<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
-        self.average.on_arrival(now, self.unit.count(self.fifo.backlog()), &self.ewma);
-        let verdict = self.early.decide(self.average.value(), pkt.meta().len, &mut self.chance);
-        if !admit(&mut self.fifo, verdict, self.ecn, true, now, pkt, sink) {
+        self.average.on_arrival(now, self.unit.count(self.fifo.backlog()), &self.ewma, &self.mean);
+        let verdict = self.early.decide(self.average.value(), pkt.meta().len, &self.mean, &mut self.chance);
+        if !admit(&mut self.fifo, verdict, self.ecn, || true, now, pkt, sink) {
             self.early.on_dropped();
         }
     }

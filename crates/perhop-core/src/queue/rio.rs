@@ -8,7 +8,7 @@
 //! IN packet arrives. Units and cost: as RED.
 
 use super::Fifo;
-use super::average::{Ewma, Unit};
+use super::average::{Ewma, MeanPacket, Unit};
 use super::colored::{Averaging, Colored, Level};
 use super::early::{Curve, Early, Thresholds, names, not_empty, some_bytes, within_one};
 use crate::dscp::ColorMap;
@@ -61,16 +61,14 @@ impl<P: Packet> Rio<P> {
         red.check(&names!("red."), first)?;
         within_one("w_q", params.w_q)?;
         some_bytes("mean_packet", mean_packet)?;
-        let ewma = Ewma::new(params.w_q, mean_packet, params.rate);
+        let ewma = Ewma::new(params.w_q);
         //= clark1998-rio-curves
-        let level = |thresholds| {
-            let curve = Curve::new(thresholds, params.gentle);
-            Level::new(ewma, Early::new(curve, params.byte_mode.then_some(mean_packet)), None)
-        };
+        let level = |thresholds| Level::new(ewma, Early::new(Curve::new(thresholds, params.gentle)), None);
         Ok(Self {
             fifo: Fifo::new(site, params.limit),
             colors: params.colors,
             averaging: params.averaging,
+            mean: MeanPacket::new(mean_packet, params.rate, params.byte_mode),
             unit: Unit::of(green.min_th),
             ecn: params.ecn,
             levels: [level(&green), level(&red)],

@@ -125,6 +125,11 @@ impl Account {
         self.byte * u128::from(len.0.min(self.longest))
     }
 
+    /// How long `len` takes, in whole ns.
+    fn time(&self, len: Bytes) -> u64 {
+        (self.exact_time(len) >> 64) as u64
+    }
+
     /// A packet leaves: returns how long it takes in whole ns. The rest is carried to the next packet.
     fn charge(&mut self, len: Bytes) -> u64 {
         let time = self.exact_time(len) + u128::from(self.carried);
@@ -243,10 +248,12 @@ impl Class {
         self.place != NEVER
     }
 
-    /// A packet leaves: returns how long it takes at this share. `on_link` is how long it takes on the link.
-    fn charge(&mut self, now: u64, len: Bytes, on_link: impl FnOnce() -> u64) -> u64 {
-        //= floyd1995-A-minidle
-        self.account.owe_at_most(now, self.params.minidle.as_nanos());
+    /// A packet leaves: returns how long it takes at this share. `borrows` says that it goes beyond it.
+    fn charge(&mut self, now: u64, len: Bytes, borrows: bool, link: &Account) -> u64 {
+        if borrows {
+            //= floyd1995-A-minidle
+            self.account.owe_at_most(now, self.params.minidle.as_nanos());
+        }
         if let Some(n) = self.params.gain {
             //= floyd1995-A-average
             self.account.forget(now, n);
@@ -254,10 +261,9 @@ impl Class {
         //= floyd1995-A-idle
         let time = self.account.charge(len);
         self.resume = self.account.paid();
-        let offtime = self.params.offtime.as_nanos();
-        if offtime > 0 && self.resume > now.saturating_add(on_link()) {
+        if self.params.offtime > Span::ZERO && self.resume > now.saturating_add(link.time(len)) {
             //= floyd1995-A-offtime
-            self.resume = self.resume.saturating_add(offtime);
+            self.resume = self.resume.saturating_add(self.params.offtime.as_nanos());
         }
         time
     }
@@ -315,9 +321,9 @@ impl Scheduler for Cbq {
         }
         let time = if borrows && class.params.isolated {
             // what it borrows is beside its share, which nobody else can use
-            (class.account.exact_time(served.len) >> 64) as u64
+            class.account.time(served.len)
         } else {
-            class.charge(now, served.len, || (self.link.exact_time(served.len) >> 64) as u64)
+            class.charge(now, served.len, borrows, &self.link)
         };
         let (rank, reached) = (class.rank, class.ahead);
         for class in self.classes.iter_mut().filter(|c| c.rank == rank) {

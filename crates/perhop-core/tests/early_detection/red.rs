@@ -1,12 +1,13 @@
 //! RED by the clauses of its paper, with numbers worked by hand. 1250 bytes take 10 ms.
 
 use perhop_core::packet::Ecn;
-use perhop_core::queue::early::{Curve, Early, Verdict, p_a};
+use perhop_core::queue::average::MeanPacket;
+use perhop_core::queue::early::{Curve, Early, Verdict, Zone, p_a};
 use perhop_core::queue::{Queue, Red, RedParams};
 use perhop_core::rng::Chance;
 use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
-use perhop_testkit::aqm::{self, RED, bytes, packets, stream};
+use perhop_testkit::aqm::{self, RATE, RED, bytes, packets, stream};
 use perhop_testkit::packet::TestPacket;
 use perhop_testkit::stats::chi_square;
 
@@ -23,6 +24,11 @@ const CERTAIN: RedParams =
 
 fn chance() -> Chance {
     Chance::new(stream())
+}
+
+/// A packet of 1000 bytes.
+fn mean(byte_mode: bool) -> MeanPacket {
+    MeanPacket::new(Bytes(1000), RATE, byte_mode)
 }
 
 fn lab(params: RedParams) -> Lab<Red<TestPacket>> {
@@ -113,12 +119,18 @@ fn thresholds_in_bytes_average_bytes() {
 fn the_probability_rises_from_0_to_max_p_and_then_jumps_or_rises_to_1() {
     let plain = Curve::new(&packets(5, 15, 0.1), false);
     let gentle = Curve::new(&packets(5, 15, 0.1), true);
+    let p_b = |curve: Curve, average| match curve.at(average) {
+        Zone::Between(p_b) => p_b,
+        zone => panic!("{average} is {zone:?}"),
+    };
     for curve in [plain, gentle] {
-        close(&[4.9, 5.0, 7.5, 10.0, 15.0 - 1e-13].map(|avg| curve.p_b(avg)), &[0.0, 0.0, 0.025, 0.05, 0.1]);
+        assert_eq!(curve.at(4.999), Zone::Below);
+        close(&[5.0, 7.5, 10.0, 15.0 - 1e-13].map(|average| p_b(curve, average)), &[0.0, 0.025, 0.05, 0.1]);
     }
-    close(&[15.0, 22.5, 28.5, 30.0].map(|avg| gentle.p_b(avg)), &[0.1, 0.55, 0.91, 1.0]);
+    close(&[15.0, 22.5, 28.5, 30.0 - 1e-13].map(|average| p_b(gentle, average)), &[0.1, 0.55, 0.91, 1.0]);
+    assert_eq!((plain.at(15.0), gentle.at(30.0)), (Zone::Above, Zone::Above));
 
-    let verdict = |curve, average| Early::new(curve, None).decide(average, Bytes(1), &mut chance());
+    let verdict = |curve, average| Early::new(curve).decide(average, Bytes(1), &mean(false), &mut chance());
     assert_eq!((verdict(plain, 4.999), verdict(plain, 15.0)), (Verdict::Accept, Verdict::Forced));
     assert_ne!(verdict(gentle, 29.999), Verdict::Forced);
     assert_eq!(verdict(gentle, 30.0), Verdict::Forced);
@@ -127,10 +139,10 @@ fn the_probability_rises_from_0_to_max_p_and_then_jumps_or_rises_to_1() {
 //= test floyd1993-4-p-a
 #[test]
 fn the_probability_is_spread_by_the_count() {
-    close(&[0, 1, 5, 8].map(|count| p_a(0.1, count)), &[0.1, 0.1 / 0.9, 0.2, 0.5]);
+    close(&[0.0, 1.0, 5.0, 8.0].map(|count| p_a(0.1, count)), &[0.1, 0.1 / 0.9, 0.2, 0.5]);
     // certain where it would reach or exceed 1, or have no sign
-    close(&[9, 10, 11, 1000].map(|count| p_a(0.1, count)), &[1.0; 4]);
-    close(&[p_a(0.0, 0), p_a(0.0, 1_000_000), p_a(1.0, 0), p_a(1.7, 3)], &[0.0, 0.0, 1.0, 1.0]);
+    close(&[9.0, 10.0, 11.0, 1000.0].map(|count| p_a(0.1, count)), &[1.0; 4]);
+    close(&[p_a(0.0, 0.0), p_a(0.0, 1e6), p_a(1.0, 0.0), p_a(1.7, 3.0)], &[0.0, 0.0, 1.0, 1.0]);
 }
 
 /// How far from a uniform distribution over `counts`.
@@ -193,7 +205,7 @@ fn the_first_drop_above_min_th_is_uniform_over_one_packet_more() {
 #[test]
 fn a_longer_packet_is_dropped_more_often() {
     let curve = Curve::new(&packets(0, 10, 0.2), false);
-    let mut early = Early::new(curve, Some(Bytes(1000)));
+    let mut early = Early::new(curve);
     let (mut theirs, mut mine) = (chance(), chance());
     let mut count = -1.0;
     for step in 0..10_000u32 {
@@ -203,7 +215,7 @@ fn a_longer_packet_is_dropped_more_often() {
         count += 1.0;
         let spread = p_b / (1.0 - count * p_b);
         let expected = mine.happens(if (0.0..1.0).contains(&spread) { spread } else { 1.0 });
-        let verdict = early.decide(5.0, Bytes(len), &mut theirs);
+        let verdict = early.decide(5.0, Bytes(len), &mean(true), &mut theirs);
         assert_eq!(verdict, if expected { Verdict::Early } else { Verdict::Accept }, "step {step}");
         if expected {
             count = 0.0;
@@ -213,11 +225,11 @@ fn a_longer_packet_is_dropped_more_often() {
 
 #[test]
 fn decisions_outside_the_thresholds_use_up_no_chance() {
-    let mut early = Early::new(Curve::new(&packets(5, 15, 0.1), false), None);
+    let mut early = Early::new(Curve::new(&packets(5, 15, 0.1), false));
     let (mut theirs, mut mine) = (chance(), chance());
     for step in 0..10_000 {
         let average = [0.0, 4.999, 15.0, 1000.0][step % 4];
-        let _ = early.decide(average, Bytes(1), &mut theirs);
+        let _ = early.decide(average, Bytes(1), &mean(false), &mut theirs);
         assert_eq!(theirs.happens(0.05), mine.happens(0.05), "step {step}");
     }
 }
