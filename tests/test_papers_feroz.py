@@ -461,7 +461,7 @@ def test_round_trips_are_20_to_200_ms() -> None:
 
 
 def test_a_rate_of_tokens() -> None:
-    for row in PACK.published["tables6-7"]:
+    for row in PACK.table("tables6-7"):
         found = assured_bit_s(float(row["tokens_per_interval"])) / 1e6
         assert found == pytest.approx(float(row["assured_mbps"]), rel=0.01)
 

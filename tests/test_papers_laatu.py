@@ -14,7 +14,6 @@ import pytest
 from perhop.papers import PackError, load_pack
 from perhop.papers.laatu import Plan, Reproduction, Run, Setup, jain, make_plan, read, reduce
 from perhop.papers.laatu.calibration import load_calibration, point_record, relative_error, setup_at
-from perhop.papers.laatu.document import METRICS, published_values
 from perhop.papers.laatu.measure import (
     cir_utilization,
     excess_denominator,
@@ -26,6 +25,7 @@ from perhop.papers.laatu.measure import (
 )
 from perhop.papers.laatu.plan import DURATION_S, WARMUP_S
 from perhop.papers.laatu.predicates import PREDICATES
+from perhop.papers.laatu.published import METRICS
 from perhop.papers.laatu.setup import (
     AVERAGING,
     BACKGROUND_RTT_MS,
@@ -105,12 +105,12 @@ def test_statistics_of_a_test_are_over_runs_or_over_all_flows() -> None:
 
 
 def test_the_spread_of_table_2_forbids_the_fairness_of_table_3() -> None:
-    printed = published_values(PLAN, "per-flow")
+    printed = PLAN.published["per-flow"]
     least = least_fairness(printed["aggregate_throughput_min"] / 4, printed["per_flow_throughput_sdev"], 4, 5)
     assert least == pytest.approx(0.9978, abs=5e-5)
     assert printed["total_fairness"] + printed["total_fairness_sdev"] < least
     assert printed["committed_fairness"] > least
-    aggregate = published_values(PLAN, "aggregate")
+    aggregate = PLAN.published["aggregate"]
     least = least_fairness(
         aggregate["aggregate_throughput_min"] / 4, aggregate["per_flow_throughput_sdev"], 4, 5
     )
@@ -128,7 +128,7 @@ def test_no_runs_are_less_fair_than_their_spread_permits() -> None:
 def test_the_printed_values_imply_an_excess_rate_near_a_megabit() -> None:
     ranges = [
         excess_denominator(one["cir_utilization"], one["excess_utilization"], one["aggregate_throughput"])
-        for one in (published_values(PLAN, marking) for marking in MARKINGS)
+        for one in (PLAN.published[marking] for marking in MARKINGS)
     ]
     low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
     assert low < 1000 < high
@@ -225,7 +225,7 @@ def test_the_jackknife_needs_three() -> None:
 
 
 def test_scenarios_hold_the_defaults_and_the_printed_parameters() -> None:
-    gred = {row["colour"]: row for row in PACK.published["gred"]}
+    gred = {row["colour"]: row for row in PACK.table("gred")}
     for name in (*TWO_RATE, "per-flow-sr-tcm.toml", "aggregate-sr-tcm.toml", "tcp-friendly.toml"):
         scenario = tomllib.loads(PACK.scenario(name).decode())
         assert (scenario["run"]["duration"], scenario["run"]["warmup"]) == ("120s", "10s")
@@ -281,10 +281,10 @@ def test_every_claim_has_a_predicate() -> None:
 
 
 def test_every_printed_number_has_a_row() -> None:
-    assert {row["metric"] for row in PACK.published["throughput"]} == {name for name, _ in METRICS.values()}
+    assert {row["metric"] for row in PACK.table("throughput")} == {name for name, _ in METRICS.values()}
     rows = {(row["id"], row["quantity"]): row["published"] for row in done(PLAN).document["rows"]}
     for marking in MARKINGS:
-        values = published_values(PLAN, marking)
+        values = PLAN.published[marking]
         assert len(values) == 26
         assert {quantity: rows[marking, quantity] for quantity in values} == values
 
@@ -511,7 +511,7 @@ def test_the_calibration_covers_the_defaults_and_fits_one_marking() -> None:
     assert stated.marking == "per-flow"
     points = stated.points()
     assert any(setup_at(point, "per-flow") == Setup("per-flow") for point in points)
-    means = {marking: published_values(PLAN, marking) for marking in MARKINGS}
+    means = {marking: PLAN.published[marking] for marking in MARKINGS}
     record = point_record(PLAN, stated, points[0], means)
     assert record["fit_error"] == 0.0
     assert record["prediction_error"] == {"per-flow": 0.0, "aggregate": 0.0}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import shutil
 import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +60,75 @@ def test_a_part_in_json_has_no_infinity() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "instead", "told"),
+    [
+        (
+            "kalampoukas/published/figure3_2.csv",
+            "16384,one-way,1200",
+            "16384,one-way,many",
+            "csv:2: column 'fast_thr",
+        ),
+        (
+            "kalampoukas/published/efficiencies.csv",
+            "2.3,fifo,5,",
+            "2.3,fifo,5,5,",
+            "csv:2: 15 cells for 14 columns",
+        ),
+        ("kalampoukas/published/efficiencies.csv", "2.3,fifo", "2.3,lifo", "'scheme' is 'lifo', not fifo or"),
+        ("kalampoukas/published/efficiencies.csv", "2.3,fifo", "2.9,fifo", "not run: efficiencies 2.9"),
+        ("kalampoukas/figures.toml", "set = []", "set = 5", "figure 2.3: 'set' is 5, not a list of texts"),
+        (
+            "feroz/published/tables1-5.csv",
+            ",11,1.46,",
+            ",nan,1.46,",
+            "csv:2: column 'timeouts' is 'nan', not a number",
+        ),
+        (
+            "feroz/published/tables6-7.csv",
+            "friendly_mbps",
+            "friend_mbps",
+            "csv:2: no column 'friendly_mbps'; there is table, ",
+        ),
+        ("feroz/figures.toml", "markers = ", "makers = ", "unknown key 'makers'"),
+        ("laatu/published/throughput.csv", ",0.87,", ",,", "csv:2: column 'mean' is '', not a number"),
+        (
+            "laatu/published/throughput.csv",
+            "per-flow,cir_utilization",
+            "per-flow,cir",
+            "'metric' is 'cir', not cir_util",
+        ),
+        (
+            "laatu/published/fairness.csv",
+            "per-flow,excess,0.979,0.007\n",
+            "",
+            "per-flow: no row for excess_fairness",
+        ),
+        ("laatu/figures.toml", 'marking = "per-flow"', "making = 1", "case per-flow: setup: .*making"),
+        ("laatu/claims.toml", "predicate = ", "predict = ", "claim L1: unknown key 'predict'"),
+    ],
+)
+def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
+    file: str, text: str, instead: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = file.partition("/")[0]
+    shutil.copytree(PACK.folder.parent / key, tmp_path / key)
+    whole = (tmp_path / file).read_text()
+    assert text in whole
+    (tmp_path / file).write_text(whole.replace(text, instead, 1))
+    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    with pytest.raises(PackError, match=told):
+        importlib.import_module(f"perhop.papers.{key}.plan").make_plan()
+
+
+def test_a_published_table_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(PACK.folder, tmp_path / PACK.key)
+    (tmp_path / PACK.key / "published" / "figure3_2.csv").unlink()
+    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    with pytest.raises(PackError, match=r"figure3_2\.csv: is missing"):
+        make_plan()
+
+
 def test_an_unknown_pack_is_refused_with_the_known_ones() -> None:
     with pytest.raises(PackError, match="kalampoukas"):
         pack_dir("kalampukas")
@@ -81,8 +153,8 @@ def test_every_published_row_is_run() -> None:
     plan = make_plan()
     ids = [figure.id for figure in plan.figures]
     assert len(ids) == len(set(ids))
-    assert {row["figure"] for row in PACK.published["efficiencies"]} <= set(ids)
-    assert sum(figure.table == "figure3_2" for figure in plan.figures) == len(PACK.published["figure3_2"])
+    assert {row["figure"] for row in PACK.table("efficiencies")} <= set(ids)
+    assert sum(figure.table == "figure3_2" for figure in plan.figures) == len(PACK.table("figure3_2"))
     assert all(figure.table in (*PACK.published, "extra") for figure in plan.figures)
     known = {figure for claim in PACK.claims for figure in claim.parameters.get("figures", [])}
     assert known <= set(ids)

@@ -138,7 +138,7 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         if isinstance(error, DamagedRunError):
             return ExitCode.STORE, f"error: {error}"
     if "perhop.papers.pack" in sys.modules:
-        from perhop.papers.pack import PackError
+        from perhop.papers.error import PackError
 
         if isinstance(error, PackError):
             return ExitCode.INVALID, f"error: {error}\nhint: {error.hint}"

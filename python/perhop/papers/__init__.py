@@ -29,7 +29,8 @@ Rows and judged claims of a document are made by `perhop.papers.document` (`row`
 verdicts by `perhop.papers.verdict`.
 """
 
-from perhop.papers.pack import Claim, Pack, PackError, load_pack, pack_dir
+from perhop.papers.error import PackError
+from perhop.papers.pack import Claim, Pack, load_pack, pack_dir
 from perhop.papers.verdict import Part, Verdict, compound, judge, part
 
 __all__ = [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from perhop.papers.pack import Claim, PackError
+from perhop.papers.error import PackError
+from perhop.papers.pack import Claim
 from perhop.papers.verdict import Part, Verdict, compound, interval_json
 from perhop.stats.intervals import Interval
 

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from perhop.papers.error import PackError
+from perhop.papers.published import Row, read_table
+
 _ROOTS = (Path(__file__).parents[1] / "papers_data", Path(__file__).parents[3] / "papers")
-
-
-class PackError(ValueError):
-    """A pack that is missing or cannot be read; the message names the file.
-
-    Parameters
-    ----------
-    message
-        What is wrong.
-    hint
-        What would mend it.
-    """
-
-    def __init__(
-        self, message: str, hint: str = "the files of a study are part of perhop: restore them"
-    ) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)
@@ -69,18 +54,24 @@ class Pack:
     claims
         Tables of `claims.toml`, in file order.
     published
-        The printed tables by file stem; one dict of strings per row, empty where the paper prints nothing.
+        The printed tables by file stem.
     """
 
     key: str
     folder: Path
     figures: tuple[dict[str, Any], ...]
     claims: tuple[Claim, ...]
-    published: dict[str, tuple[dict[str, str], ...]]
+    published: dict[str, tuple[Row, ...]]
 
     def scenario(self, name: str) -> bytes:
         """Text of one of the pack's scenario files."""
         return _read(self.folder / name)
+
+    def table(self, name: str) -> tuple[Row, ...]:
+        """Give one of the printed tables."""
+        if name not in self.published:
+            raise PackError(f"{self.folder / 'published' / name}.csv: is missing")
+        return self.published[name]
 
     def toml(self, name: str) -> dict[str, Any]:
         """One of the pack's files, parsed."""
@@ -122,34 +113,69 @@ def load_pack(key: str) -> Pack:
     """
     folder = pack_dir(key)
     figures = _tables(folder / "figures.toml", "figure")
-    claims = []
-    for table in _tables(folder / "claims.toml", "claim"):
-        try:
-            claims.append(
-                Claim(
-                    table["id"],
-                    table["statement"],
-                    table["where"],
-                    table["predicate"],
-                    table.get("parameters", {}),
-                )
-            )
-        except KeyError as missing:
-            raise PackError(
-                f"{folder / 'claims.toml'}: claim {table.get('id', '?')} has no {missing}"
-            ) from None
+    claims = tuple(
+        Claim(
+            table["id"],
+            table["statement"],
+            table["where"],
+            table["predicate"],
+            table.get("parameters", {}),
+        )
+        for table in _tables(folder / "claims.toml", "claim")
+    )
     published = {
-        path.stem: tuple(csv.DictReader(_decode(path, _read(path)).splitlines()))
+        path.stem: read_table(path, _decode(path, _read(path)))
         for path in sorted((folder / "published").glob("*.csv"))
     }
-    return Pack(key, folder, figures, tuple(claims), published)
+    return Pack(key, folder, figures, claims, published)
+
+
+class _Table(dict[str, Any]):
+    """A table that says which of its keys is missing, and where."""
+
+    def __init__(self, where: str, table: dict[str, Any]) -> None:
+        super().__init__(table)
+        self._where = f"{where} {table.get('id', table.get('case', '?'))}"
+        for key, value in table.items():
+            wanted = next((wanted for wanted, keys in _KEYS.items() if key in keys), None)
+            if wanted is None:
+                raise PackError(f"{self._where}: unknown key {key!r}")
+            if not _IS[wanted](value):
+                raise PackError(f"{self._where}: {key!r} is {value!r}, not {wanted}")
+
+    def __missing__(self, key: str) -> Any:
+        raise PackError(f"{self._where} has no {key!r}")
+
+
+_KEYS = {
+    "a text": {"case", "colour_figure", "fit", "id", "like", "predicate", "quick", "scenario", "statement"}
+    | {"table", "throughput_figure", "title", "traffic", "where"},
+    "a whole number": {"replications", "scale", "socket"},
+    "a list of texts": {"flows", "markers", "set", "tables", "trace"},
+    "a list of whole numbers": {"tokens"},
+    "a table": {"change", "parameters", "setup"},
+}
+"""What the keys of `figures.toml` and `claims.toml` hold, in any pack."""
+
+
+def _list_of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(type(one) is kind for one in value)
+
+
+_IS: dict[str, Callable[[Any], bool]] = {
+    "a text": lambda value: isinstance(value, str),
+    "a whole number": lambda value: type(value) is int,
+    "a list of texts": _list_of(str),
+    "a list of whole numbers": _list_of(int),
+    "a table": lambda value: isinstance(value, dict),
+}
 
 
 def _tables(path: Path, name: str) -> tuple[dict[str, Any], ...]:
     tables = _parse(path, _read(path)).get(name, [])
-    if not tables:
+    if not (tables and isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
         raise PackError(f"{path}: has no [[{name}]]")
-    return tuple(tables)
+    return tuple(_Table(f"{path}: {name}", table) for table in tables)
 
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from perhop.papers.error import PackError
 from perhop.papers.feroz.document import Reproduction
 from perhop.papers.feroz.measure import BOTTLENECK, SweepResult, flow_marks
 from perhop.papers.feroz.plan import INTERVAL_S, Case, Plan
 from perhop.papers.feroz.readings import MARKERS, assured_bit_s
-from perhop.papers.pack import PackError
 from perhop.plot import bars, curves, marks
 from perhop.report import page, study
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from perhop.papers.error import PackError
 from perhop.papers.feroz.readings import (
     INTERVAL_S,
     Marker,
@@ -18,7 +19,7 @@ from perhop.papers.feroz.readings import (
     load_parameters,
     overrides,
 )
-from perhop.papers.pack import Pack, PackError, load_pack
+from perhop.papers.pack import Pack, load_pack
 from perhop.papers.study import AnyJob, TracedJob
 from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.scenario import Scenario
@@ -235,17 +236,17 @@ def make_sweeps(parameters: Sequence[Parameter], cases: Sequence[Case]) -> tuple
 def published_rows(pack: Pack) -> dict[str, Published]:
     """Give the printed values by case id. Goodput is in bytes per second whatever the paper calls it."""
     found: dict[str, Published] = {}
-    for row in pack.published["tables1-5"]:
+    for row in pack.table("tables1-5"):
         found[f"{row['table']} {row['marker']}"] = {
-            "timeouts": float(row["timeouts"]),
-            "losses_per_s": float(row["losses_per_s"]),
-            "goodput": float(row["avg_goodput_bps"]),
-            "cov": float(row["cov"]),
+            "timeouts": row.number("timeouts"),
+            "losses_per_s": row.number("losses_per_s"),
+            "goodput": row.number("avg_goodput_bps"),
+            "cov": row.number("cov"),
         }
-    for row in pack.published["tables6-7"]:
+    for row in pack.table("tables6-7"):
         for marker, column in (("tcp-friendly", "friendly_mbps"), ("token-bucket", "token_bucket_mbps")):
             id_ = f"{row['table']}-{row['tokens_per_interval']} {marker}"
-            found[id_] = {"obtained": float(row[column])}
+            found[id_] = {"obtained": row.number(column)}
     return found
 
 
@@ -342,7 +343,10 @@ def _left_out(pack: Pack) -> list[str]:
 
 
 def _seconds(text: str) -> float:
-    return float(text.removesuffix("s"))
+    try:
+        return float(text.removesuffix("s"))
+    except ValueError:
+        raise PackError(f"figures.toml: {text!r} is no time in seconds, such as '20s'") from None
 
 
 __all__ = ["DURATION_S", "INTERVAL_S", "Case", "Plan", "Published", "Sweep", "make_plan", "published_rows"]

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from perhop.papers.pack import Pack, PackError
+from perhop.papers.error import PackError
+from perhop.papers.pack import Pack
 
 Marker = Literal["tcp-friendly", "token-bucket", "none"]
 MARKERS: tuple[Marker, ...] = get_args(Marker)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
+from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.setup import CABLE_MODEM, Setup, from_row
-from perhop.papers.pack import Pack, PackError, load_pack
+from perhop.papers.pack import Pack, load_pack
+from perhop.papers.published import Row
 from perhop.papers.study import Job
 from perhop.papers.verdict import MIN_REPLICATIONS
 
@@ -127,40 +130,37 @@ def _check_coverage(pack: Pack) -> None:
         for table in pack.figures
         if table["table"] == "figure3_2"
     }
-    published = [("efficiencies", row["figure"]) for row in pack.published["efficiencies"]]
+    published = [("efficiencies", row["figure"]) for row in pack.table("efficiencies")]
     published += [
         ("figure3_2", f"{row['fast_socket_buffer_bytes']} {row['traffic']}")
-        for row in pack.published["figure3_2"]
+        for row in pack.table("figure3_2")
     ]
     missing = [f"{table} {row}" for table, row in published if (table, row) not in run]
     if missing:
         raise PackError(f"{pack.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
 
 
-def _figure(pack: Pack, table: dict[str, object]) -> Figure:
-    id_, kind = str(table["id"]), str(table["table"])
+def _figure(pack: Pack, table: dict[str, Any]) -> Figure:
+    kind = table["table"]
     published: dict[str, float | None]
     if kind == "figure3_2":
-        wanted = (str(table["socket"]), str(table["traffic"]))
-        rows = pack.published["figure3_2"]
-        row = next(r for r in rows if (r["fast_socket_buffer_bytes"], r["traffic"]) == wanted)
-        setup = replace(CABLE_MODEM, fast_window=int(wanted[0]), alone=wanted[1] == "one-way")
-        published = {"fast_throughput": _number(row["fast_throughput_kbps"])}
+        wanted = {"fast_socket_buffer_bytes": str(table["socket"]), "traffic": table["traffic"]}
+        row = _row(pack, "figure3_2", wanted)
+        setup = replace(CABLE_MODEM, fast_window=table["socket"], alone=table["traffic"] == "one-way")
+        published = {"fast_throughput": row.printed("fast_throughput_kbps")}
     else:
-        like = str(table.get("like", id_))
-        row = next(r for r in pack.published["efficiencies"] if r["figure"] == like)
-        change = table.get("change", {})
-        setup = from_row({**row, **(change if isinstance(change, dict) else {})})
+        row = _row(pack, "efficiencies", {"figure": table.get("like", table["id"])})
+        setup = from_row(row.changed(table.get("change", {})))
         published = {
-            "slow_efficiency": _number(row["slow_eff_published"]) if kind == "efficiencies" else None,
-            "fast_efficiency": _number(row["fast_eff_published"]) if kind == "efficiencies" else None,
+            "slow_efficiency": row.printed("slow_eff_published") if kind == "efficiencies" else None,
+            "fast_efficiency": row.printed("fast_eff_published") if kind == "efficiencies" else None,
         }
-    overrides = table["set"]
-    assert isinstance(overrides, list)
-    return Figure(
-        id_, kind, str(table["title"]), str(table["scenario"]), tuple(map(str, overrides)), setup, published
-    )
+    return Figure(table["id"], kind, table["title"], table["scenario"], tuple(table["set"]), setup, published)
 
 
-def _number(text: str) -> float | None:
-    return float(text) if text else None
+def _row(pack: Pack, name: str, wanted: dict[str, str]) -> Row:
+    """Find the row with these cells."""
+    for row in pack.table(name):
+        if all(row[column] == text for column, text in wanted.items()):
+            return row
+    raise PackError(f"{pack.folder / 'published' / name}.csv: no row of {' '.join(wanted.values())}")

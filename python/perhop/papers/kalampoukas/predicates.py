@@ -6,8 +6,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from perhop.models.two_way import Form
+from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.measure import Measurements
-from perhop.papers.pack import PackError
 from perhop.papers.verdict import Part, part
 from perhop.stats.intervals import mean_interval
 

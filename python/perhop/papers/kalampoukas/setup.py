@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from perhop.models import two_way
+from perhop.papers.published import Row
 
 Scheme = Literal["fifo", "ack-priority", "backpressure", "bandwidth-allocation"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
@@ -133,26 +134,26 @@ CABLE_MODEM = Setup(
 """Section 3's network. The segment size is ours; the delay makes the empty round trip 80 ms."""
 
 
-def from_row(row: dict[str, str]) -> Setup:
+def from_row(row: Row) -> Setup:
     """Read a row of `published/efficiencies.csv`."""
     scheme = next((known for known in SCHEMES if known == row["scheme"]), None)
     if scheme is None:
-        raise ValueError(f"row {row['figure']}: unknown scheme {row['scheme']!r}")
+        raise row.error("scheme", " or ".join(SCHEMES))
     setup = Setup(
         scheme=scheme,
-        fast_rate=float(row["fast_mbps"]) * 1e6,
-        slow_rate=float(row["slow_kbps"]) * 1e3,
-        fast_packet=int(row["fast_pkt_bytes"]),
-        slow_packet=int(row["slow_pkt_bytes"]),
-        ack=int(row["ack_bytes"]),
-        fast_window=int(row["window_bytes"]),
-        slow_window=int(row["window_bytes"]),
-        connections=int(row["connections_each_way"]),
+        fast_rate=row.number("fast_mbps") * 1e6,
+        slow_rate=row.number("slow_kbps") * 1e3,
+        fast_packet=row.whole("fast_pkt_bytes"),
+        slow_packet=row.whole("slow_pkt_bytes"),
+        ack=row.whole("ack_bytes"),
+        fast_window=row.whole("window_bytes"),
+        slow_window=row.whole("window_bytes"),
+        connections=row.whole("connections_each_way"),
     )
     if row["backpressure_pkts"]:
-        setup = replace(setup, threshold=int(row["backpressure_pkts"]))
+        setup = replace(setup, threshold=row.whole("backpressure_pkts"))
     if row["f"]:
-        setup = replace(setup, share=float(row["f"]))
+        setup = replace(setup, share=row.number("f"))
     return setup
 
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from perhop.papers.laatu.document import published_values
 from perhop.papers.laatu.measure import Run, run_quantities
 from perhop.papers.laatu.plan import DURATION_S, Plan, job, make_plan
 from perhop.papers.laatu.setup import MARKINGS, Marking, Setup
@@ -145,8 +144,8 @@ def point_record(
         rest = [
             name for name in stated.predicted if not (marking == stated.marking and name in stated.fitted)
         ]
-        errors[marking] = round(relative_error(means[marking], published_values(plan, marking), rest), 4)
-    own = published_values(plan, stated.marking)
+        errors[marking] = round(relative_error(means[marking], plan.published[marking], rest), 4)
+    own = plan.published[stated.marking]
     return {
         "parameters": point,
         "fit_error": round(relative_error(means[stated.marking], own, stated.fitted), 4),

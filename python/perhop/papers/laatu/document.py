@@ -18,19 +18,11 @@ from perhop.papers.laatu.measure import (
 )
 from perhop.papers.laatu.plan import Case, Plan
 from perhop.papers.laatu.predicates import PREDICATES, Measurements, measurements
+from perhop.papers.laatu.published import METRICS
 from perhop.papers.laatu.setup import AF_KBPS, FLOWS
 from perhop.papers.laatu.sweeps import SweepResult, reduce_sweep
 from perhop.papers.study import check_count
 from perhop.stats.intervals import mean_interval
-
-METRICS = {
-    "cir_utilization": ("cir_utilization", "1"),
-    "excess_utilization": ("excess_utilization", "1"),
-    "per_flow_goodput": ("per_flow_goodput_kbps", "kbit/s"),
-    "per_flow_throughput": ("per_flow_throughput_kbps", "kbit/s"),
-    "aggregate_throughput": ("aggregate_throughput_kbps", "kbit/s"),
-}
-"""Quantities of Tables 2 and 4: their name in the published file, their unit."""
 
 GREEN_DROPS = 15.0
 """Green packets that may be dropped in a run before that is said: about one in a thousand."""
@@ -120,7 +112,7 @@ def reduce(plan: Plan, kept: Sequence[Run], command: str, results_version: int) 
 def case_rows(plan: Plan, m: Measurements, case: Case) -> list[dict[str, Any]]:
     """Give the rows of a case: those of the paper's tables, then ours; of our own cases the means alone."""
     ours = case.table == "extra"
-    published = {} if ours else published_values(plan, case.id)
+    published = {} if ours else plan.published[case.id]
     statistics = () if ours else ("sdev", "min", "max")
     rows = []
     for quantity, (_, unit) in METRICS.items():
@@ -132,23 +124,6 @@ def case_rows(plan: Plan, m: Measurements, case: Case) -> list[dict[str, Any]]:
     for name, unit in () if ours else EXTRA:
         rows += _row(m, case, "extra", name, unit, published)
     return rows
-
-
-def published_values(plan: Plan, case: str) -> dict[str, float]:
-    """Give what the paper prints about a case, by quantity."""
-    found = {}
-    for line in plan.pack.published["throughput"]:
-        if line["marking"] == case:
-            quantity = next(name for name, (column, _) in METRICS.items() if column == line["metric"])
-            found[quantity] = float(line["mean"])
-            found |= {
-                f"{quantity}_{statistic}": float(line[statistic]) for statistic in ("sdev", "min", "max")
-            }
-    for line in plan.pack.published["fairness"]:
-        if line["marking"] == case:
-            found[f"{line['component']}_fairness"] = float(line["mean"])
-            found[f"{line['component']}_fairness_sdev"] = float(line["sdev"])
-    return found
 
 
 def run_warnings(m: Measurements) -> tuple[str, ...]:
@@ -229,13 +204,13 @@ def averaging_findings(m: Measurements) -> list[tuple[str, str]]:
 
 def tables_finding(plan: Plan) -> tuple[str, str]:
     """Hold the paper's tables against each other: what the spread permits, what the excess rate must be."""
-    printed = published_values(plan, "per-flow")
+    printed = plan.published["per-flow"]
     least = least_fairness(
         printed["aggregate_throughput_min"] / FLOWS, printed["per_flow_throughput_sdev"], FLOWS, REPETITIONS
     )
     ranges = [
         excess_denominator(one["cir_utilization"], one["excess_utilization"], one["aggregate_throughput"])
-        for one in (printed, published_values(plan, "aggregate"))
+        for one in (printed, plan.published["aggregate"])
     ]
     low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
     text = (

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from perhop.papers.error import PackError
+from perhop.papers.laatu.published import published_values
 from perhop.papers.laatu.setup import FLOWS, MARKINGS, Setup
 from perhop.papers.laatu.sweeps import Sweep, make_sweeps
-from perhop.papers.pack import Pack, PackError, load_pack
+from perhop.papers.pack import Pack, load_pack
 from perhop.papers.study import Job
 from perhop.papers.verdict import MIN_REPLICATIONS
 
@@ -54,6 +57,8 @@ class Plan:
     ----------
     pack
         The pack they come from.
+    published
+        What the paper prints, by marking and quantity.
     cases
         What is run, and how often.
     sweeps
@@ -67,6 +72,7 @@ class Plan:
     """
 
     pack: Pack
+    published: dict[str, dict[str, float]]
     cases: tuple[tuple[Case, int], ...]
     sweeps: tuple[Sweep, ...]
     duration_s: float
@@ -101,7 +107,8 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int | None = Non
         raise ValueError(f"replications = {replications}: must be at least 1")
     pack = load_pack("laatu")
     cases = tuple(_case(table) for table in pack.figures if "case" in table)
-    _check_coverage(pack, cases)
+    published = published_values(pack)
+    _check_coverage(pack, cases, published)
     duration = QUICK_DURATION_S if quick else DURATION_S
     main = replications or (MIN_REPLICATIONS if quick else REPLICATIONS)
     other = replications or (MIN_REPLICATIONS if quick else OTHERS)
@@ -126,7 +133,7 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int | None = Non
         left_out.append("the sweeps over what the paper leaves open")
     if main < MIN_REPLICATIONS:
         left_out.append(f"verdicts: they need {MIN_REPLICATIONS} replications")
-    return Plan(pack, counted, sweeps, duration, tuple(jobs), tuple(left_out))
+    return Plan(pack, published, counted, sweeps, duration, tuple(jobs), tuple(left_out))
 
 
 def job(pack: Pack, setup: Setup, what: str, replication: int, seed: int, duration_s: float) -> Job:
@@ -141,16 +148,21 @@ def _shorter(duration_s: float) -> list[str]:
 
 
 def _case(table: dict[str, Any]) -> Case:
-    changed = dict(table.get("setup", {}))
-    return Case(table["case"], table["title"], table["table"], Setup(**changed))
+    try:
+        setup = Setup(**table["setup"])
+    except TypeError as error:
+        raise PackError(f"figures.toml: case {table['case']}: setup: {error}") from None
+    return Case(table["case"], table["title"], table["table"], setup)
 
 
-def _check_coverage(pack: Pack, cases: tuple[Case, ...]) -> None:
-    """Refuse a pack that leaves out a row of its published tables."""
+def _check_coverage(pack: Pack, cases: tuple[Case, ...], published: Iterable[str]) -> None:
+    """Refuse a pack that leaves out a row of its published tables, or has none for a case."""
     run = {case.id for case in cases if case.table == "published"}
-    published = {row["marking"] for name in ("throughput", "fairness") for row in pack.published[name]}
-    missing = sorted(published - run)
+    missing = sorted(set(published) - run)
     if missing:
         raise PackError(f"{pack.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
+    unknown = sorted(run - set(published))
+    if unknown:
+        raise PackError(f"{pack.folder / 'published'}: no rows for {', '.join(unknown)}")
     if any(case.setup.flows != FLOWS for case in cases if case.table == "published"):
         raise PackError(f"{pack.folder / 'figures.toml'}: the published tables are about {FLOWS} flows")

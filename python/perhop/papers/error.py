@@ -1,0 +1,21 @@
+"""What is said when the files of a study cannot be used."""
+
+from __future__ import annotations
+
+
+class PackError(ValueError):
+    """A pack that is missing or cannot be read; the message names the file.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    hint
+        What would mend it.
+    """
+
+    def __init__(
+        self, message: str, hint: str = "the files of a study are part of perhop: restore them"
+    ) -> None:
+        super().__init__(message)
+        self.hint = hint

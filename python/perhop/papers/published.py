@@ -1,0 +1,103 @@
+"""Read a printed table: rows that name the cell where a number is missing or none."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from perhop.papers.error import PackError
+
+
+class Row(Mapping[str, str]):
+    """A row of a printed table: text by column, empty where the paper prints nothing.
+
+    Parameters
+    ----------
+    where
+        File and line.
+    cells
+        Text by column.
+    """
+
+    def __init__(self, where: str, cells: Mapping[str, str]) -> None:
+        self._where = where
+        self._cells = cells
+
+    def __getitem__(self, column: str) -> str:
+        """Give the text of a cell; a column that the table does not have is a `PackError`."""
+        if column not in self._cells:
+            raise PackError(f"{self._where}: no column {column!r}; there is {', '.join(self._cells)}")
+        return self._cells[column]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the columns."""
+        return iter(self._cells)
+
+    def __len__(self) -> int:
+        """Count the columns."""
+        return len(self._cells)
+
+    def number(self, column: str) -> float:
+        """Give the number in a cell.
+
+        Raises
+        ------
+        PackError
+            The cell is empty or holds something else.
+        """
+        try:
+            value = float(self[column])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self.error(column, "a number")
+        return value
+
+    def whole(self, column: str) -> int:
+        """Give the whole number in a cell; errors as `number`."""
+        value = self.number(column)
+        if not value.is_integer():
+            raise self.error(column, "a whole number")
+        return int(value)
+
+    def printed(self, column: str) -> float | None:
+        """Give the number in a cell, `None` where the paper prints none."""
+        return self.number(column) if self[column] else None
+
+    def error(self, column: str, wanted: str) -> PackError:
+        """Say that a cell does not hold what is wanted."""
+        return PackError(f"{self._where}: column {column!r} is {self[column]!r}, not {wanted}")
+
+    def changed(self, cells: Mapping[str, str]) -> Row:
+        """Give the row with other text in some cells."""
+        return Row(self._where, {**self._cells, **cells})
+
+
+def read_table(path: Path, text: str) -> tuple[Row, ...]:
+    """Read a table with its columns in the first line.
+
+    Parameters
+    ----------
+    path
+        Where `text` was found, for errors.
+    text
+        Comma-separated values.
+
+    Raises
+    ------
+    PackError
+        There is no row, or a row has more or fewer cells than there are columns.
+    """
+    lines = csv.reader(text.splitlines())
+    columns = next(lines, [])
+    rows = []
+    for cells in lines:
+        where = f"{path}:{lines.line_num}"
+        if len(cells) != len(columns):
+            raise PackError(f"{where}: {len(cells)} cells for {len(columns)} columns")
+        rows.append(Row(where, dict(zip(columns, cells, strict=True))))
+    if not rows:
+        raise PackError(f"{path}: has no rows")
+    return tuple(rows)
