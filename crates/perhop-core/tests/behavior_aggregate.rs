@@ -29,7 +29,7 @@ fn a_code_point_is_taken_as_a_whole() {
     assert_eq!(classes(&BehaviorAggregate::new(&[(ClassId(1), local)]))[3], Some(1));
 }
 
-//= test rfc2474-3-several
+//= test rfc2474-2-several
 #[test]
 fn several_code_points_go_to_one_class_and_the_first_that_lists_one_has_it() {
     let [af11, af12, af13] = ["AF11", "AF12", "AF13"].map(named);

@@ -150,7 +150,7 @@ pub enum Guard {
     Off,
     /// Once all of it is acknowledged (RFC 2582 section 5, the less careful variant).
     LessCareful,
-    /// Once more than that is acknowledged (RFC 6582 section 3.2, step 1).
+    /// Once more than that is acknowledged (RFC 6582 section 3.2, step 2).
     Careful,
 }
 
@@ -194,7 +194,8 @@ pub struct RtoParams {
     pub on_tick: bool,
     /// Largest multiplier of the back-off; 0 for none but `max`.
     pub backoff_limit: u32,
-    /// After more than this many time-outs in a row the next sample counts as the first; 0 for never (5.7).
+    /// After more than this many time-outs in a row the next sample counts as the first (RFC 6298, the end of section 5); 0 for
+    /// never.
     pub forget_after: u32,
 }
 

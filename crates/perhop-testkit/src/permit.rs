@@ -49,7 +49,7 @@ struct Repair {
     prr: Prr,
 }
 
-/// The variables of RFC 6937 section 3.1.
+/// The variables of RFC 6937 section 3.
 #[derive(Clone, Copy, Debug)]
 struct Prr {
     delivered: u64,
@@ -210,7 +210,7 @@ impl Permit {
         enters
     }
 
-    /// RFC 6582 section 3.2, step 1, where that is set; RFC 6675 section 5.1 always.
+    /// RFC 6582 section 3.2, step 2, where that is set; RFC 6675 section 5.1 always.
     fn allowed(&self, una: u64) -> bool {
         let Some(point) = self.point else { return true };
         match (self.params.recovery, self.params.guard) {
@@ -244,7 +244,7 @@ impl Permit {
         self.proportion(at, cwnd);
     }
 
-    /// The algorithm of RFC 6937 section 3.1, with the slow start reduction bound.
+    /// The algorithm of RFC 6937 section 3, with the slow start reduction bound.
     fn proportion(&mut self, at: &Outstanding, ssthresh: u64) {
         let Some(recovery) = &mut self.recovery else { return };
         let prr = &mut recovery.prr;

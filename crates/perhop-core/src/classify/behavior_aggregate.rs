@@ -14,7 +14,7 @@ impl BehaviorAggregate {
     /// Each class takes the code points it is listed with; one that is listed twice goes to the first class. No class
     /// takes the others: see [`BehaviorAggregate::otherwise`].
     //= rfc2474-3-configurable
-    //= rfc2474-3-several
+    //= rfc2474-2-several
     #[must_use]
     pub fn new(classes: &[(ClassId, Dscp)]) -> Self {
         let mut table = [None; Dscp::COUNT];
@@ -26,7 +26,6 @@ impl BehaviorAggregate {
 
     /// The same, with `class` for every code point that has none: the class of best effort, for code points that are
     /// not recognised.
-    //= rfc2474-3-unrecognized
     //= rfc2474-3-no-malfunction
     #[must_use]
     pub fn otherwise(mut self, class: ClassId) -> Self {

@@ -1,11 +1,12 @@
 //! The average length of a queue: exponentially weighted, and decaying while nothing waits.
 //!
 //! Source: Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance", sections 4 and 6, Figure 2.
-//! Different: an arrival at an empty queue ends one idle time and, if it is not accepted, begins the next; Figure 2 read to
-//! the letter would count the time before it again. m need not be whole. A step is computed as avg + w_q (q - avg). ns-2
-//! (`red.cc`) rounds m down and adds a step with q = 0 for the arrival itself; its idle time begins when the last packet has
-//! been transmitted, ours when it leaves the queue, as in Figure 2. Units: the average counts packets or bytes, as its
-//! thresholds do. Cost: a product for each arrival, and a power for one that finds the queue empty after it was not.
+//! Different: idle time counts packets of a mean length, as in ns-2, where the paper suggests small ones. An arrival at an
+//! empty queue ends one idle time and, if it is not accepted, begins the next; Figure 2 read to the letter would count the
+//! time before it again. m need not be whole. A step is computed as avg + w_q (q - avg). ns-2 (`red.cc`) rounds m down and
+//! adds a step with q = 0 for the arrival itself; its idle time begins when the last packet has been transmitted, ours when
+//! it leaves the queue, as in Figure 2. Units: the average counts packets or bytes, as its thresholds do. Cost: a product for
+//! each arrival, and a power for one that finds the queue empty after it was not.
 
 use super::{Backlog, float};
 use crate::time::Instant;
@@ -128,6 +129,7 @@ impl Average {
     ) {
         if waiting > 0 {
             //= floyd1993-4-average
+            //= rfc2597-4-long-term
             self.value += ewma.weights[usize::from(counts)] * (float(waiting) - self.value);
         } else if counts {
             self.decay(now, ewma, mean);

@@ -61,6 +61,7 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct Colored<P, const N: usize> {
     //= clark1998-rio-fifo
+    //= rfc2597-2-order
     pub(super) fifo: Fifo<P>,
     pub(super) colors: ColorMap,
     pub(super) averaging: Averaging,
@@ -139,6 +140,7 @@ impl<P: Packet, const N: usize> Colored<P, N> {
     }
 }
 
+//= rfc2597-2-two-levels
 /// Where packets of `color` belong: the last level takes the colours that have none of their own.
 const fn level<const N: usize>(color: Color) -> usize {
     let at = color as usize;

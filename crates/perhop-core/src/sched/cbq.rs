@@ -258,7 +258,6 @@ impl Class {
             //= floyd1995-A-average
             self.account.forget(now, n);
         }
-        //= floyd1995-A-idle
         let time = self.account.charge(len);
         self.resume = self.account.paid();
         if self.params.offtime > Span::ZERO && self.resume > now.saturating_add(link.time(len)) {

@@ -36,6 +36,7 @@ fn lab(params: RedParams) -> Lab<Red<TestPacket>> {
 }
 
 //= test floyd1993-4-average
+//= test rfc2597-4-long-term
 #[test]
 fn the_average_follows_the_queue_that_each_arrival_finds() {
     let mut lab = lab(OUT_OF_REACH);
@@ -115,6 +116,7 @@ fn thresholds_in_bytes_average_bytes() {
 }
 
 //= test floyd1993-4-p-b
+//= test rfc2597-4-gradual
 #[test]
 fn the_probability_rises_from_0_to_max_p_and_then_jumps_or_rises_to_1() {
     let plain = Curve::new(&packets(5, 15, 0.1), false);

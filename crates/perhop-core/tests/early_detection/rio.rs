@@ -137,6 +137,8 @@ fn every_average_decays_while_nothing_waits() {
 }
 
 //= test clark1998-rio-fifo
+//= test rfc2597-2-order
+//= test rfc2597-2-two-levels
 #[test]
 fn one_queue_in_order_with_its_colours_for_all_to_see() {
     let mut lab = lab(Averaging::Coupled, out_of_reach());

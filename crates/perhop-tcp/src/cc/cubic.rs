@@ -110,7 +110,7 @@ impl Cubic {
     /// Takes an acknowledgment in congestion avoidance.
     //= rfc9438-4.2-larger
     //= rfc9438-4.3-bytes
-    //= rfc9438-4.1-rtt
+    //= rfc9438-4.1.2-rtt
     //= rfc9438-4.2-application-limited
     //= rfc9438-4.3-use
     //= rfc9438-4.4-concave
@@ -167,7 +167,6 @@ impl Cubic {
 
 impl CongestionControl for Cubic {
     //= rfc9438-4.2-new-acks
-    //= rfc9438-4.10-slow-start
     //= rfc9438-4.10-reno
     //= rfc9438-5.8-application-limited
     fn on_ack(&mut self, now: Instant, ack: &AckSample) {

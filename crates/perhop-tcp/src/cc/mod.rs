@@ -64,7 +64,7 @@ pub trait CongestionControl: Send {
     fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, load: &Load);
     /// Loss recovery has ended: the window becomes ssthresh, which `deflate` may have gone below.
     fn on_recovery_exit(&mut self, now: Instant);
-    /// The last time-out proved spurious: the state before it is the right one (RFC 5682 section 3, RFC 4015).
+    /// The last time-out proved spurious: the state before it is the right one (RFC 5682 section 4, RFC 4015).
     fn on_spurious_timeout(&mut self, now: Instant);
     /// The sender was idle for a retransmission time-out (RFC 5681 section 4.1).
     fn on_restart_after_idle(&mut self, now: Instant);

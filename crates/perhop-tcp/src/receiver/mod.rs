@@ -3,7 +3,8 @@
 //! Source: RFC 9293 section 3.10.7.4 (reassembly), RFC 2018 section 4 (SACK), RFC 7323 sections 2.2 and 4.3 (window of
 //! a SYN, timestamps), RFC 3168 section 6.1.3 (congestion marks); when to acknowledge is `ack`'s matter. Different: the
 //! application reads at once, so the window offered never shrinks; what lies beyond it is taken all the same; duplicates
-//! are not reported (RFC 2883); a mark does not hurry an acknowledgment.
+//! are not reported (RFC 2883); a mark does not hurry an acknowledgment, and counts on a segment outside the window
+//! too (RFC 3168 section 6.1.5).
 
 mod reassembly;
 

@@ -16,7 +16,6 @@ pub(super) struct Recover {
 }
 
 impl Recover {
-    //= rfc6582-3.2-initial
     pub(super) const fn new(guard: Guard) -> Self {
         Self { guard, point: None }
     }

@@ -1,6 +1,6 @@
 //! Proportional rate reduction: what may leave during a recovery follows what has been delivered.
 //!
-//! Source: RFC 6937 section 3.1, with the slow start reduction bound. Units: bytes.
+//! Source: RFC 6937 section 3, with the slow start reduction bound. Units: bytes.
 
 /// Counters of one recovery.
 #[derive(Clone, Copy, Debug, Default)]

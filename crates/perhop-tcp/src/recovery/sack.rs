@@ -1,7 +1,8 @@
 //! Recovery by selective acknowledgments.
 //!
-//! Source: RFC 6675 sections 4 and 5; RFC 6937 (proportional rate reduction) as an option. Different: after a time-out
-//! what had been reported is forgotten, as RFC 2018 section 8 says, and what is reported since is not sent again.
+//! Source: RFC 6675 sections 4 and 5; RFC 6937 (proportional rate reduction) as an option. After a time-out
+//! what had been reported is forgotten (RFC 2018 sections 5 and 5.1), and what is reported since is not sent again.
+//! Different: every time-out moves the recovery point, not only one in a recovery (as RFC 6582 section 4 has it).
 
 use super::duplicates::Recover;
 use super::prr::Prr;

@@ -1,6 +1,9 @@
 //! Finding out whether a time-out was spurious, by sending new data after it.
 //!
 //! Source: RFC 5682 section 2.1; the response is to restore the state before the time-out, as RFC 4015 does at most.
+//! Different: a second time-out ends the attempt instead of beginning another; a spurious one leaves `recover` where it is,
+//! so that duplicates begin no recovery until all that was outstanding is acknowledged; a recovery that was going on does not
+//! keep it from beginning, with SACK or without.
 
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;

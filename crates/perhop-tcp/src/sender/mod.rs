@@ -2,7 +2,8 @@
 //!
 //! Source: RFC 5681 sections 3 and 4, RFC 6298 section 5, RFC 9293 sections 3.5 (opening) and 3.8.6.1 (zero window). Growth
 //! is `cc`'s matter, loss recovery `recovery`'s. Different: a connection carries data one way; the other way only
-//! acknowledges. Units: bytes, ns.
+//! acknowledges; a congestion mark at a window of one segment does not hold back the next until the timer expires (RFC 3168
+//! section 6.1.2). Units: bytes, ns.
 
 mod frto;
 mod params;
@@ -242,7 +243,6 @@ impl Sender {
 
     //= rfc5681-4.3-after
     //= rfc6582-3.2-full-window
-    //= rfc6582-3.2-full-burst
     //= rfc6582-6-exit-event
     fn leave_recovery(&mut self, now: Instant, sample: &AckSample) {
         match self.rules.recovery_exit {

@@ -88,7 +88,7 @@ impl Sender {
 
     /// The first outstanding segment after a time-out, or a byte into a closed window.
     //= rfc2018-5-timeout-left-edge
-    //= rfc2018-5-keep-data
+    //= rfc2018-8-keep-data
     //= rfc6675-4-keep-data
     fn choose_first(&mut self) -> Option<(u64, u64)> {
         self.restart = false;

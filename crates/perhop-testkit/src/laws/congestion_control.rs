@@ -156,7 +156,7 @@ pub fn shrinks_as_told(build: impl Fn(Bytes) -> Box<dyn CongestionControl>, mss:
     });
 }
 
-/// A time-out that proves spurious at once takes nothing away (RFC 5682 section 3).
+/// A time-out that proves spurious at once takes nothing away (RFC 5682 section 4).
 pub fn takes_a_timeout_back(
     build: impl Fn(Bytes) -> Box<dyn CongestionControl>,
     mss: Bytes,

@@ -214,7 +214,7 @@ macro_rules! sender_laws {
                 });
             }
 
-            //= test rfc2018-5-keep-data
+            //= test rfc2018-8-keep-data
             //= test rfc2018-5.1-timeout-fallback
             //= test rfc6675-4-keep-data
             //= test rfc6298-5.1-start
