@@ -1,0 +1,78 @@
+"""What README.md and the guide print is what their commands print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n(?:\nSave it as `(.+?)`)?", re.MULTILINE | re.DOTALL)
+LEFT_OUT = ("make ", "source ", "perhop reproduce ")
+"""Building, the environment, and the studies, which have tests of their own."""
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str, str]]:
+    """Give the kind of each block of a page, its text, and the file that it is to be saved as."""
+    for language, text, name in BLOCK.findall(page.read_text()):
+        first = text.split(maxsplit=1)[0]
+        yield language or ("shell" if first in ("cd", "make", "perhop", "source") else "output"), text, name
+
+
+def words(text: str) -> list[str]:
+    """Give the lines without their spacing, and without those that only underline."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    return [line for line in lines if line.strip("─ ")]
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/guide.md"])
+def test_a_page_prints_what_its_commands_print(name: str, tmp_path: Path) -> None:
+    for folder in ("papers", "examples"):
+        (tmp_path / folder).symlink_to(TOP / folder)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
+    where, printed, compared = tmp_path, [], 0
+    for kind, text, file in blocks(TOP / name):
+        if kind == "toml":
+            (where / file).write_text(text)
+        elif kind == "output" and not text.startswith("  ×"):
+            at = 0
+            for line in words(text):
+                assert line in printed[at:], f"{name}: {line!r} is not printed (any more)"
+                at += printed[at:].index(line) + 1
+                compared += 1
+        elif kind in ("shell", "python"):
+            commands = "".join(line for line in text.splitlines(True) if not line.startswith(LEFT_OUT))
+            run = [sys.executable, "-c", text] if kind == "python" else ["bash", "-ec", f"{commands}\npwd"]
+            done = subprocess.run(
+                run, cwd=where, env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            if kind == "shell":
+                where = Path(done.stdout.splitlines()[-1])
+            printed = words(done.stdout) if kind == "shell" else [*printed, *words(done.stdout)]
+    assert compared > 5
+
+
+def test_the_guide_shows_the_first_mistake_as_check_does(tmp_path: Path) -> None:
+    (shown,) = (text for kind, text, _ in blocks(TOP / "docs/guide.md") if text.startswith("  ×"))
+    perhop = Path(sys.executable).with_name("perhop")
+    subprocess.run([perhop, "init", "lab"], cwd=tmp_path, check=True, capture_output=True)
+    scenario = tmp_path / "lab" / "two-way.toml"
+    text = scenario.read_text()
+    for right, wrong in (('"100kbit/s"', '"100"'), ("share = 0.5", "shaer = 0.5")):
+        assert right in text
+        text = text.replace(right, wrong, 1)
+    scenario.write_text(text)
+    done = subprocess.run(
+        [perhop, "check", "two-way.toml"], cwd=scenario.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert shown.strip() in done.stdout
+    assert done.stdout.count("×") == 3
+    assert "did you mean `share`?" in done.stdout
