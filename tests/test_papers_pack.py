@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from perhop.papers import PackError, Verdict, compound, judge, load_pack, pack_dir, part
+from perhop.papers import PackError, Verdict, compound, document, judge, load_pack, pack_dir, part
 from perhop.papers.kalampoukas.plan import make_plan
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.setup import SCHEMES, Setup, with_connections
 from perhop.papers.kalampoukas.sweeps import make_sweeps
+from perhop.papers.verdict import Part
 from perhop.stats.intervals import Interval
 
 PACK = load_pack("kalampoukas")
@@ -90,6 +91,12 @@ def test_a_part_in_json_has_no_infinity() -> None:
             "friend_mbps",
             "csv:2: no column 'friendly_mbps'; there is table, ",
         ),
+        (
+            "feroz/published/tables1-5.csv",
+            "1,reno,10,1.5,token-bucket,18,2.28,17858,0.09\n",
+            "",
+            "no rows for 1 token",
+        ),
         ("feroz/figures.toml", "markers = ", "makers = ", "unknown key 'makers'"),
         ("laatu/published/throughput.csv", ",0.87,", ",,", "csv:2: column 'mean' is '', not a number"),
         (
@@ -119,6 +126,29 @@ def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
     monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
     with pytest.raises(PackError, match=told):
         importlib.import_module(f"perhop.papers.{key}.plan").make_plan()
+
+
+def test_a_damaged_record_is_told(tmp_path: Path) -> None:
+    pack = replace(PACK, folder=tmp_path)
+    for text, told in (
+        ("{", "not JSON"),
+        ("[]", "has no 'points', 'chosen'"),
+        ('{"points": 1}', "no 'chosen'"),
+    ):
+        (tmp_path / "calibration.json").write_text(text)
+        with pytest.raises(PackError, match=f"calibration.json: .*{told}"):
+            pack.record("calibration.json", ("points", "chosen"))
+
+
+def test_a_claim_about_what_is_not_measured_is_told() -> None:
+    (claim, *_) = (claim for claim in PACK.claims if claim.parameters)
+    for parameters in ({"figures": ["7.7"]}, {"unheard": 1}):
+        with pytest.raises(PackError, match=f"claim {claim.id}: parameters"):
+            document.judge({claim.predicate: _needs}, {"6.2": 1.0}, replace(claim, parameters=parameters))
+
+
+def _needs(measurements: dict[str, float], figures: list[str]) -> list[Part]:
+    return [part("x", interval(measurements[id_], measurements[id_])) for id_ in figures]
 
 
 def test_a_published_table_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

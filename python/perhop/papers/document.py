@@ -59,11 +59,14 @@ def judge(predicates: Mapping[str, Callable[..., list[Part]]], measurements: M, 
     Raises
     ------
     PackError
-        There is no such predicate.
+        There is no such predicate, or its parameters name what was not measured.
     """
     if claim.predicate not in predicates:
         raise PackError(f"claim {claim.id}: no predicate {claim.predicate!r}")
-    return predicates[claim.predicate](measurements, **claim.parameters)
+    try:
+        return predicates[claim.predicate](measurements, **claim.parameters)
+    except (KeyError, TypeError) as error:
+        raise PackError(f"claims.toml: claim {claim.id}: parameters {claim.parameters}: {error}") from error
 
 
 def claim_entry(id_: str, statement: str, where: str, parts: Sequence[Part]) -> dict[str, Any]:

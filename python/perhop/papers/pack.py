@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,18 @@ class Pack:
             raise PackError(f"{self.folder / 'published' / name}.csv: is missing")
         return self.published[name]
 
+    def record(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
+        """Give what a command of ours has recorded, an object with these keys."""
+        path = self.folder / name
+        try:
+            found = json.loads(_read(path))
+        except ValueError as error:
+            raise PackError(f"{path}: not JSON: {error}") from None
+        lacks = [key for key in keys if not isinstance(found, dict) or key not in found]
+        if lacks:
+            raise PackError(f"{path}: has no {', '.join(map(repr, lacks))}")
+        return dict(found)
+
     def toml(self, name: str) -> dict[str, Any]:
         """One of the pack's files, parsed."""
         return _parse(self.folder / name, self.scenario(name))
@@ -93,7 +106,7 @@ def pack_dir(key: str) -> Path:
     """
     for root in _ROOTS:
         if (root / key / "claims.toml").is_file():
-            return root / key
+            return (root / key).resolve()
     known = sorted({path.parent.name for root in _ROOTS for path in root.glob("*/claims.toml")})
     raise PackError(f"no pack {key!r}; there is {', '.join(known) or 'none'}")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from perhop.papers.error import PackError
 from perhop.papers.feroz.document import Reproduction
 from perhop.papers.feroz.measure import BOTTLENECK, SweepResult, flow_marks
 from perhop.papers.feroz.plan import INTERVAL_S, Case, Plan
@@ -378,12 +376,15 @@ def _differences(record: Mapping[str, Any]) -> str:
     )
 
 
+_RECORDED = ("after", "command", "error", "errors", "fit", "least_gain", "other", "replications", "steps")
+
+
 def _calibration(plan: Plan) -> study.Section:
     """Return the record of the calibration."""
-    try:
-        record = json.loads(plan.pack.scenario("expected/calibration.json"))
-    except PackError:
+    name = "expected/calibration.json"
+    if not (plan.pack.folder / name).is_file():
         return study.Section("calibration", "Calibration")
+    record = plan.pack.record(name, _RECORDED)
     last: dict[str, Mapping[str, Any]] = {step["parameter"]: step for step in record["steps"]}
     parameters = [
         (

@@ -291,11 +291,15 @@ def _replications(table: dict[str, Any], wanted: int) -> int:
 
 
 def _check_coverage(pack: Pack, figures: Sequence[dict[str, Any]]) -> None:
-    """Refuse a pack that leaves out a row of its published tables."""
+    """Refuse a pack that leaves out a row of its published tables, or has none for a case."""
     run = {case.id for table in figures for case in _cases(pack, table, False, 1) if case.table != "extra"}
-    missing = [id_ for id_ in published_rows(pack) if id_ not in run]
+    published = published_rows(pack)
+    missing = [id_ for id_ in published if id_ not in run]
     if missing:
         raise PackError(f"{pack.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
+    unknown = sorted(run - set(published))
+    if unknown:
+        raise PackError(f"{pack.folder / 'published'}: no rows for {', '.join(unknown)}")
 
 
 def _check_readings(pack: Pack, cases: Sequence[Case], parameters: Sequence[Parameter]) -> None:

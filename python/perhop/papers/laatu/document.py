@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -163,7 +162,7 @@ def comparison_findings(m: Measurements) -> list[tuple[str, str]]:
 
 def record_finding(plan: Plan) -> tuple[str, str]:
     """Say what the record of the calibration shows about L2 and L3, whatever the choice."""
-    record = json.loads(plan.pack.scenario("calibration.json"))
+    record = plan.pack.record("calibration.json", ("points", "chosen"))
     points = [one["simulated"] for one in record["points"]]
     used = [one["per-flow"]["cir_utilization"] - one["aggregate"]["cir_utilization"] for one in points]
     more = [
