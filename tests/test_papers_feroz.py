@@ -288,7 +288,8 @@ def test_lost_in_packets_are_said() -> None:
     for k in range(40):
         kept[k] = replace(kept[k], dropped_in=50, dropped_out=50)
     assert reduce(plan, kept, "", 1).warnings == (
-        "more than a fifth of the lost packets were IN: 1 tcp-friendly 50%",
+        "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
+        "50% with tcp-friendly in Table 1",
     )
 
 

@@ -160,8 +160,11 @@ def run_warnings(m: Measurements) -> tuple[str, ...]:
     for id_, values in m.values.items():
         lost_in, lost = values["losses_in"].mean(), values["losses_per_s"].mean()
         if m.cases[id_].table != "extra" and m.cases[id_].marker != "none" and lost_in > 0.2 * lost > 0:
-            found.append(f"{id_} {lost_in / lost:.0%}")
-    return (f"more than a fifth of the lost packets were IN: {', '.join(found)}",) if found else ()
+            found.append(f"{lost_in / lost:.0%} with {m.cases[id_].marker} in Table {id_.split()[0]}")
+    if not found:
+        return ()
+    text = "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
+    return (text + ", ".join(found),)
 
 
 def findings(m: Measurements, swept: Sequence[SweepResult]) -> list[tuple[str, str]]:
