@@ -39,8 +39,8 @@ HEAD = """# Clauses
 What our sources demand, in our own words, and where it is met and proved: a *must*, *should* or *may*
 of the source, or a *rule*, which is a definition or a step of an algorithm. Made by `python3 specs/check.py`.
 
-Clauses of RFCs were compared with the texts of the RFCs; those of Clark and Fang, of Floyd and Jacobson, and of
-Shreedhar and Varghese only with descriptions of these papers and with programs that follow them.
+Clauses of RFCs were compared with the texts of the RFCs; those of Clark and Fang, of Floyd and Jacobson and
+of Shreedhar and Varghese only with descriptions of these papers and with programs that follow them.
 
 | Source | Clauses | Met and proved | Exceptions | Open |
 |---|---|---|---|---|"""
