@@ -173,13 +173,19 @@ pub(super) fn admit<P: Packet>(
     sink: &mut dyn Sink<P>,
 ) -> bool {
     let why = match verdict {
+        //= rfc3168-7-drop-above
         Verdict::Forced => DropReason::Forced,
+        //= rfc3168-5-alike
+        //= rfc3168-5-ce-stays
         // a packet that carries a mark already is capable, and stays as it is (RFC 3168 section 5)
         Verdict::Early if !(ecn && pkt.meta().ecn != Ecn::NotEct) => DropReason::Early,
+        //= rfc3168-5-full-queue
         _ if !(room() && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
         _ => {
             if verdict == Verdict::Early {
                 //= floyd1993-4-mark-or-drop
+                //= rfc3168-5-instead
+                //= rfc3168-5-mark
                 pkt.meta_mut().ecn = Ecn::Ce;
             }
             fifo.push(now, pkt, sink);

@@ -237,6 +237,11 @@ fn decisions_outside_the_thresholds_use_up_no_chance() {
 }
 
 //= test floyd1993-4-mark-or-drop
+//= test rfc3168-5-alike
+//= test rfc3168-5-instead
+//= test rfc3168-5-mark
+//= test rfc3168-5-ce-stays
+//= test rfc3168-7-drop-above
 #[test]
 fn chance_marks_what_can_be_marked_and_force_drops_it() {
     let mut lab = lab(CERTAIN);
@@ -261,6 +266,7 @@ fn without_ecn_nothing_is_marked() {
     }
 }
 
+//= test rfc3168-5-full-queue
 #[test]
 fn a_full_queue_overflows_whatever_the_average() {
     let mut plain = lab(RedParams { limit: QueueSize::Packets(2), thresholds: packets(5, 9, 0.1), ..RED });

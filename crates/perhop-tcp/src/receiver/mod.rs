@@ -94,6 +94,8 @@ impl Receiver {
             self.echo = segment.sent;
         }
         if self.params.ecn {
+            //= rfc3168-6.1.3-echo
+            //= rfc3168-6.1.3-again
             self.ece = ce || self.ece && !segment.cwr;
         }
         if segment.syn {

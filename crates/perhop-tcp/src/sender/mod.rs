@@ -217,7 +217,7 @@ impl Sender {
         self.timed_out = false;
         let mut restart_timer = true;
         match outcome {
-            // an echoed mark lets nothing grow (RFC 3168 section 6.1.2)
+            //= rfc3168-6.1.2-no-growth
             OnNewAck::Grow if ack.ece && self.rules.ecn => {}
             OnNewAck::Grow => self.cc.on_ack(now, &sample),
             OnNewAck::Exit => self.leave_recovery(now, &sample),
@@ -310,7 +310,9 @@ impl Sender {
         }
     }
 
-    /// A congestion mark is answered like a loss, once for each window (RFC 3168 section 6.1.2).
+    /// A congestion mark is answered like a loss, once for each window.
+    //= rfc3168-6.1.2-like-loss
+    //= rfc3168-6.1.2-once
     fn on_mark(&mut self, now: Instant, ack: u64) {
         if ack <= self.marks_answered && self.marks_answered > 0 || self.recovery.recovering() {
             return;
@@ -320,6 +322,7 @@ impl Sender {
     }
 
     /// Shrinks the window, and says so in the next new segment; a mark in the same window is answered by that.
+    //= rfc3168-6.1.2-cwr
     fn reduce(&mut self, now: Instant, signal: CongestionSignal) {
         self.cc.on_congestion(now, signal, &self.load());
         self.marks_answered = self.max;

@@ -127,8 +127,11 @@ impl Sender {
             self.timed = Some((end, now));
         }
         self.max = self.max.max(end);
-        // neither a probe of a closed window nor a FIN can be marked (RFC 3168 section 6.1.6)
+        // a FIN is no data either
+        //= rfc3168-6.1.5-retransmissions
+        //= rfc3168-6.1.6-probe
         let plain = !retransmission && self.window > 0 && seq < self.limit - u64::from(self.rules.close);
+        //= rfc3168-6.1.2-cwr-once
         let cwr = plain && std::mem::take(&mut self.cwr);
         Segment {
             seq,
