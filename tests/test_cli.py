@@ -10,15 +10,18 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import perhop
 from conftest import Cli
+from perhop import StoredRun
 from perhop.cli.__main__ import COMMANDS
 from perhop.cli.exit import ExitCode
 from perhop.cli.reproduce import PAPERS
 from perhop.papers.study import load_study
 from perhop.scenario import Scenario, SchedulerView
+from perhop.units import duration
 
 
 def test_exit_codes_are_the_documented_ones() -> None:
@@ -255,11 +258,47 @@ def test_run_says_which_rows_of_a_long_table_it_prints(cli: Cli) -> None:
         'ends = ["r", "d"]\nrate = "1Mbit/s"\n[[flow]]\nname = "f"\nfrom = "s[*]"\nto = "d"\n'
     )
     lines = cli("run", "many.toml", "-o", "out [1]").out.splitlines()
-    flows = lines.index("20 of 21 rows, the first in the file; all are in out [1]/flows.parquet")
+    flows = lines.index("20 of 21 rows, the first of each [[flow]]; all are in out [1]/flows.parquet")
     assert lines[flows - 1].startswith("f[19] ")
     assert "20 of 44 rows, the busiest; all are in out [1]/links.parquet" in lines
     few = cli("run", "many.toml", "-s", "node.s.count=9", "-o", "few").out
     assert " rows, " not in few
+
+
+def test_run_shows_every_flow_of_the_file_and_how_long_transfers_took(cli: Cli) -> None:
+    assert cli("init", "--pack", "diffserv").code == 0
+    lines = cli("run", "diffserv.toml", "--until", "20s", "-o", "run").out.splitlines()
+    table = StoredRun.load("run").tables["flows"]
+    shown = [line.split()[0] for line in lines[3:23]]
+    assert shown == [
+        "bulk[0]",
+        "bulk[1]",
+        "bulk[2]",
+        "bulk[3]",
+        *(f"web[{k}]" for k in range(14)),
+        *shown[-2:],
+    ]
+    assert shown[-2:] == ["rest[0]", "rest[1]"]
+    assert lines[23].startswith(f"20 of {len(table)} rows, the first of each [[flow]]; ")
+    web = table.filter(pl.col("class") == "default", pl.col("name").str.starts_with("web"))
+    took = (web["completed_s"] - web["start_s"]).drop_nulls()
+    assert lines[7].split()[-2:] == duration(took[0]).split()
+    row = f"web {len(web)} {len(took)} {duration(took.mean())} {duration(took.median())}"
+    assert row in [" ".join(line.split()) for line in lines]
+
+
+def test_run_shows_drops_by_colour_where_queues_look_at_colours(cli: Cli, two_way: Path) -> None:
+    assert cli("init", "other", "--pack", "diffserv").code == 0
+    lines = [
+        line.split()
+        for line in cli("run", "other/diffserv.toml", "--until", "20s", "-o", "run").out.splitlines()
+    ]
+    assert ["class", "longest", "data", "alone", "arrived", "dropped", "green", "yellow", "red"] in lines
+    for row in StoredRun.load("run").tables["queues"].filter(pl.col("dropped_packets") > 0).to_dicts():
+        (line,) = (one for one in lines if one and f"port.{one[0]}" == row["path"] and len(one) == 8)
+        assert line[-4:] == [str(row[f"dropped_{of}"]) for of in ("packets", "green", "yellow", "red")]
+        assert row["dropped_packets"] > 0
+    assert "yellow" not in cli("run", two_way, "-o", "plain").out
 
 
 def test_run_prints_results_to_stdout_and_names_the_next_command(cli: Cli, two_way: Path) -> None:

@@ -179,10 +179,14 @@ def test_udp_alone_runs_and_is_reported(cli: Cli, tmp_path: Path) -> None:
         'rate = "1Mbit/s"\n[[udp]]\nname = "u"\nfrom = "a"\nto = "b"\nrate = "800kbit/s"\n'
     )
     assert cli("describe", "udp.toml").code == 0
-    assert cli("run", "udp.toml", "-o", "run").code == 0
+    told = cli("run", "udp.toml", "-o", "run")
+    assert told.code == 0
+    assert "UDP flows:" in told.out
+    assert "\nFlows:" not in f"\n{told.out}"
     assert cli("run", "udp.toml", "--json", "-o", "again").json()["udp"][0]["sent_packets"] == 200
     done = cli("report", "run")
     assert done.code == 0, done.err
+    assert "Goodput is payload" not in Path("run/report.html").read_text()
     assert cli("replay", "run").code == 0
     assert len(StoredRun.load("run").tables["flows"]) == 0
 

@@ -10,9 +10,11 @@ import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import Cli, Reproduced
+from perhop import StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.plot import topology
 from perhop.report.page import write_page
@@ -165,6 +167,32 @@ def test_drops_are_drawn_when_there_are_any(cli: Cli, two_way: Path) -> None:
     text = Path(cli("report", "lossy").out.strip()).read_text()
     assert "<b>Drops.</b>" in text
     assert "<b>Retransmissions.</b>" in text
+
+
+def test_the_page_tells_drops_by_colour_transfers_and_every_flow_of_the_file(
+    cli: Cli, run_page: Path
+) -> None:
+    assert "green, yellow, red" not in run_page.read_text()
+    assert cli("init", "other", "--pack", "diffserv").code == 0
+    assert cli("run", "other/diffserv.toml", "--until", "20s", "-o", "marked", "--report").code == 0
+    page = Path("marked/report.html")
+    check_page(page)
+    text = page.read_text()
+    assert "<th>green, yellow, red</th>" in text
+    tables = StoredRun.load("marked").tables
+    (af1,) = tables["queues"].filter(pl.col("path") == "port.edge-core.class.af1").to_dicts()
+    assert af1["dropped_red"] > 0
+    drops = ", ".join(str(af1[f"dropped_{color}"]) for color in ("green", "yellow", "red"))
+    assert f"<td>{drops}</td>" in text
+    flows = text[text.index('id="flows"') : text.index("<details>", text.index('id="flows"'))]
+    assert flows.count('<td class="t">rest[') == 2
+    assert '<td class="t">web[13]' in flows
+    assert '<td class="t">web[14]' not in flows
+    listed = text[text.index('id="flows"') : text.index("<h3>Transfers</h3>")]
+    for name in tables["flows"]["name"]:
+        assert listed.count(f'<td class="t">{name}</td>') == 1
+    begun = tables["flows"]["name"].str.starts_with("web").sum()
+    assert f'<tr><td class="t">web</td><td>{begun}</td>' in text
 
 
 def test_text_from_the_scenario_is_escaped(cli: Cli, two_way: Path) -> None:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 if isinstance(sys.stdout, io.TextIOWrapper):
     sys.stdout.reconfigure(errors="replace")
 
-_MOST_ROWS = 20
+MOST_ROWS = 20
+"""Rows that a table shows unless it is told otherwise."""
+
 _WIDTH_WITHOUT_TERMINAL = 140
 
 
@@ -35,8 +37,8 @@ def note(text: str) -> None:
 def print_lines(title: str, lines: Sequence[str], whole: str = "") -> None:
     """Print whole lines under a title, or nothing if there are none. Of many only the first."""
     if lines:
-        cut = [_cut(_MOST_ROWS, len(lines), "lines", "the first", whole)] if len(lines) > _MOST_ROWS else []
-        print(title, *lines[:_MOST_ROWS], *cut, sep="\n", end="\n\n")
+        cut = [_cut(MOST_ROWS, len(lines), "lines", "the first", whole)] if len(lines) > MOST_ROWS else []
+        print(title, *lines[:MOST_ROWS], *cut, sep="\n", end="\n\n")
 
 
 def warn(warnings: Sequence[Diagnostic]) -> None:
@@ -64,7 +66,8 @@ def print_table(
     whole: str = "",
     *,
     picked: str = "the first",
-    most: int = _MOST_ROWS,
+    most: int = MOST_ROWS,
+    of: int | None = None,
     wrap: bool = False,
 ) -> None:
     """Print a table, numbers to the right. Of a long one only the start, with how long it is.
@@ -79,6 +82,8 @@ def print_table(
         What the rows at the start are, in the order given.
     most
         Rows shown.
+    of
+        How many rows there are, where `rows` are already a choice.
     wrap
         Break long text in the last column instead of cutting it.
     """
@@ -100,8 +105,9 @@ def print_table(
     if title:
         out.print(title, style="italic", markup=False)
     out.print(table)
-    if len(rows) > most:
-        out.print(_cut(most, len(rows), "rows", picked, whole), markup=False, soft_wrap=True)
+    total = len(rows) if of is None else of
+    if total > len(shown):
+        out.print(_cut(len(shown), total, "rows", picked, whole), markup=False, soft_wrap=True)
     out.print()
 
 

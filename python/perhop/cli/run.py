@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,8 +13,11 @@ from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from perhop.record import Record
     from perhop.run import Result
+    from perhop.scenario import Description
 
 
 def command(
@@ -72,7 +75,7 @@ def command(
             }
         )
     else:
-        _print(result, folder)
+        _print(result, loaded.describe(), folder)
         print(page or f"next: perhop report {shlex.quote(str(folder))}")
     return _status(written)
 
@@ -108,36 +111,15 @@ def _write_report(folder: Path) -> str:
     return str(page)
 
 
-def _print(result: Result, folder: Path) -> None:
+def _print(result: Result, meaning: Description, folder: Path) -> None:
     import polars as pl
 
+    from perhop import summary
     from perhop.cli.output import print_table
-    from perhop.units import bit_rate, duration, percent
+    from perhop.units import percent
 
-    complete = result.flows["completed_s"].is_not_null().any()
-    print_table(
-        "Flows: goodput after the warm-up, counts over the whole run",
-        (
-            *("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
-            *(["complete at"] if complete else []),
-        ),
-        [
-            (
-                row["name"],
-                row["from"],
-                row["to"],
-                bit_rate(row["goodput_bit_s"]),
-                duration(row["srtt_s"]),
-                str(row["segments_sent"]),
-                str(row["retransmissions"]),
-                str(row["timeouts"]),
-                *([duration(row["completed_s"])] if complete else []),
-            )
-            for row in result.flows.to_dicts()
-        ],
-        f"in {folder}/flows.parquet",
-        picked="the first in the file",
-    )
+    if result.flows.height:
+        _print_flows(result.flows, folder)
     _print_diffserv(result, folder)
     lossy = int(result.links["lost_packets"].sum()) > 0
     print_table(
@@ -156,10 +138,11 @@ def _print(result: Result, folder: Path) -> None:
         f"in {folder}/links.parquet",
         picked="the busiest",
     )
+    colors = summary.COLORS if summary.drops_have_colors(result.queues, meaning) else ()
     queues = result.queues.filter((pl.col("max_packets") > 1) | (pl.col("dropped_packets") > 0))
     print_table(
-        "Queues in which packets waited, over the whole run",
-        ("class", "longest", "data alone", "arrived", "dropped"),
+        f"Queues in which packets waited{', drops by colour' if colors else ''}, over the whole run",
+        ("class", "longest", "data alone", "arrived", "dropped", *colors),
         [
             (
                 row["path"].removeprefix("port."),
@@ -167,6 +150,7 @@ def _print(result: Result, folder: Path) -> None:
                 str(row["max_data_packets"]),
                 str(row["in_packets"]),
                 str(row["dropped_packets"]),
+                *(str(row[f"dropped_{color}"]) for color in colors),
             )
             for row in queues.sort(
                 "dropped_packets", "max_packets", descending=True, maintain_order=True
@@ -178,11 +162,63 @@ def _print(result: Result, folder: Path) -> None:
     print(folder)
 
 
+def _print_flows(flows: pl.DataFrame, folder: Path) -> None:
+    """Print the TCP flows, and how long transfers took where several of one `[[flow]]` began."""
+    from perhop import summary
+    from perhop.cli.output import MOST_ROWS, print_table
+    from perhop.units import bit_rate, duration
+
+    complete = flows["completed_s"].is_not_null().any()
+    shown = summary.first_of_each(flows, MOST_ROWS)
+    print_table(
+        "Flows: goodput after the warm-up, counts over the whole run",
+        (
+            *("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
+            *(["completed in"] if complete else []),
+        ),
+        [
+            (
+                row["name"],
+                row["from"],
+                row["to"],
+                bit_rate(row["goodput_bit_s"]),
+                duration(row["srtt_s"]),
+                str(row["segments_sent"]),
+                str(row["retransmissions"]),
+                str(row["timeouts"]),
+                *([duration(_took_s(row))] if complete else []),
+            )
+            for row in shown.to_dicts()
+        ],
+        f"in {folder}/flows.parquet",
+        picked="the first of each [[flow]]",
+        of=flows.height,
+    )
+    transfers = summary.transfers(flows)
+    if transfers.height:
+        print_table(
+            "Transfers: time from start to end of those that completed, over the whole run",
+            ("flow", "begun", "completed", "mean", "median"),
+            [
+                (
+                    *(row["group"], str(row["begun"]), str(row["completed"])),
+                    *(duration(row["mean_s"]), duration(row["median_s"])),
+                )
+                for row in transfers.to_dicts()
+            ],
+        )
+
+
+def _took_s(flow: dict[str, Any]) -> float | None:
+    return None if flow["completed_s"] is None else flow["completed_s"] - flow["start_s"]
+
+
 def _print_diffserv(result: Result, folder: Path) -> None:
     """Print what there is only where a scenario has UDP, marks or conditioners."""
     import polars as pl
 
-    from perhop.cli.output import print_table
+    from perhop import summary
+    from perhop.cli.output import MOST_ROWS, print_table
     from perhop.units import bit_rate, duration
 
     if result.udp.height:
@@ -197,10 +233,11 @@ def _print_diffserv(result: Result, folder: Path) -> None:
                     str(row["arrived_packets"]),
                     duration(row["delay_mean_s"]),
                 )
-                for row in result.udp.to_dicts()
+                for row in summary.first_of_each(result.udp, MOST_ROWS).to_dicts()
             ],
             f"in {folder}/udp.parquet",
-            picked="the first in the file",
+            picked="the first of each [[udp]]",
+            of=result.udp.height,
         )
     counted = ("green", "yellow", "red", "dropped", "shaped")
     if result.conditioners.height:
@@ -219,15 +256,17 @@ def _print_diffserv(result: Result, folder: Path) -> None:
         )
     marked = result.marks.filter(pl.col("mark") != "BE")["flow"].unique()
     if marked.len():
+        marks = result.marks.filter(pl.col("flow").is_in(marked.implode()))
         print_table(
             "Arrived after the warm-up, by mark",
             ("flow", "mark", "packets", "bytes"),
             [
                 (row["flow"], row["mark"], str(row["arrived_packets"]), str(row["arrived_bytes"]))
-                for row in result.marks.filter(pl.col("flow").is_in(marked.implode())).to_dicts()
+                for row in summary.first_of_each(marks, MOST_ROWS, "flow").to_dicts()
             ],
             f"in {folder}/marks.parquet",
-            picked="those of the first flows in the file",
+            picked="the first of each [[flow]] and [[udp]]",
+            of=marks.height,
         )
 
 

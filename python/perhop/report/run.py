@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from perhop import summary
 from perhop.plot import series, topology
 from perhop.record import StoredRun
 from perhop.report import page, tcp
@@ -21,7 +22,10 @@ _ROWS_FOLDED = 500
 _LATER_COLUMNS = {
     "flows": ("spurious_timeouts", "rtt_samples", "completed_s"),
     "links": ("lost_packets",),
-    "queues": ("marked_packets", "dropped_early", "dropped_forced", "dropped_overflow"),
+    "queues": (
+        *("marked_packets", "dropped_early", "dropped_forced", "dropped_overflow"),
+        *(f"dropped_{color}" for color in summary.COLORS),
+    ),
 }
 
 
@@ -52,12 +56,14 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
                 topology.draw(meaning),
                 "Rate and one-way delay of each link, by direction where they differ.",
             ),
-            "flows": _listing(_complete(run, "flows")),
+            "flows": _listing(_with_time(_complete(run, "flows")), first="[[flow]]"),
+            "transfers": summary.transfers(run.tables["flows"]).to_dicts(),
             "links": _listing(_complete(run, "links"), "utilization"),
             "queues": _listing(_with_balance(_complete(run, "queues")), "max_packets"),
+            "colors": summary.drops_have_colors(run.tables["queues"], meaning),
             "conditioners": _listing(_table(run, "conditioners")),
-            "udp": _listing(_table(run, "udp")),
-            "marks": _listing(_by_mark(_table(run, "marks"))),
+            "udp": _listing(_table(run, "udp"), first="[[udp]]"),
+            "marks": _listing(_by_mark(_table(run, "marks")), first="[[flow]] and [[udp]]"),
             "link_views": {link.name: link for link in meaning.links},
             "figures": figures,
             "silent": silent,
@@ -90,19 +96,24 @@ def _figures(run: StoredRun, warmup_s: float) -> tuple[list[page.Drawing], list[
     return drawn, silent
 
 
-def _listing(table: pl.DataFrame, largest: str = "") -> dict[str, Any]:
+def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[str, Any]:
     """Split a table into rows shown, rows folded away, and the number left to the file.
 
-    A table too long to be shown is ordered by the column `largest` first.
+    A table too long to be shown is ordered by the column `largest` first, or shows the first rows of each
+    table `first` of the scenario.
     """
     if largest and len(table) > _ROWS_SHOWN:
         table = table.sort(largest, descending=True, maintain_order=True)
-    rows = table.to_dicts()
+    shown, rest = table[:_ROWS_SHOWN], table[_ROWS_SHOWN:]
+    if first and len(rest):
+        shown = summary.first_of_each(table, _ROWS_SHOWN)
+        rest = table.join(shown, on="name", how="anti", maintain_order="left")
     return {
-        "shown": rows[:_ROWS_SHOWN],
-        "folded": rows[_ROWS_SHOWN:_ROWS_FOLDED],
-        "more": max(0, len(rows) - _ROWS_FOLDED),
-        "ordered": largest if len(rows) > _ROWS_SHOWN else "",
+        "shown": shown.to_dicts(),
+        "folded": rest.head(_ROWS_FOLDED - _ROWS_SHOWN).to_dicts(),
+        "more": max(0, len(table) - _ROWS_FOLDED),
+        "ordered": largest,
+        "first": first,
     }
 
 
@@ -116,7 +127,7 @@ def _by_mark(marks: pl.DataFrame) -> pl.DataFrame:
     if marks.is_empty() or (marks["mark"] == "BE").all():
         return pl.DataFrame()
     share = (pl.col("arrived_bytes") / pl.col("arrived_bytes").sum().over("flow")).alias("share")
-    rows = marks.with_columns(share).group_by("flow", maintain_order=True)
+    rows = marks.with_columns(share).group_by(pl.col("flow").alias("name"), maintain_order=True)
     return rows.agg(marks=pl.struct("mark", "arrived_packets", "share")).filter(
         pl.col("marks").list.eval(pl.element().struct.field("mark") != "BE").list.any()
     )
@@ -127,6 +138,11 @@ def _complete(run: StoredRun, name: str) -> pl.DataFrame:
     table = run.tables[name]
     missing = [column for column in _LATER_COLUMNS[name] if column not in table.columns]
     return table.with_columns(pl.lit(None).alias(column) for column in missing)
+
+
+def _with_time(flows: pl.DataFrame) -> pl.DataFrame:
+    """Return the flows, each with the time that its transfer took."""
+    return flows.with_columns(took_s=pl.col("completed_s") - pl.col("start_s"))
 
 
 def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
