@@ -133,7 +133,9 @@ def test_all_studies_leave_an_index(cli: Cli, tiny: Tiny) -> None:
         "perhop reproduce twin",
     ]
     assert json.loads(Path("all/result.json").read_text()) == documents
-    assert 'href="tiny/report.html"' in Path("all/report.html").read_text()
+    index = Path("all/report.html").read_text()
+    assert 'href="tiny/report.html"' in index
+    assert "Left out" not in index
     for key in ("tiny", "twin"):
         assert sorted(path.name for path in Path("all", key).iterdir()) == ["report.html", "result.json"]
     assert cli("reproduce", "-o", "all").code == 0
@@ -141,6 +143,13 @@ def test_all_studies_leave_an_index(cli: Cli, tiny: Tiny) -> None:
     refused = cli("reproduce", "-o", "all")
     assert refused.code == ExitCode.USAGE
     assert "left alone" in refused.err
+
+
+def test_the_index_tells_what_was_left_out(cli: Cli, tiny: Tiny) -> None:
+    assert cli("reproduce", "--quick", "-o", "all").code == 0
+    left_out = "<b>Left out of this quick reproduction:</b> everything else."
+    assert Path("all/report.html").read_text().count(left_out) == 2
+    assert Path("all/tiny/report.html").read_text().count(left_out) == 1
 
 
 def test_numbers_are_printed_for_people(cli: Cli, tiny: Tiny) -> None:

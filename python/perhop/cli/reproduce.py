@@ -86,7 +86,11 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
         again = f"perhop reproduce{' --quick' if quick else ''}"
         documents = [outcome.document for outcome in done]
         index = render_index(
-            [(study.title, document) for study, document in zip(studies, documents, strict=True)], again
+            [
+                (study.title, outcome.document, outcome.left_out)
+                for study, outcome in zip(studies, done, strict=True)
+            ],
+            again,
         )
         (partial / "report.html").write_text(index, encoding="utf-8")
         (partial / "result.json").write_bytes(_encode(documents))

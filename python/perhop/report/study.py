@@ -119,20 +119,29 @@ def render(study: StudyPage) -> str:
     )
 
 
-def render_index(documents: Sequence[tuple[str, Mapping[str, Any]]], command: str) -> str:
-    """Return the page that leads to the pages of several studies, each in a folder of its key."""
-    studies = [
+def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]], command: str) -> str:
+    """Return the page that leads to the pages of several studies, each in a folder of its key.
+
+    Parameters
+    ----------
+    studies
+        Title, document, and what a quick reproduction left out.
+    command
+        What makes all of them again.
+    """
+    shown = [
         {
             "title": title,
             "document": document,
             "claims": main_claims(document),
             "verdicts": Counter(claim["verdict"] for claim in main_claims(document)),
+            "left_out": left_out,
         }
-        for title, document in documents
+        for title, document, left_out in studies
     ]
     return page.render(
         "index.html.j2",
-        {"title": "Published studies, again", "studies": studies, "command": command},
+        {"title": "Published studies, again", "studies": shown, "command": command},
     )
 
 
