@@ -128,6 +128,17 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
     assert json.dumps(document, allow_nan=False) == json.dumps(reproduce().document, allow_nan=False)
 
 
+def test_commands_run_one_case_as_long_as_the_study_does() -> None:
+    run_it, bucket = "perhop run papers/feroz/baseline.toml", BY_ID["marks token-bucket"]
+    assert (
+        BY_ID["1 tcp-friendly"].command(PLAN.readings, PLAN.readings)
+        == f"{run_it} -o out/feroz-1-tcp-friendly"
+    )
+    traced = bucket.command(PLAN.readings, PLAN.readings)
+    assert traced.startswith(f"{run_it} -s 'conditioner.marker.meter=")
+    assert traced.endswith(" -s 'run.duration=20s' --trace packets -o out/feroz-marks-token-bucket")
+
+
 def test_every_printed_number_has_its_row() -> None:
     rows = {(row["id"], row["quantity"]): row for row in reproduce().document["rows"]}
     for id_, printed in published_rows(PACK).items():

@@ -247,6 +247,9 @@ def test_commands_run_one_figure() -> None:
         "perhop run papers/kalampoukas/bandwidth-allocation.toml"
         " -s 'flow.up.tcp.mss=256B' -s 'port.slow-fast.scheduler.share=0.18'"
     )
+    quick = make_plan(quick=True)
+    assert quick.figures[0].command(quick.shorter).endswith("fifo.toml -s 'run.duration=480s'")
+    assert make_plan().shorter == ()
 
 
 def test_sweeps_have_one_job_per_point() -> None:

@@ -181,7 +181,7 @@ def _traced(plan: Plan, outcome: Reproduction) -> list[page.Drawing]:
         shown = range(40, 56)
         patterns.append(marks.Pattern(case.marker, [own.is_in[interval == k].tolist() for k in shown]))
         backlogs.append(backlog(trace, case.marker))
-    command = f"{cases[0].command(plan.readings, plan.readings)} --trace packets"
+    command = " && ".join(case.command(plan.readings, plan.readings) for case in cases)
     return [
         page.drawing(
             "pattern",

@@ -115,9 +115,7 @@ class Case:
     def jobs(self, readings: Readings, held: Readings, pack: Pack, seed: int) -> list[AnyJob]:
         """Give every replication. The seed is the same for all markers, so that they can be paired."""
         text, found = pack.scenario(self.scenario), []
-        changes = self.overrides(readings, held)
-        if self.duration_s != DURATION_S:
-            changes = [*changes, f"run.duration={self.duration_s:g}s"]
+        changes = [*self.overrides(readings, held), *self._duration()]
         # no series is drawn of these runs: one sample at the end
         changes = [*changes, f"run.interval={self.duration_s:g}s", f"run.seed={seed}"]
         for k in range(self.replications):
@@ -128,9 +126,14 @@ class Case:
         return found
 
     def command(self, readings: Readings, held: Readings) -> str:
-        """Give the command that runs it alone."""
-        changes = "".join(f" -s '{change}'" for change in self.overrides(readings, held))
-        return f"perhop run papers/feroz/{self.scenario}{changes}"
+        """Give the command that runs it alone, into a folder of its own."""
+        changes = "".join(f" -s '{one}'" for one in [*self.overrides(readings, held), *self._duration()])
+        trace = f" --trace {','.join(self.trace)}" if self.trace else ""
+        folder = f"out/feroz-{self.id.replace(' ', '-')}"
+        return f"perhop run papers/feroz/{self.scenario}{changes}{trace} -o {folder}"
+
+    def _duration(self) -> list[str]:
+        return [] if self.duration_s == DURATION_S else [f"run.duration={self.duration_s:g}s"]
 
 
 @dataclass(frozen=True)

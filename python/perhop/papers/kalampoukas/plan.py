@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,9 +46,9 @@ class Figure:
     setup: Setup
     published: dict[str, float | None]
 
-    def command(self) -> str:
-        """Give the command that runs it alone."""
-        changes = "".join(f" -s '{change}'" for change in self.overrides)
+    def command(self, shorter: Sequence[str] = ()) -> str:
+        """Give the command that runs it alone, with the changes that a quick plan makes to every run."""
+        changes = "".join(f" -s '{change}'" for change in [*self.overrides, *shorter])
         return f"perhop run papers/kalampoukas/{self.scenario}{changes}"
 
 
@@ -65,6 +66,8 @@ class Plan:
         Runs per figure.
     jobs
         One per figure and replication.
+    shorter
+        What a quick plan changes in every run; empty otherwise.
     left_out
         What a quick plan does not do, in words; empty otherwise.
     """
@@ -73,6 +76,7 @@ class Plan:
     figures: tuple[Figure, ...]
     replications: int
     jobs: tuple[Job, ...]
+    shorter: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
@@ -103,7 +107,7 @@ def make_plan(replications: int = MIN_REPLICATIONS, seed: int = 1, quick: bool =
     pack = load_pack("kalampoukas")
     _check_coverage(pack)
     figures = tuple(_figure(pack, table) for table in pack.figures)
-    shorter = [f"run.duration={QUICK_DURATION}"] if quick else []
+    shorter = (f"run.duration={QUICK_DURATION}",) if quick else ()
     jobs = tuple(
         (
             pack.scenario(figure.scenario),
@@ -119,7 +123,7 @@ def make_plan(replications: int = MIN_REPLICATIONS, seed: int = 1, quick: bool =
         left_out.append("the maps and curves beyond the paper")
     if replications < MIN_REPLICATIONS:
         left_out.append(f"verdicts: they need {MIN_REPLICATIONS} replications")
-    return Plan(pack, figures, replications, jobs, tuple(left_out))
+    return Plan(pack, figures, replications, jobs, shorter, tuple(left_out))
 
 
 def _check_coverage(pack: Pack) -> None:
