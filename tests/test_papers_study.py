@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,6 +84,7 @@ class Tiny(Study[TinyPlan, TinyOutcome]):
             "rows": [
                 row("1", "x", "bytes", "B", 1e5, measured),
                 row("extra", "y", "bytes", "B", None, measured),
+                row("extra", "z", "bytes", "B", None, Interval(41.5, -30.0, 113.0, 2)),
             ],
             "claims": [claim],
         }
@@ -120,6 +122,9 @@ def test_one_study_leaves_its_page_and_its_document(cli: Cli, tiny: Tiny) -> Non
     assert document["command"] == "perhop reproduce tiny --quick"
     assert json.loads(Path("out/tiny/result.json").read_text()) == document
     page = Path("out/tiny/report.html").read_text()
+    assert "<td>41.500</td><td>2</td>" in page
+    n = document["rows"][0]["simulated"]["n"]
+    assert re.search(rf"±[^<]*</span></td><td>{n}</td>", page)
     for text in (tiny.title, "3 &lt; 4", "In detail &amp; with care.", "again and again", "everything else"):
         assert text in page
 
