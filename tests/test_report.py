@@ -248,6 +248,11 @@ def test_the_page_about_a_study(paper_page: Path) -> None:
     for number in range(1, 10):
         assert f'<td class="t">K{number}</td>' in text
     assert 'id="figure-3.2"' in text
+    assert "<h3>Figure 3.2: throughput of the fast connection, kbit/s</h3>" in text
+    assert text.count("<th>distance</th>") == text.count("<h3>Efficiencies</h3>") + text.count(
+        "<h3>Runs of ours"
+    )
+    assert ">slow (up)<" in text
     assert "socket buffer of the fast connection in KB" in text
     assert text.count("(outside the theorem)") == 16
     assert "Left out of this quick reproduction" in text

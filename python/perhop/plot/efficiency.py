@@ -62,8 +62,10 @@ def draw(lines: Sequence[Line], title: str, label: str, top: float | None = 1.05
     with style.figure(5.6, 2.9) as (made, axes):
         for line in lines:
             fast = line.name.startswith(("down", "fast"))
-            part = summed and not line.name.endswith(_TOGETHER)
-            name = f"{'fast' if fast else 'slow'} connections, each" if part else line.name
+            side, together = "fast" if fast else "slow", line.name.endswith(_TOGETHER)
+            part = summed and not together
+            name = f"{side} connections, each" if part else f"{side} ({line.name})"
+            name = line.name if together else name
             shown = line.time_s <= _SHOWN_S
             axes.plot(
                 line.time_s[shown],

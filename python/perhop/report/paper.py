@@ -18,7 +18,7 @@ _NAMES = {
 }
 _TABLES = {
     "efficiencies": "Efficiencies",
-    "figure3_2": "Figure 3.2: throughput of the fast connection",
+    "figure3_2": "Figure 3.2: throughput of the fast connection, kbit/s",
     "extra": "Runs of ours that the claims need",
 }
 
@@ -116,7 +116,12 @@ def _tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 {**row, "name": _NAMES[row["quantity"]], "distance": distance}
             )
     return [
-        {"name": _TABLES.get(name, name), "digits": 1 if name == "figure3_2" else 3, "rows": inside}
+        {
+            "name": _TABLES.get(name, name),
+            "digits": 1 if name == "figure3_2" else 3,
+            "rows": inside,
+            "distances": any(row["distance"] is not None for row in inside),
+        }
         for name, inside in groups.items()
     ]
 
