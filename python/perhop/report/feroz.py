@@ -23,7 +23,10 @@ _INTRO = (
 _ABOUT = (
     "Goodput is in bytes per second, as the paper's must be: 18503 x 8 x 10 is 1.48 Mbit/s on a 1.5 Mbit/s "
     "link. Its levels in Tables 2 and 3 exceed their links; there, compare markers with each other. The "
-    "coefficient of variation is over the flows of a run."
+    "coefficient of variation, cov, is the standard deviation of the goodput of a run's flows over its mean. "
+    "A gap is the OUT packets between two IN packets of a flow that has tokens left, and S is what it should "
+    "be: gaps kept is the fraction of gaps that are S rounded down or up, gap excess by how many "
+    "packets a gap is longer than S on average."
 )
 _TABLES = {
     "1": "Table 1: 10 Reno flows, 1.5 Mbit/s",
