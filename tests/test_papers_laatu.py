@@ -451,7 +451,8 @@ def test_missing_runs_are_refused() -> None:
 def test_a_class_that_is_not_full_is_said() -> None:
     plan = make_plan(replications=10)
     kept = [a_run([100.0] * 4, background=800.0)] * len(plan.jobs)
-    assert any("not the bottleneck" in text for text in reduce(plan, kept, "", 1).warnings)
+    warnings = [text for text in reduce(plan, kept, "", 1).warnings if "not the bottleneck" in text]
+    assert any(text.startswith("A meter for each flow (per-flow): ") for text in warnings)
     green = [replace(one, dropped=(20.0, 0.0, 0.0)) for one in kept]
     assert any("green packets" in text for text in reduce(plan, green, "", 1).warnings)
 

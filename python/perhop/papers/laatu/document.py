@@ -129,13 +129,14 @@ def run_warnings(m: Measurements) -> tuple[str, ...]:
     """List what the study assumes and a case does not keep: an AF class that is full, no green losses."""
     found = []
     for id_, values in m.values.items():
+        case = f"{m.cases[id_].title} ({id_})"
         busy = float((values["aggregate_throughput"] + values["background_throughput"]).mean()) / AF_KBPS
         if busy < 0.95:
-            found.append(f"{id_}: the AF class used {busy:.0%} of its rate, so it was not the bottleneck")
+            found.append(f"{case}: the AF class used {busy:.0%} of its rate, so it was not the bottleneck")
         green = float(values["dropped_green"].mean())
         if green >= GREEN_DROPS:
             found.append(
-                f"{id_}: {green:.0f} green packets a run were dropped, which the provisioning rules out"
+                f"{case}: {green:.0f} green packets a run were dropped, which the provisioning rules out"
             )
     return tuple(found)
 
