@@ -4,10 +4,11 @@
     .venv/bin/python docs/generate.py --check    change nothing; fail where something is wrong
 
 A table stands between `<!-- schema: NAME -->` and `<!-- /schema -->`. NAME is a structure of the schema
-(`Tcp`), a variant of it (`Queue[fifo]`) or some of its settings (`Link.loss,drop`). The values of the
-profiles stand between `<!-- profiles: all -->` and `<!-- /profiles -->`, the reasons of one of them between
-`<!-- reasons: NAME -->` and `<!-- /reasons -->`. An example is a block of TOML: a whole scenario if it has
-`[run]`, otherwise what takes the place of the ports in the scenario that `perhop init` writes.
+(`Tcp`), a variant of it (`Queue[fifo]`) or some of its settings (`Link.loss,drop`; with `!` one that must
+be given where the page speaks of it). The values of the profiles stand between `<!-- profiles: all -->` and
+`<!-- /profiles -->`, the reasons of one of them between `<!-- reasons: NAME -->` and `<!-- /reasons -->`.
+An example is a block of TOML: a whole scenario if it has `[run]`, otherwise what takes the place of the
+ports in the scenario that `perhop init` writes.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def _reasons(name: str) -> list[tuple[str, ...]]:
 
 
 def _settings(rules: dict[str, Any], only: str) -> list[tuple[str, ...]]:
-    required = rules.get("required", [])
+    wanted = only.split(",") if only else list(rules["properties"])
+    required = {*rules.get("required", []), *(key[:-1] for key in wanted if key.endswith("!"))}
     return [
         (
             f"`{key}`",
@@ -122,7 +124,7 @@ def _settings(rules: dict[str, Any], only: str) -> list[tuple[str, ...]]:
             one.get("description", "Chooses this kind."),
         )
         for key, one in rules["properties"].items()
-        if not only or key in only.split(",")
+        if key in wanted or f"{key}!" in wanted
     ]
 
 
