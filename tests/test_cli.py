@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -299,6 +300,20 @@ def test_run_shows_drops_by_colour_where_queues_look_at_colours(cli: Cli, two_wa
         assert line[-4:] == [str(row[f"dropped_{of}"]) for of in ("packets", "green", "yellow", "red")]
         assert row["dropped_packets"] > 0
     assert "yellow" not in cli("run", two_way, "-o", "plain").out
+
+
+@pytest.mark.parametrize("page", ["fifo", "backpressure", "strict-priority", "paired-counter", "rio", "gred"])
+def test_the_examples_of_elements_print_what_their_pages_say(cli: Cli, page: str) -> None:
+    page_text = (Path(__file__).parents[1] / "docs" / "elements" / f"{page}.md").read_text()
+    example, told = re.search(
+        r"^```toml\n(.*?)^```\n.*?then prints\n\n^```\n(.*?)^```", page_text, flags=re.M | re.S
+    ).groups()
+    assert cli("init", "new").code == 0
+    file = Path("new/two-way.toml")
+    text = file.read_text()
+    file.write_text(text[: text.index("[[port]]")] + example + text[text.index("[[flow]]") :])
+    printed = [line.rstrip() for line in cli("run", file).out.splitlines()]
+    assert [line for line in told.splitlines() if line and line not in printed] == []
 
 
 def test_run_prints_results_to_stdout_and_names_the_next_command(cli: Cli, two_way: Path) -> None:
