@@ -242,6 +242,27 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
     assert sorted(Path().iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        (
+            ("run", "two-way.toml", "--trace", "packets", "-o", "small/new/run"),
+            "new/run/trace.packets.parquet",
+        ),
+        (("run", "two-way.toml", "--until", "5.1s", "--trace", "tcp", "-o", "small/run"), "run/trace.tcp.csv"),
+        (("init", "small/new/lab"), "new/lab/perhop.schema.json"),
+        (("schema", "-o", "small/file.json"), "file.json"),
+    ],
+    ids=["packets", "tcp", "init", "schema"],
+)
+def test_a_full_disk_is_told_with_the_file_and_nothing_is_left(
+    cli: Cli, two_way: Path, small_disk: Path, command: tuple[str, ...], file: str
+) -> None:
+    done = cli(*command)
+    assert (done.code, done.err) == (ExitCode.MACHINE, f"error: small/{file}: No space left on device\n")
+    assert list(small_disk.iterdir()) == []
+
+
 def test_a_study_never_replaces_a_folder_with_other_files(cli: Cli) -> None:
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("years of work")

@@ -1,4 +1,4 @@
-"""A folder written whole or not at all."""
+"""Folders and files written whole or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def new_folder(place: str | Path) -> Iterator[Path]:
     Raises
     ------
     OSError
-        No folder can be made there; the error names `place`.
+        No folder can be made there; the error names `place`. One about a file in the folder names the place
+        that the file would have had.
     """
     folder = Path(place).resolve()
     partial = folder.with_name(f"{folder.name}.partial-{os.getpid()}")
@@ -36,12 +37,36 @@ def new_folder(place: str | Path) -> Iterator[Path]:
             raise OSError(error.errno, error.strerror, str(place)) from error
         yield partial
         _move_into_place(partial, folder)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)
         with suppress(OSError):
             for parent in missing:
                 parent.rmdir()
+        if isinstance(error, OSError) and isinstance(error.filename, str):
+            file = Path(error.filename)
+            if file.is_relative_to(partial):
+                error.filename = str(Path(place) / file.relative_to(partial))
         raise
+
+
+def write_file(file: str | Path, content: str | bytes) -> None:
+    """Write a file beside its place and move it there, so that no half of it is ever seen or left.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; the error names `file`.
+    """
+    real = Path(file).resolve()
+    partial = real.with_name(f"{real.name}.partial-{os.getpid()}")
+    try:
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        partial.replace(real)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(file)) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink()
 
 
 def _move_into_place(partial: Path, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,12 +16,12 @@ import msgspec
 import polars as pl
 
 from perhop import _core
-from perhop.folder import new_folder
+from perhop.folder import new_folder, write_file
 from perhop.run import TABLES, Result
 from perhop.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 FORMAT = 2
 """Version of the folder's layout; rises by one with every incompatible change."""
@@ -207,16 +208,28 @@ def write(
         host={"platform": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()},
     )
     for name, source in texts.items():
-        (folder / name).write_bytes(source)
+        write_file(folder / name, source)
     for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
+        _write_table(table.write_parquet, folder / f"{name}.parquet")
     for kind, table in result.trace.items():
-        table.write_parquet(folder / f"trace.{kind}.parquet")
+        _write_table(table.write_parquet, folder / f"trace.{kind}.parquet")
         if kind == "tcp":
-            _plain(table).write_csv(folder / "trace.tcp.csv")
+            _write_table(_plain(table).write_csv, folder / "trace.tcp.csv")
     text = msgspec.json.format(msgspec.json.encode(record), indent=2)
-    (folder / "record.json").write_bytes(text + b"\n")
+    write_file(folder / "record.json", text + b"\n")
     return record
+
+
+def _write_table(write: Callable[[Path], None], file: Path) -> None:
+    """Write a table; what the system refuses is an OSError that names the file, as polars does not say it."""
+    try:
+        write(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        refused = re.search(r"\(os error (\d+)\)", str(error))
+        number = getattr(error, "errno", None) or (int(refused[1]) if refused else None)
+        if number is None:
+            raise
+        raise OSError(number, os.strerror(number), str(file)) from error
 
 
 def _plain(table: pl.DataFrame) -> pl.DataFrame:

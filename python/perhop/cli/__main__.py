@@ -119,11 +119,10 @@ def _report(error: BaseException, arguments: list[str]) -> int:
 def _explain(error: BaseException) -> tuple[ExitCode, str]:
     if isinstance(error, CommandError):
         return error.code, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
-    if isinstance(error, _WRONG_PLACE):
-        reason = error.strerror or str(error)
-        return ExitCode.USAGE, f"error: {error.filename}: {reason}" if error.filename else f"error: {reason}"
     if isinstance(error, OSError):
-        return ExitCode.MACHINE, f"error: {error}"
+        place = f"{error.filename}: " if error.filename else ""
+        code = ExitCode.USAGE if isinstance(error, _WRONG_PLACE) else ExitCode.MACHINE
+        return code, f"error: {place}{error.strerror or error}"
     if isinstance(error, ImportError) and "_core" in str(error):
         return ExitCode.MACHINE, "error: the compiled core is missing\nhint: make build"
     # imported only now: the error can be one of these only if its module is loaded already

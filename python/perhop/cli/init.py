@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -34,6 +35,7 @@ def command(
     """Write an annotated scenario, its schema and a README with next steps."""
     from perhop import _core
     from perhop.cli.output import print_json
+    from perhop.folder import write_file
 
     scenario = f"{pack.value}.toml"
     given = {name: (_STARTERS / pack.value / name).read_text("utf-8") for name in (scenario, "README.md")}
@@ -47,9 +49,18 @@ def command(
         raise CommandError(
             ExitCode.USAGE, f"{', '.join(there)}: there already, nothing written", "choose an empty folder"
         )
-    directory.mkdir(parents=True, exist_ok=True)
-    for file, text in files.items():
-        file.write_text(text, encoding="utf-8")
+    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            write_file(file, text)
+    except BaseException:
+        with suppress(OSError):
+            for file in files:
+                file.unlink(missing_ok=True)
+            for folder in missing:
+                folder.rmdir()
+        raise
     if as_json:
         print_json({"files": [str(file) for file in files]})
     else:

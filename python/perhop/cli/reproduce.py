@@ -70,7 +70,7 @@ def _reproduce(paper: str, quick: bool, folder: Path, workers: int, as_json: boo
 
 def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> int:
     from perhop.cli.output import print_json
-    from perhop.folder import new_folder
+    from perhop.folder import new_folder, write_file
     from perhop.papers.study import load_study
     from perhop.report.study import render_index
 
@@ -92,8 +92,8 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
             ],
             again,
         )
-        (partial / "report.html").write_text(index, encoding="utf-8")
-        (partial / "result.json").write_bytes(_encode(documents))
+        write_file(partial / "report.html", index)
+        write_file(partial / "result.json", _encode(documents))
     for outcome in done:
         _say_left_out(outcome)
     if as_json:
@@ -117,13 +117,14 @@ def _check_folder(folder: Path, whole: Path, known: frozenset[str] | set[str]) -
 def _write(study: Study[Any, Any], quick: bool, folder: Path, workers: int) -> Outcome:
     """Run the study and write its page and its document into an empty folder."""
     from perhop import _core
+    from perhop.folder import write_file
 
     again = f"perhop reproduce {study.key}{' --quick' if quick else ''}"
     plan = study.plan(quick)
     kept = _run(study, plan.jobs, f"{study.key}, {len(plan.jobs)} runs", workers)
     done: Outcome = study.reduce(plan, kept, again, _core.RESULTS_VERSION)
-    (folder / "result.json").write_bytes(_encode(done.document))
-    (folder / "report.html").write_text(study.page(plan, done), encoding="utf-8")
+    write_file(folder / "result.json", _encode(done.document))
+    write_file(folder / "report.html", study.page(plan, done))
     return done
 
 

@@ -17,10 +17,11 @@ def command(
 ) -> None:
     """Print the JSON Schema of scenario files (JSON, with or without --json)."""
     from perhop import _core
+    from perhop.folder import write_file
 
     text = _core.schema().rstrip() + "\n"
     if out is None:
         print(text, end="")
     else:
         options.check_target(out, force)
-        out.write_text(text, encoding="utf-8")
+        write_file(out, text)
