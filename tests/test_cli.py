@@ -17,8 +17,8 @@ import pytest
 import perhop
 from conftest import Cli
 from perhop import StoredRun
-from perhop.cli.__main__ import COMMANDS
 from perhop.cli.exit import ExitCode
+from perhop.cli.parser import COMMANDS
 from perhop.cli.reproduce import PAPERS
 from perhop.papers.study import load_study
 from perhop.scenario import Scenario, SchedulerView
@@ -37,6 +37,7 @@ def test_exit_codes_are_the_documented_ones() -> None:
         "MACHINE": 7,
         "STORE": 8,
         "INTERRUPTED": 130,
+        "TERMINATED": 143,
     }
 
 
@@ -399,33 +400,45 @@ def test_a_closed_pipe_is_no_error(process: Cli, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_ctrl_c_leaves_nothing_half_written(process: Cli, tmp_path: Path) -> None:
+LONG = ("run", "two-way.toml", "--until", "10000000s", "-s", "run.interval=1000s")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+@pytest.mark.parametrize("command", [LONG, ("reproduce", "laatu", "-j", "2")], ids=["run", "reproduce"])
+def test_a_signal_leaves_nothing_half_written(
+    process: Cli, tmp_path: Path, command: tuple[str, ...], number: signal.Signals
+) -> None:
     process("init")
+    before = sorted(tmp_path.iterdir())
     running = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "perhop.cli",
-            "run",
-            "two-way.toml",
-            "--until",
-            "10000000s",
-            "-s",
-            "run.interval=1000s",
-        ],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ,
+        [sys.executable, "-m", "perhop.cli", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
     time.sleep(2.0)
-    running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=30)
-    assert running.returncode == ExitCode.INTERRUPTED
-    assert err.splitlines()[-1] == "interrupted: nothing half-written is left behind"
+    running.send_signal(number)
+    _, err = running.communicate(timeout=10)
+    code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
+    assert running.returncode == code
+    assert err.splitlines()[-1] == f"{code.name.lower()}: nothing half-written is left behind"
     assert "Traceback" not in err
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "README.md",
-        "perhop.schema.json",
-        "two-way.toml",
-    ]
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+@pytest.mark.parametrize("module", ["typer", "polars"])
+def test_a_signal_during_an_import_is_no_traceback(
+    process: Cli, tmp_path: Path, module: str, number: signal.Signals
+) -> None:
+    process("init")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "class Signal:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Signal())\n"
+    )
+    done = process("run", "two-way.toml", PYTHONPATH=str(tmp_path))
+    code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
+    assert (done.code, done.err.strip()) == (
+        code,
+        f"{code.name.lower()}: nothing half-written is left behind",
+    )

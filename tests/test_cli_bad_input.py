@@ -249,7 +249,10 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
             ("run", "two-way.toml", "--trace", "packets", "-o", "small/new/run"),
             "new/run/trace.packets.parquet",
         ),
-        (("run", "two-way.toml", "--until", "5.1s", "--trace", "tcp", "-o", "small/run"), "run/trace.tcp.csv"),
+        (
+            ("run", "two-way.toml", "--until", "5.1s", "--trace", "tcp", "-o", "small/run"),
+            "run/trace.tcp.csv",
+        ),
         (("init", "small/new/lab"), "new/lab/perhop.schema.json"),
         (("schema", "-o", "small/file.json"), "file.json"),
     ],

@@ -1,92 +1,75 @@
-"""Entry point: parse, run the command, and turn whatever happens into an exit status."""
+"""Entry point: parse, run the command, and turn whatever happens into an exit status.
+
+What takes long to import is imported in `run`, where an interruption is told like any other.
+"""
 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
-from importlib import import_module
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli.exit import CommandError, ExitCode
 
-COMMANDS = (
-    "init",
-    "check",
-    "describe",
-    "run",
-    "report",
-    "replay",
-    "reproduce",
-    "schema",
-    "bench",
-    "doctor",
-)
+if TYPE_CHECKING:
+    import typer
 
 _WRONG_PLACE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        import perhop
-
-        print(f"perhop {perhop.__version__} (results_version {perhop.RESULTS_VERSION})")
-        raise typer.Exit
-
-
-def _global_options(
-    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an internal error."),
-    version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Print the version and leave."
-    ),
-) -> None:
-    """Scenarios of TCP over differentiated services: run them, look at them, and judge published studies."""
-
-
-def build_app() -> typer.Typer:
-    """Return the parser with every command."""
-    app = typer.Typer(
-        name="perhop",
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        callback=_global_options,
-        context_settings={"help_option_names": ["-h", "--help"]},
-        epilog="Exit: 0 done, 2 usage, 3 invalid file, 4 a run failed, 6 replay differs, "
-        "7 this machine lacks something, 8 run folder damaged, 130 interrupted, 1 a defect in perhop.",
-    )
-    for name in COMMANDS:
-        app.command(name)(import_module(f"perhop.cli.{name}").command)
-    return app
+class Terminated(BaseException):
+    """SIGTERM, raised where the main thread is, as KeyboardInterrupt is for SIGINT."""
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    import signal
+
+    def terminate(*_: object) -> None:
+        # one may be sent to the process and to its group: the second must not disturb the cleaning up
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    try:
+        signal.signal(signal.SIGTERM, terminate)
+        status = run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        status = ExitCode.INTERRUPTED
+    except Terminated:
+        status = ExitCode.TERMINATED
+    if status in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
+        # at a usual exit Python waits for threads until the runs they are at have ended
+        os._exit(status)
+    sys.exit(status)
 
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit status; nothing but the status leaves this function."""
     try:
+        from perhop.cli.parser import build_app
+
         status = build_app()(arguments or ["--help"], standalone_mode=False, prog_name="perhop")
         sys.stdout.flush()
     except KeyboardInterrupt:
         status = ExitCode.INTERRUPTED
+    except Terminated:
+        status = ExitCode.TERMINATED
     except BrokenPipeError:
         # the reader, such as `head`, has seen enough; Python would complain once more at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
-    except typer.TyperException as error:
-        return _usage(error)
-    except typer.Abort:
-        status = ExitCode.INTERRUPTED
     except BaseException as error:
-        if "--debug" in arguments or not (isinstance(error, Exception) or _is_panic(error)):
-            raise
-        return _report(error, arguments)
-    if status == ExitCode.INTERRUPTED:
-        print("interrupted: nothing half-written is left behind", file=sys.stderr)
+        import typer
+
+        if isinstance(error, typer.TyperException):
+            return _usage(error)
+        if not isinstance(error, typer.Abort):
+            if "--debug" in arguments or not (isinstance(error, Exception) or _is_panic(error)):
+                raise
+            return _report(error, arguments)
+        status = ExitCode.INTERRUPTED
+    if status in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
+        print(f"{ExitCode(status).name.lower()}: nothing half-written is left behind", file=sys.stderr)
     return int(status or ExitCode.DONE)
 
 
@@ -108,6 +91,8 @@ def _report(error: BaseException, arguments: list[str]) -> int:
     """Print an error as its reader needs it and return the exit status."""
     code, text = _explain(error)
     if code == ExitCode.INTERNAL:
+        import shlex
+
         text = (
             f"internal error: {type(error).__name__}: {error}\n"
             f"to see where: perhop --debug {shlex.join(arguments)}"

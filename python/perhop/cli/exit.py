@@ -24,6 +24,9 @@ class ExitCode(IntEnum):
     STORE = 8
     """A run folder is locked, damaged or from a newer version."""
     INTERRUPTED = 130
+    """Ctrl-C."""
+    TERMINATED = 143
+    """SIGTERM."""
 
 
 class CommandError(Exception):

@@ -1,0 +1,55 @@
+"""The parser: every command, and the options that come before one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import typer
+
+COMMANDS = (
+    "init",
+    "check",
+    "describe",
+    "run",
+    "report",
+    "replay",
+    "reproduce",
+    "schema",
+    "bench",
+    "doctor",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import perhop
+
+        print(f"perhop {perhop.__version__} (results_version {perhop.RESULTS_VERSION})")
+        raise typer.Exit
+
+
+def _global_options(
+    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an internal error."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and leave."
+    ),
+) -> None:
+    """Scenarios of TCP over differentiated services: run them, look at them, and judge published studies."""
+
+
+def build_app() -> typer.Typer:
+    """Return the parser with every command."""
+    app = typer.Typer(
+        name="perhop",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        callback=_global_options,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Exit: 0 done, 2 usage, 3 invalid file, 4 a run failed, 6 replay differs, "
+        "7 this machine lacks something, 8 run folder damaged, 130 interrupted, 143 terminated, "
+        "1 a defect in perhop.",
+    )
+    for name in COMMANDS:
+        app.command(name)(import_module(f"perhop.cli.{name}").command)
+    return app
