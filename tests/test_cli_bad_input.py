@@ -166,6 +166,33 @@ def test_run_folders_that_cannot_be_trusted(cli: Cli, run_folder: Path, command:
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("command", ["report", "replay"])
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        (b"[]", "Expected `object`, got `array`"),
+        (b"\xff", "JSON is malformed: invalid character (byte 0)"),
+        (b'{"command": "\xff"}', "'utf-8' codec can't decode byte 0xff"),
+        (b'{"format": ' + b"[" * 100_000, "maximum recursion depth exceeded"),
+        ({"counts": {"a": 1}}, "Object missing required field `events` - at `$.counts`"),
+        ({"host": {"a": 1}}, "Object missing required field `platform` - at `$.host`"),
+        ({"host": []}, "Expected `object`, got `array` - at `$.host`"),
+        ({"format": None}, "Expected `int`, got `null` - at `$.format`"),
+    ],
+    ids=["array", "no text", "no UTF-8", "deep", "counts", "host", "host array", "format"],
+)
+def test_a_damaged_record_is_told_with_what_is_wrong(
+    cli: Cli, run_folder: Path, command: str, content: bytes | dict[str, object], wrong: str
+) -> None:
+    record = run_folder / "record.json"
+    if isinstance(content, dict):
+        content = json.dumps(json.loads(record.read_text()) | content).encode()
+    record.write_bytes(content)
+    done = cli(command, run_folder)
+    assert done.code == ExitCode.STORE
+    assert done.err.startswith(f"error: run/record.json is damaged: {wrong}")
+
+
 def test_a_study_with_a_damaged_file_is_told_which(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Pack.scenario
 

@@ -33,6 +33,22 @@ SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
 """The scenario of a run: as it was given, and with overrides and defaults filled in."""
 
 
+class Counts(msgspec.Struct, frozen=True):
+    """What a run did, in numbers."""
+
+    events: int
+    packet_hops: int
+    packets_created: int
+
+
+class Host(msgspec.Struct, frozen=True):
+    """The machine a run was made on."""
+
+    platform: str
+    python: str
+    cores: int | None
+
+
 class Record(msgspec.Struct, frozen=True):
     """`record.json`: what ran, where, and the hash of what came out."""
 
@@ -46,13 +62,13 @@ class Record(msgspec.Struct, frozen=True):
     overrides: list[str]
     trace: list[str]
     command: str
-    counts: dict[str, int]
+    counts: Counts
     invariants: list[str]
     event_digest: str
     output_hash: str
     table_hashes: dict[str, str]
     scenario_hashes: dict[str, str]
-    host: dict[str, Any]
+    host: Host
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,7 @@ class StoredRun:
         try:
             found = _scenario_hashes({name: (folder / name).read_bytes() for name in SCENARIOS})
         except OSError as error:
-            raise DamagedRunError(f"{folder}: a scenario file cannot be read: {error}") from error
+            raise DamagedRunError(f"{folder}: a scenario file cannot be read: {error.strerror}") from error
         try:
             # a blank or a bracket in the folder's name is part of the name, not a pattern
             names = TABLES if record.format > 1 else TABLES_1
@@ -127,20 +143,26 @@ class DamagedRunError(Exception):
     """A run folder that cannot be trusted or understood."""
 
 
+class _Format(msgspec.Struct):
+    """What is looked at before the rest of `record.json`."""
+
+    format: Any = None
+
+
 def _read_record(folder: Path) -> Record:
     try:
         text = (folder / "record.json").read_bytes()
     except OSError as error:
         raise DamagedRunError(f"{folder} is not a run folder: it has no readable record.json") from error
     try:
-        version = msgspec.json.decode(text).get("format")
+        version = msgspec.json.decode(text, type=_Format).format
         if isinstance(version, int) and version > FORMAT:
             raise DamagedRunError(
                 f"{folder}: format {version} is from a newer perhop; this one reads up to {FORMAT}"
             )
         return msgspec.json.decode(text, type=Record)
-    except (msgspec.DecodeError, AttributeError) as error:
-        raise DamagedRunError(f"{folder}: record.json is damaged: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise DamagedRunError(f"{folder / 'record.json'} is damaged: {error}") from error
 
 
 @contextmanager
@@ -199,13 +221,13 @@ def write(
         overrides=list(scenario.overrides),
         trace=list(trace),
         command=command,
-        counts=result.counts,
+        counts=msgspec.convert(result.counts, Counts),
         invariants=result.invariants,
         event_digest=result.event_digest,
         output_hash=combined_hash(hashes),
         table_hashes=hashes,
         scenario_hashes=_scenario_hashes(texts),
-        host={"platform": platform.platform(), "python": platform.python_version(), "cores": os.cpu_count()},
+        host=Host(platform.platform(), platform.python_version(), os.cpu_count()),
     )
     for name, source in texts.items():
         write_file(folder / name, source)
