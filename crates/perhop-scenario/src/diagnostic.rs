@@ -101,6 +101,8 @@ impl miette::Diagnostic for Diagnostic {
 }
 
 /// `diagnostic` as people read it: message, `file:line:column`, the line with a caret, the hint.
+///
+/// Without colour it controls no terminal: of control characters in the file only line feeds are left.
 #[must_use]
 pub fn render(diagnostic: &Diagnostic, color: bool) -> String {
     let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
@@ -110,7 +112,18 @@ pub fn render(diagnostic: &Diagnostic, color: bool) -> String {
         // A snippet that cannot be drawn must not hide the message.
         out = format!("{}:{}:{}: {diagnostic}\n", diagnostic.text.name, diagnostic.line, diagnostic.column);
     }
-    out
+    if color { out } else { out.chars().map(visible).collect() }
+}
+
+/// The picture of a control character, other characters as they are.
+fn visible(c: char) -> char {
+    match c {
+        '\n' => c,
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER),
+        '\x7f' => '\u{2421}',
+        '\u{80}'..='\u{9f}' => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    }
 }
 
 /// A text that diagnostics point into: the scenario file, or one override.

@@ -34,6 +34,9 @@ pub(crate) const MAX: u64 = 1_000_000_000_000_000;
 /// Longest time: 10^9 s in ns.
 pub(crate) const MAX_TIME: u64 = 1_000_000_000_000_000_000;
 
+/// From this many on, a number without a unit is taken to be of base units where these have prefixes.
+const MANY: u64 = 10_000;
+
 const PREFIXES: &[Unit] = &[
     ("", 1),
     ("k", 1_000),
@@ -148,7 +151,10 @@ impl Quantity {
             );
         };
         let fraction = fraction.trim_end_matches('0');
-        let too_large = || self.error(format!("`{text}` is more than perhop can count"), None);
+        let too_large = || {
+            let most = self.printed(max);
+            self.error(format!("`{text}` is more than perhop can count: the most is `{most}`"), None)
+        };
         let too_fine = || self.error(format!("`{text}` is not a whole number of {}", self.base), None);
         // No unit is a multiple of 10^20, so nothing with more decimals is whole.
         let tens = u32::try_from(fraction.len()).ok().filter(|n| *n <= 20).ok_or_else(too_fine)?;
@@ -163,9 +169,35 @@ impl Quantity {
 
     /// The error for a number without a unit.
     pub(crate) fn bare(&self, number: &str) -> UnitError {
-        let [a, b] = self.endings;
-        let hint = format!("write the unit: \"{number}{a}\" or \"{number}{b}\"");
+        let [a, b] = match number.parse() {
+            // so many are base units
+            Ok(n) if (MANY..=MAX).contains(&n) && self.has_prefixes() => {
+                [format!("{number}{}", self.unit()), self.printed(n)]
+            }
+            _ => self.endings.map(|ending| format!("{number}{ending}")),
+        };
+        let or = if a == b { String::new() } else { format!(" or \"{b}\"") };
+        let hint = format!("write the unit: \"{a}\"{or}");
         UnitError { rule: format!("{} needs a unit; a bare number has none", self.name), hint }
+    }
+
+    /// The unit without a prefix.
+    fn unit(&self) -> &'static str {
+        self.units[0].0
+    }
+
+    /// Whether the unit may have a decimal prefix.
+    fn has_prefixes(&self) -> bool {
+        self.prefixes.len() == PREFIXES.len()
+    }
+
+    /// `n` base units as they are written.
+    fn printed(&self, n: u64) -> String {
+        let unit = self.unit();
+        if self.has_prefixes() {
+            return shortest(n, unit);
+        }
+        format!("{}{unit}", n / self.factor(unit).unwrap_or(1))
     }
 
     /// What somebody who wrote `unit` probably meant.

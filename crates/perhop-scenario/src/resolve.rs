@@ -27,7 +27,7 @@ struct Group {
     /// Its place in the file.
     index: usize,
     first: usize,
-    /// `None` where what was written is no count.
+    /// `None` where what was written is no count, or one that is too large.
     count: Option<Option<u32>>,
     /// `None` where what was written is no kind.
     kind: Option<NodeKind>,
@@ -109,6 +109,9 @@ impl<'a> Names<'a> {
                     None,
                 );
                 complete = false;
+                // what else the file says of it is not looked at
+                let refused = Group { index: i, first: 0, count: None, kind: None };
+                groups.insert(node.name.as_str(), refused);
                 continue;
             }
             let written = Group {

@@ -248,6 +248,13 @@ fn a_very_long_line_is_clipped() {
 }
 
 #[test]
+fn control_characters_reach_no_terminal() {
+    let text = all(load(b"a\x1b[31m\x07\x7f\xc2\x9b = 1", "test.toml", &["run.\x1bx=1".to_owned()]));
+    assert!(text.contains("a␛[31m␇␡\u{fffd}"), "{text}");
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+}
+
+#[test]
 fn colour_is_only_where_it_is_asked_for() {
     let found = changed(&[(r#"duration = "60s""#, "duration = 60")]).expect_err("a mistake");
     assert!(render(&found[0], true).contains('\u{1b}'));

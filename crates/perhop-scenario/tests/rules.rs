@@ -68,6 +68,8 @@ fn counts_are_bounded() {
     assert_snapshot!(one("count = 3", "count = 0"), @"14:9 node.s.count: 0 is below 1, the least allowed");
     assert_snapshot!(one("count = 3", "count = 1000001"), @"14:9 node.s.count: 1000001 is above 1000000, the most allowed");
     assert_snapshot!(with("[[node]]\nname = \"x\"\ncount = 999_999"), @"56:9 node.x.count: this makes more than 1000000 nodes, the most a scenario may have");
+    // the links and flows of a refused node are not told to be of none
+    assert_snapshot!(one("count = 3", "count = 1000000"), @"14:9 node.s.count: this makes more than 1000000 nodes, the most a scenario may have");
 }
 
 #[test]

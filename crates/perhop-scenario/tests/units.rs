@@ -67,6 +67,8 @@ fn refused<T: std::str::FromStr<Err = perhop_scenario::units::UnitError> + std::
 fn refused_rates() {
     let texts = [
         "10",
+        "4000000",
+        "12345",
         "10mbps",
         "10Mb",
         "10MB",
@@ -87,6 +89,8 @@ fn refused_rates() {
     ];
     insta::assert_snapshot!(texts.map(refused::<Rate>).join("\n"), @r#"
     10: a rate needs a unit; a bare number has none -- write the unit: "10kbit/s" or "10Mbit/s"
+    4000000: a rate needs a unit; a bare number has none -- write the unit: "4000000bit/s" or "4Mbit/s"
+    12345: a rate needs a unit; a bare number has none -- write the unit: "12345bit/s"
     10mbps: `mbps` is not a unit for a rate -- did you mean `10Mbit/s`?
     10Mb: `Mb` is not a unit for a rate -- did you mean `10Mbit/s` or `10MB/s`?
     10MB: `MB` is not a unit for a rate -- did you mean `10Mbit/s` or `10MB/s`?
@@ -103,7 +107,7 @@ fn refused_rates() {
     : a rate starts with a decimal number -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
     1.Mbit/s: a rate starts with a decimal number -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
     1.2.3Mbit/s: a rate starts with a decimal number -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
-    2000Tbit/s: `2000Tbit/s` is more than perhop can count -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
+    2000Tbit/s: `2000Tbit/s` is more than perhop can count: the most is `1000Tbit/s` -- write `100kbit/s`, `10Mbps` or `1.25MB/s`
     "#);
 }
 
@@ -128,7 +132,7 @@ fn refused_times() {
     5S: `S` is not a unit for a time -- did you mean `5s`?
     5min: `min` is not a unit for a time -- write `60s`, `5ms`, `20us` or `100ns`
     0.1ns: `0.1ns` is not a whole number of nanoseconds -- write `60s`, `5ms`, `20us` or `100ns`
-    99999999999999999999999999999999999999999s: `99999999999999999999999999999999999999999s` is more than perhop can count -- write `60s`, `5ms`, `20us` or `100ns`
+    99999999999999999999999999999999999999999s: `99999999999999999999999999999999999999999s` is more than perhop can count: the most is `1000000000s` -- write `60s`, `5ms`, `20us` or `100ns`
     0.0000000000000000000000000000000000000000001s: `0.0000000000000000000000000000000000000000001s` is not a whole number of nanoseconds -- write `60s`, `5ms`, `20us` or `100ns`
     "#);
 }
