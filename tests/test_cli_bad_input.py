@@ -115,6 +115,44 @@ def test_options_that_cannot_be(
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "x.toml", "--seed", "abc"), "--seed: 'abc' is not a whole number"),
+        (("run", "x.toml", "--seed", "-1"), "--seed: -1 is below 0, the least allowed"),
+        (("reproduce", "-j", "0"), "--jobs: 0 is below 1, the least allowed"),
+        (("init", "--pack", "foo"), "--pack: 'foo' is not one of 'two-way', 'diffserv'"),
+    ],
+    ids=["no number", "negative", "no jobs", "no pack"],
+)
+def test_a_bad_value_of_an_option_is_told_in_plain_words(
+    cli: Cli, arguments: tuple[str, ...], message: str
+) -> None:
+    done = cli(*arguments)
+    assert done.code == ExitCode.USAGE
+    assert done.err.splitlines() == [f"error: {message}", f"hint: perhop {arguments[0]} --help"]
+
+
+def test_a_missing_file_does_not_hide_what_is_said_of_others(cli: Cli, two_way: Path) -> None:
+    Path("bad.toml").write_text("a = 1\n")
+    done = cli("check", two_way, "missing.toml", "bad.toml")
+    assert done.code == ExitCode.USAGE
+    assert "two-way.toml: valid\n" in done.out
+    assert "bad.toml: " in done.out
+    assert done.err == "error: missing.toml: No such file or directory\n"
+    done = cli("check", two_way, "missing.toml", "--json")
+    assert [file["file"] for file in done.json()["files"]] == ["two-way.toml"]
+
+
+def test_force_is_advised_only_where_it_is_heeded(cli: Cli, run_folder: Path) -> None:
+    Path("file").write_text("mine")
+    for place in (".", "file", "/dev/null"):
+        done = cli("run", "two-way.toml", "-o", place)
+        assert done.code == ExitCode.USAGE
+        assert done.err == f"error: {place} exists\nhint: give another folder with -o\n"
+    assert "--force" in cli("run", "two-way.toml", "-o", run_folder).err
+
+
 @pytest.mark.parametrize("arguments", [("frobnicate",), ("run",), ("reproduce", "nobody")])
 def test_commands_that_cannot_be(cli: Cli, arguments: tuple[str, ...]) -> None:
     done = cli(*arguments)

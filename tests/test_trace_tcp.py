@@ -148,6 +148,7 @@ def test_flows_and_times_can_be_chosen(cli: Cli, traced: StoredRun) -> None:
     for options, complaint in (
         (("--flow", "vegas"), "--flow vegas: no such flow"),
         (("--from", "2"), "--from 2: not a time"),
+        (("--from", "40s"), "--from 40s: the run ends at "),
         (("--from", "2s", "--to", "1s"), "--to 1s is not after --from 2s"),
     ):
         refused = cli("report", traced.folder, *options)

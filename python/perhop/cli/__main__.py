@@ -81,10 +81,24 @@ def _is_panic(error: BaseException) -> bool:
 def _usage(error: typer.TyperException) -> int:
     """Print what is wrong with the command line, and where its help is."""
     context = getattr(error, "ctx", None)
-    message = getattr(error, "format_message", error.__str__)()
+    message = _bad_value(error) or getattr(error, "format_message", error.__str__)()
     print(f"error: {message}", file=sys.stderr)
     print(f"hint: {context.command_path if context else 'perhop'} --help", file=sys.stderr)
     return ExitCode.USAGE
+
+
+def _bad_value(error: typer.TyperException) -> str | None:
+    """Say what is wrong with the value of an option, where the parser has it from pydantic."""
+    option, found = getattr(error, "param", None), getattr(error.__cause__, "errors", None)
+    if option is None or found is None:
+        return None
+    wrong = found()[0]
+    kind, value, text = wrong["type"], wrong["input"], wrong["msg"].removeprefix("Value error, ")
+    if kind.startswith("int_"):
+        text = f"{value!r} is not a whole number"
+    elif kind == "greater_than_equal":
+        text = f"{value} is below {wrong['ctx']['ge']}, the least allowed"
+    return f"{max(option.opts, key=len)}: {text.rstrip('.')}"
 
 
 def _report(error: BaseException, arguments: list[str]) -> int:

@@ -21,10 +21,15 @@ def command(
 
 
 def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int:
-    from perhop.cli.output import print_json, warn
+    from perhop.cli.output import note, print_json, warn
     from perhop.units import counted
 
-    found = [(str(file), *options.load(file, overrides).diagnose()) for file in files]
+    found, unread = [], []
+    for file in files:
+        try:
+            found.append((str(file), *options.load(file, overrides).diagnose()))
+        except OSError as error:
+            unread.append(f"error: {file}: {error.strerror}")
     if as_json:
         print_json(
             {
@@ -41,4 +46,8 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
             warn(warnings)
             verdict = counted(len(mistakes), "mistake") if mistakes else "valid"
             print(f"{name}: {verdict}" + (f", {counted(len(warnings), 'warning')}" if warnings else ""))
+    for message in unread:
+        note(message)
+    if unread:
+        return ExitCode.USAGE
     return ExitCode.INVALID if any(mistakes for _, mistakes, _ in found) else ExitCode.DONE

@@ -67,6 +67,11 @@ def _view(stored: StoredRun, flows: list[str], begin: str | None, end: str | Non
             raise CommandError(ExitCode.USAGE, f"--flow {name}: no such flow", f"choose among {few}")
     begin_s = asked.begin_s if begin is None else options.seconds("--from", begin)
     end_s = asked.end_s if end is None else options.seconds("--to", end)
+    duration_s = stored.scenario().describe().run.duration_s
+    if begin_s >= duration_s:
+        raise CommandError(
+            ExitCode.USAGE, f"--from {begin}: the run ends at {duration_s:g}s", "give an earlier time"
+        )
     if end_s <= begin_s:
         raise CommandError(ExitCode.USAGE, f"--to {end} is not after --from {begin or '0s'}")
     return View(tuple(dict.fromkeys(flows)), begin_s, end_s)

@@ -50,9 +50,9 @@ def command(
     loaded = options.load(scenario, overrides, seed, until)
     folder = out or Path("out") / f"{scenario.stem}-{loaded.describe().run.seed}"
     if folder.exists() and not force:
-        raise CommandError(
-            ExitCode.USAGE, f"{folder} exists", "give another folder with -o, or replace it with --force"
-        )
+        # only a run is ever replaced
+        replace = ", or replace it with --force" if (folder / "record.json").is_file() else ""
+        raise CommandError(ExitCode.USAGE, f"{folder} exists", f"give another folder with -o{replace}")
     warn(loaded.warnings())
     with record.place(folder, replace=force) as partial:
         with Progress(f"running {scenario.name}") as progress:
