@@ -400,6 +400,18 @@ def test_a_closed_pipe_is_no_error(process: Cli, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_full_standard_output_is_told(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "perhop.cli", "schema"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (
+        ExitCode.MACHINE,
+        "error: standard output: No space left on device\n",
+    )
+
+
 LONG = ("run", "two-way.toml", "--until", "10000000s", "-s", "run.interval=1000s")
 
 

@@ -5,6 +5,7 @@ What takes long to import is imported in `run`, where an interruption is told li
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -119,9 +120,11 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
     if isinstance(error, CommandError):
         return error.code, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
     if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
+        # what is written to a file has the file's name
+        place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
+        told = f"{place}: {error.strerror or error}" if place else error.strerror or error
         code = ExitCode.USAGE if isinstance(error, _WRONG_PLACE) else ExitCode.MACHINE
-        return code, f"error: {place}{error.strerror or error}"
+        return code, f"error: {told}"
     if isinstance(error, ImportError) and "_core" in str(error):
         return ExitCode.MACHINE, "error: the compiled core is missing\nhint: make build"
     # imported only now: the error can be one of these only if its module is loaded already
