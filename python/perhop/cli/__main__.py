@@ -138,7 +138,7 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
 
         if isinstance(error, DamagedRunError):
             return ExitCode.STORE, f"error: {error}"
-    if "perhop.papers.pack" in sys.modules:
+    if "perhop.papers.error" in sys.modules:
         from perhop.papers.error import PackError
 
         if isinstance(error, PackError):
