@@ -424,9 +424,14 @@ def test_a_signal_leaves_nothing_half_written(
     running = subprocess.Popen(
         [sys.executable, "-m", "perhop.cli", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
-    time.sleep(2.0)
-    running.send_signal(number)
-    _, err = running.communicate(timeout=10)
+    try:
+        while not any(".partial-" in path.name for path in tmp_path.rglob("*")):
+            assert running.poll() is None
+            time.sleep(0.05)
+        running.send_signal(number)
+        _, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
     code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
     assert running.returncode == code
     assert err.splitlines()[-1] == f"{code.name.lower()}: nothing half-written is left behind"

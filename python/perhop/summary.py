@@ -44,7 +44,10 @@ def transfers(flows: pl.DataFrame) -> pl.DataFrame:
     took = pl.col("completed_s") - pl.col("start_s")
     groups = flows.group_by(_group("name").alias("group"), maintain_order=True)
     return groups.agg(
-        begun=pl.len(), completed=took.count(), mean_s=took.mean(), median_s=took.median()
+        begun=(pl.col("segments_sent") > 0).sum(),
+        completed=took.count(),
+        mean_s=took.mean(),
+        median_s=took.median(),
     ).filter((pl.col("begun") > 1) & (pl.col("completed") > 0))
 
 

@@ -27,6 +27,8 @@ enum Due {
     Repair,
     /// Sent after the timer has expired, or in Tahoe's fast retransmit.
     Restart,
+    /// A probe of a closed window, then what a recovery sends again.
+    ProbeThenRepair,
 }
 
 /// Steps of F-RTO (RFC 5682 section 2.1).
@@ -276,7 +278,8 @@ impl Permit {
 
     /// The timer expired with a closed window, or with nothing outstanding.
     pub fn probe_window(&mut self) {
-        self.due = Due::Restart;
+        let repairs = matches!(self.due, Due::Repair | Due::ProbeThenRepair);
+        self.due = if repairs { Due::ProbeThenRepair } else { Due::Restart };
     }
 
     /// `segment` is about to count as sent.
@@ -288,6 +291,10 @@ impl Permit {
         match std::mem::replace(&mut self.due, Due::Nothing) {
             Due::Nothing => {}
             Due::Restart => return assert_eq!(seq, at.una, "after the timer the first outstanding leaves"),
+            Due::ProbeThenRepair => {
+                self.due = Due::Repair;
+                return assert_eq!(seq, at.una, "a probe begins with the first outstanding");
+            }
             Due::Repair => {
                 assert_eq!(seq, at.una, "the first outstanding is repaired first");
                 self.reported.mark_resent(end);

@@ -172,7 +172,7 @@ impl Probe {
                 }
                 if entered > 0 {
                     // a loss of what a mark has shrunk the window for shrinks it no further
-                    if at.una >= self.marked {
+                    if self.at.una >= self.marked {
                         self.answered = self.at.max;
                         self.check_ssthresh(&at);
                     }

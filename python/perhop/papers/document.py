@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -63,10 +65,21 @@ def judge(predicates: Mapping[str, Callable[..., list[Part]]], measurements: M, 
     """
     if claim.predicate not in predicates:
         raise PackError(f"claim {claim.id}: no predicate {claim.predicate!r}")
+    predicate = predicates[claim.predicate]
+    told = f"claims.toml: claim {claim.id}: parameters {claim.parameters}"
     try:
-        return predicates[claim.predicate](measurements, **claim.parameters)
-    except (KeyError, TypeError) as error:
-        raise PackError(f"claims.toml: claim {claim.id}: parameters {claim.parameters}: {error}") from error
+        inspect.signature(predicate).bind(measurements, **claim.parameters)
+    except TypeError as error:
+        raise PackError(f"{told}: {error}") from None
+    try:
+        return predicate(measurements, **claim.parameters)
+    except KeyError as error:
+        # what is not named there is missing for another reason
+        if not any(
+            name in str(error) for name in re.findall(r"'(.+?)'", str(list(claim.parameters.values())))
+        ):
+            raise
+        raise PackError(f"{told}: {error} is not measured") from error
 
 
 def claim_entry(id_: str, statement: str, where: str, parts: Sequence[Part]) -> dict[str, Any]:

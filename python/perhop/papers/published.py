@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from perhop.papers.error import PackError
 
 
-class Row(Mapping[str, str]):
+class Row:
     """A row of a printed table: text by column, empty where the paper prints nothing.
 
     Parameters
@@ -30,14 +30,6 @@ class Row(Mapping[str, str]):
         if column not in self._cells:
             raise PackError(f"{self._where}: no column {column!r}; there is {', '.join(self._cells)}")
         return self._cells[column]
-
-    def __iter__(self) -> Iterator[str]:
-        """Go through the columns."""
-        return iter(self._cells)
-
-    def __len__(self) -> int:
-        """Count the columns."""
-        return len(self._cells)
 
     def number(self, column: str) -> float:
         """Give the number in a cell.
@@ -71,7 +63,17 @@ class Row(Mapping[str, str]):
         return PackError(f"{self._where}: column {column!r} is {self[column]!r}, not {wanted}")
 
     def changed(self, cells: Mapping[str, str]) -> Row:
-        """Give the row with other text in some cells."""
+        """Give the row with other text in some cells.
+
+        Raises
+        ------
+        PackError
+            There is no such column, or the text is none.
+        """
+        for column, text in cells.items():
+            if not isinstance(text, str):
+                raise PackError(f"{self._where}: {column!r} is changed to {text!r}, not to a text")
+            self[column]
         return Row(self._where, {**self._cells, **cells})
 
 

@@ -61,7 +61,6 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct Colored<P, const N: usize> {
     //= clark1998-rio-fifo
-    //= rfc2597-2-order
     pub(super) fifo: Fifo<P>,
     pub(super) colors: ColorMap,
     pub(super) averaging: Averaging,

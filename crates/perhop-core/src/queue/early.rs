@@ -69,7 +69,6 @@ impl Curve {
         if average < self.min_th {
             Zone::Below
         //= floyd1993-4-p-b
-        //= rfc2597-4-gradual
         } else if average < self.max_th {
             Zone::Between((average - self.min_th) * self.slope)
         } else if average < self.end {

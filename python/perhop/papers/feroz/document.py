@@ -154,13 +154,19 @@ def case_rows(m: Measurements, case: Case) -> list[dict[str, Any]]:
     ]
 
 
+def _place(id_: str) -> str:
+    """Give the table of a case, and the tokens where it has several: `6, 15 tokens`."""
+    table, _, tokens = id_.split()[0].partition("-")
+    return f"{table}, {tokens} tokens" if tokens else table
+
+
 def run_warnings(m: Measurements) -> tuple[str, ...]:
     """List what the comparison assumes and a run does not keep: IN packets are hardly lost."""
     found = []
     for id_, values in m.values.items():
         lost_in, lost = values["losses_in"].mean(), values["losses_per_s"].mean()
         if m.cases[id_].table != "extra" and m.cases[id_].marker != "none" and lost_in > 0.2 * lost > 0:
-            found.append(f"{lost_in / lost:.0%} with {m.cases[id_].marker} in Table {id_.split()[0]}")
+            found.append(f"{lost_in / lost:.0%} with {m.cases[id_].marker} in Table {_place(id_)}")
     if not found:
         return ()
     text = "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
