@@ -428,7 +428,9 @@ def test_a_signal_leaves_nothing_half_written(
         while not any(".partial-" in path.name for path in tmp_path.rglob("*")):
             assert running.poll() is None
             time.sleep(0.05)
-        running.send_signal(number)
+        for _ in range(2):
+            running.send_signal(number)
+            time.sleep(0.01)
         _, err = running.communicate(timeout=60)
     finally:
         running.kill()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -40,30 +38,15 @@ def new_folder(place: str | Path) -> Iterator[Path]:
         yield partial
         _move_into_place(partial, folder)
     except BaseException as error:
-        with _undisturbed():
-            shutil.rmtree(partial, ignore_errors=True)
-            with suppress(OSError):
-                for parent in missing:
-                    parent.rmdir()
+        shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            for parent in missing:
+                parent.rmdir()
         if isinstance(error, OSError) and isinstance(error.filename, str):
             file = Path(error.filename)
             if file.is_relative_to(partial):
                 error.filename = str(Path(place) / file.relative_to(partial))
         raise
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let no second Ctrl-C or SIGTERM interrupt what is cleaned up; only the main thread hears signals."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def write_file(file: str | Path, content: str | bytes) -> None:

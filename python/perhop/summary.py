@@ -33,6 +33,11 @@ def first_of_each(table: pl.DataFrame, most: int, name: str = "name") -> pl.Data
     return table.with_row_index("_row").sort(place, "_row").head(most).sort("_row").drop("_row")
 
 
+def with_time(flows: pl.DataFrame) -> pl.DataFrame:
+    """Return the flows with a column ``took_s``: from start to end, null where a transfer has not ended."""
+    return flows.with_columns(took_s=pl.col("completed_s") - pl.col("start_s"))
+
+
 def transfers(flows: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each ``[[flow]]`` of which several transfers began and one ended.
 
@@ -41,8 +46,8 @@ def transfers(flows: pl.DataFrame) -> pl.DataFrame:
     """
     if "completed_s" not in flows.columns:
         return pl.DataFrame()
-    took = pl.col("completed_s") - pl.col("start_s")
-    groups = flows.group_by(_group("name").alias("group"), maintain_order=True)
+    took = pl.col("took_s")
+    groups = with_time(flows).group_by(_group("name").alias("group"), maintain_order=True)
     return groups.agg(
         begun=(pl.col("segments_sent") > 0).sum(),
         completed=took.count(),

@@ -26,13 +26,17 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
     import signal
 
-    def terminate(*_: object) -> None:
-        # one may be sent to the process and to its group: the second must not disturb the cleaning up
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated
+    def stop(number: int, _frame: object) -> None:
+        # one may be sent to the process and to its group, Ctrl-C pressed again: the first is cleaned up after
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
     try:
-        signal.signal(signal.SIGTERM, terminate)
+        signal.signal(signal.SIGTERM, stop)
+        # a shell that starts a command in the background may have it ignore Ctrl-C
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, stop)
         status = run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         status = ExitCode.INTERRUPTED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -169,7 +169,7 @@ def _print_flows(flows: pl.DataFrame, folder: Path) -> None:
     from perhop.units import bit_rate, duration
 
     complete = flows["completed_s"].is_not_null().any()
-    shown = summary.first_of_each(flows, MOST_ROWS)
+    shown = summary.first_of_each(summary.with_time(flows), MOST_ROWS)
     print_table(
         "Flows: goodput after the warm-up, counts over the whole run",
         (
@@ -186,7 +186,7 @@ def _print_flows(flows: pl.DataFrame, folder: Path) -> None:
                 str(row["segments_sent"]),
                 str(row["retransmissions"]),
                 str(row["timeouts"]),
-                *([duration(_took_s(row))] if complete else []),
+                *([duration(row["took_s"])] if complete else []),
             )
             for row in shown.to_dicts()
         ],
@@ -207,10 +207,6 @@ def _print_flows(flows: pl.DataFrame, folder: Path) -> None:
                 for row in transfers.to_dicts()
             ],
         )
-
-
-def _took_s(flow: dict[str, Any]) -> float | None:
-    return None if flow["completed_s"] is None else flow["completed_s"] - flow["start_s"]
 
 
 def _print_diffserv(result: Result, folder: Path) -> None:

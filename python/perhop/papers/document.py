@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from perhop.papers.error import PackError
@@ -75,11 +74,18 @@ def judge(predicates: Mapping[str, Callable[..., list[Part]]], measurements: M, 
         return predicate(measurements, **claim.parameters)
     except KeyError as error:
         # what is not named there is missing for another reason
-        if not any(
-            name in str(error) for name in re.findall(r"'(.+?)'", str(list(claim.parameters.values())))
-        ):
+        if not any(name in str(error) for name in _texts(claim.parameters.values())):
             raise
         raise PackError(f"{told}: {error} is not measured") from error
+
+
+def _texts(values: Iterable[Any]) -> Iterator[str]:
+    """Go through the texts among values and in lists of them."""
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from _texts(value)
 
 
 def claim_entry(id_: str, statement: str, where: str, parts: Sequence[Part]) -> dict[str, Any]:

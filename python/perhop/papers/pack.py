@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,15 @@ class Pack:
         if name not in self.published:
             raise PackError(f"{self.folder / 'published' / name}.csv: is missing")
         return self.published[name]
+
+    def check_coverage(self, run: Collection[str], published: Collection[str]) -> None:
+        """Refuse a published row that no figure runs, and a figure of a published row that is not there."""
+        missing = [row for row in published if row not in run]
+        if missing:
+            raise PackError(f"{self.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
+        unknown = sorted(set(run) - set(published))
+        if unknown:
+            raise PackError(f"{self.folder / 'published'}: no rows for {', '.join(unknown)}")
 
     def record(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
         """Give what a command of ours has recorded, an object with these keys."""
@@ -143,6 +152,25 @@ def load_pack(key: str) -> Pack:
     return Pack(key, folder, figures, claims, published)
 
 
+def _list_of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(type(one) is kind for one in value)
+
+
+_KINDS: tuple[tuple[str, Callable[[Any], bool], frozenset[str]], ...] = (
+    (
+        "a text",
+        lambda value: isinstance(value, str),
+        frozenset({"case", "colour_figure", "fit", "id", "like", "predicate", "quick", "scenario"})
+        | {"statement", "table", "throughput_figure", "title", "traffic", "where"},
+    ),
+    ("a whole number", lambda value: type(value) is int, frozenset({"replications", "scale", "socket"})),
+    ("a list of texts", _list_of(str), frozenset({"flows", "markers", "set", "tables", "trace"})),
+    ("a list of whole numbers", _list_of(int), frozenset({"tokens"})),
+    ("a table", lambda value: isinstance(value, dict), frozenset({"change", "parameters", "setup"})),
+)
+"""What the keys of `figures.toml` and `claims.toml` hold, in any pack."""
+
+
 class _Table(dict[str, Any]):
     """A table that says which of its keys is missing, and where."""
 
@@ -150,38 +178,15 @@ class _Table(dict[str, Any]):
         super().__init__(table)
         self._where = f"{where} {table.get('id', table.get('case', '?'))}"
         for key, value in table.items():
-            wanted = next((wanted for wanted, keys in _KEYS.items() if key in keys), None)
-            if wanted is None:
+            kind = next(((wanted, holds) for wanted, holds, keys in _KINDS if key in keys), None)
+            if kind is None:
                 raise PackError(f"{self._where}: unknown key {key!r}")
-            if not _IS[wanted](value):
+            wanted, holds = kind
+            if not holds(value):
                 raise PackError(f"{self._where}: {key!r} is {value!r}, not {wanted}")
 
     def __missing__(self, key: str) -> Any:
         raise PackError(f"{self._where} has no {key!r}")
-
-
-_KEYS = {
-    "a text": {"case", "colour_figure", "fit", "id", "like", "predicate", "quick", "scenario", "statement"}
-    | {"table", "throughput_figure", "title", "traffic", "where"},
-    "a whole number": {"replications", "scale", "socket"},
-    "a list of texts": {"flows", "markers", "set", "tables", "trace"},
-    "a list of whole numbers": {"tokens"},
-    "a table": {"change", "parameters", "setup"},
-}
-"""What the keys of `figures.toml` and `claims.toml` hold, in any pack."""
-
-
-def _list_of(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(type(one) is kind for one in value)
-
-
-_IS: dict[str, Callable[[Any], bool]] = {
-    "a text": lambda value: isinstance(value, str),
-    "a whole number": lambda value: type(value) is int,
-    "a list of texts": _list_of(str),
-    "a list of whole numbers": _list_of(int),
-    "a table": lambda value: isinstance(value, dict),
-}
 
 
 def _tables(path: Path, name: str) -> tuple[dict[str, Any], ...]:

@@ -64,8 +64,12 @@ def draw(lines: Sequence[Line], title: str, label: str, top: float | None = 1.05
             fast = line.name.startswith(("down", "fast"))
             side, together = "fast" if fast else "slow", line.name.endswith(_TOGETHER)
             part = summed and not together
-            name = f"{side} connections, each" if part else f"{side} ({line.name})"
-            name = line.name if together else name
+            if together:
+                name = line.name
+            elif part:
+                name = f"{side} connections, each"
+            else:
+                name = f"{side} ({line.name})"
             shown = line.time_s <= _SHOWN_S
             axes.plot(
                 line.time_s[shown],

@@ -56,7 +56,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
                 topology.draw(meaning),
                 "Rate and one-way delay of each link, by direction where they differ.",
             ),
-            "flows": _listing(_with_time(_complete(run, "flows")), first="[[flow]]"),
+            "flows": _listing(summary.with_time(_complete(run, "flows")), first="[[flow]]"),
             "transfers": summary.transfers(run.tables["flows"]).to_dicts(),
             "links": _listing(_complete(run, "links"), "utilization"),
             "queues": _listing(_with_balance(_complete(run, "queues")), "max_packets"),
@@ -138,11 +138,6 @@ def _complete(run: StoredRun, name: str) -> pl.DataFrame:
     table = run.tables[name]
     missing = [column for column in _LATER_COLUMNS[name] if column not in table.columns]
     return table.with_columns(pl.lit(None).alias(column) for column in missing)
-
-
-def _with_time(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the flows, each with the time that its transfer took."""
-    return flows.with_columns(took_s=pl.col("completed_s") - pl.col("start_s"))
 
 
 def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
