@@ -71,7 +71,7 @@ queue = {{ kind = "fifo", limit = "1000000p" }}
 name = "f"
 from = "a"
 to = "b"
-tcp = {{ cc = "{cc}", recovery = "{recovery}", window = "64MiB", timestamps = {timestamps} }}
+tcp = {{ profile = "rfc", cc = "{cc}", recovery = "{recovery}", window = "64MiB", timestamps = {timestamps} }}
 ack = {{ {ack} }}
 """
 
@@ -244,6 +244,7 @@ def ratios(point: Point, found: Measured) -> dict[str, float]:
 def document(points: Sequence[Point]) -> dict[str, Any]:
     """Run the points and return what they gave, as it is kept in `docs/tcp-laws.json`."""
     # a script finds its neighbours; a test that imports this module needs none of them
+    import laws_link
     import laws_trace
 
     rows = [
@@ -260,7 +261,15 @@ def document(points: Sequence[Point]) -> dict[str, Any]:
             traced = Scenario(point.scenario(), "laws.toml", ("run.seed=1",)).run(trace=["tcp"]).trace["tcp"]
             why = asdict(laws_trace.anatomy(traced, point.rtt_s))
             row["why"] = {name: _rounded(value) for name, value in why.items()}
-    return {"command": COMMAND, "results_version": RESULTS_VERSION, "seeds": SEEDS, "points": rows}
+    senders = [*laws_link.SENDERS, *laws_link.SHOWN]
+    links = laws_link.measure(laws_link.links(senders, laws_link.RATES_MBIT_S, laws_link.RTTS_MS), THREADS)
+    return {
+        "command": COMMAND,
+        "results_version": RESULTS_VERSION,
+        "seeds": SEEDS,
+        "points": rows,
+        "links": links,
+    }
 
 
 def _rounded(value: float) -> float:
@@ -278,6 +287,7 @@ def _near(one: Any, other: Any) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Write the page, its pictures and its numbers, or compare the numbers."""
+    import laws_link
     import laws_page
 
     made = document(all_points())
@@ -285,7 +295,9 @@ def main(arguments: list[str]) -> int:
     if "--check" in arguments:
         same = _near(json.loads(text), json.loads(RESULTS.read_text(encoding="utf-8")))
         print(f"{RESULTS.name}: {'the same numbers' if same else 'other numbers came out'}")
-        return 0 if same else 1
+        idle = [row for row in made["links"] if laws_link.unexplained(row)]
+        print(*(f"does not fill its link: {row}" for row in idle), sep="\n")
+        return 0 if same and not idle else 1
     RESULTS.write_text(text, encoding="utf-8")
     page = DOCS / "tcp-laws.md"
     page.write_text(laws_page.page(made, page.read_text(encoding="utf-8")), encoding="utf-8")

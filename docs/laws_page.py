@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import laws_link
 import numpy as np
 
 from perhop.models import throughput
@@ -42,6 +43,8 @@ def page(document: Mapping[str, Any], text: str) -> str:
         "timestamps": _timestamps(reno, stamped),
         "cubic": "\n".join(_cubic_table(cubic, rtt) for rtt in _values(cubic, "rtt_s")),
         "cubic-outside": _outliers(cubic, "rfc9438"),
+        "links": _links([row for row in document["links"] if row["bound"]]),
+        "links-shown": _links([row for row in document["links"] if not row["bound"]]),
     }
     return re.sub(
         r"(<!-- laws: (\S+) -->\n).*?(<!-- /laws -->)",
@@ -82,6 +85,27 @@ def _table(rows: Sequence[Row], rtt: float, b: int) -> str:
             ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _links(rows: Sequence[Row]) -> str:
+    """Return a line for each sender and path, a cell for each queue: utilization, and time-outs if any."""
+    queues = _values(rows, "queue_bdp")
+    lines = [
+        f"| sender | Mbit/s | RTT | {' | '.join(f'{queue:g} BDP' for queue in queues)} |",
+        "|" + "---|" * (3 + len(queues)),
+    ]
+    paths = dict.fromkeys((row["sender"], row["rate_mbit_s"], row["rtt_ms"]) for row in rows)
+    for path in paths:
+        inside = [row for row in rows if (row["sender"], row["rate_mbit_s"], row["rtt_ms"]) == path]
+        cells = [_link(row) for row in sorted(inside, key=lambda row: row["queue_bdp"])]
+        lines.append(f"| {path[0]} | {path[1]} | {path[2]} ms | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _link(row: Row) -> str:
+    timeouts = f", {row['timeouts']}" if row["timeouts"] else ""
+    text = f"{row['utilization']:.3f}{timeouts}"
+    return f"**{text}**" if laws_link.broken(row) else text
 
 
 def _timestamps(rows: Sequence[Row], stamped: Sequence[Row]) -> str:

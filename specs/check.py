@@ -4,9 +4,10 @@
     python3 specs/check.py --check       change nothing; fail where something is wrong or the page is old
     python3 specs/check.py --complete    also fail on a clause without code and test, or an exception
 
-`specs/clauses/` states what each source demands, `specs/exceptions/` what does not hold and why. A line
-`//= ID` stands above the code that meets a clause, `//= test ID` above the test that proves it; in Python and
-scripts (`.pkt`) it begins with `#=`. The page names the item below or, above a statement, the one around it.
+`specs/clauses/` states what each source demands and what the list comes from, `specs/exceptions/` what does
+not hold and why. A line `//= ID` stands above the code that meets a clause, `//= test ID` above the test that
+proves it; in Python and scripts (`.pkt`) it begins with `#=`. The page names the item below or, above a
+statement, the one around it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ TOP = Path(__file__).resolve().parents[1]
 PAGE = "docs/clauses.md"
 SOURCES = ("crates/**/*.rs", "crates/*/tests/scripts/**/*.pkt", "tests/**/*.py")
 LEVELS = ("must", "should", "may", "rule")
+ORIGINS = ("text", "accounts", "knowledge")
 KINDS = {"not-applicable": "Not applicable", "departs": "Departs", "not-taken": "Permission not taken"}
 MARK = re.compile(r"\s*(?://|#)=\s*(.*?)\s*")
 BETWEEN = re.compile(r"\s*(//|#|@|$)")
@@ -39,11 +41,11 @@ HEAD = """# Clauses
 What our sources demand, in our own words, and where it is met and proved: a *must*, *should* or *may*
 of the source, or a *rule*, which is a definition or a step of an algorithm. Made by `python3 specs/check.py`.
 
-Clauses of RFCs were compared with the texts of the RFCs; those of Clark and Fang, of Floyd and Jacobson and
-of Shreedhar and Varghese only with descriptions of these papers and with programs that follow them.
+*From* says what a list was compared with: the *text* of the source; *accounts* of it, which are passages
+quoted elsewhere, descriptions and programs that follow it; or nothing, where it is from *knowledge* alone.
 
-| Source | Clauses | Met and proved | Exceptions | Open |
-|---|---|---|---|---|"""
+| Source | From | Clauses | Met and proved | Exceptions | Open |
+|---|---|---|---|---|---|"""
 COLUMNS = "| Clause | Section | Level | Demand | Code, or why not | Test |\n|---|---|---|---|---|---|"
 
 
@@ -65,6 +67,15 @@ class Clause:
         return [] if self.exception else [name for name in ("code", "test") if not getattr(self, name)]
 
 
+@dataclass
+class Head:
+    """A source, and what the list of its clauses was compared with."""
+
+    title: str
+    link: str
+    origin: str
+
+
 class Checker:
     """Reads the clauses below a folder and whatever refers to them, and collects what is wrong."""
 
@@ -72,7 +83,7 @@ class Checker:
         self.top = top
         self.errors: list[str] = []
         self.clauses: dict[str, Clause] = {}
-        self.heads: dict[str, tuple[str, str]] = {}
+        self.heads: dict[str, Head] = {}
         for path in sorted(top.glob("specs/clauses/*.toml")):
             self._read_clauses(path.relative_to(top))
         for path in sorted(top.glob("specs/exceptions/*.toml")):
@@ -117,7 +128,11 @@ class Checker:
         except tomllib.TOMLDecodeError as error:
             self._wrong(str(path), "not TOML", str(error))
             return
-        self.heads.setdefault(path.stem, (table.get("title", path.stem), table.get("link", "")))
+        if kind == "clause":
+            head = Head(table.get("title", path.stem), table.get("link", ""), table.get("from", ""))
+            self.heads[path.stem] = head
+            if head.origin not in ORIGINS:
+                self._wrong(str(path), "from", f"{head.origin!r} is none of {', '.join(ORIGINS)}")
         starts = (number for number, line in enumerate(text.splitlines(), 1) if line.strip() == f"[[{kind}]]")
         for start, entry in zip(starts, table.get(kind, []), strict=False):
             place = f"{path}:{start}"
@@ -153,13 +168,14 @@ class Checker:
     def page(self) -> str:
         """Write a table of counts, then a table of clauses for each source."""
         counts, tables = [], []
-        for stem, (title, link) in self.heads.items():
+        for stem, head in self.heads.items():
             clauses = [clause for clause in self.clauses.values() if clause.id.startswith(f"{stem}-")]
             states: list[object] = [
                 "exception" if clause.exception else clause.lacks() == [] for clause in clauses
             ]
-            counts.append(_row(title, len(states), *map(states.count, (True, "exception", False))))
-            tables += [f"\n## {title}\n" + (f"\n<{link}>\n" if link else ""), COLUMNS]
+            numbers = map(states.count, (True, "exception", False))
+            counts.append(_row(head.title, head.origin, len(states), *numbers))
+            tables += [f"\n## {head.title}\n" + (f"\n<{head.link}>\n" if head.link else ""), COLUMNS]
             for c in clauses:
                 places = ("<br>".join(filter(None, each)) for each in ([*c.code, c.exception], c.test))
                 tables.append(_row(f"`{c.id}`", c.section, c.level, c.demand, *places))

@@ -65,10 +65,10 @@ def process(tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Give an empty folder with room for 60 kB."""
+    """Give an empty folder with room for 68 kB."""
     folder = tmp_path / "small"
     folder.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", "size=60k", "tmpfs", str(folder)]
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=68k", "tmpfs", str(folder)]
     try:
         subprocess.run(mounting, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -13,6 +13,7 @@ import pytest
 TOP = Path(__file__).resolve().parents[1]
 CLAUSES = """title = "RFC 1: Waiting"
 link = "https://example.org/1"
+from = "text"
 
 [[clause]]
 id = "rfc1-2-wait"
@@ -83,7 +84,7 @@ NAMES = {
 def test_a_complete_folder_has_a_page_that_stays_current(run: Run, tmp_path: Path) -> None:
     assert run("--complete") == (0, "clauses: 2, of which 0 open\n")
     page = (tmp_path / "docs/clauses.md").read_text()
-    assert "| RFC 1: Waiting | 2 | 1 | 1 | 0 |" in page
+    assert "| RFC 1: Waiting | text | 2 | 1 | 1 | 0 |" in page
     assert (
         r"| `rfc1-2-wait` | 2 | must | \|a - b\| is kept. "
         "| [`wait`](../crates/a/src/lib.rs) | [`waits`](../crates/a/tests/waits.rs) |" in page
@@ -150,19 +151,27 @@ def test_python_and_scripts_are_read(run: Run, tmp_path: Path) -> None:
         ),
         (
             {"clauses": CLAUSES.replace("rfc1-3.1-hurry", "rfc1-2-wait").replace('"3.1"', '"2"')},
-            "specs/clauses/rfc1.toml:10: rfc1-2-wait: is also at specs/clauses/rfc1.toml:4",
+            "specs/clauses/rfc1.toml:11: rfc1-2-wait: is also at specs/clauses/rfc1.toml:5",
         ),
         (
             {"more": CLAUSES[: CLAUSES.rindex("[[")]},
-            "specs/clauses/rfc10.toml:4: rfc1-2-wait: is not rfc10-2- and a short name",
+            "specs/clauses/rfc10.toml:5: rfc1-2-wait: is not rfc10-2- and a short name",
         ),
         (
             {"clauses": CLAUSES.replace('"may"', '"might"')},
-            "specs/clauses/rfc1.toml:10: rfc1-3.1-hurry: level 'might' is none of must, should, may, rule",
+            "specs/clauses/rfc1.toml:11: rfc1-3.1-hurry: level 'might' is none of must, should, may, rule",
         ),
         (
             {"clauses": CLAUSES.replace('demand = "It', 'text = "It')},
-            "specs/clauses/rfc1.toml:10: rfc1-3.1-hurry: text is missing, empty or unknown",
+            "specs/clauses/rfc1.toml:11: rfc1-3.1-hurry: text is missing, empty or unknown",
+        ),
+        (
+            {"clauses": CLAUSES.replace('"text"', '"hearsay"')},
+            "specs/clauses/rfc1.toml: from: 'hearsay' is none of text, accounts, knowledge",
+        ),
+        (
+            {"clauses": CLAUSES.replace('from = "text"\n', "")},
+            "specs/clauses/rfc1.toml: from: '' is none of text, accounts, knowledge",
         ),
         ({"clauses": "title ="}, "specs/clauses/rfc1.toml: not TOML: "),
         (
@@ -187,7 +196,7 @@ def test_python_and_scripts_are_read(run: Run, tmp_path: Path) -> None:
                 "code": CODE + "//= rfc1-3.1-hurry\nfn hurry() {}\n",
                 "proof": TEST.replace("2-wait", "3.1-hurry"),
             },
-            "specs/clauses/rfc1.toml:10: rfc1-3.1-hurry: has an exception, and code and a test as well",
+            "specs/clauses/rfc1.toml:11: rfc1-3.1-hurry: has an exception, and code and a test as well",
         ),
     ],
 )
@@ -208,7 +217,7 @@ def test_only_complete_minds_open_clauses(run: Run, changes: dict[str, str], lac
     assert run(**changes) == (0, "clauses: 2, of which 1 open\n")
     assert run("--complete", **changes) == (
         1,
-        f"specs/clauses/rfc1.toml:4: rfc1-2-wait: no {lack}, and no exception\n",
+        f"specs/clauses/rfc1.toml:5: rfc1-2-wait: no {lack}, and no exception\n",
     )
 
 

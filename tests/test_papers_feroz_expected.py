@@ -30,6 +30,8 @@ def test_the_quick_reproduction_is_the_one_on_record() -> None:
             recorded["published"],
         )
         assert one["simulated"]["mean"] == pytest.approx(recorded["simulated"]["mean"], rel=1e-4), one["id"]
-    assert {claim["id"]: claim["verdict"] for claim in found["claims"]} == {
-        claim["id"]: claim["verdict"] for claim in expected["claims"]
-    }
+    judged, recorded_claims = (
+        {claim["id"]: (claim["verdict"], claim["decided_by"]) for claim in document["claims"]}
+        for document in (found, expected)
+    )
+    assert judged == recorded_claims

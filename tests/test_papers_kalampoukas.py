@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from perhop.papers import PackError
-from perhop.papers.kalampoukas import BrokenRun, Figure, Reproduction, make_plan, reduce
+from perhop.papers.kalampoukas import BrokenRun, Figure, Plan, Reproduction, make_plan, reduce
 from perhop.papers.kalampoukas.predicates import within_closed_form
 from perhop.papers.kalampoukas.sweeps import make_sweeps, reduce_sweep
 
@@ -52,12 +52,19 @@ def result(figure: Figure, slow: float, fast: float, **changes: Any) -> dict[str
 
 def reproduce(efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0) -> Reproduction:
     """Reduce ten runs per figure around given efficiencies."""
-    offsets = spread * np.linspace(-1, 1, PLAN.replications)
-    results = []
-    for figure in PLAN.figures:
+    return reduce(PLAN, all_results(efficiencies, spread), "perhop reproduce kalampoukas", 1)
+
+
+def all_results(
+    efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0, plan: Plan = PLAN
+) -> list[dict[str, Any]]:
+    """Give the runs of a plan around given efficiencies, under each reading as without."""
+    offsets = spread * np.linspace(-1, 1, plan.replications)
+    found = []
+    for figure in plan.figures * (1 + len(plan.readings)):
         slow, fast = efficiencies(figure)
-        results += [result(figure, slow + offset, fast + offset) for offset in offsets]
-    return reduce(PLAN, results, "perhop reproduce kalampoukas", 1)
+        found += [result(figure, slow + offset, fast + offset) for offset in offsets]
+    return found
 
 
 def bounded(figure: Figure) -> Efficiencies:
@@ -75,7 +82,6 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
     assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
     keys = ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
     assert all(list(row) == keys for row in document["rows"])
-    assert all(list(claim) == ["id", "statement", "verdict", "evidence"] for claim in document["claims"])
     assert len({(row["id"], row["quantity"]) for row in document["rows"]}) == len(document["rows"])
     text = json.dumps(document, allow_nan=False)
     assert text == json.dumps(reproduce(bounded).document, allow_nan=False)
@@ -117,7 +123,7 @@ def test_only_runs_with_a_shared_fifo_have_the_bound_of_theorem_2() -> None:
 def test_the_evidence_on_thresholds_says_why() -> None:
     claims = {claim["id"]: claim for claim in reproduce(bounded).document["claims"]}
     for id_ in ("K7", "K8"):
-        assert "within 0.0000 of it" in claims[id_]["evidence"]["note"]
+        assert "within 0.0000 of it" in claims[id_]["evidence"]["notes"][0]
 
 
 def test_a_row_without_a_closed_form_cannot_be_judged() -> None:
@@ -125,7 +131,9 @@ def test_a_row_without_a_closed_form_cannot_be_judged() -> None:
     delayed = replace(m.figures["4.2"], setup=replace(m.figures["4.2"].setup, delay=0.1))
     m = replace(m, figures=m.figures | {"4.2": delayed})
     with pytest.raises(PackError, match=r"figure 4\.2: there is no bounded closed form"):
-        within_closed_form(m, "bounded", 0.03)
+        within_closed_form(m, "bounded", 0.03, 0.1, 0.3)
+    with pytest.raises(PackError, match="form is 'bonded', not one of 'printed', 'bounded'"):
+        within_closed_form(m, "bonded", 0.03, 0.1, 0.3)  # type: ignore[arg-type]
 
 
 def test_runs_that_do_what_the_bounded_forms_say() -> None:
@@ -156,23 +164,71 @@ def test_one_row_beside_its_form_contradicts_k1_and_is_named() -> None:
         "23 of 24 parts supported; 5.3, slow efficiency: 0.600 where at least 0.525 and at most 0.585 is "
         "claimed (contradicted)"
     )
-    assert "6.2" in k1["evidence"]["note"]
+    assert "6.2" in k1["evidence"]["notes"][0]
+    rows = {claim["id"]: claim["verdict"] for claim in document["claims"] if claim["id"].startswith("K1/")}
+    assert len(rows) == 12
+    assert {id_ for id_, verdict in rows.items() if verdict != "supported"} == {"K1/5.3"}
+
+
+@pytest.mark.parametrize(
+    ("figure", "side", "off", "verdict"),
+    [
+        ("2.3", 1, -0.0196, "contradicted"),
+        ("2.3", 1, 0.0021, "contradicted"),
+        ("2.3", 1, 0.0019, "supported"),
+        ("5.6", 0, 0.0068, "contradicted"),
+        ("5.6", 0, 0.0065, "supported"),
+        ("5.3", 0, 0.029, "supported"),
+        ("5.3", 0, 0.031, "contradicted"),
+    ],
+)
+def test_k1_is_relative_where_an_efficiency_is_small(
+    figure: str, side: int, off: float, verdict: str
+) -> None:
+    def shifted(f: Figure) -> Efficiencies:
+        found = list(bounded(f))
+        found[side] += off if f.id == figure else 0.0
+        return found[0], found[1]
+
+    assert verdicts(reproduce(shifted))[f"K1/{figure}"] == verdict
+
+
+def test_a_reading_that_changes_a_claim_decides_it() -> None:
+    results = all_results(bounded)
+    size = len(PLAN.figures) * PLAN.replications
+    at = next(k for k, figure in enumerate(PLAN.figures) if figure.id == "4.4")
+    for k in range(PLAN.replications):
+        results[size + at * PLAN.replications + k] = result(PLAN.figures[at], 0.2, 0.7)
+    claims = {claim["id"]: claim for claim in reduce(PLAN, results, "", 1).document["claims"]}
+    assert (claims["K2"]["verdict"], claims["K2"]["decided_by"]) == ("inconclusive", ["ns-2"])
+    assert claims["K1/4.4"]["verdict"] == "inconclusive"
+    assert claims["K1/4.3"]["verdict"] == "supported"
+    assert claims["K4"]["verdict"] == "supported"
+
+
+def test_a_link_that_is_idle_leaves_a_ratio_undefined() -> None:
+    """No data at all in the figure below the line: the study goes on, the claim is not judged."""
+    document = reproduce(lambda f: (0.5, 0.0) if f.id == "3.2-4096" else bounded(f)).document
+    claim = next(claim for claim in document["claims"] if claim["id"] == "K6")
+    assert claim["verdict"] == "not judged"
+    assert "the ratio is undefined: the denominator is 0 in 10 of 10" in claim["reason"]
+    json.dumps(document, allow_nan=False)
 
 
 def test_wide_intervals_conclude_nothing() -> None:
     assert verdicts(reproduce(bounded, spread=0.2))["K1"] == "inconclusive"
 
 
-def test_nine_replications_conclude_nothing() -> None:
+def test_nine_replications_judge_nothing() -> None:
     plan = make_plan(replications=9)
-    results = [result(figure, *bounded(figure)) for figure in plan.figures for _ in range(9)]
-    document = reduce(plan, results, "", 1).document
-    assert {claim["verdict"] for claim in document["claims"]} == {"inconclusive"}
+    document = reduce(plan, all_results(bounded, plan=plan), "", 1).document
+    assert {claim["verdict"] for claim in document["claims"]} == {"not judged"}
+    assert {claim["reason"] for claim in document["claims"]} == {"9 replications, 10 are needed"}
 
 
 def test_one_replication_gives_no_interval() -> None:
     plan = make_plan(replications=1)
-    document = reduce(plan, [result(figure, *bounded(figure)) for figure in plan.figures], "", 1).document
+    document = reduce(plan, all_results(bounded, plan=plan), "", 1).document
     assert document["rows"][0]["simulated"] == {"mean": 0.981675, "ci95": None, "n": 1}
     json.dumps(document, allow_nan=False)
 
@@ -204,7 +260,7 @@ def test_curves_are_efficiencies_per_interval_with_sums() -> None:
 
 
 def test_a_broken_run_is_never_averaged_in() -> None:
-    results = [result(figure, 0.5, 0.5) for figure in PLAN.figures for _ in range(PLAN.replications)]
+    results = all_results(lambda _: (0.5, 0.5))
     results[3]["invariants"] = ["queue port.slow-fast.class.all: 3 in, 2 out"]
     with pytest.raises(BrokenRun, match=r"figure 2\.3: queue port"):
         reduce(PLAN, results, "", 1)
@@ -217,7 +273,7 @@ def test_missing_results_are_refused() -> None:
 
 def test_losses_and_long_queues_are_said() -> None:
     assert reproduce(bounded).warnings == []
-    results = [result(figure, *bounded(figure)) for figure in PLAN.figures for _ in range(PLAN.replications)]
+    results = all_results(bounded)
     results[0]["queues"]["dropped_packets"][2] = 4
     results[1]["queues"]["max_data_packets"][1] = 44
     assert reduce(PLAN, results, "", 1).warnings == [
@@ -226,7 +282,7 @@ def test_losses_and_long_queues_are_said() -> None:
     ]
     results[0]["queues"]["dropped_packets"][2] = 0
     results[1]["queues"]["max_data_packets"][1] = 5
-    results[-1]["queues"]["max_data_packets"][1] = 44
+    results[len(PLAN.figures) * PLAN.replications - 1]["queues"]["max_data_packets"][1] = 44
     assert reduce(PLAN, results, "", 1).warnings == [
         "figure 5.3-b8: 44 data packets waited; Theorem 2 is not about this scheme, but would allow 43.0",
     ]

@@ -23,8 +23,9 @@ from perhop.papers.laatu.measure import (
     run_quantities,
     table_statistics,
 )
-from perhop.papers.laatu.plan import DURATION_S, WARMUP_S
+from perhop.papers.laatu.plan import DURATION_S, READ, WARMUP_S
 from perhop.papers.laatu.predicates import PREDICATES
+from perhop.papers.laatu.printed import variance_ratio, welch
 from perhop.papers.laatu.published import METRICS
 from perhop.papers.laatu.setup import (
     AVERAGING,
@@ -353,7 +354,7 @@ def test_plan_orders_replications_within_cases() -> None:
     assert overrides == ["run.seed=7", "run.replication=1"]
     assert any("replications" in text for text in plan.left_out)
     runs = 3 * len(plan.cases) + sum(2 * len(sweep.points) * sweep.replications for sweep in plan.sweeps)
-    assert len(plan.jobs) == runs
+    assert len(plan.jobs) == runs + 2 * READ * len(plan.readings)
 
 
 def test_a_quick_plan_says_what_it_left_out() -> None:
@@ -390,8 +391,8 @@ def test_sweeps_go_through_the_defaults() -> None:
 # reduction
 
 
-def done(plan: Plan, like_paper: bool = True) -> Reproduction:
-    """Reduce runs as the paper has them, or with the two ways of marking exchanged."""
+def done(plan: Plan, like_paper: bool = True, but: str = "") -> Reproduction:
+    """Reduce runs as the paper has them, or with the two ways exchanged; turned under one reading."""
     rng = np.random.default_rng(3)
     fair = [a_run(list(190 + rng.normal(0, 4, 4))) for _ in range(50)]
     unfair = [a_run(list(154 + rng.normal(0, 30, 4).clip(-70, 70))) for _ in range(50)]
@@ -402,6 +403,10 @@ def done(plan: Plan, like_paper: bool = True) -> Reproduction:
     for sweep in plan.sweeps:
         n = sweep.replications
         kept += (fair[:n] + unfair[:n]) * len(sweep.points)
+    under = [run for case in ("per-flow", "aggregate") for run in by_case[case][:READ]]
+    turned = [run for case in ("aggregate", "per-flow") for run in by_case[case][:READ]]
+    for reading in plan.readings:
+        kept += turned if reading.id == but else under
     return reduce(plan, kept, "perhop reproduce laatu", 1)
 
 
@@ -414,7 +419,6 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
     assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
     keys = ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
     assert all(list(row) == keys for row in document["rows"])
-    assert all(list(claim) == ["id", "statement", "verdict", "evidence"] for claim in document["claims"])
     rows = [(row["table"], row["id"], row["quantity"]) for row in document["rows"]]
     assert len(set(rows)) == len(rows)
     json.dumps(document, allow_nan=False)
@@ -428,12 +432,56 @@ def test_runs_the_other_way_contradict_it() -> None:
     assert set(verdicts(done(PLAN, like_paper=False)).values()) == {"contradicted"}
 
 
-def test_few_runs_conclude_nothing() -> None:
+def test_a_reading_that_turns_the_sign_decides() -> None:
+    claims = {claim["id"]: claim for claim in done(PLAN, but="SACK").document["claims"]}
+    assert {claim["verdict"] for claim in claims.values()} == {"inconclusive"}
+    assert claims["L3"]["decided_by"] == ["SACK"]
+    lifted = {claim["id"]: claim for claim in done(PLAN, False, "guard off").document["claims"]}
+    assert (lifted["L2"]["verdict"], lifted["L2"]["decided_by"]) == ("inconclusive", ["guard off"])
+
+
+def test_l1_is_shown_by_its_parts() -> None:
+    (l1, *_) = done(PLAN).document["claims"]
+    words = [part["quantity"].split(",")[0] for part in l1["parts"]]
+    assert words == ["total fairness", "committed fairness", "excess fairness"]
+    assert {part["kind"] for part in l1["parts"]} == {"direction"}
+    assert [part["printed"] for part in l1["parts"]] == pytest.approx([0.035, 0.045, 0.017])
+
+
+def test_what_the_calibration_fitted_is_in_sample() -> None:
+    found = {claim["id"]: claim["in_sample"] for claim in done(PLAN).document["claims"]}
+    assert found == {"L1": False, "L2": True, "L3": True, "L4": False}
+
+
+def test_l4_tells_direction_from_size() -> None:
+    l4 = done(PLAN).document["claims"][3]
+    assert [part["kind"] for part in l4["parts"]] == ["direction", "size"]
+    assert l4["parts"][1]["claimed"] == [None, 0.5]
+    assert l4["parts"][0]["printed"] == pytest.approx(8.6 / 34.5, abs=1e-6)
+    assert l4["ours"] == "half"
+
+
+def test_no_spread_at_all_leaves_the_ratio_undefined() -> None:
+    kept = [a_run([190.0] * 4)] * len(PLAN.jobs)
+    l4 = reduce(PLAN, kept, "", 1).document["claims"][3]
+    assert (l4["verdict"], l4["reason"]) == (
+        "not judged",
+        "the ratio is undefined: no spread with aggregate",
+    )
+
+
+def test_half_length_runs_judge_nothing() -> None:
+    document = done(make_plan(quick=True)).document
+    assert {claim["verdict"] for claim in document["claims"]} == {"not judged"}
+    assert {claim["reason"] for claim in document["claims"]} == {"runs simulate 60 s here, the study's 120 s"}
+
+
+def test_few_runs_judge_nothing() -> None:
     plan = make_plan(replications=5)
-    assert set(verdicts(done(plan)).values()) == {"inconclusive"}
+    assert set(verdicts(done(plan)).values()) == {"not judged"}
     plan = make_plan(replications=2)
     document = done(plan).document
-    assert set(verdicts(done(plan)).values()) == {"inconclusive"}
+    assert set(verdicts(done(plan)).values()) == {"not judged"}
     assert not any(row["quantity"].endswith("_sdev") for row in document["rows"])
 
 
@@ -465,7 +513,7 @@ def test_the_findings_name_the_exchanged_columns_and_the_depth() -> None:
 
 
 def test_the_record_bounds_what_per_flow_marking_can_gain() -> None:
-    text = dict(done(PLAN).findings)["What no choice of the open parameters changes"]
+    text = dict(done(PLAN).findings)["What 96 combinations of 4 parameters show"]
     record = json.loads(PACK.scenario("calibration.json"))
     gains = [
         one["simulated"]["per-flow"]["cir_utilization"] - one["simulated"]["aggregate"]["cir_utilization"]
@@ -473,6 +521,27 @@ def test_the_record_bounds_what_per_flow_marking_can_gain() -> None:
     ]
     assert max(gains) < 0.05
     assert f"at most {max(gains):.3f} more" in text
+    assert "2 degrees of freedom met 3 free parameters" in text
+
+
+def test_the_findings_name_the_ceiling_and_the_common_mode() -> None:
+    found = dict(done(PLAN).findings)
+    assert "0.96 standard deviations above the mean" in found["A ceiling of 187 kbit/s in the aggregate test"]
+    common = found["A common mode of 33.9 kbit/s between runs"]
+    assert "would give 17.2" in common
+    excess = found["Which differences in fairness the paper's own runs show"]
+    assert "excess 0.979 against 0.962 (Welch's t = 1.5, p = 0.19)" in excess
+    assert "total 0.992 against 0.957 (Welch's t = 3.0, p = 0.04)" in excess
+    guard = found["Time-outs with the guard of Reno and without"]
+    assert "with the guard: 0.0 (per-flow" in guard
+
+
+def test_variances_are_compared() -> None:
+    ratio, probability = variance_ratio(33.9, 5, 9.8, 20)
+    assert ratio == pytest.approx(11.97, abs=0.01)
+    assert probability == pytest.approx(5e-5, rel=0.2)
+    t, same = welch((1.0, 1.0), (0.1, 0.2), 5)
+    assert (t, same) == (0.0, pytest.approx(1.0))
 
 
 def test_a_sweep_says_where_the_directions_hold() -> None:
@@ -493,7 +562,7 @@ def test_the_page_has_the_figures_and_the_sweeps() -> None:
     plan = make_plan(replications=3)
     sweeps = tuple(sweep for sweep in plan.sweeps if sweep.id in ("averaging", "depth"))
     runs = 3 * len(plan.cases) + sum(2 * len(sweep.points) * sweep.replications for sweep in sweeps)
-    plan = replace(plan, sweeps=sweeps, jobs=plan.jobs[:runs])
+    plan = replace(plan, sweeps=sweeps, readings=(), jobs=plan.jobs[:runs])
     page = STUDY.page(plan, done(plan))
     for id_ in ("figure-2", "figure-3", "figure-4", "figure-5", "cases", "sweep-averaging", "sweep-depth"):
         assert f'id="{id_}"' in page
@@ -508,7 +577,7 @@ def test_the_error_is_relative() -> None:
 
 
 def test_the_calibration_covers_the_defaults_and_fits_one_marking() -> None:
-    stated = load_calibration(PLAN)
+    stated = load_calibration(PLAN.pack)
     assert stated.marking == "per-flow"
     points = stated.points()
     assert any(setup_at(point, "per-flow") == Setup("per-flow") for point in points)
@@ -520,9 +589,10 @@ def test_the_calibration_covers_the_defaults_and_fits_one_marking() -> None:
 
 def test_the_record_chose_the_scenarios_values() -> None:
     record = json.loads(PACK.scenario("calibration.json"))
-    stated = load_calibration(PLAN)
+    stated = load_calibration(PLAN.pack)
     assert len(record["points"]) == len(stated.points())
-    assert record["fitted"] == {"marking": stated.marking, "quantities": list(stated.fitted)}
+    assert record["fitted"]["marking"] == stated.marking
+    assert record["fitted"]["quantities"] == list(stated.fitted)
     admitted = [one for one in record["points"] if stated.admits(one["parameters"])]
     assert record["chosen"]["fit_error"] == min(one["fit_error"] for one in admitted)
     assert record["nearest"]["fit_error"] == min(one["fit_error"] for one in record["points"])

@@ -33,9 +33,11 @@ def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduction)
     found = reproduction.document
     assert (found["command"], found["results_version"]) == (expected["command"], expected["results_version"])
     assert [_row(row) for row in found["rows"]] == [_row(row) for row in expected["rows"]]
-    assert {claim["id"]: claim["verdict"] for claim in found["claims"]} == {
-        claim["id"]: claim["verdict"] for claim in expected["claims"]
-    }
+    judged, recorded_claims = (
+        {claim["id"]: (claim["verdict"], claim["decided_by"]) for claim in document["claims"]}
+        for document in (found, expected)
+    )
+    assert judged == recorded_claims
 
 
 def test_rates_keep_to_the_network(reproduction: Reproduction) -> None:

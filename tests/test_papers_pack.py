@@ -10,55 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from perhop.papers import PackError, Verdict, compound, document, judge, load_pack, pack_dir, part
+from perhop.papers import Asked, PackError, document, load_pack, pack_dir
 from perhop.papers.kalampoukas.plan import make_plan
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.setup import SCHEMES, Setup, with_connections
 from perhop.papers.kalampoukas.sweeps import make_sweeps
+from perhop.papers.laatu.plan import make_plan as laatu_plan
 from perhop.papers.verdict import Part
-from perhop.stats.intervals import Interval
 
 PACK = load_pack("kalampoukas")
-
-
-def interval(low: float, high: float, n: int = 10) -> Interval:
-    return Interval((low + high) / 2, low, high, n)
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "n", "expected"),
-    [
-        (0.1, 0.2, 10, Verdict.SUPPORTED),
-        (0.0, 1.0, 10, Verdict.SUPPORTED),
-        (1.1, 1.2, 10, Verdict.CONTRADICTED),
-        (-0.2, -0.1, 10, Verdict.CONTRADICTED),
-        (0.9, 1.1, 10, Verdict.INCONCLUSIVE),
-        (-1.0, 2.0, 10, Verdict.INCONCLUSIVE),
-        (0.1, 0.2, 9, Verdict.INCONCLUSIVE),
-        (1.1, 1.2, 9, Verdict.INCONCLUSIVE),
-    ],
-)
-def test_an_interval_is_judged_against_a_range(low: float, high: float, n: int, expected: Verdict) -> None:
-    assert judge(interval(low, high, n), 0.0, 1.0) is expected
-
-
-def test_a_compound_claim() -> None:
-    yes, no, perhaps = Verdict.SUPPORTED, Verdict.CONTRADICTED, Verdict.INCONCLUSIVE
-    assert compound([yes, yes]) is yes
-    assert compound([yes, perhaps]) is perhaps
-    assert compound([yes, perhaps, no]) is no
-    assert compound([]) is perhaps
-
-
-def test_a_part_in_json_has_no_infinity() -> None:
-    assert part("x", Interval(1.0, float("-inf"), float("inf"), 1), low=0.5).to_json() == {
-        "quantity": "x",
-        "claimed": [0.5, None],
-        "mean": 1.0,
-        "ci95": None,
-        "n": 1,
-        "verdict": "inconclusive",
-    }
 
 
 @pytest.mark.parametrize(
@@ -97,7 +57,8 @@ def test_a_part_in_json_has_no_infinity() -> None:
             "",
             "no rows for 1 token",
         ),
-        ("feroz/figures.toml", "markers = ", "makers = ", "unknown key 'makers'"),
+        ("feroz/figures.toml", "markers = ", "makers = ", "unknown key 'makers'; there is case, change, "),
+        ("feroz/figures.toml", "markers = ", "meaning = ", "unknown key 'meaning'; there is case, change, "),
         ("laatu/published/throughput.csv", ",0.87,", ",,", "csv:2: column 'mean' is '', not a number"),
         (
             "laatu/published/throughput.csv",
@@ -111,8 +72,83 @@ def test_a_part_in_json_has_no_infinity() -> None:
             "",
             "per-flow: no row for excess_fairness",
         ),
-        ("laatu/figures.toml", 'marking = "per-flow"', "making = 1", "case per-flow: setup: .*making"),
+        (
+            "laatu/figures.toml",
+            'marking = "per-flow"',
+            "making = 1",
+            "case per-flow: setup: no parameter 'making'; th",
+        ),
         ("laatu/claims.toml", "predicate = ", "predict = ", "claim L1: unknown key 'predict'"),
+        (
+            "kalampoukas/claims.toml",
+            'form = "bounded"',
+            'form = "bonded"',
+            r"/kalampoukas/claims\.toml: claim K1: form is 'bonded', not one of 'printed', 'bounded'",
+        ),
+        (
+            "kalampoukas/claims.toml",
+            "{ tolerance = 0.03 }",
+            '{ tolerance = "a" }',
+            "claim K9: tolerance is 'a'",
+        ),
+        ("feroz/claims.toml", 'figure = "1"', "figures = 1", "F1: no parameter 'figures'; there is figure$"),
+        (
+            "laatu/claims.toml",
+            '"higher"',
+            '"hihger"',
+            "L1: no predicate 'hihger'; there is higher, spread_at",
+        ),
+        ("laatu/claims.toml", ", ratio = 0.5", "", "L4: 'parameters' has no 'ratio'"),
+        ("laatu/claims.toml", 'id = "L2"', 'id = "L1"', r"claims\.toml: claim L1: is there already"),
+        ("laatu/claims.toml", 'ours = "half"', "ours = 0.5", "claim L4: 'ours' is 0.5, not a text"),
+        (
+            "laatu/readings.toml",
+            'change = { recovery = "newreno" }',
+            "change = { recover = 1 }",
+            r"/laatu/readings\.toml: reading NewReno: no parameter 'recover'; there is meter, flows, rtts_ms",
+        ),
+        (
+            "laatu/readings.toml",
+            "rtts_ms = [5]",
+            'rtts_ms = "5"',
+            r"/laatu/readings\.toml: reading 5 ms: rtts_ms is '5', not a list of one finite number or more$",
+        ),
+        (
+            "laatu/readings.toml",
+            "rtts_ms = [5]",
+            "rtts_ms = []",
+            r"rtts_ms is \[\], not a list of one finite",
+        ),
+        ("laatu/readings.toml", "rtts_ms = [5]", 'rtts_ms = ["a"]', r"rtts_ms is \['a'\], not a list of one"),
+        ("laatu/readings.toml", 'averaging = "shared"', "window_kb = true", "window_kb is True, not a whole"),
+        (
+            "laatu/readings.toml",
+            'averaging = "shared"',
+            'averaging = "apart"',
+            "reading shared: averaging is 'apart', not one of 'decoupled', 'coupled', 'shared'",
+        ),
+        (
+            "laatu/readings.toml",
+            'averaging = "shared"',
+            'meter = "tcp-friendly"',
+            r"/laatu/readings\.toml: reading shared: tcp-friendly: one pool of tokens serves all flows",
+        ),
+        ("laatu/readings.toml", 'averaging = "shared"', 'marking = "per-flow"', "no parameter 'marking'"),
+        (
+            "laatu/figures.toml",
+            'setup = { marking = "per-flow" }',
+            'setup = { marking = "per-flow", meter = "tcp-friendly" }',
+            r"/laatu/figures\.toml: case per-flow: setup: tcp-friendly: one pool of tokens",
+        ),
+        ("laatu/figures.toml", 'setup = { marking = "per-flow" }', "setup = {}", "setup: has no 'marking'"),
+        (
+            "kalampoukas/readings.toml",
+            'set = ["flow.*.tcp.profile=ns2"]',
+            "change = { depth = 1 }",
+            r"/kalampoukas/readings\.toml: reading ns-2: 'change' has depth; this study has no parameters",
+        ),
+        ("feroz/readings.toml", "depth = 0.01", "depth = 0.02", "bucket of a packet: depth = 0.02 is not"),
+        ("kalampoukas/readings.toml", 'quick = ["K1"', 'quick = ["K0"', "'quick': no claim 'K0'; there"),
     ],
 )
 def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
@@ -126,6 +162,17 @@ def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
     monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
     with pytest.raises(PackError, match=told):
         importlib.import_module(f"perhop.papers.{key}.plan").make_plan()
+
+
+def test_a_quick_plan_reads_the_readings_it_leaves_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(PACK.folder.parent / "laatu", tmp_path / "laatu")
+    with (tmp_path / "laatu" / "readings.toml").open("a") as file:
+        file.write('[[reading]]\nid = "x"\nset = ["run.seed=2"]\n')
+    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    with pytest.raises(PackError, match="reading x has no 'meaning'"):
+        laatu_plan(quick=True)
 
 
 def test_a_damaged_record_is_told(tmp_path: Path) -> None:
@@ -142,13 +189,15 @@ def test_a_damaged_record_is_told(tmp_path: Path) -> None:
 
 def test_a_claim_about_what_is_not_measured_is_told() -> None:
     (claim, *_) = (claim for claim in PACK.claims if claim.parameters)
-    for parameters in ({"figures": ["7.7"]}, {"unheard": 1}):
-        with pytest.raises(PackError, match=f"claim {claim.id}: parameters"):
-            document.judge({claim.predicate: _needs}, {"6.2": 1.0}, replace(claim, parameters=parameters))
+    told = rf"kalampoukas/claims\.toml: claim {claim.id}: parameters .*'7\.7' is not measured"
+    with pytest.raises(PackError, match=told):
+        document.judge(
+            {claim.predicate: _needs}, {"6.2": 1.0}, replace(claim, parameters={"figures": ["7.7"]})
+        )
 
 
 def _needs(measurements: dict[str, float], figures: list[str]) -> list[Part]:
-    return [part("x", interval(measurements[id_], measurements[id_])) for id_ in figures]
+    return [Asked("x", "size").mean([measurements[id_]] * 10) for id_ in figures]
 
 
 def test_a_published_table_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +252,7 @@ def test_scenarios_hold_the_base_case() -> None:
         (link,) = scenario["link"]
         assert link["rate"] == {"slow->fast": "100kbit/s", "fast->slow": "5Mbit/s"}
         assert (link["delay"], link["pure_ack_size"]) == ("0ms", "28B")
-        tcp = {"mss": "1500B", "header": "0B", "window": "65536B"}
+        tcp = {"profile": "rfc", "mss": "1500B", "header": "0B", "window": "65536B"}
         assert [(flow["from"], flow["to"], flow["tcp"]) for flow in scenario["flow"]] == [
             ("slow", "fast", tcp),
             ("fast", "slow", tcp),
@@ -220,19 +269,26 @@ def test_three_connections_are_the_base_scenario_repeated() -> None:
 
 def test_plan_orders_replications_within_figures() -> None:
     plan = make_plan(replications=11, seed=7)
-    assert len(plan.jobs) == 11 * len(plan.figures)
+    assert len(plan.jobs) == 11 * len(plan.figures) * (1 + len(plan.readings))
     text, name, overrides = plan.jobs[11 * 5 + 3]
     assert text == PACK.scenario("ack-priority.toml")
     assert name == "ack-priority.toml for figure 4.2"
     assert overrides == ["link.slow-fast.pure_ack_size=15B", "run.seed=7", "run.replication=3"]
+    _, name, overrides = plan.jobs[11 * len(plan.figures)]
+    assert name == "fifo.toml for figure 2.3"
+    assert overrides == [
+        *("flow.up.tcp.profile=ns2", "flow.down.tcp.profile=ns2"),
+        *("run.seed=7", "run.replication=0"),
+    ]
     assert plan.left_out == ()
 
 
-def test_a_quick_plan_keeps_the_replications_and_says_what_it_left_out() -> None:
+def test_a_quick_plan_has_whole_runs_and_says_what_it_left_out() -> None:
     quick = make_plan(quick=True)
     assert quick.replications == 10
-    assert all(job[2][-1] == "run.duration=480s" for job in quick.jobs)
-    assert any("480s" in text for text in quick.left_out)
+    assert quick.jobs == make_plan().jobs
+    assert not any("run.duration" in setting for job in quick.jobs for setting in job[2])
+    assert any("maps" in text for text in quick.left_out)
     assert any("replications" in text for text in make_plan(replications=3).left_out)
 
 
@@ -247,9 +303,6 @@ def test_commands_run_one_figure() -> None:
         "perhop run papers/kalampoukas/bandwidth-allocation.toml"
         " -s 'flow.up.tcp.mss=256B' -s 'port.slow-fast.scheduler.share=0.18'"
     )
-    quick = make_plan(quick=True)
-    assert quick.figures[0].command(quick.shorter).endswith("fifo.toml -s 'run.duration=480s'")
-    assert make_plan().shorter == ()
 
 
 def test_sweeps_have_one_job_per_point() -> None:

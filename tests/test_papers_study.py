@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 
 import perhop
 from conftest import Cli
 from perhop.cli.exit import ExitCode
-from perhop.papers import Claim, PackError, part
-from perhop.papers.document import claim_entry, judge, row
+from perhop.papers import Asked, Claim, PackError, Part
+from perhop.papers.claims import claim_entry
+from perhop.papers.document import check_claims, row
 from perhop.papers.study import AnyJob, BrokenRun, Result, Runner, Study, TracedJob, check_run, check_runs
 from perhop.report.study import Section, StudyPage, Table, render
-from perhop.run import job_work, run_jobs
+from perhop.run import HOPS_PER_S, expected_s, job_work, run_jobs
 from perhop.stats.intervals import Interval, mean_interval
 
 STARTERS = Path(perhop.__file__).parent / "starters"
@@ -41,7 +42,7 @@ delay = "1ms"
 name = "up"
 from = "a"
 to = "b"
-tcp = {}
+tcp = { profile = "rfc" }
 """
 
 
@@ -76,7 +77,8 @@ class Tiny(Study[TinyPlan, TinyOutcome]):
     def reduce(self, plan: TinyPlan, kept: Sequence[Any], command: str, results_version: int) -> TinyOutcome:
         assert [traces for _, traces in kept] == [[], [], ["cwnd"]]
         measured = mean_interval([value for value, _ in kept])
-        claim = claim_entry("T1", "Something arrives.", "here", [part("bytes", measured, low=1.0)])
+        part = Asked("bytes", "direction", low=1.0).estimated(measured)
+        claim = claim_entry(Claim("T1", "Something arrives.", "here", "", {}, "the byte"), [part])
         document = {
             "paper": "tiny",
             "results_version": results_version,
@@ -125,6 +127,10 @@ def test_one_study_leaves_its_page_and_its_document(cli: Cli, tiny: Tiny) -> Non
     assert "<td>41.500</td><td>2</td>" in page
     n = document["rows"][0]["simulated"]["n"]
     assert re.search(rf"±[^<]*</span></td><td>{n}</td>", page)
+    assert document["claims"][0]["verdict"] == "not judged"
+    assert '<span class="badge not-judged">not judged</span>' in page
+    for text in ("3 replications, 10 are needed", "ours, not the paper's: the byte"):
+        assert text in page
     for text in (tiny.title, "3 &lt; 4", "In detail &amp; with care.", "again and again", "everything else"):
         assert text in page
 
@@ -140,6 +146,9 @@ def test_all_studies_leave_an_index(cli: Cli, tiny: Tiny) -> None:
     assert json.loads(Path("all/result.json").read_text()) == documents
     index = Path("all/report.html").read_text()
     assert 'href="tiny/report.html"' in index
+    assert 'href="tiny/report.html#claim-T1"' in index
+    # for each study once among its claims and once among the parts of the claim
+    assert index.count('<span class="badge not-judged">1 not judged</span>') == 4
     assert "Left out" not in index
     for key in ("tiny", "twin"):
         assert sorted(path.name for path in Path("all", key).iterdir()) == ["report.html", "result.json"]
@@ -161,6 +170,9 @@ def test_numbers_are_printed_for_people(cli: Cli, tiny: Tiny) -> None:
     done = cli("reproduce", "tiny")
     assert "Something arrives." in done.out
     assert "1e+05" in done.out
+    assert re.search(r"T1 +not judged +not judged +- +Something arrives", done.out)
+    assert re.search(r"T1 +3 replications, 10 are needed", done.out)
+    assert re.search(r"tiny, 3 runs: about \d+ s by its packets", done.err)
     assert done.out.splitlines()[-1].startswith("report: /")
 
 
@@ -262,6 +274,10 @@ def test_a_study_is_as_far_as_its_work(cli: Cli, tiny: Tiny, monkeypatch: pytest
     assert total > 3
 
 
+def test_the_time_expected_is_the_work_over_the_workers() -> None:
+    assert expected_s([HOPS_PER_S, 3 * HOPS_PER_S], 2) == pytest.approx(2.0)
+
+
 def test_runs_and_jobs_must_match() -> None:
     jobs = Tiny().plan(quick=False).jobs
     with pytest.raises(ValueError, match="1 results for 3 jobs"):
@@ -271,8 +287,43 @@ def test_runs_and_jobs_must_match() -> None:
 
 
 def test_a_claim_that_names_no_predicate_is_refused() -> None:
-    with pytest.raises(PackError, match="claim X1: no predicate 'nothing'"):
-        judge({}, None, Claim("X1", "", "", "nothing", {}))
+    told = r"^some/claims\.toml: claim X1: no predicate 'nothing'; there is _needs$"
+    with pytest.raises(PackError, match=told):
+        check_claims({"_needs": _needs}, [Claim("X1", "", "", "nothing", {}, file="some/claims.toml")])
+
+
+def _needs(
+    m: None, form: Literal["a", "b"], near: float, times: int, ids: list[str], two: Annotated[list[str], 2]
+) -> list[Part]:
+    raise AssertionError("a check judges nothing")
+
+
+_GIVEN = {"form": "a", "near": 1, "times": 2, "ids": ["x"], "two": ["x", "y"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("form", "c", "form is 'c', not one of 'a', 'b'"),
+        ("near", "1", "near is '1', not a finite number"),
+        ("near", True, "near is True, not a finite number"),
+        ("near", float("nan"), "near is nan, not a finite number"),
+        ("near", 10**400, "not a finite number"),
+        ("times", 2.0, "times is 2.0, not a whole number"),
+        ("ids", "x", "ids is 'x', not a list of one text or more"),
+        ("ids", [], r"ids is \[\], not a list of one text or more"),
+        ("ids", [1], r"ids is \[1\], not a list of one text or more"),
+        ("two", ["x"], r"two is \['x'\], not a list of 2 texts"),
+        ("two", 2, "two is 2, not a list of 2 texts"),
+        ("tow", 2, "no parameter 'tow'; there is form, near, times, ids, two"),
+        ("near", None, "'parameters' has no 'near'"),
+    ],
+)
+def test_a_claim_whose_parameters_do_not_fit_is_refused(name: str, value: Any, told: str) -> None:
+    given = {key: one for key, one in {**_GIVEN, name: value}.items() if one is not None}
+    check_claims({"_needs": _needs}, [Claim("X1", "", "", "_needs", _GIVEN)])
+    with pytest.raises(PackError, match=f"^claims.toml: claim X1: .*{told}$"):
+        check_claims({"_needs": _needs}, [Claim("X1", "", "", "_needs", given)])
 
 
 def test_a_row_is_rounded_and_an_unknown_interval_is_null() -> None:

@@ -231,6 +231,7 @@ delay = "10ms"
 name = "bulk"
 from = "s[*]"
 to = "d"
+tcp = { profile = "rfc" }
 """
     )
     assert cli("run", "many.toml", "-o", "many").code == 0
@@ -246,7 +247,7 @@ def test_the_page_about_a_study(paper_page: Path) -> None:
     for row in document["rows"]:
         assert f'id="figure-{row["id"]}"' in text
     for number in range(1, 10):
-        assert f'<td class="t">K{number}</td>' in text
+        assert f'<a href="#claim-K{number}">K{number}</a>' in text
     assert 'id="figure-3.2"' in text
     assert "<h3>Figure 3.2: throughput of the fast connection, kbit/s</h3>" in text
     assert text.count("<th>distance</th>") == text.count("<h3>Efficiencies</h3>") + text.count(

@@ -4,7 +4,8 @@
 #
 # VARIANT   Tahoe, Reno, Newreno or Sack1
 # KEY       all of: tick, minrto, stop (s); initial, packets (packets); wire (bytes); syn, limited, fractional, guard
-#           (0 or 1); seed (of the phase of the clock; 0 for the one that ns-2 has by itself)
+#           (0 or 1); seed (of the phase of the clock; 0 for the one that ns-2 has by itself); delack (s, the longest
+#           that an ACK waits; 0 for an ACK of every packet); limit (packets, of the bottleneck's queue, as ns-2 counts it)
 # PACKET,K  the K-th arrival of that packet at the bottleneck is dropped
 #
 # Standard output: a line with the phase of the sender's clock, then the queue traces of the three links that matter
@@ -34,6 +35,7 @@ $ns duplex-link $router $receiver 0.8Mb 100ms DropTail
 foreach {from to} [list $sender $router $router $sender $router $receiver $receiver $router] {
     $ns queue-limit $from $to 100
 }
+$ns queue-limit $router $receiver $option(limit)
 
 # The loss model loses everything while its rate is 1 and nothing while it is 0.
 set losses [new ErrorModel]
@@ -70,7 +72,15 @@ Agent/TCP set useHeaders_ [truth $option(syn)]
 Agent/TCP set packetSize_ [expr {$option(syn) ? $option(wire) - 40 : $option(wire)}]
 
 if {$variant == "Tahoe"} { set tcp [new Agent/TCP] } else { set tcp [new Agent/TCP/$variant] }
-if {$variant == "Sack1"} { set sink [new Agent/TCPSink/Sack1] } else { set sink [new Agent/TCPSink] }
+set kind TCPSink
+if {$variant == "Sack1"} { append kind /Sack1 }
+if {$option(delack) > 0} { append kind /DelAck }
+set sink [new Agent/$kind]
+if {$option(delack) > 0} {
+    $sink set interval_ $option(delack)
+    # ns-2 takes packet 0 for a SYN; where it is none its ACK may wait.
+    $sink set SYN_immediate_ack_ [truth $option(syn)]
+}
 $ns attach-agent $sender $tcp
 $ns attach-agent $receiver $sink
 $ns connect $tcp $sink

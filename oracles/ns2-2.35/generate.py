@@ -36,6 +36,8 @@ PROFILES: dict[str, dict[str, float]] = {
 }
 #: With this seed the phase is 8.8e-6 of a tick. All times here are multiples of 4 us, so it acts as 0.
 SEED = 32904
+#: ns-2's limit of a queue that never overflows. It holds one packet fewer, beside the one on the wire.
+LIMIT = 100
 #: ns-2 runs on after the transfer; this is later than any transfer here ends.
 STOP_S = 1500
 #: Variables of the sender that a trace reports, and what it calls them.
@@ -103,10 +105,27 @@ class Reader:
 
 
 def make(
-    profile: str, variant: str, case: str, drops: list[list[int]], packets: int = 120, seed: int = SEED
+    profile: str,
+    variant: str,
+    case: str,
+    drops: list[list[int]],
+    packets: int = 120,
+    seed: int = SEED,
+    limit: int = LIMIT,
+    delack_s: float = 0,
 ) -> dict[str, Any]:
     """Run ns-2 and give the trace up to the first ACK of the last packet."""
-    settings = PROFILES[profile] | {"packets": packets, "seed": seed, "stop": STOP_S}
+    settings = PROFILES[profile] | {
+        "packets": packets,
+        "seed": seed,
+        "stop": STOP_S,
+        "limit": limit,
+        "delack": delack_s,
+    }
+    # what the first recordings have is not written down
+    more = {
+        key: value for key, value in (("limit", limit), ("delack_s", delack_s)) if value not in (LIMIT, 0)
+    }
     words = [f"{key}={value}" for key, value in settings.items()] + [f"{n},{k}" for n, k in drops]
     command = ["ns", str(HERE / "drop_trace.tcl"), variant, *words]
     reader = Reader()
@@ -124,6 +143,7 @@ def make(
         "npkts": packets,
         "seed": seed,
         "phase_s": reader.phase,
+        **more,
         "fields": ["time_s", "kind", "seqno_or_ackno", "cwnd_pkts"],
         "events": reader.events[: end + 1],
         "vars": [change for change in reader.variables if change[0] <= reader.events[end][0] + 1e-5],
@@ -144,7 +164,8 @@ def text(trace: dict[str, Any]) -> str:
 def again(trace: dict[str, Any]) -> dict[str, Any]:
     """Make a trace again from its own first members; one without a seed was made without."""
     asked = (trace["profile"], trace["variant"], trace["case"], trace["drops"])
-    return make(*asked, packets=trace["npkts"], seed=trace.get("seed", 0))
+    more = {key: trace[key] for key in ("limit", "delack_s") if key in trace}
+    return make(*asked, packets=trace["npkts"], seed=trace.get("seed", 0), **more)
 
 
 def check() -> int:
@@ -170,13 +191,21 @@ def main() -> int:
     parser.add_argument("drops", nargs="*", metavar="PACKET,K", help="drop the K-th transmission of a packet")
     parser.add_argument("--packets", type=int, default=120, help="packets of data (default 120)")
     parser.add_argument("--seed", type=int, default=SEED, help=f"for the phase of the clock (default {SEED})")
+    parser.add_argument(
+        "--limit", type=int, default=LIMIT, help=f"of the queue, as ns-2 counts (default {LIMIT})"
+    )
+    parser.add_argument(
+        "--delack", type=float, default=0, help="longest that an ACK waits, s (default 0: not at all)"
+    )
     given = parser.parse_args()
     if given.profile is None:
         return check()
     if given.case is None:
         parser.error("a trace needs PROFILE, VARIANT and CASE")
     drops = [[int(number) for number in word.split(",")] for word in given.drops]
-    trace = make(given.profile, given.variant, given.case, drops, given.packets, given.seed)
+    trace = make(
+        given.profile, given.variant, given.case, drops, given.packets, given.seed, given.limit, given.delack
+    )
     path = HERE / f"{given.profile}_{given.variant}_{given.case}.json"
     path.write_text(text(trace))
     print(path)

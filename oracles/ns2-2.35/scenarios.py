@@ -59,13 +59,13 @@ at = "router"
 to = "receiver"
 [[port.class]]
 name = "all"
-queue = {{ kind = "fifo", limit = "100p" }}
+queue = {{ kind = "fifo", limit = "{limit}p" }}
 
 [[flow]]
 name = "f"
 from = "sender"
 to = "receiver"
-[flow.tcp]
+{ack}[flow.tcp]
 {tcp}
 """
 
@@ -89,8 +89,17 @@ def scenario(name: str, trace: dict[str, Any]) -> str:
     if "phase_s" in trace:
         tcp["clock_phase"] = f"{round(trace['phase_s'] * 1e9)}ns"
     drop = f'drop = {{ flow = "f", packets = {json.dumps(trace["drops"])} }}\n' if trace["drops"] else ""
+    # ns-2's limit has room for one fewer; the first scenarios have a limit that nothing reaches
+    limit = trace["limit"] - 1 if "limit" in trace else 100
+    ack = (
+        f'ack = {{ policy = "delayed", timeout = "{trace["delack_s"] * 1000:g}ms" }}\n'
+        if "delack_s" in trace
+        else ""
+    )
     return _TEXT.format(
         name=name,
+        limit=limit,
+        ack=ack,
         duration=math.ceil(trace["events"][-1][0]) + 1,
         drop=drop,
         tcp="\n".join(f"{key} = {json.dumps(value)}" for key, value in tcp.items()),

@@ -41,6 +41,9 @@ TRACE_TCP = pl.Schema(
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is: simulated seconds of a run, work of many."""
 
+HOPS_PER_S = 5e6
+"""Packet-hops, as `job_work` counts them, that a core of 2023 does in a second; studies have 4 to 12e6."""
+
 # The core is asked for slices that take about this long, so that Ctrl-C and a progress bar get their turn.
 _SLICE_WALL_S = 0.1
 
@@ -52,9 +55,8 @@ class Result:
     Parameters
     ----------
     flows, links, queues, udp, marks, conditioners
-        One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner. Delivered bytes,
-        goodput, throughput, utilization and marks are over the time after the warm-up; counters and extremes
-        (segments, drops, largest backlog) are over the whole run.
+        One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner: rates, counters,
+        delays and extremes of the time after the warm-up.
     series
         Long table: ``time_s``, ``path``, ``quantity``, ``value``.
     trace
@@ -186,6 +188,19 @@ def job_work(jobs: Sequence[AnyJob]) -> list[float]:
             known[key] = _core.packet_hops(source, name, changes)
         found.append(known[key])
     return found
+
+
+def expected_s(work: Sequence[float], workers: int) -> float:
+    """Estimate how long jobs take on idle cores, s.
+
+    Parameters
+    ----------
+    work
+        Of each, as `job_work` gives it; it counts losses and recoveries as if there were none.
+    workers
+        Threads, each with a core of its own.
+    """
+    return sum(work) / (HOPS_PER_S * workers)
 
 
 def _run_job(job: AnyJob, keep: Callable[[Any, RawResult], Any] | None) -> Any:

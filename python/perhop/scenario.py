@@ -96,6 +96,7 @@ class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     mss_bytes: int
     header_bytes: int
     window_bytes: int
+    size_bytes: int | None = None
 
 
 class UdpView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to", "class_": "class"}):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from perhop.stats.warmup import BATCH, mser
+
 if TYPE_CHECKING:
     from perhop.scenario import Description
 
@@ -38,22 +40,53 @@ def with_time(flows: pl.DataFrame) -> pl.DataFrame:
     return flows.with_columns(took_s=pl.col("completed_s") - pl.col("start_s"))
 
 
-def transfers(flows: pl.DataFrame) -> pl.DataFrame:
+def transfers(flows: pl.DataFrame, duration_s: float) -> pl.DataFrame:
     """Return a row for each ``[[flow]]`` of which several transfers began and one ended.
 
     Columns: ``group``, ``begun``, ``completed``, and ``mean_s`` and ``median_s``, how long those that
-    completed took.
+    completed took. Warm-up included.
+
+    Parameters
+    ----------
+    flows
+        The flows of a run.
+    duration_s
+        How long the run was: a transfer that was to start later has not begun.
     """
     if "completed_s" not in flows.columns:
         return pl.DataFrame()
     took = pl.col("took_s")
     groups = with_time(flows).group_by(_group("name").alias("group"), maintain_order=True)
     return groups.agg(
-        begun=(pl.col("segments_sent") > 0).sum(),
+        begun=(pl.col("start_s") < duration_s).sum(),
         completed=took.count(),
         mean_s=took.mean(),
         median_s=took.median(),
     ).filter((pl.col("begun") > 1) & (pl.col("completed") > 0))
+
+
+def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
+    """Return what is wrong with the warm-up by MSER-5, or ``None``.
+
+    Judged is the goodput of all TCP flows without a `size` together. Nothing is said of fewer than 100
+    intervals, nor where the transient is over at most a batch of five intervals after the warm-up.
+    """
+    endless = [f"flow.{flow.name}" for flow in meaning.flows if flow.size_bytes is None]
+    goodput = series.filter((pl.col("quantity") == "goodput_bit_s") & pl.col("path").is_in(endless))
+    total = goodput.group_by("time_s").agg(pl.sum("value")).sort("time_s")["value"]
+    found = mser(total.to_numpy())
+    run = meaning.run
+    if found is None or found.values * run.interval_s <= run.warmup_s + BATCH * run.interval_s:
+        return None
+    if not found.settled:
+        return (
+            f"the goodput of all flows does not settle in {run.duration_s:g} s (by MSER-5): the run is too "
+            f"short, or has no steady state"
+        )
+    return (
+        f"the goodput of all flows settles at {found.values * run.interval_s:.4g} s (by MSER-5), after the "
+        f"warm-up of {run.warmup_s:g} s: part of the transient is measured; run.warmup leaves it out"
+    )
 
 
 def drops_have_colors(queues: pl.DataFrame, meaning: Description) -> bool:

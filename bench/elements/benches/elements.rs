@@ -85,7 +85,7 @@ fn congestion_control(c: &mut Criterion) {
         cwnd_limited: true,
         rtt: None,
         srtt: None,
-        delivered: 0,
+        una: 0,
     };
     c.bench_function("reno: on_ack", |b| b.iter(|| reno.on_ack(Instant::ZERO, black_box(&ack))));
 }

@@ -42,7 +42,7 @@ impl<P> Default for ConditionerParts<P> {
     }
 }
 
-/// What a conditioner did with the packets it treated, over the whole run. Others are not counted.
+/// What a conditioner did with the packets it treated, since the start of the run. Others are not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ConditionerStats {
     /// Arrived and were green.
@@ -60,6 +60,19 @@ pub struct ConditionerStats {
 }
 
 impl ConditionerStats {
+    /// What was counted after `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            green: self.green - before.green,
+            yellow: self.yellow - before.yellow,
+            red: self.red - before.red,
+            passed: self.passed - before.passed,
+            released: self.released - before.released,
+            dropped: self.dropped - before.dropped,
+        }
+    }
+
     /// Whether all that arrived went on, was dropped, or is among the `held`, in packets and in bytes.
     #[must_use]
     pub fn conserved(&self, held: Backlog) -> bool {
@@ -170,7 +183,7 @@ impl<P: Packet> Conditioner<P> {
         self.parts.shaper.as_ref().map_or(Backlog::default(), Shaper::backlog)
     }
 
-    /// Counters over the whole run.
+    /// Counters since the start of the run.
     #[must_use]
     pub const fn stats(&self) -> &ConditionerStats {
         &self.stats

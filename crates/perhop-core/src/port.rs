@@ -11,7 +11,7 @@ use crate::sched::{Heads, Scheduler, Select};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
 
-/// Counters of one class, over the whole run.
+/// Counters of one class since the start of the run; the largest backlogs since [`Port::restart_extremes`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassStats {
     /// Offered to the queue.
@@ -47,6 +47,18 @@ pub struct DropStats {
 }
 
 impl DropStats {
+    /// What was counted after `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            by_color: [0, 1, 2].map(|color| self.by_color[color] - before.by_color[color]),
+            early: self.early - before.early,
+            forced: self.forced - before.forced,
+            overflow: self.overflow - before.overflow,
+            marked: self.marked - before.marked,
+        }
+    }
+
     fn count(&mut self, color: Color, why: DropReason) {
         self.by_color[color as usize] += 1;
         match why {
@@ -59,6 +71,18 @@ impl DropStats {
 }
 
 impl ClassStats {
+    /// What was counted after `before`; what waits and the largest backlogs stay as they are.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            offered: self.offered - before.offered,
+            sent: self.sent - before.sent,
+            dropped: self.dropped - before.dropped,
+            taken: self.taken - before.taken,
+            ..*self
+        }
+    }
+
     /// Whether offered = sent + dropped + taken + `backlog`, in packets and in bytes.
     #[must_use]
     pub fn conserved(&self, backlog: Backlog) -> bool {
@@ -115,7 +139,7 @@ impl<P: Packet> Class<P> {
         self.site
     }
 
-    /// Counters over the whole run.
+    /// Counters since the start of the run.
     #[must_use]
     pub fn stats(&self) -> ClassStats {
         let Passed { offered, sent, max_packets, data_packets, max_data_packets } = self.passed;
@@ -123,7 +147,7 @@ impl<P: Packet> Class<P> {
         ClassStats { offered, sent, dropped, taken, max_packets, data_packets, max_data_packets }
     }
 
-    /// Dropped packets by colour and reason, over the whole run.
+    /// Dropped packets by colour and reason, since the start of the run.
     #[must_use]
     pub fn drops(&self) -> DropStats {
         self.removed.as_ref().map(|removed| removed.drops).unwrap_or_default()
@@ -133,6 +157,12 @@ impl<P: Packet> Class<P> {
     #[must_use]
     pub fn backlog(&self) -> Backlog {
         self.queue.backlog()
+    }
+
+    /// The largest backlogs are from here on those of what follows, what waits now included.
+    fn restart_extremes(&mut self) {
+        self.passed.max_packets = self.queue.backlog().packets;
+        self.passed.max_data_packets = self.passed.data_packets;
     }
 
     /// Returns whether the queue accepted `pkt`.
@@ -238,6 +268,15 @@ impl<P: Packet> Port<P> {
             Inside::Single(class) => class,
             Inside::Several(several) => &several.classes,
         }
+    }
+
+    /// A measurement begins: the largest backlogs of every class are from here on those of what follows.
+    pub fn restart_extremes(&mut self) {
+        let classes: &mut [Class<P>] = match &mut self.0 {
+            Inside::Single(class) => class,
+            Inside::Several(several) => &mut several.classes,
+        };
+        classes.iter_mut().for_each(Class::restart_extremes);
     }
 
     /// Puts `pkt` into its class's queue, or drops it.

@@ -113,6 +113,33 @@ fn what_was_borrowed_is_paid_back_up_to_minidle() {
     assert_eq!(resumes(Span::from_micros(12_000)), 117_600);
 }
 
+/// Without a gain the third packet of class 0 would leave 18 ms of use behind, which are over at 18 ms.
+//= test floyd1995-A-average
+//= test floyd1995-A-minidle
+#[test]
+fn with_a_gain_what_was_borrowed_is_forgotten_too() {
+    // class 0 borrows for two packets of 6 ms at its share, then class 1 is within its own for 10 ms and more
+    let other = Passage { at: us(3500), class: 1, len: LONGEST };
+    let arrivals = [waiting(0, 4), vec![other; 40]].concat();
+    let resumes = |gain, minidle_us| {
+        let borrower = CbqClass { gain, minidle: Span::from_micros(minidle_us), ..CbqClass::new(0.2) };
+        let half = CbqClass { maxidle: Span::from_millis(50), ..CbqClass::new(0.8) };
+        let left = run(&[borrower, half], &arrivals, us(SECONDS));
+        let times = times(&left, 0);
+        assert_eq!(times[..3], [0, 1200, 2400]);
+        times[3]
+    };
+    let whole = 1_000_000;
+    assert_eq!(resumes(None, whole), 18_000);
+    // at 1.2 ms 4.8 are owed: half of that and 6, at 2.4 ms 7.2: half of that and 6, until 12
+    assert_eq!(resumes(Some(1), whole), 12_000);
+    // at 2.4 ms 7.2: three quarters of 3.6 + 6 - 1.2 = 8.4, that is 6.3, and 6, until 14.7: the link is free at 15.6
+    assert_eq!(resumes(Some(2), whole), 15_600);
+    // 3 ms of debt at most, and half of that is forgotten: until 2.4 + 1.5 + 6 = 9.9
+    assert_eq!(resumes(Some(1), 3000), 10_800);
+    assert_eq!(resumes(None, 3000), 12_000, "2.4 + 3 + 6 = 11.4");
+}
+
 /// The average of the paper in floating point, and the wait that keeps it from falling below zero.
 //= test floyd1995-A-average
 #[test]

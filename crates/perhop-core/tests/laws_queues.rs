@@ -1,6 +1,6 @@
 //! The queue laws for every way to configure early detection.
 
-use perhop_core::queue::{Averaging, GredParams, Queue, RedParams, RioParams, VirtualQueue};
+use perhop_core::queue::{Averaging, Conventions, GredParams, Queue, RedParams, RioParams, VirtualQueue};
 use perhop_core::sink::SiteId;
 use perhop_core::units::QueueSize;
 use perhop_testkit::aqm::{self, GRED, RED, RIO, bytes, packets};
@@ -91,3 +91,62 @@ queue_laws!(
     },
     limit = KILOBYTES
 );
+
+/// Whatever ns-2 does otherwise, and all of it at once.
+const ALL: Conventions = Conventions {
+    wait: true,
+    spare_short: true,
+    spare_first: true,
+    unclamped: true,
+    skip_full: true,
+    idle_sent: true,
+    idle_whole: true,
+    idle_again: true,
+    idle_color: true,
+};
+
+macro_rules! laws_of_conventions {
+    ($($name:ident: $conventions:expr,)+) => {
+        $(mod $name {
+            use super::*;
+
+            const CONVENTIONS: Conventions = $conventions;
+
+            queue_laws!(
+                of_red,
+                |site| red(site, RedParams { conventions: CONVENTIONS, ..in_bytes() }),
+                limit = KILOBYTES
+            );
+            queue_laws!(
+                of_rio_coupled,
+                |site| rio(site, Averaging::Coupled, RioParams { conventions: CONVENTIONS, ..RIO }),
+                limit = TEN
+            );
+            queue_laws!(
+                of_rio_decoupled,
+                |site| rio(site, Averaging::Decoupled, RioParams { conventions: CONVENTIONS, ..RIO }),
+                limit = TEN
+            );
+            queue_laws!(
+                of_gred_shared,
+                |site| gred(site, Averaging::Shared, GredParams { conventions: CONVENTIONS, ..GRED }),
+                limit = TEN
+            );
+        })+
+    };
+}
+
+laws_of_conventions! {
+    ns2_red: Conventions::NS2_RED,
+    dsred: Conventions::DSRED,
+    wait: Conventions { wait: true, ..Conventions::FLOYD1993 },
+    spare_short: Conventions { spare_short: true, ..Conventions::FLOYD1993 },
+    spare_first: Conventions { spare_first: true, ..Conventions::FLOYD1993 },
+    unclamped: Conventions { unclamped: true, ..Conventions::FLOYD1993 },
+    skip_full: Conventions { skip_full: true, ..Conventions::FLOYD1993 },
+    idle_sent: Conventions { idle_sent: true, ..Conventions::FLOYD1993 },
+    idle_whole: Conventions { idle_whole: true, ..Conventions::FLOYD1993 },
+    idle_again: Conventions { idle_again: true, ..Conventions::FLOYD1993 },
+    idle_color: Conventions { idle_color: true, ..Conventions::FLOYD1993 },
+    all: ALL,
+}

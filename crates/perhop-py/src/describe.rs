@@ -94,6 +94,7 @@ fn flow(flow: &Flow, from: &str, to: &str) -> Value {
         "mss_bytes": flow.tcp.params.mss.0,
         "header_bytes": flow.tcp.header.0,
         "window_bytes": flow.tcp.params.window.0,
+        "size_bytes": flow.tcp.params.size.map(|size| size.0),
     })
 }
 

@@ -106,6 +106,8 @@ fn queues<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict
     c.numbers("out_packets", rows.iter().map(|q| q.stats.sent.packets))?;
     c.numbers("dropped_packets", rows.iter().map(|q| q.stats.dropped.packets))?;
     c.numbers("taken_packets", rows.iter().map(|q| q.stats.taken.packets))?;
+    c.numbers("initial_backlog_packets", rows.iter().map(|q| q.initial_backlog.packets))?;
+    c.numbers("initial_backlog_bytes", rows.iter().map(|q| q.initial_backlog.bytes.0))?;
     c.numbers("backlog_packets", rows.iter().map(|q| q.backlog.packets))?;
     c.numbers("in_bytes", rows.iter().map(|q| q.stats.offered.bytes.0))?;
     c.numbers("out_bytes", rows.iter().map(|q| q.stats.sent.bytes.0))?;

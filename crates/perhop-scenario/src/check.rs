@@ -9,8 +9,10 @@ use crate::check_interface;
 use crate::check_tcp;
 use crate::defaults;
 use crate::file::{Ack, AckPolicy, Arrivals, Flow, PerDirection, ScenarioFile, Udp};
+use crate::lower_tcp::ack_policy;
 use crate::report::Report;
 use crate::sources::{Pattern, SizeDistribution};
+use crate::tcp::Tcp;
 use crate::tree::{Step, steps};
 use crate::units::{Size, Time};
 
@@ -48,7 +50,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
     }
     for (i, flow) in file.flow.iter().enumerate() {
         check_tcp::check(&flow.tcp, &steps!["flow", i, "tcp"], report);
-        ack(&flow.ack, i, report);
+        ack(&flow.ack, &flow.tcp, i, report);
         check_conditioner::ack_marking(
             &flow.ack.marking,
             traffic.as_ref(),
@@ -151,16 +153,20 @@ fn packet(size: Size, at: &[Step], report: &mut Report) {
 }
 
 /// Longest that an ACK may wait.
-const LONGEST_DELAY: Time = Time(MAX_DELAY);
+pub(crate) const LONGEST_DELAY: Time = Time(MAX_DELAY);
 
 /// When the receiver of flow number `i` acknowledges.
-fn ack(ack: &Ack, i: usize, report: &mut Report) {
+fn ack(ack: &Ack, tcp: &Tcp, i: usize, report: &mut Report) {
     let Some(timeout) = ack.timeout else { return };
     let at = steps!["flow", i, "ack", "timeout"];
-    match ack.policy {
+    match ack_policy(ack, tcp) {
         AckPolicy::EverySegment if report.is_sound(&steps!["flow", i, "ack", "policy"]) => {
             let hint = "add `policy = \"delayed\"`, or leave `timeout` out".to_owned();
-            report.error(&at, "every segment is acknowledged at once: no ACK waits", Some(hint));
+            let cause = if ack.policy.is_some() { "policy" } else { "the profile's ack_delay" };
+            let rule = format!(
+                "{timeout} is for ACKs that wait, and {cause} has every segment acknowledged at once"
+            );
+            report.error(&at, rule, Some(hint));
         }
         AckPolicy::Delayed if timeout.0.as_nanos() == 0 => {
             let hint = "write `policy = \"every-segment\"` for no delay".to_owned();

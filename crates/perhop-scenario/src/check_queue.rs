@@ -7,6 +7,7 @@ use perhop_core::param_error::ParamError;
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::check::LONGEST_PACKET;
+use crate::conventions;
 use crate::interface::{Colors, Curve, Queue, VirtualQueue};
 use crate::lower_queue;
 use crate::marks::Mark;
@@ -39,6 +40,7 @@ pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], repor
     if let Queue::Rio { colors, .. } | Queue::Gred { colors, .. } = queue {
         marks_of(colors, &[at, &steps!["colors"]].concat(), report);
     }
+    conventions::check(queue, at, report);
     let sound = match *queue {
         // what else a queue from outside needs is for those who bring it to say, once it is in its place
         Queue::Fifo { limit } | Queue::Custom { limit, .. } => holds_something(limit, at, report),

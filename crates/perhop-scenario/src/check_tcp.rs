@@ -3,7 +3,7 @@
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::segment::{SACK_BLOCK, TIMESTAMPS};
 
-use crate::check::LONGEST_PACKET;
+use crate::check::{LONGEST_DELAY, LONGEST_PACKET};
 use crate::lower_tcp::{LARGEST_FIELD, LARGEST_SCALE, data, smallest_scale, usable_window, window_scale};
 use crate::report::Report;
 use crate::tcp::Tcp;
@@ -61,7 +61,7 @@ fn window(tcp: &Tcp, at: &[Step], report: &mut Report) {
         let hint = "65535 shifted by 14 (RFC 7323 section 2.3): 16 KiB less than 1 GiB".to_owned();
         return report.error(&key, rule, Some(hint));
     };
-    if tcp.window.0.0 / tcp.mss.0.0.max(1) > MOST_SEGMENTS {
+    if tcp.window.0.0.checked_div(tcp.mss.0.0).is_some_and(|segments| segments > MOST_SEGMENTS) {
         let rule = format!("{} holds more than {MOST_SEGMENTS} segments of {}", tcp.window, tcp.mss);
         return report.error(&key, rule, None);
     }
@@ -84,6 +84,11 @@ fn time_outs(tcp: &Tcp, at: &[Step], report: &mut Report) {
             let rule = format!("{name} of zero would resend a segment before it arrives");
             report.error(&[at, &steps![name]].concat(), rule, Some("RFC 6298 has 1s".to_owned()));
         }
+    }
+    if tcp.ack_delay.0 > LONGEST_DELAY.0 {
+        let rule = format!("{} is above {LONGEST_DELAY}, the longest that an ACK may wait", tcp.ack_delay);
+        let hint = "RFC 1122 section 4.2.3.2 sets the bound".to_owned();
+        report.error(&[at, &steps!["ack_delay"]].concat(), rule, Some(hint));
     }
     let max = ("max_rto", tcp.max_rto.to_string());
     for (name, rto) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {
@@ -120,11 +125,13 @@ fn clock(tcp: &Tcp, at: &[Step], report: &mut Report) {
 /// Extensions of TCP: what goes together, and what fits into a header.
 //= rfc2018-3-length
 fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
-    let recovery = ("recovery", word(tcp.recovery));
-    let hint = Some("write `prr = false` or `recovery = \"sack\"`".to_owned());
-    let holds = !tcp.prr || tcp.recovery == RecoveryKind::Sack;
-    let relation = "needs what SACK reports (RFC 6937), not";
-    report.relation_with_hint(at, ("prr", tcp.prr.to_string()), relation, recovery, holds, hint);
+    for (name, on, source) in [("prr", tcp.prr, "RFC 6937"), ("rack", tcp.rack, "RFC 8985")] {
+        let recovery = ("recovery", word(tcp.recovery));
+        let hint = Some(format!("write `{name} = false` or `recovery = \"sack\"`"));
+        let holds = !on || tcp.recovery == RecoveryKind::Sack;
+        let relation = format!("needs what SACK reports ({source}), not");
+        report.relation_with_hint(at, (name, on.to_string()), &relation, recovery, holds, hint);
+    }
     let blocks = ("sack_blocks", tcp.sack_blocks.to_string());
     if tcp.timestamps && tcp.sack_blocks > BLOCKS_WITH_TIMESTAMPS {
         let hint = format!("at most {BLOCKS_WITH_TIMESTAMPS} fit beside them (RFC 2018 section 3)");

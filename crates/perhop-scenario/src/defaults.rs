@@ -6,7 +6,7 @@ use perhop_core::units::QueueSize;
 use perhop_core::dscp::Dscp;
 use perhop_core::units::Bytes;
 
-use crate::file::{Ack, AckMarking, AckPolicy, Class, NodeKind, PerDirection, Queue, Scheduler, Selector};
+use crate::file::{Ack, AckMarking, Class, NodeKind, PerDirection, Queue, Scheduler, Selector};
 use crate::marks::Mark;
 use crate::names::Label;
 use crate::units::{Limit, Probability, Size, Time};
@@ -76,9 +76,9 @@ pub(crate) fn traffic_class() -> String {
     "default".to_owned()
 }
 
-/// An ACK for every segment: ours, as in the papers that perhop reproduces; RFC 5681 section 4.2 allows fewer.
+/// When ACKs are sent is the profile's matter.
 pub(crate) fn ack() -> Ack {
-    Ack { policy: AckPolicy::EverySegment, timeout: None, marking: ack_marking() }
+    Ack { policy: None, timeout: None, marking: ack_marking() }
 }
 
 /// 200 ms: 4.4BSD's fast timer (Wright and Stevens 1995, section 25.5); RFC 1122 section 4.2.3.2 allows 500 ms.

@@ -216,21 +216,18 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ack {
-    /// When an ACK is sent.
-    #[serde(default = "policy")]
-    pub policy: AckPolicy,
+    /// When an ACK is sent. Without it as the profile's `ack_delay` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "AckPolicy")]
+    pub policy: Option<AckPolicy>,
     /// With `delayed` only: the longest that an ACK waits, above zero and at most `500ms` (RFC 1122 section 4.2.3.2).
-    /// Without it `200ms`.
+    /// Without it `ack_delay`, or `200ms` where that is zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Time")]
     pub timeout: Option<Time>,
     /// Which mark the host gives its ACKs.
     #[serde(default = "defaults::ack_marking")]
     pub marking: AckMarking,
-}
-
-fn policy() -> AckPolicy {
-    defaults::ack().policy
 }
 
 /// When a receiver acknowledges.

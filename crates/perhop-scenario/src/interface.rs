@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::conventions::Conventions;
 use crate::defaults;
 use crate::elements::SettingsTable;
 use crate::marks::{ColorWord, Mark};
@@ -142,6 +143,9 @@ pub enum Queue {
         /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
         #[serde(default)]
         ecn: bool,
+        /// What is done otherwise than in RED's paper.
+        #[serde(default, skip_serializing_if = "Conventions::are_default")]
+        conventions: Conventions,
         /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
         /// Without it `run.packet_size`, or else 500B.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,6 +180,9 @@ pub enum Queue {
         /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
         #[serde(default)]
         ecn: bool,
+        /// What is done otherwise than in RED's paper.
+        #[serde(default, skip_serializing_if = "Conventions::are_default")]
+        conventions: Conventions,
         /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
         /// Without it `run.packet_size`, or else 500B.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -212,6 +219,9 @@ pub enum Queue {
         /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
         #[serde(default)]
         ecn: bool,
+        /// What is done otherwise than in RED's paper.
+        #[serde(default, skip_serializing_if = "Conventions::are_default")]
+        conventions: Conventions,
         /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
         /// Without it `run.packet_size`, or else 500B.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,6 +10,7 @@ mod check_interface;
 mod check_queue;
 mod check_tcp;
 pub mod conditioner;
+pub mod conventions;
 mod defaults;
 pub mod diagnostic;
 pub mod elements;

@@ -121,7 +121,7 @@ impl Made {
             report.error(&steps!["flow", i], format!("this makes more than {MOST} flows"), None);
             return;
         }
-        let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack));
+        let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack, &flow.tcp));
         let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
         let several = pairs.stars() > 0 || transfers.is_some();
         for k in 0..count {

@@ -22,36 +22,69 @@ use crate::units::{Limit, Size};
 
 /// `queue` in front of a link of `rate`.
 pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size>) -> model::Queue {
-    let mean = |own: Option<Size>| own.or(packet_size).unwrap_or_else(defaults::mean_packet).0;
+    let mean = |own| mean_packet_of(own, packet_size);
     match *queue {
         Queue::Fifo { limit: Limit(limit) } => model::Queue::Fifo { limit },
-        Queue::Red { limit, min_th, max_th, max_p, w_q, gentle, byte_mode, ecn, mean_packet } => {
-            model::Queue::Red(RedParams {
-                limit: limit.0,
-                thresholds: Thresholds { min_th: min_th.0, max_th: max_th.0, max_p },
-                w_q,
-                gentle,
-                byte_mode,
-                ecn,
-                mean_packet: mean(mean_packet),
-                rate,
-            })
+        Queue::Red {
+            limit,
+            min_th,
+            max_th,
+            max_p,
+            w_q,
+            gentle,
+            byte_mode,
+            ecn,
+            conventions,
+            mean_packet,
+        } => model::Queue::Red(RedParams {
+            limit: limit.0,
+            thresholds: Thresholds { min_th: min_th.0, max_th: max_th.0, max_p },
+            w_q,
+            gentle,
+            byte_mode,
+            ecn,
+            conventions: conventions.model(),
+            mean_packet: mean(mean_packet),
+            rate,
+        }),
+        Queue::Custom { ref name, limit: Limit(limit), ref settings } => {
+            let (name, settings) = (name.to_string(), settings.clone());
+            model::Queue::Custom(model::CustomQueue { name, limit, rate, settings })
         }
-        Queue::Rio { limit, ref colors, averaging, green, red, w_q, gentle, byte_mode, ecn, mean_packet } => {
-            model::Queue::Rio(RioParams {
-                limit: limit.0,
-                colors: color_map(colors),
-                averaging: averaging.into(),
-                green: thresholds(green),
-                red: thresholds(red),
-                w_q,
-                gentle,
-                byte_mode,
-                ecn,
-                mean_packet: mean(mean_packet),
-                rate,
-            })
-        }
+        Queue::Rio { .. } | Queue::Gred { .. } => model_colored(queue, rate, packet_size),
+    }
+}
+
+/// The same for a queue of several colours.
+fn model_colored(queue: &Queue, rate: BitRate, packet_size: Option<Size>) -> model::Queue {
+    let mean = |own| mean_packet_of(own, packet_size);
+    match *queue {
+        Queue::Rio {
+            limit,
+            ref colors,
+            averaging,
+            green,
+            red,
+            w_q,
+            gentle,
+            byte_mode,
+            ecn,
+            conventions,
+            mean_packet,
+        } => model::Queue::Rio(RioParams {
+            limit: limit.0,
+            colors: color_map(colors),
+            averaging: averaging.into(),
+            green: thresholds(green),
+            red: thresholds(red),
+            w_q,
+            gentle,
+            byte_mode,
+            ecn,
+            conventions: conventions.model(),
+            mean_packet: mean(mean_packet),
+            rate,
+        }),
         Queue::Gred {
             limit,
             ref colors,
@@ -63,6 +96,7 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
             gentle,
             byte_mode,
             ecn,
+            conventions,
             mean_packet,
         } => model::Queue::Gred(GredParams {
             limit: limit.0,
@@ -74,14 +108,19 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
             gentle,
             byte_mode,
             ecn,
+            conventions: conventions.model(),
             mean_packet: mean(mean_packet),
             rate,
         }),
-        Queue::Custom { ref name, limit: Limit(limit), ref settings } => {
-            let (name, settings) = (name.to_string(), settings.clone());
-            model::Queue::Custom(model::CustomQueue { name, limit, rate, settings })
+        Queue::Fifo { .. } | Queue::Red { .. } | Queue::Custom { .. } => {
+            unreachable!("it looks at no colours")
         }
     }
+}
+
+/// The packet that sets the pace: a queue's own, or else the scenario's.
+fn mean_packet_of(own: Option<Size>, packet_size: Option<Size>) -> Bytes {
+    own.or(packet_size).unwrap_or_else(defaults::mean_packet).0
 }
 
 /// What the element says of these settings.

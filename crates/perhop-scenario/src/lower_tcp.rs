@@ -11,6 +11,7 @@ use crate::units::{Limit, Size};
 /// Largest value of the window field (RFC 9293 section 3.1).
 pub(crate) const LARGEST_FIELD: u64 = 65_535;
 /// Largest shift of it (RFC 7323 section 2.3).
+//= rfc7323-2.3-limit
 pub(crate) const LARGEST_SCALE: u8 = 14;
 /// Most data of a flow, in bytes: 1 PB, as for every size.
 pub(crate) const MOST_DATA: u64 = 1_000_000_000_000_000;
@@ -26,6 +27,7 @@ pub(crate) fn smallest_scale(window: Size) -> Option<u8> {
 }
 
 /// What the sender can use of the window: the receiver offers what the window field can say, and segments are whole.
+//= rfc7323-2.3-shift
 pub(crate) fn usable_window(tcp: &Tcp) -> Bytes {
     let scale = window_scale(tcp);
     let offered = tcp.window.0.0 >> scale << scale;
@@ -56,6 +58,7 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         close: tcp.close,
         initial_window: tcp.initial_window,
         initial_ssthresh: tcp.initial_ssthresh.into(),
+        slow_start: tcp.slow_start.into(),
         counting: tcp.counting.into(),
         grow_beyond_window: tcp.grow_beyond_window,
         loss_window: tcp.loss_window.into(),
@@ -69,6 +72,7 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         sack_forgets: tcp.sack_forgets,
         limited_transmit_resends: tcp.limited_transmit_resends,
         prr: tcp.prr,
+        rack: tcp.rack,
         frto: tcp.frto,
         timestamps: tcp.timestamps,
         sack_blocks: tcp.sack_blocks,
@@ -76,6 +80,7 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         ecn: tcp.ecn,
         idle_restart: tcp.idle_restart,
         repeat_timeout_cuts: tcp.repeat_timeout_cuts,
+        recovery_timeout_cuts: tcp.recovery_timeout_cuts,
         rto: model_rto(tcp),
     };
     model::Tcp { params, header: tcp.header.0 }
@@ -85,6 +90,7 @@ fn model_rto(tcp: &Tcp) -> RtoParams {
     RtoParams {
         initial: tcp.initial_rto.0,
         min: tcp.min_rto.0,
+        min_bounds: tcp.min_rto_bounds.into(),
         max: tcp.max_rto.0,
         tick: tcp.clock_tick.0,
         phase: tcp.clock_phase.0,
@@ -95,12 +101,24 @@ fn model_rto(tcp: &Tcp) -> RtoParams {
     }
 }
 
-/// When the receiver acknowledges; the longest wait is put into `ack` where it is not written.
-pub(crate) fn model_ack(ack: &mut file::Ack) -> model::AckPolicy {
-    match ack.policy {
+/// When a receiver acknowledges: as its flow says, else as its profile does.
+pub(crate) fn ack_policy(ack: &file::Ack, tcp: &Tcp) -> file::AckPolicy {
+    let by_profile = if tcp.ack_delay.0.as_nanos() == 0 {
+        file::AckPolicy::EverySegment
+    } else {
+        file::AckPolicy::Delayed
+    };
+    ack.policy.unwrap_or(by_profile)
+}
+
+/// When the receiver acknowledges; what is not written is put into `ack`.
+pub(crate) fn model_ack(ack: &mut file::Ack, tcp: &Tcp) -> model::AckPolicy {
+    match *ack.policy.insert(ack_policy(ack, tcp)) {
         file::AckPolicy::EverySegment => model::AckPolicy::EverySegment,
         file::AckPolicy::Delayed => {
-            let timeout = *ack.timeout.get_or_insert_with(defaults::delayed_timeout);
+            let by_profile =
+                if tcp.ack_delay.0.as_nanos() == 0 { defaults::delayed_timeout() } else { tcp.ack_delay };
+            let timeout = *ack.timeout.get_or_insert(by_profile);
             model::AckPolicy::Delayed { timeout: timeout.0 }
         }
     }

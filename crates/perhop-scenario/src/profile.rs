@@ -1,7 +1,8 @@
 //! Profiles: named sets of TCP settings. Those that perhop brings are the files of `profiles/`; a scenario can add more.
 //!
 //! A profile is put into the flows that name it before they are read: a setting that a flow has stays, any other comes
-//! from the profile, then from its base, and at last from the first file, which has them all.
+//! from the profile, then from its base, or from `default` where it has none; what a profile of perhop leaves out comes from
+//! `rfc`, which has them all. A flow that names none has `default`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -14,7 +15,7 @@ use crate::suggest;
 use crate::tcp::{Profile, Tcp};
 use crate::tree::{Step, Tree, steps};
 
-/// The profiles that perhop brings; the first gives every default.
+/// The profiles that perhop brings; the first has every setting.
 static BUILT_IN: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     let files = [
         include_str!("profiles/rfc.toml"),
@@ -22,6 +23,7 @@ static BUILT_IN: LazyLock<Vec<Profile>> = LazyLock::new(|| {
         include_str!("profiles/ns2.toml"),
         include_str!("profiles/ns235.toml"),
         include_str!("profiles/linux.toml"),
+        include_str!("profiles/default.toml"),
     ];
     let read = |text: &str| {
         let json = toml::from_str(text).map_err(|error| error.to_string())?;
@@ -33,9 +35,17 @@ static BUILT_IN: LazyLock<Vec<Profile>> = LazyLock::new(|| {
 
 /// The default of every setting.
 static DEFAULT: LazyLock<Tcp> = LazyLock::new(|| {
-    let complete = BUILT_IN[0].tcp();
+    let mut settings = built_in_settings(default_profile());
+    settings.insert("name".to_owned(), BUILT_IN[default_profile()].name.to_string().into());
+    let complete = serde_json::from_value(settings.into()).ok().and_then(|profile: Profile| profile.tcp());
     complete.unwrap_or_else(|| unreachable!("a test finds every setting in the first profile"))
 });
+
+/// Where among the profiles that perhop brings the one of a flow that names none is.
+fn default_profile() -> usize {
+    let found = BUILT_IN.iter().position(|profile| profile.name.as_str() == "default");
+    found.unwrap_or_else(|| unreachable!("a test finds the default among the profiles"))
+}
 
 /// A TCP with every setting as in the default profile.
 pub(crate) fn default_tcp() -> &'static Tcp {
@@ -201,7 +211,7 @@ impl Profiles<'_> {
             _ if !bases_sound => return None,
             Some(Place::Own(_)) => return None,
             None if last_base.is_some() => return None,
-            None => put(&mut given, &built_in_settings(0), None),
+            None => put(&mut given, &built_in_settings(default_profile()), None),
             Some(Place::BuiltIn(k)) => put(&mut given, &built_in_settings(k), None),
         }
         for j in chain.into_iter().rev() {

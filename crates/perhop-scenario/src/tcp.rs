@@ -9,8 +9,8 @@ use crate::names::Label;
 use crate::profile;
 use crate::units::{Limit, Size, Time};
 use crate::words::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
-    RecoveryKind, RttArithmetic,
+    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, PartialAckTimer,
+    RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind,
 };
 
 /// A setting that a profile may leave to its base.
@@ -57,8 +57,8 @@ macro_rules! settings {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(default, deny_unknown_fields)]
         pub struct Tcp {
-            /// Gives every setting that is not written: `rfc`, `bsd`, `ns2`, `ns235`, `linux`, or a `[[profile]]` of the
-            /// file.
+            /// Gives every setting that is not written: `default`, `rfc`, `bsd`, `ns2`, `ns235`, `linux`, or a `[[profile]]` of
+            /// the file.
             pub profile: Label,
             /// Application data to send, in segments of `mss` (`p`) or in bytes; without it the data never ends.
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ macro_rules! settings {
         pub struct Profile {
             /// What flows and other profiles call it.
             pub name: Label,
-            /// The profile that gives what this one leaves out; without it the default profile.
+            /// The profile that gives what this one leaves out; without it `default`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Label")]
             pub base: Option<Label>,
@@ -127,6 +127,8 @@ settings! {
     initial_window: u32,
     /// Where slow start first ends (RFC 5681 section 3.1).
     initial_ssthresh: InitialSsthresh,
+    /// How slow start grows, and whether it ends before a loss (RFC 5681 section 3.1, RFC 9406).
+    slow_start: SlowStartKind,
     /// What congestion avoidance counts (RFC 5681 section 3.1).
     counting: Counting,
     /// Whether cwnd grows on while the receiver's window is what bounds the sender.
@@ -153,6 +155,8 @@ settings! {
     limited_transmit_resends: bool,
     /// Proportional rate reduction (RFC 6937); needs `recovery = "sack"`.
     prr: bool,
+    /// Losses found by time, and probes of the tail (RFC 8985); needs `recovery = "sack"`.
+    rack: bool,
     /// Whether spurious time-outs are detected and undone (RFC 5682 section 2, RFC 4015).
     frto: bool,
     /// Whether segments have the timestamps option, so that every ACK of new data gives a round-trip sample (RFC 7323
@@ -172,6 +176,12 @@ settings! {
     idle_restart: bool,
     /// Whether every time-out of one segment lowers ssthresh; otherwise the first alone does (RFC 5681 section 3.1).
     repeat_timeout_cuts: bool,
+    /// Whether a time-out within a recovery lowers ssthresh once more; otherwise it stays what the recovery has set (RFC 5681
+    /// section 4.3).
+    recovery_timeout_cuts: bool,
+    /// The longest that an ACK waits for a second segment where the flow's `ack` has no `policy`, at most `500ms`; `0s` for an
+    /// ACK for every segment (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
+    ack_delay: Time,
     /// Granularity of the clock that times segments (RFC 6298 section 4); `0s` for nanoseconds.
     clock_tick: Time,
     /// Time from a tick of that clock to the start of the run; below `clock_tick`.
@@ -184,6 +194,8 @@ settings! {
     initial_rto: Time,
     /// Lower bound of the retransmission time-out (RFC 6298 section 2, rule 2.4).
     min_rto: Time,
+    /// What `min_rto` bounds.
+    min_rto_bounds: MinRtoBounds,
     /// Upper bound of the retransmission time-out, backed off or not (RFC 6298 section 2, rule 2.5).
     max_rto: Time,
     /// Largest multiplier of the back-off; 0 for no bound but `max_rto` (RFC 6298 section 5, rule 5.5).

@@ -155,6 +155,17 @@ words! {
         Window = "window",
     }
 
+    /// How slow start grows, and whether it ends before a loss.
+    SlowStartKind {
+        /// Each ACK adds a segment at most, until ssthresh or a loss (RFC 5681 section 3.1).
+        Standard = "standard",
+        /// HyStart++: round trips that take longer slow the first slow start down, and end it if they stay long (RFC 9406).
+        HystartPlusPlus = "hystart++",
+        /// HyStart of the Linux kernel: a long train of ACKs, or round trips that take longer, end a slow start (Ha and
+        /// Rhee 2011).
+        Hystart = "hystart",
+    }
+
     /// What congestion avoidance counts.
     Counting {
         /// ACKs: each adds `mss * mss / cwnd` (RFC 5681 section 3.1, equation (3)).
@@ -165,7 +176,7 @@ words! {
 
     /// What is halved on congestion.
     LossWindow {
-        /// The bytes in flight (RFC 5681 section 3.1, equation (4)).
+        /// The bytes in flight, and at most cwnd (RFC 5681 section 3.1, equation (4)).
         Flight = "flight",
         /// The smaller of the congestion window, inflation included, and the receiver's window.
         Window = "window",
@@ -209,6 +220,14 @@ words! {
         First = "first",
         /// Each (RFC 6582 section 4, slow but steady).
         Every = "every",
+    }
+
+    /// What the lower bound of the retransmission time-out holds for.
+    MinRtoBounds {
+        /// The whole time-out (RFC 6298 section 2, rule 2.4).
+        Timeout = "timeout",
+        /// What is added to srtt for the variation, `4 * rttvar`: the time-out is always that much above srtt, as in Linux.
+        Variation = "variation",
     }
 
     /// How the smoothed round-trip time and its variation are kept.

@@ -95,7 +95,7 @@ mod tests {
         name = "bulk"
         from = "s[*]"
         to = "d[0]"
-        tcp = { mss = "960B", header = "40B", window = "100kB" }
+        tcp = { profile = "rfc", mss = "960B", header = "40B", window = "100kB" }
     "#;
 
     fn hops(changes: &[(&str, &str)], more: &str) -> f64 {

@@ -7,7 +7,7 @@ use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::marker::{Action, Marker};
 use perhop_core::meter::{TokenBucketParams, TrTcmParams};
 use perhop_core::packet::{Color, Dir, FlowId, Kind, TrafficClass};
-use perhop_core::queue::Averaging;
+use perhop_core::queue::{Averaging, Conventions};
 use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
@@ -194,6 +194,16 @@ fn schedulers_and_queues() {
     assert_eq!((rio.green.min_th, rio.red.max_th), (QueueSize::Packets(55), QueueSize::Packets(50)));
     let Queue::Red(red) = &core.classes[2].queue else { panic!("not RED") };
     assert_eq!((red.limit, red.thresholds.min_th), (QueueSize::Packets(100), QueueSize::Packets(15)));
+    assert_eq!(red.conventions, Conventions::FLOYD1993);
+    let like = |rest: &str| {
+        let (min_th, with) = (r#"min_th = "15p""#, format!(r#"min_th = "15p", conventions = {{ {rest} }}"#));
+        let scenario = valid(domain(&[(min_th, &with)])).scenario;
+        let Queue::Red(red) = &scenario.links[12].port.classes[2].queue else { panic!("not RED") };
+        red.conventions
+    };
+    assert_eq!(like("like = \"ns2-red\", wait = false"), Conventions { wait: false, ..Conventions::NS2_RED });
+    assert_eq!(like("like = \"dsred\""), Conventions::DSRED);
+    assert_eq!(like("skip_full = true"), Conventions { skip_full: true, ..Conventions::FLOYD1993 });
     // Without `run.packet_size` as well the mean packet is ns-2's.
     let without = [
         ("packet_size = \"1000B\"\n", ""),

@@ -154,6 +154,24 @@ fn probabilities_and_weights_of_averages() {
 }
 
 #[test]
+fn conventions_of_early_detection() {
+    let red =
+        |rest: &str| red(&format!(r#"min_th = "15p", max_th = "45p", max_p = 0.1, conventions = {rest}"#));
+    let rio = |rest: &str| one(RIO_GREEN, &format!("{RIO_GREEN}, conventions = {rest}"));
+    assert_snapshot!(red(r#"{ like = "dsred", unclamped = false }"#), @"no mistake");
+    assert_snapshot!(red(r#"{ like = "ns2" }"#), @r#"93:93 port.r2-r3.class.be.queue.conventions.like: `ns2` is not one of "floyd1993", "ns2-red", "dsred""#);
+    assert_snapshot!(red(r#""dsred""#), @"93:84 port.r2-r3.class.be.queue.conventions: must be a table, not a string (its settings are: like, wait, spare_short, spare_first, unclamped, skip_full, idle_sent, idle_whole, idle_again, idle_color)");
+    assert_snapshot!(red("{ wait = 1, waits = true }"), @r"
+    93:93 port.r2-r3.class.be.queue.conventions.wait: must be true or false, not an integer
+    93:96 port.r2-r3.class.be.queue.conventions.waits: there is no setting `waits` here (did you mean `wait`?)
+    ");
+    // dsRED has it, but here it has no meaning; asked for by itself, it is refused
+    assert_snapshot!(red("{ idle_color = true }"), @r#"93:99 port.r2-r3.class.be.queue.conventions.idle_color: idle_color (true) needs one average for several colours (leave it out, or give a `rio` or `gred` queue `averaging = "shared"`)"#);
+    assert_snapshot!(rio("{ idle_color = true }"), @r#"102:154 port.r3-r2.class.af.queue.conventions.idle_color: idle_color (true) needs one average for several colours (leave it out, or give a `rio` or `gred` queue `averaging = "shared"`)"#);
+    assert_snapshot!(rio(r#"{ idle_color = true }, averaging = "shared""#), @"no mistake");
+}
+
+#[test]
 fn coloured_queues() {
     assert_snapshot!(one(r#"colors = { BE = "green" }"#, r#"colors = { EB = "green", AF11 = "blue", BE = "green", CS0 = "red" }"#), @r#"
     102:56 port.r3-r2.class.af.queue.colors.EB: `EB` is not a mark (did you mean `EF`?)
@@ -161,11 +179,11 @@ fn coloured_queues() {
     102:100 port.r3-r2.class.af.queue.colors.CS0: `CS0` is the same mark as `BE` (keep one of the two)
     "#);
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
-    assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, mean_packet)");
+    assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared""#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "custom" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
-    87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, mean_packet)
+    87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)
     88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)
     ");
 }

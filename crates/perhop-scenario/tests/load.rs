@@ -78,7 +78,7 @@ fn default_ports_are_written_out_where_others_cover_a_part() {
 fn the_schema_describes_every_setting_and_shows_its_default() {
     let schema = schema();
     let tcp = &schema["$defs"]["Tcp"]["properties"];
-    assert_eq!(tcp["window"]["default"], "64KiB");
+    assert_eq!(tcp["window"]["default"], "6MiB");
     assert_eq!(schema["$defs"]["Time"]["format"], "time-with-unit");
     assert_eq!(schema["$defs"]["Port"]["additionalProperties"], false);
     let tables = schema["$defs"].as_object().expect("definitions").values();

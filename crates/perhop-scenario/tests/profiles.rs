@@ -7,7 +7,7 @@ use perhop_core::units::Bytes;
 use perhop_scenario::file::ScenarioFile;
 use perhop_scenario::model::{AckPolicy, Scenario};
 use perhop_scenario::{load, profile, schema};
-use perhop_tcp::settings::{Growth, Guard, RecoveryKind, RttArithmetic, TcpParams};
+use perhop_tcp::settings::{Growth, Guard, MinRtoBounds, RecoveryKind, RttArithmetic, TcpParams};
 use proptest::prelude::*;
 
 /// The file with `text` before its nodes.
@@ -26,12 +26,25 @@ fn rto(params: &TcpParams) -> [u64; 3] {
 }
 
 #[test]
-fn a_flow_without_a_profile_does_what_the_rfcs_say() {
-    let params = up("", &[]);
+fn a_flow_without_a_profile_does_what_a_host_of_today_does() {
+    let flow = &with("", &[]).expect("valid").scenario.flows[1];
+    let params = flow.tcp.params;
+    assert_eq!((params.cc, params.recovery, params.initial_window), (Growth::Cubic, RecoveryKind::Sack, 10));
+    assert!(
+        params.handshake && params.close && params.limited_transmit && params.idle_restart && params.frto
+    );
+    assert_eq!((rto(&params), params.rto.tick), ([1_000, 200, 60_000], Span::ZERO));
+    // the largest number of whole segments in 6 MiB
+    assert_eq!(params.window, Bytes(6 * 1024 * 1024 / 1460 * 1460));
+    assert_eq!(flow.ack, AckPolicy::Delayed { timeout: Span::from_millis(40) });
+    assert_eq!(up("", &[]), up("", &["flow.up.tcp.profile=default"]));
+}
+
+#[test]
+fn rfc_is_the_least_that_the_rfcs_ask_for() {
+    let params = up("", &["flow.up.tcp.profile=rfc"]);
     assert_eq!((params.cc, params.recovery, params.initial_window), (Growth::Reno, RecoveryKind::Reno, 3));
-    assert!(params.handshake && params.close && params.limited_transmit && params.idle_restart);
-    assert_eq!((rto(&params), params.rto.tick), ([1_000, 1_000, 60_000], Span::ZERO));
-    assert_eq!(params, up("", &["flow.up.tcp.profile=rfc"]));
+    assert_eq!((rto(&params), params.guard), ([1_000, 1_000, 60_000], Guard::Careful));
 }
 
 #[test]
@@ -50,9 +63,11 @@ fn a_profile_gives_what_is_not_written() {
     assert_eq!((ns235.initial_window, ns235.handshake, ns235.rto.forget_after), (2, true, 3));
     let linux = up("", &["flow.up.tcp.profile=linux"]);
     assert_eq!((linux.cc, linux.recovery, linux.prr), (Growth::Cubic, RecoveryKind::Sack, true));
+    assert_eq!((linux.rack, linux.rto.min_bounds), (true, MinRtoBounds::Variation));
     // The other flows have the default profile.
     let flows = with("", &["flow.up.tcp.profile=bsd"]).expect("valid").scenario.flows;
-    assert_eq!(flows[1].tcp.params, up("", &[]));
+    let first = up("", &["flow.up.tcp.window=6MiB"]);
+    assert_eq!(flows[1].tcp.params, first);
 }
 
 #[test]
@@ -75,7 +90,7 @@ fn a_profile_of_the_file_has_a_base() {
 #[test]
 fn the_resolved_file_has_every_setting_and_resolves_to_itself() {
     let own = "[[profile]]\nname = \"own\"\nbase = \"bsd\"\nmin_rto = \"0.5s\"\n";
-    for name in ["rfc", "bsd", "ns2", "ns235", "linux", "own"] {
+    for name in ["default", "rfc", "bsd", "ns2", "ns235", "linux", "own"] {
         let overrides = [format!("flow.up.tcp.profile={name}"), "flow.up.ack.policy=delayed".to_owned()];
         let loaded = load(format!("{own}{BASE}").as_bytes(), "test.toml", &overrides).expect("valid");
         let text = loaded.resolved_toml();
@@ -104,7 +119,7 @@ fn the_profiles_that_perhop_brings_are_complete() {
     };
     assert_eq!(keys("Profile"), keys("Tcp"));
     let names: Vec<String> = profile::built_in().iter().map(|profile| profile.name.to_string()).collect();
-    assert_eq!(names, ["rfc", "bsd", "ns2", "ns235", "linux"]);
+    assert_eq!(names, ["rfc", "bsd", "ns2", "ns235", "linux", "default"]);
     // What depends on the application and on the network, and not on the stack.
     let free = ["size", "window_scale", "mss", "header", "window"];
     for profile in profile::built_in() {
@@ -113,11 +128,15 @@ fn the_profiles_that_perhop_brings_are_complete() {
             assert!(profile.base.is_some() || given.get(key).is_some(), "{} has no {key}", profile.name);
         }
     }
-    // The defaults that the schema shows are those of the first.
-    let rfc = serde_json::to_value(&profile::built_in()[0]).expect("a table");
+    // The defaults that the schema shows are those of `default`, and of the first where it says nothing.
+    let [rfc, default] = ["rfc", "default"].map(|name| {
+        let found = profile::built_in().iter().find(|profile| profile.name.to_string() == name);
+        serde_json::to_value(found.expect("a profile")).expect("a table")
+    });
     for (key, property) in schema["$defs"]["Tcp"]["properties"].as_object().expect("properties") {
-        let default = if key == "profile" { &rfc["name"] } else { &rfc[key] };
-        assert_eq!(&property["default"], default, "{key}");
+        let key = if key == "profile" { "name" } else { key };
+        let shown = default.get(key).unwrap_or(&rfc[key]);
+        assert_eq!(&property["default"], shown, "{key}");
     }
 }
 
@@ -127,7 +146,7 @@ fn profiles_that_are_not_there() {
     assert_snapshot!(of("", &["flow.up.tcp.profile=rcf"]), @"1:21 flow.up.tcp.profile: there is no profile `rcf` (did you mean `rfc`?)");
     assert_snapshot!(of("", &["flow.up.tcp.profile=5"]), @r#"1:21 flow.up.tcp.profile: must be a string, not an integer (for instance "up")"#);
     // Of an unknown profile nothing is said but that.
-    assert_snapshot!(of("", &["flow.up.tcp.profile=solaris", "flow.up.tcp.max_rto=10ms"]), @"1:21 flow.up.tcp.profile: there is no profile `solaris` (known here: rfc, bsd, ns2, ns235, linux)");
+    assert_snapshot!(of("", &["flow.up.tcp.profile=solaris", "flow.up.tcp.max_rto=10ms"]), @"1:21 flow.up.tcp.profile: there is no profile `solaris` (known here: rfc, bsd, ns2, ns235, linux, default)");
     assert_snapshot!(of("[[profile]]\nname = \"own\"\nbase = \"bds\"", &["flow.up.tcp.profile=own", "flow.up.tcp.max_rto=10ms"]), @"3:8 profile.own.base: there is no profile `bds` (did you mean `bsd`?)");
     assert_snapshot!(of("[[profile]]\nname = \"own\"", &["flow.up.tcp.profile=onw"]), @"1:21 flow.up.tcp.profile: there is no profile `onw` (did you mean `own`?)");
     // A name that could not be read may be the one that is asked for.
@@ -169,6 +188,7 @@ fn a_mistake_in_a_profile_is_shown_there_and_once() {
     assert_snapshot!(lines(flow), @"1:21 flow.up.tcp.max_rto: min_rto (3s, from profile a) must not exceed max_rto (2s)");
 }
 
+//= test rfc7323-2.3-shift
 #[test]
 fn windows_and_sizes_arrive_as_the_engine_needs_them() {
     let tcp = |text: &str| {
@@ -199,9 +219,13 @@ fn windows_and_sizes_arrive_as_the_engine_needs_them() {
 #[test]
 fn delayed_acknowledgments_have_a_timeout() {
     let ack = |overrides: &[&str]| with("", overrides).expect("valid").scenario.flows[0].ack;
-    assert_eq!(ack(&[]), AckPolicy::EverySegment);
+    let rfc = "flow.up.tcp.profile=rfc";
     let delayed = "flow.up.ack.policy=delayed";
-    assert_eq!(ack(&[delayed]), AckPolicy::Delayed { timeout: Span::from_millis(200) });
+    let after = |ms: u64| AckPolicy::Delayed { timeout: Span::from_millis(ms) };
+    assert_eq!([ack(&[]), ack(&["flow.up.tcp.ack_delay=90ms"])], [after(40), after(90)]);
+    assert_eq!([ack(&[delayed]), ack(&["flow.up.ack.timeout=90ms"])], [after(40), after(90)]);
+    assert_eq!([ack(&[rfc]), ack(&["flow.up.ack.policy=every-segment"])], [AckPolicy::EverySegment; 2]);
+    assert_eq!(ack(&[rfc, delayed]), after(200));
     let own = ack(&[delayed, "flow.up.ack.timeout=500ms"]);
     assert_eq!(own, AckPolicy::Delayed { timeout: Span::from_millis(500) });
 }

@@ -13,6 +13,7 @@ fn ack(settings: &str) -> String {
     lines(changed(&[("tcp = { window", &format!("ack = {{ {settings} }}\ntcp = {{ window"))]))
 }
 
+//= test rfc7323-2.3-limit
 #[test]
 fn windows_fit_their_field() {
     assert_snapshot!(tcp(r#"window = "64KiB", window_scale = 0"#), @"48:18 flow.up.tcp.window: window (64KiB) does not fit into 16 bits shifted by window_scale (0) (write `window_scale = 1`, or leave it out)");
@@ -34,14 +35,26 @@ fn transfers_have_data() {
 
 #[test]
 fn some_recoveries_only_have_prr() {
-    assert_snapshot!(tcp("prr = true"), @r#"48:15 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (reno, the default) (write `prr = false` or `recovery = "sack"`)"#);
-    assert_snapshot!(tcp(r#"profile = "linux", recovery = "newreno""#), @r#"48:39 flow.up.tcp.recovery: prr (true, from profile linux) needs what SACK reports (RFC 6937), not recovery (newreno) (write `prr = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp(r#"recovery = "reno", prr = true"#), @r#"48:34 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (reno) (write `prr = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp(r#"profile = "linux", recovery = "newreno""#), @r#"
+    48:39 flow.up.tcp.recovery: prr (true, from profile linux) needs what SACK reports (RFC 6937), not recovery (newreno) (write `prr = false` or `recovery = "sack"`)
+    48:39 flow.up.tcp.recovery: rack (true, from profile linux) needs what SACK reports (RFC 8985), not recovery (newreno) (write `rack = false` or `recovery = "sack"`)
+    "#);
     assert_snapshot!(tcp(r#"prr = true, recovery = "sack-1996""#), @r#"48:15 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (sack-1996) (write `prr = false` or `recovery = "sack"`)"#);
     assert_snapshot!(tcp(r#"prr = true, recovery = "sack""#), @"no mistake");
     assert_snapshot!(tcp(r#"frto = true, recovery = "tahoe""#), @"no mistake");
 }
 
+#[test]
+fn losses_are_found_by_time_with_sack_only() {
+    assert_snapshot!(tcp(r#"rack = true, recovery = "reno""#), @r#"48:16 flow.up.tcp.rack: rack (true) needs what SACK reports (RFC 8985), not recovery (reno) (write `rack = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp(r#"rack = true, recovery = "sack-1996""#), @r#"48:16 flow.up.tcp.rack: rack (true) needs what SACK reports (RFC 8985), not recovery (sack-1996) (write `rack = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp("rack = true"), @"no mistake"); // the default has SACK
+    assert_snapshot!(tcp(r#"profile = "linux", min_rto_bounds = "rttvar""#), @r#"48:45 flow.up.tcp.min_rto_bounds: `rttvar` is not one of "timeout", "variation""#);
+}
+
 //= test rfc2018-3-length
+//= test rfc7323-A-padding
 #[test]
 fn options_fit_into_a_header() {
     assert_snapshot!(tcp("sack_blocks = 4"), @"no mistake");
@@ -87,17 +100,17 @@ fn acknowledgments_wait_half_a_second_at_most() {
     assert_snapshot!(ack(r#"policy = "delayed", timeout = "500ms""#), @"no mistake");
     assert_snapshot!(ack(r#"policy = "delayed", timeout = "501ms""#), @"48:39 flow.up.ack.timeout: 501ms is above 500ms, the longest that an ACK may wait (RFC 1122 section 4.2.3.2 sets the bound)");
     assert_snapshot!(ack(r#"policy = "delayed", timeout = "0s""#), @r#"48:39 flow.up.ack.timeout: a delay of zero is none (write `policy = "every-segment"` for no delay)"#);
-    assert_snapshot!(ack(r#"timeout = "200ms""#), @r#"48:19 flow.up.ack.timeout: every segment is acknowledged at once: no ACK waits (add `policy = "delayed"`, or leave `timeout` out)"#);
-    assert_snapshot!(ack(r#"policy = "every-segment", timeout = "200ms""#), @r#"48:45 flow.up.ack.timeout: every segment is acknowledged at once: no ACK waits (add `policy = "delayed"`, or leave `timeout` out)"#);
+    assert_snapshot!(ack(r#"timeout = "200ms""#), @"no mistake");
+    assert_snapshot!(tcp(r#"ack_delay = "501ms""#), @"48:21 flow.up.tcp.ack_delay: 501ms is above 500ms, the longest that an ACK may wait (RFC 1122 section 4.2.3.2 sets the bound)");
+    assert_snapshot!(ack(r#"policy = "every-segment", timeout = "200ms""#), @r#"48:45 flow.up.ack.timeout: 200ms is for ACKs that wait, and policy has every segment acknowledged at once (add `policy = "delayed"`, or leave `timeout` out)"#);
     assert_snapshot!(ack(r#"policy = "delay", timeout = "200ms""#), @r#"48:18 flow.up.ack.policy: `delay` is not one of "every-segment", "delayed" (did you mean `delayed`?)"#);
 }
 
 #[test]
 fn all_mistakes_in_one_pass() {
-    assert_snapshot!(tcp(r#"mss = "0B", window = "1MB", window_scale = 1, prr = true, min_rto = "9s", max_rto = "2s", timer_on_tick = true, size = "0B", sack_blocks = 9"#), @r#"
+    assert_snapshot!(tcp(r#"mss = "0B", window = "1MB", window_scale = 1, ecn = true, min_rto = "9s", max_rto = "2s", timer_on_tick = true, size = "0B", sack_blocks = 9"#), @r#"
     48:15 flow.up.tcp.mss: a segment needs data: mss must be above zero
     48:30 flow.up.tcp.window: window (1MB) does not fit into 16 bits shifted by window_scale (1) (write `window_scale = 4`, or leave it out)
-    48:61 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (reno, the default) (write `prr = false` or `recovery = "sack"`)
     48:77 flow.up.tcp.min_rto: min_rto (9s) must not exceed max_rto (2s)
     48:115 flow.up.tcp.timer_on_tick: timer_on_tick (true) needs a clock that ticks, not clock_tick (0s, the default) (BSD's is `500ms`; without a tick time is in nanoseconds)
     48:128 flow.up.tcp.size: a transfer has at least one byte (leave `size` out for data that never ends)

@@ -145,7 +145,7 @@ pub struct Drain {
     pub arrived: MarkCounts,
     /// Sum of the packets' times from host to host.
     pub delay_sum: u128,
-    /// Shortest and longest of them.
+    /// Shortest and longest since the measured time began.
     pub delays: Option<(Span, Span)>,
 }
 

@@ -30,6 +30,7 @@ const fn flag(set: bool, if_set: u8) -> u8 {
 }
 
 /// Makes `pkt` carry `segment`.
+//= rfc7323-3.2-every-segment
 pub fn fill_segment(pkt: &mut SimPacket, connection: &Connection, segment: &Segment) {
     let contents = pkt.get_mut();
     let payload = segment.payload();
@@ -57,6 +58,7 @@ pub fn fill_segment(pkt: &mut SimPacket, connection: &Connection, segment: &Segm
 
 /// Makes `pkt` carry `ack`, marked `mark`.
 //= rfc2018-3-length
+//= rfc7323-3.2-every-segment
 pub fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: &Ack, mark: Dscp) {
     let contents = pkt.get_mut();
     let wire = &connection.wire;

@@ -149,6 +149,18 @@ impl Host {
         }
     }
 
+    /// A measurement begins: largest and smallest values are from here on those of what follows.
+    pub fn restart_extremes(&mut self) {
+        for end in self.ends.iter_mut() {
+            match end {
+                End::Sending(end) => end.sender.restart_extremes(),
+                End::Drain(drain) => drain.delays = None,
+                End::Receiving(_) | End::Source(_) => {}
+            }
+        }
+        self.ports.iter_mut().for_each(|out| out.port.restart_extremes());
+    }
+
     /// The sending end of `flow`, if it is here.
     pub fn sending(&self, flow: FlowId) -> Option<&SendingEnd> {
         match &self.ends[self.slots.get(flow.0)? as usize] {

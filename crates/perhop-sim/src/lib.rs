@@ -22,6 +22,7 @@ mod results;
 mod router;
 mod sample;
 mod simulation;
+mod totals;
 
 pub use observe::{
     PacketEvent, PacketRecord, QueueRecord, TcpEvent, TcpRecord, Trace, TraceKinds, WindowRecord,
@@ -35,4 +36,4 @@ pub use sample::{Quantity, Series, Subject};
 pub use simulation::Simulation;
 
 /// Raised by one with every change that makes any scenario's results differ.
-pub const RESULTS_VERSION: u32 = 3;
+pub const RESULTS_VERSION: u32 = 4;

@@ -28,6 +28,19 @@ pub struct LinkStats {
     pub delivered_bytes: Bytes,
 }
 
+impl LinkStats {
+    /// What was counted after `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            packets: self.packets - before.packets,
+            bytes: self.bytes - before.bytes,
+            acks: self.acks - before.acks,
+            delivered: self.delivered - before.delivered,
+            delivered_bytes: self.delivered_bytes - before.delivered_bytes,
+        }
+    }
+}
+
 /// One direction of a link.
 ///
 /// Two cache lines, of which an arrival touches the first only.

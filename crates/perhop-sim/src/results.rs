@@ -9,20 +9,21 @@ use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::sender::SenderStats;
 
 use crate::datagrams::{Drain, Source};
-use crate::engine::{AnyNode, Engine};
+use crate::engine::Engine;
 use crate::link::LinkStats;
 use crate::observe::Trace;
 use crate::router::Seat;
-use crate::sample::{Ends, Reading, Series, both_ends, busy_between, udp_ends};
+use crate::sample::{Ends, Series, both_ends, busy_between, udp_ends};
+use crate::totals::{Totals, seats};
 
-/// A flow's row. Rates are over the measured time, from the end of the warm-up to the end of the run.
+/// A flow's row, of the measured time: from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
     /// When its first segment could leave.
     pub start: Instant,
-    /// Counters since the start of the run.
+    /// Counters, and when in the run the transfer was over.
     pub stats: SenderStats,
-    /// Payload delivered in order during the measured time.
+    /// Payload delivered in order.
     pub delivered: Bytes,
     /// The same as a rate, bit/s.
     pub goodput_bit_s: f64,
@@ -32,26 +33,26 @@ pub struct FlowResult {
     pub srtt: Option<Span>,
     /// Smallest and largest round-trip sample.
     pub rtt: Option<(Span, Span)>,
-    /// Round-trip samples since the start of the run.
+    /// Round-trip samples.
     pub rtt_samples: u64,
 }
 
-/// A link's row.
+/// A link's row, of the measured time.
 #[derive(Clone, Debug)]
 pub struct LinkResult {
-    /// Counters since the start of the run.
+    /// Counters.
     pub stats: LinkStats,
     /// Serialisation rate.
     pub rate: BitRate,
-    /// Part of the measured time spent transmitting data.
+    /// Part of the time spent transmitting data.
     pub utilization_data: f64,
-    /// Packets lost by the link's `loss` and `drop`, before they were queued, since the start of the run.
+    /// Packets lost by the link's `loss` and `drop`, before they were queued.
     pub lost: u64,
-    /// Part of the measured time spent transmitting pure ACKs.
+    /// Part of the time spent transmitting pure ACKs.
     pub utilization_acks: f64,
 }
 
-/// A queue's row: counters since the start of the run, and what waits at its end.
+/// A queue's row: counters of the measured time, and what waits at its end.
 #[derive(Clone, Debug)]
 pub struct QueueResult {
     /// Path of the class.
@@ -60,11 +61,13 @@ pub struct QueueResult {
     pub stats: ClassStats,
     /// Dropped packets by colour and reason.
     pub drops: DropStats,
+    /// What waited when the measured time began.
+    pub initial_backlog: Backlog,
     /// What waits.
     pub backlog: Backlog,
 }
 
-/// A UDP flow's row. Throughput is over the measured time, the rest since the start of the run.
+/// A UDP flow's row, of the measured time; delays are of the packets that arrived in it.
 #[derive(Clone, Debug)]
 pub struct UdpResult {
     /// When its first packet could leave.
@@ -73,7 +76,7 @@ pub struct UdpResult {
     pub sent: Backlog,
     /// What arrived.
     pub arrived: Backlog,
-    /// What arrived during the measured time, bit/s.
+    /// The same as a rate, bit/s.
     pub throughput_bit_s: f64,
     /// Mean time from host to host, s; NaN where nothing arrived.
     pub delay_mean_s: f64,
@@ -92,7 +95,7 @@ pub struct MarkResult {
     pub arrived: Backlog,
 }
 
-/// A conditioner's row: counters since the start of the run, and what its shaper holds at its end.
+/// A conditioner's row: counters of the measured time, and what its shaper holds at its end.
 #[derive(Clone, Debug)]
 pub struct ConditionerResult {
     /// Its path.
@@ -145,58 +148,64 @@ pub struct Results {
     pub event_digest: u64,
 }
 
+fn seconds(from: &Totals, to: &Totals) -> f64 {
+    (to.reading.at - from.reading.at).as_secs_f64()
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
 fn rate(bytes: Bytes, secs: f64) -> f64 {
     bytes.bits() as f64 / secs
 }
 
-/// A flow's row from two readings and its sender.
+/// The flows' rows.
 pub fn flow_results(
     engine: &Engine,
     ends: &[Ends],
     starts: &[Instant],
-    from: &Reading,
-    to: &Reading,
+    from: &Totals,
+    to: &Totals,
 ) -> Vec<FlowResult> {
-    let secs = (to.at - from.at).as_secs_f64();
+    let secs = seconds(from, to);
     let row = |(i, &start): (usize, &Instant)| {
         let flow = FlowId(u32::try_from(i).unwrap_or(u32::MAX));
         let sender = &both_ends(engine, flow, ends[i]).0.sender;
-        let delivered = to.flows[i].delivered - from.flows[i].delivered;
+        let (before, after) = (&from.reading.flows[i], &to.reading.flows[i]);
+        let delivered = after.delivered - before.delivered;
         FlowResult {
             start,
-            stats: *sender.stats(),
+            stats: to.flows[i].0.since(&from.flows[i].0),
             delivered,
             goodput_bit_s: rate(delivered, secs),
-            throughput_bit_s: rate(to.flows[i].arrived - from.flows[i].arrived, secs),
+            throughput_bit_s: rate(after.arrived - before.arrived, secs),
             srtt: sender.rtt().srtt(),
             rtt: sender.rtt().extremes(),
-            rtt_samples: sender.rtt().samples(),
+            rtt_samples: to.flows[i].1 - from.flows[i].1,
         }
     };
     starts.iter().take(ends.len()).enumerate().map(row).collect()
 }
 
-/// The UDP flows' rows from two readings.
+/// The UDP flows' rows.
 pub fn udp_results(
     engine: &Engine,
     ends: &[Ends],
     starts: &[Instant],
-    from: &Reading,
-    to: &Reading,
+    from: &Totals,
+    to: &Totals,
 ) -> Vec<UdpResult> {
-    let secs = (to.at - from.at).as_secs_f64();
+    let secs = seconds(from, to);
     let first = starts.len() - ends.len();
     let flows = udp_ends(engine, FlowId(u32::try_from(first).unwrap_or(u32::MAX)), ends);
-    let row = |(i, (source, drain)): (usize, (&Source, &Drain))| {
-        let arrived = drain.arrived.total();
+    let row = |(i, (_, drain)): (usize, (&Source, &Drain))| {
+        let (before, after) = (&from.udp[i], &to.udp[i]);
+        let arrived = after.arrived - before.arrived;
         #[expect(clippy::cast_precision_loss, reason = "a mean for people and tables")]
-        let delay_mean_s = drain.delay_sum as f64 / arrived.packets as f64 / 1e9;
+        let delay_mean_s = (after.delay_sum - before.delay_sum) as f64 / arrived.packets as f64 / 1e9;
         UdpResult {
             start: starts[first + i],
-            sent: source.sent,
+            sent: after.sent - before.sent,
             arrived,
-            throughput_bit_s: rate(to.udp[i] - from.udp[i], secs),
+            throughput_bit_s: rate(arrived.bytes, secs),
             delay_mean_s,
             delays: drain.delays,
         }
@@ -204,16 +213,15 @@ pub fn udp_results(
     flows.enumerate().map(row).collect()
 }
 
-/// What arrived by flow and mark between two readings.
-pub fn mark_results(from: &Reading, to: &Reading) -> Vec<MarkResult> {
+/// What arrived by flow and mark.
+pub fn mark_results(from: &Totals, to: &Totals) -> Vec<MarkResult> {
     let mut rows = Vec::new();
     for (flow, marks) in to.marks.iter().enumerate() {
         let before = from.marks.get(flow).map_or(&[][..], Vec::as_slice);
         for (mark, total) in marks {
             let earlier = before.iter().find(|(known, _)| known == mark).map_or(Backlog::default(), |m| m.1);
-            let packets = total.packets - earlier.packets;
-            if packets > 0 {
-                let arrived = Backlog { packets, bytes: total.bytes - earlier.bytes };
+            let arrived = *total - earlier;
+            if arrived.packets > 0 {
                 rows.push(MarkResult { flow, mark: *mark, arrived });
             }
         }
@@ -222,28 +230,43 @@ pub fn mark_results(from: &Reading, to: &Reading) -> Vec<MarkResult> {
 }
 
 /// The conditioners' rows; `sites` are the paths of elements.
-pub fn conditioner_results(engine: &Engine, sites: &[String]) -> Vec<ConditionerResult> {
-    let routers = engine.nodes.iter().filter_map(|node| match node {
-        AnyNode::Router(router) => Some(router),
-        AnyNode::Host(_) => None,
-    });
-    let row = |seat: &Seat| ConditionerResult {
+pub fn conditioner_results(
+    engine: &Engine,
+    sites: &[String],
+    from: &Totals,
+    to: &Totals,
+) -> Vec<ConditionerResult> {
+    let counted = from.conditioners.iter().zip(&to.conditioners);
+    let row = |(seat, (before, after)): (&Seat, (&ConditionerStats, &ConditionerStats))| ConditionerResult {
         path: sites[seat.conditioner.site().0 as usize].clone(),
-        stats: *seat.conditioner.stats(),
+        stats: after.since(before),
         held: seat.conditioner.held(),
     };
-    routers.flat_map(|router| router.seats.iter().map(row)).collect()
+    seats(engine).zip(counted).map(row).collect()
 }
 
-/// The links' rows from two readings.
-pub fn link_results(engine: &Engine, from: &Reading, to: &Reading) -> Vec<LinkResult> {
-    let secs = (to.at - from.at).as_secs_f64();
+/// The rows of every class of every port; `sites` are the paths of elements.
+pub fn queue_results(engine: &Engine, sites: &[String], from: &Totals, to: &Totals) -> Vec<QueueResult> {
+    let counted = from.queues.iter().zip(&to.queues);
+    let rows = engine.classes().zip(counted).map(|(class, (before, after))| QueueResult {
+        path: sites[class.site().0 as usize].clone(),
+        stats: after.0.since(&before.0),
+        drops: after.1.since(&before.1),
+        initial_backlog: before.2,
+        backlog: class.backlog(),
+    });
+    rows.collect()
+}
+
+/// The links' rows.
+pub fn link_results(engine: &Engine, from: &Totals, to: &Totals) -> Vec<LinkResult> {
+    let secs = seconds(from, to);
     let row = |(i, link): (usize, &crate::link::Link)| {
-        let (data, acks) = busy_between(from.links[i], to.links[i]);
+        let (data, acks) = busy_between(from.reading.links[i], to.reading.links[i]);
         LinkResult {
-            stats: link.stats(),
+            stats: to.links[i].0.since(&from.links[i].0),
             rate: link.rate(),
-            lost: engine.outgoing(link).lost(),
+            lost: to.links[i].1 - from.links[i].1,
             utilization_data: data / secs,
             utilization_acks: acks / secs,
         }
@@ -251,26 +274,26 @@ pub fn link_results(engine: &Engine, from: &Reading, to: &Reading) -> Vec<LinkRe
     engine.links.iter().enumerate().map(row).collect()
 }
 
-/// Conservation of packets and bytes: in each queue, from each port to its link, on each link, and of all packets.
-pub fn broken_invariants(
-    engine: &Engine,
-    names: &[String],
-    queues: &[QueueResult],
-    conditioners: &[ConditionerResult],
-) -> Vec<String> {
-    let mut broken: Vec<String> = queues
-        .iter()
-        .filter(|q| !q.stats.conserved(q.backlog))
-        .map(|q| {
-            format!("{}: offered != sent + dropped + taken + backlog: {:?}, {:?}", q.path, q.stats, q.backlog)
-        })
-        .collect();
-    let unsound = conditioners.iter().filter(|c| !c.stats.conserved(c.held));
-    broken.extend(unsound.map(|c| {
-        format!("{}: in != passed + released + dropped + held: {:?}, {:?}", c.path, c.stats, c.held)
-    }));
+/// Conservation of packets and bytes over the whole run: in each queue, from each port to its link, on each link, and of all packets.
+pub fn broken_invariants(engine: &Engine, names: &[String], sites: &[String]) -> Vec<String> {
+    let mut broken = Vec::new();
+    for class in engine.classes() {
+        let (path, stats, backlog) = (&sites[class.site().0 as usize], class.stats(), class.backlog());
+        if !stats.conserved(backlog) {
+            broken
+                .push(format!("{path}: offered != sent + dropped + taken + backlog: {stats:?}, {backlog:?}"));
+        }
+    }
     let mut held = engine.recorder.idle_packets();
-    held += conditioners.iter().map(|c| c.held.packets).sum::<u64>();
+    for seat in seats(engine) {
+        let conditioner = &seat.conditioner;
+        let (path, stats, kept) =
+            (&sites[conditioner.site().0 as usize], conditioner.stats(), conditioner.held());
+        if !stats.conserved(kept) {
+            broken.push(format!("{path}: in != passed + released + dropped + held: {stats:?}, {kept:?}"));
+        }
+        held += kept.packets;
+    }
     let mut delivered = 0;
     for (link, name) in engine.links.iter().zip(names) {
         if !link.conserved() {

@@ -1,7 +1,6 @@
 //! Series: what flows, links and queues did in each interval.
 
-use perhop_core::packet::{Dscp, FlowId};
-use perhop_core::queue::Backlog;
+use perhop_core::packet::FlowId;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
@@ -87,7 +86,7 @@ pub struct FlowReading {
     pub srtt: Option<Span>,
 }
 
-/// A reading of every counter.
+/// A reading of what series show.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// When.
@@ -96,8 +95,6 @@ pub struct Reading {
     pub flows: Vec<FlowReading>,
     /// For each UDP flow: what arrived.
     pub udp: Vec<Bytes>,
-    /// For each flow, TCP and then UDP: what arrived by mark. Only in the readings that rows are made from.
-    pub marks: Vec<Vec<(Dscp, Backlog)>>,
     /// For each link: busy with data, with pure ACKs.
     pub links: Vec<(Span, Span)>,
     /// For each queue: packets dropped, packets waiting.
@@ -127,22 +124,9 @@ impl Reading {
             at,
             flows: flows.collect(),
             udp: udp_ends(engine, first, udp).map(|(_, drain)| drain.arrived.total().bytes).collect(),
-            marks: Vec::new(),
             links: engine.links.iter().map(|link| link.busy(at)).collect(),
             queues: queues.collect(),
         }
-    }
-}
-
-impl Reading {
-    /// The same with what arrived by mark.
-    pub fn take_with_marks(engine: &Engine, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
-        let tcp = (0u32..).map(FlowId).zip(ends);
-        let tcp = tcp.map(|(flow, &ends)| both_ends(engine, flow, ends).1.arrived.by_mark());
-        let first = FlowId(u32::try_from(ends.len()).unwrap_or(u32::MAX));
-        let udp_marks = udp_ends(engine, first, udp).map(|(_, drain)| drain.arrived.by_mark());
-        let marks = tcp.chain(udp_marks).collect();
-        Self { marks, ..Self::take(engine, ends, udp, at) }
     }
 }
 

@@ -8,10 +8,11 @@ use crate::build::{Built, build};
 use crate::observe::TraceKinds;
 use crate::registry::Registry;
 use crate::results::{
-    Counts, QueueResult, Results, broken_invariants, conditioner_results, flow_results, link_results,
-    mark_results, udp_results,
+    Counts, Results, broken_invariants, conditioner_results, flow_results, link_results, mark_results,
+    queue_results, udp_results,
 };
 use crate::sample::{Reading, Series};
+use crate::totals::{Totals, restart_extremes};
 
 /// A run in virtual time.
 ///
@@ -24,7 +25,7 @@ pub struct Simulation {
     interval: Span,
     next_sample: Instant,
     /// At the end of the warm-up, once it is over.
-    baseline: Option<Reading>,
+    baseline: Option<Totals>,
     last: Reading,
     series: Series,
 }
@@ -80,7 +81,8 @@ impl Simulation {
             self.built.engine.run_until(stop);
             self.now = stop;
             if stop == warmup {
-                self.baseline = Some(self.read_with_marks());
+                self.baseline = Some(self.totals());
+                restart_extremes(&mut self.built.engine);
             }
             if stop == self.next_sample {
                 let reading = self.read();
@@ -95,28 +97,18 @@ impl Simulation {
     #[must_use]
     pub fn finish(mut self) -> Results {
         self.advance_to(self.end);
-        let end = self.read_with_marks();
+        let end = self.totals();
         let Built { engine, ends, udp_ends, starts, link_names, sites } = self.built;
-        let from = self.baseline.unwrap_or_else(|| self.last.clone());
-        let queues: Vec<QueueResult> = engine
-            .classes()
-            .map(|class| QueueResult {
-                path: sites[class.site().0 as usize].clone(),
-                stats: class.stats(),
-                drops: class.drops(),
-                backlog: class.backlog(),
-            })
-            .collect();
-        let conditioners = conditioner_results(&engine, &sites);
+        let from = self.baseline.expect("a warm-up ends before its run");
         Results {
             flows: flow_results(&engine, &ends, &starts, &from, &end),
             udp: udp_results(&engine, &udp_ends, &starts, &from, &end),
             marks: mark_results(&from, &end),
             links: link_results(&engine, &from, &end),
-            invariants: broken_invariants(&engine, &link_names, &queues, &conditioners),
+            queues: queue_results(&engine, &sites, &from, &end),
+            conditioners: conditioner_results(&engine, &sites, &from, &end),
+            invariants: broken_invariants(&engine, &link_names, &sites),
             link_names,
-            queues,
-            conditioners,
             series: self.series,
             counts: Counts {
                 events: engine.processed,
@@ -133,7 +125,7 @@ impl Simulation {
         Reading::take(&self.built.engine, &self.built.ends, &self.built.udp_ends, self.now)
     }
 
-    fn read_with_marks(&self) -> Reading {
-        Reading::take_with_marks(&self.built.engine, &self.built.ends, &self.built.udp_ends, self.now)
+    fn totals(&self) -> Totals {
+        Totals::take(&self.built.engine, &self.built.ends, &self.built.udp_ends, self.now)
     }
 }

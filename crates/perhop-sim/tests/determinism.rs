@@ -9,11 +9,11 @@ use perhop_sim::{PacketEvent, PacketRecord, Results, TraceKinds};
 const GOLDEN: &str = include_str!("golden/dumbbell.digest");
 
 /// The scenario of `perhop init --pack diffserv`: conditioners, marks, UDP, short transfers, CBQ, GRED, RED.
-const DIFFSERV: &str = include_str!("../../../python/perhop/starters/diffserv/diffserv.toml");
+pub const DIFFSERV: &str = include_str!("../../../python/perhop/starters/diffserv/diffserv.toml");
 const GOLDEN_DIFFSERV: &str = include_str!("golden/diffserv.digest");
 
 /// Makes of [`DIFFSERV`] what a test has time for, with every random source.
-const SHORT: [&str; 5] = [
+pub const SHORT: [&str; 5] = [
     "run.duration=15s",
     "run.warmup=5s",
     "udp.voice.pattern={ kind = \"on-off\", on = \"500ms\", off = \"200ms\" }",

@@ -1,11 +1,15 @@
 //! The engine against arithmetic done by hand.
 
+use std::collections::BTreeSet;
+
 #[allow(dead_code, reason = "each test uses a part")]
 use crate::common::{ALL, DUMBBELL, run};
+use crate::determinism::{DIFFSERV, SHORT};
+use crate::diffserv::float;
 use perhop_core::packet::Kind;
 use perhop_core::sink::DropReason;
 use perhop_core::time::Instant;
-use perhop_sim::{PacketEvent, PacketRecord, TraceKinds};
+use perhop_sim::{PacketEvent, PacketRecord, TraceKinds, UdpResult};
 
 /// One flow, one link.
 const PIPE: &str = include_str!("scenarios/pipe.toml");
@@ -76,6 +80,21 @@ fn the_first_exchanges_by_hand() {
     assert_eq!(acks[..3], [14_045_714, 18_045_714, 22_045_714]);
     // each ACK releases two (slow start): transmission starts as soon as the ACK is here, and back to back
     assert_eq!(data[3..5], [14_045_714 + 9_000_000, 14_045_714 + 13_000_000]);
+}
+
+//= test rfc7323-3.2-every-segment
+//= test rfc7323-A-padding
+#[test]
+fn timestamps_lengthen_every_packet_of_a_connection_by_twelve_bytes() {
+    let lengths = |timestamps: &str| -> BTreeSet<(String, u64)> {
+        let whole = ["flow.f.tcp.size=9p", "flow.f.tcp.close=true", "flow.f.tcp.handshake=true", timestamps];
+        let packets = run(PIPE, &whole, ALL).trace.packets;
+        packets.iter().map(|packet| (format!("{:?}", packet.kind), packet.len.0)).collect()
+    };
+    let kinds = [("Data", 1500), ("Other", 40), ("PureAck", 40), ("Syn", 40)];
+    let longer = |by: u64| kinds.map(|(kind, len)| (kind.to_owned(), len + by)).into();
+    assert_eq!(lengths("flow.f.tcp.timestamps=false"), longer(0), "a FIN has no data");
+    assert_eq!(lengths("flow.f.tcp.timestamps=true"), longer(12));
 }
 
 #[test]
@@ -178,4 +197,86 @@ fn samples_and_warmup_split_the_run_without_loss() {
     let early = run(PIPE, &["run.duration=4s"], TraceKinds::default());
     let whole = run(PIPE, &[], TraceKinds::default());
     assert_eq!(late.flows[0].delivered.0 + early.flows[0].delivered.0, whole.flows[0].delivered.0);
+}
+
+#[test]
+fn every_counter_of_the_measured_time_is_that_of_the_whole_run_less_that_of_the_warm_up() {
+    // without the transfers that a longer run has more of
+    let text: Vec<&str> = DIFFSERV.lines().filter(|line| !line.starts_with("arrivals")).collect();
+    let text = text.join("\n");
+    let of = |overrides: &[&str]| run(&text, &[&SHORT[2..], overrides].concat(), TraceKinds::default());
+    let whole = of(&["run.warmup=0s", "run.duration=15s"]);
+    let early = of(&["run.warmup=0s", "run.duration=5s"]);
+    let late = of(&["run.warmup=5s", "run.duration=15s"]);
+    assert_eq!(late.event_digest, whole.event_digest);
+    let mut counted = [0; 4];
+    for ((late, early), whole) in late.flows.iter().zip(&early.flows).zip(&whole.flows) {
+        assert_eq!(late.stats, whole.stats.since(&early.stats));
+        assert_eq!(late.rtt_samples, whole.rtt_samples - early.rtt_samples);
+        counted[0] += early.stats.retransmissions;
+    }
+    for ((late, early), whole) in late.udp.iter().zip(&early.udp).zip(&whole.udp) {
+        assert_eq!((late.sent, late.arrived), (whole.sent - early.sent, whole.arrived - early.arrived));
+        let sum = |row: &UdpResult| row.delay_mean_s * float(row.arrived.packets);
+        assert!((sum(late) + sum(early) - sum(whole)).abs() < 1e-9);
+        counted[1] += early.arrived.packets;
+    }
+    for ((late, early), whole) in late.links.iter().zip(&early.links).zip(&whole.links) {
+        assert_eq!((late.stats, late.lost), (whole.stats.since(&early.stats), whole.lost - early.lost));
+    }
+    for ((late, early), whole) in late.queues.iter().zip(&early.queues).zip(&whole.queues) {
+        assert_eq!(late.drops, whole.drops.since(&early.drops));
+        assert_eq!((late.initial_backlog, late.backlog), (early.backlog, whole.backlog));
+        let (found, expected) = (late.stats, whole.stats.since(&early.stats));
+        assert_eq!(
+            (found.offered, found.sent, found.dropped),
+            (expected.offered, expected.sent, expected.dropped)
+        );
+        assert_eq!(whole.stats.max_packets, found.max_packets.max(early.stats.max_packets));
+        assert_eq!(whole.stats.max_data_packets, found.max_data_packets.max(early.stats.max_data_packets));
+        counted[2] += early.stats.dropped.packets;
+    }
+    for ((late, early), whole) in late.conditioners.iter().zip(&early.conditioners).zip(&whole.conditioners) {
+        assert_eq!(late.stats, whole.stats.since(&early.stats));
+        counted[3] += early.stats.yellow.packets;
+    }
+    assert!(counted.iter().all(|&count| count > 0), "nothing to take off: {counted:?}");
+}
+
+#[test]
+fn extremes_are_those_of_the_measured_time() {
+    let whole = run(PIPE, &["flow.f.tcp.window=64KiB"], ALL);
+    let late = run(PIPE, &["flow.f.tcp.window=64KiB", "run.warmup=4s"], ALL);
+    let from = Instant::from_nanos(4_000_000_000);
+    let waiting =
+        late.trace.queue.iter().filter(|r| r.time >= from && r.site.0 == late.trace.queue[0].site.0);
+    assert_eq!(late.queues[0].stats.max_packets, waiting.map(|r| r.backlog.packets).max().expect("it waits"));
+    let (shortest, longest) = whole.flows[0].rtt.expect("samples");
+    let (short, long) = late.flows[0].rtt.expect("samples");
+    assert!(shortest < short && long <= longest, "the first round trip saw an empty queue: {short:?}");
+
+    let udp = format!(
+        "{PIPE}\n[[udp]]\nname = \"u\"\nfrom = \"a\"\nto = \"b\"\nrate = \"40kbit/s\"\npacket_size = \"500B\"\n"
+    );
+    let row = |overrides: &[&str]| {
+        let results = run(&udp, overrides, ALL);
+        let sent = |r: &&PacketRecord| r.event == PacketEvent::Delivered && r.flow.0 == 1;
+        let arrived: Vec<u64> =
+            results.trace.packets.iter().filter(sent).map(|r| r.time.as_nanos()).collect();
+        (results.udp[0].clone(), arrived)
+    };
+    let (late, arrived) = row(&["flow.f.tcp.window=64KiB", "run.warmup=4s"]);
+    // packet n leaves at n * 100 ms, none is lost
+    let delays: Vec<u64> = (0..)
+        .zip(&arrived)
+        .filter(|&(_, &at)| at >= 4_000_000_000)
+        .map(|(n, at)| at - n * 100_000_000)
+        .collect();
+    let extremes = late.delays.expect("packets arrived");
+    assert_eq!(
+        (extremes.0.as_nanos(), extremes.1.as_nanos()),
+        (*delays.iter().min().unwrap(), *delays.iter().max().unwrap())
+    );
+    let first = arrived[0];
+    assert!(extremes.0.as_nanos() > first, "the first packet met an empty queue");
 }

@@ -13,8 +13,6 @@ pub const MAX_DELAY: Span = Span::from_millis(500);
 pub struct Arrival {
     /// It filled the next expected byte.
     pub in_order: bool,
-    /// It carried nothing new.
-    pub duplicate: bool,
     /// It filled the next expected byte, in front of bytes that had come before it.
     pub fills_gap: bool,
 }

@@ -5,7 +5,7 @@
 
 use perhop_core::time::{Instant, Span};
 
-use crate::settings::{RtoParams, RttArithmetic};
+use crate::settings::{MinRtoBounds, RtoParams, RttArithmetic};
 
 /// Smoothed round-trip time and the time-out that follows from it.
 #[derive(Clone, Debug)]
@@ -54,7 +54,8 @@ impl RttEstimator {
     //= rfc6298-2.2-first-sample
     //= rfc6298-2.3-later-samples
     //= rfc6298-2.3-order
-    //= rfc6298-2.4-minimum
+    //= rfc7323-4.2-history
+    //= rfc7323-G-gains
     fn exact(&mut self, sent: Instant, now: Instant, per_window: u64) -> (u64, u64) {
         let tick = self.params.tick.as_nanos();
         let r = if tick == 0 { (now - sent).as_nanos() } else { self.ticks(sent, now) * tick };
@@ -65,7 +66,7 @@ impl RttEstimator {
                 (((a - 1) * srtt + r) / a, ((b - 1) * rttvar + srtt.abs_diff(r)) / b)
             }
         };
-        self.base = Span::from_nanos(srtt + tick.max(4 * rttvar)).max(self.params.min);
+        self.base = self.bounded(srtt, tick.max(4 * rttvar));
         (srtt, rttvar)
     }
 
@@ -79,9 +80,19 @@ impl RttEstimator {
                 ((srtt + r - old).max(1), (rttvar + deviation - (rttvar >> 2)).max(1))
             }
         };
-        let ticks = rttvar + (srtt >> 3);
-        self.base = Span::from_nanos(ticks * self.params.tick.as_nanos()).max(self.params.min);
+        let tick = self.params.tick.as_nanos();
+        self.base = self.bounded((srtt >> 3) * tick, rttvar * tick);
         (srtt, rttvar)
+    }
+
+    /// The time-out of a smoothed round-trip time and what is added for its variation, in nanoseconds.
+    //= rfc6298-2.4-minimum
+    fn bounded(&self, srtt: u64, variation: u64) -> Span {
+        let min = self.params.min;
+        match self.params.min_bounds {
+            MinRtoBounds::Timeout => Span::from_nanos(srtt + variation).max(min),
+            MinRtoBounds::Variation => Span::from_nanos(srtt) + Span::from_nanos(variation).max(min),
+        }
     }
 
     /// Ticks of the clock between two times, at least one.
@@ -145,7 +156,12 @@ impl RttEstimator {
         })
     }
 
-    /// The smallest and the largest sample.
+    /// A measurement begins: the extremes are from here on those of what follows.
+    pub const fn restart_extremes(&mut self) {
+        self.extremes = None;
+    }
+
+    /// The smallest and the largest sample since the start, or since [`Self::restart_extremes`].
     #[must_use]
     pub const fn extremes(&self) -> Option<(Span, Span)> {
         self.extremes

@@ -65,6 +65,7 @@ impl Ack {
 }
 
 /// Bytes of a timestamps option with its padding (RFC 7323 appendix A).
+//= rfc7323-A-padding
 pub const TIMESTAMPS: Bytes = Bytes(12);
 
 /// Bytes of a SACK block (RFC 2018 section 3).

@@ -28,6 +28,8 @@ pub struct TcpParams {
     pub initial_window: u32,
     /// Where slow start first ends.
     pub initial_ssthresh: InitialSsthresh,
+    /// How slow start grows, and whether it ends before a loss.
+    pub slow_start: SlowStartKind,
     /// What congestion avoidance counts.
     pub counting: Counting,
     /// Whether cwnd grows while the receiver's window is what bounds the sender.
@@ -52,6 +54,8 @@ pub struct TcpParams {
     pub limited_transmit_resends: bool,
     /// Proportional rate reduction (RFC 6937), with `RecoveryKind::Sack`.
     pub prr: bool,
+    /// Losses found by time, and probes of the tail (RFC 8985), with `RecoveryKind::Sack`.
+    pub rack: bool,
     /// Detection of spurious time-outs (RFC 5682).
     pub frto: bool,
     /// The timestamps option (RFC 7323): a sample from every acknowledgment of new data.
@@ -69,6 +73,8 @@ pub struct TcpParams {
     pub idle_restart: bool,
     /// Whether every time-out of one segment lowers ssthresh, not the first alone.
     pub repeat_timeout_cuts: bool,
+    /// Whether a time-out within a recovery lowers ssthresh below what the recovery has set.
+    pub recovery_timeout_cuts: bool,
     /// The retransmission timer.
     pub rto: RtoParams,
 }
@@ -114,6 +120,17 @@ pub enum InitialSsthresh {
     Window,
 }
 
+/// How slow start grows, and whether it ends before a loss.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlowStartKind {
+    /// Each acknowledgment adds a segment at most, until ssthresh or congestion (RFC 5681 section 3.1).
+    Standard,
+    /// Round trips that take longer slow the first one down, and end it if they stay long (RFC 9406).
+    HystartPlusPlus,
+    /// Trains of acknowledgments and round trips that take longer end it, as in Linux (Ha and Rhee 2011).
+    Hystart,
+}
+
 /// What congestion avoidance counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counting {
@@ -126,7 +143,7 @@ pub enum Counting {
 /// What is halved on congestion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LossWindow {
-    /// Bytes in flight (RFC 5681 equation (4)).
+    /// Bytes in flight, and at most cwnd (RFC 5681 equation (4); decision 0021).
     Flight,
     /// The smaller of the inflated congestion window and the receiver's.
     Window,
@@ -182,6 +199,8 @@ pub struct RtoParams {
     pub initial: Span,
     /// Lower bound (2.4).
     pub min: Span,
+    /// What the lower bound holds for.
+    pub min_bounds: MinRtoBounds,
     /// Upper bound, also of the backed-off value (2.5).
     pub max: Span,
     /// Clock granularity; zero for nanoseconds.
@@ -197,6 +216,15 @@ pub struct RtoParams {
     /// After more than this many time-outs in a row the next sample counts as the first (RFC 6298, the end of section 5); 0 for
     /// never.
     pub forget_after: u32,
+}
+
+/// What the lower bound of the time-out holds for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MinRtoBounds {
+    /// The whole time-out (RFC 6298 section 2, rule 2.4).
+    Timeout,
+    /// What is added to srtt for the variation, `4 * rttvar`, as in Linux: the time-out is always that much above srtt.
+    Variation,
 }
 
 /// How srtt and rttvar are kept.

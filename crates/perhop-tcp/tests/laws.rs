@@ -4,9 +4,12 @@ use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 use perhop_tcp::ack::{Delayed, EverySegment, MAX_DELAY};
 use perhop_tcp::cc::{Cubic, Reno};
-use perhop_tcp::settings::{Counting, Halving, InitialSsthresh, LossWindow, TcpParams};
+use perhop_tcp::settings::{Counting, Halving, InitialSsthresh, LossWindow, SlowStartKind, TcpParams};
 use perhop_testkit::laws::congestion_control::PARAMS;
 use perhop_testkit::{ack_policy_laws, congestion_control_laws};
+
+const HYSTART_PLUS_PLUS: TcpParams = TcpParams { slow_start: SlowStartKind::HystartPlusPlus, ..PARAMS };
+const HYSTART: TcpParams = TcpParams { slow_start: SlowStartKind::Hystart, ..PARAMS };
 
 /// As BSD had it, and ns-2 but for the rounding.
 const OLD: TcpParams = TcpParams {
@@ -48,6 +51,16 @@ congestion_control_laws!(
     |mss| reno(TcpParams { mss, halving: Halving::Fractional, ..OLD }),
     mss = Bytes(1000)
 );
+congestion_control_laws!(
+    reno_with_hystart_plus_plus,
+    |mss| reno(TcpParams { mss, initial_window: 1, ..HYSTART_PLUS_PLUS }),
+    mss = Bytes(1460)
+);
+congestion_control_laws!(
+    reno_with_hystart,
+    |mss| reno(TcpParams { mss, initial_window: 16, ..HYSTART }),
+    mss = Bytes(1460)
+);
 
 congestion_control_laws!(cubic_by_rfc, |mss| cubic(TcpParams { mss, ..PARAMS }), mss = Bytes(1460));
 congestion_control_laws!(
@@ -61,6 +74,16 @@ congestion_control_laws!(
     mss = Bytes(65_000)
 );
 congestion_control_laws!(cubic_from_the_window, |mss| cubic(TcpParams { mss, ..OLD }), mss = Bytes(512));
+congestion_control_laws!(
+    cubic_with_hystart_plus_plus,
+    |mss| cubic(TcpParams { mss, initial_window: 1, ..HYSTART_PLUS_PLUS }),
+    mss = Bytes(1460)
+);
+congestion_control_laws!(
+    cubic_with_hystart,
+    |mss| cubic(TcpParams { mss, initial_window: 16, ..HYSTART }),
+    mss = Bytes(1460)
+);
 
 ack_policy_laws!(every_segment, || Box::new(EverySegment), within = Span::ZERO);
 ack_policy_laws!(delayed, || Box::new(Delayed::new(Span::from_millis(200))), within = Span::from_millis(200));

@@ -72,6 +72,7 @@ mod numbers {
         assert_eq!(r.poll_transmit(at(10_000)), None);
     }
 
+    //= test rfc7323-2.2-unscaled-syn
     #[test]
     fn a_syn_is_answered_each_time_with_a_window_of_16_bits() {
         let mut r = delayed();
@@ -233,6 +234,8 @@ mod timestamps {
         hear(r, ms, seq, end).map(|ack| ack.echo)
     }
 
+    //= test rfc7323-4.3-recent
+    //= test rfc7323-4.3-delayed
     /// RFC 7323 section 4.3, case (A): the earliest segment that an acknowledgment covers.
     #[test]
     fn a_delayed_acknowledgment_echoes_the_earlier_segment() {
@@ -244,6 +247,8 @@ mod timestamps {
         assert_eq!(r.poll_transmit(at(40 + TIMEOUT)).map(|ack| ack.echo), Some(at(30)));
     }
 
+    //= test rfc7323-4.3-gap
+    //= test rfc7323-4.3-filler
     /// Case (B): the last segment that advanced the acknowledgment.
     #[test]
     fn what_lies_beyond_a_gap_is_not_echoed() {
@@ -255,6 +260,7 @@ mod timestamps {
         assert_eq!(echo(&mut r, 90, 10, 20), Some(at(80)));
     }
 
+    //= test rfc7323-4.3-update
     #[test]
     fn an_old_segment_does_not_turn_the_echo_back() {
         let mut r = every();

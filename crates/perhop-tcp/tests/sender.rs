@@ -91,6 +91,30 @@ fn a_driver_may_ask_for_segments_before_it_tells_of_the_start() {
     assert_eq!(s.stats().timeouts, 0);
 }
 
+/// Two segments and a bit, and a FIN: packets 0 to 3, and one more in front with a SYN.
+#[test]
+fn packets_are_numbered_from_the_syn_or_from_the_first_data() {
+    let numbers = |handshake| {
+        let params = TcpParams { handshake, size: Some(Bytes(2500)), close: true, ..params(4) };
+        let mut s = Sender::new(&params, at(START));
+        let mut sent = Vec::new();
+        if handshake {
+            let syn = s.poll_transmit(at(START)).expect("a SYN");
+            sent.push(s.packet_number(&syn));
+            let answer = Ack { syn: true, window: kilobytes(100), echo: at(START), ..Ack::default() };
+            s.on_ack(at(START + 100), &answer);
+        }
+        while let Some(segment) = s.poll_transmit(at(START + 100)) {
+            sent.push(s.packet_number(&segment));
+        }
+        let acknowledged =
+            [0, 999, 1000, 2000, 2500, 2501].map(|ack| s.packet_acknowledged(&Ack { ack, ..Ack::default() }));
+        (sent, acknowledged, s.packet_expired())
+    };
+    assert_eq!(numbers(false), (vec![0, 1, 2, 3], [-1, -1, 0, 1, 2, 3], 0));
+    assert_eq!(numbers(true), (vec![0, 1, 2, 3, 4], [0, 0, 1, 2, 3, 4], 1));
+}
+
 //= test rfc5681-3.1-both
 //= test rfc5681-3.1-slow-start
 #[test]
@@ -253,11 +277,16 @@ fn the_timer_backs_off_and_the_threshold_is_set_once() {
 /// Signals of congestion, with the segments that were outstanding.
 type Signals = Arc<Mutex<Vec<(CongestionSignal, u64)>>>;
 
-/// [`Reno`] that notes the signals it gets.
-struct Noting(Reno, Signals);
+/// Round trips of acknowledgments, in ms.
+type RoundTrips = Arc<Mutex<Vec<Option<u64>>>>;
+
+/// [`Reno`] that notes the signals and the round trips it gets.
+struct Noting(Reno, Signals, RoundTrips);
 
 impl CongestionControl for Noting {
     fn on_ack(&mut self, now: Instant, ack: &AckSample) {
+        let round_trip = ack.rtt.map(|rtt| rtt.as_nanos() / 1_000_000);
+        self.2.lock().expect("no test panics while it notes").push(round_trip);
         self.0.on_ack(now, ack);
     }
 
@@ -299,7 +328,8 @@ impl CongestionControl for Noting {
 #[test]
 fn congestion_is_told_with_what_is_outstanding_and_once_for_a_segment_that_times_out_again() {
     let signals = Signals::default();
-    let noting: Box<dyn CongestionControl> = Box::new(Noting(Reno::new(&params(10)), Arc::clone(&signals)));
+    let noting = Noting(Reno::new(&params(10)), Arc::clone(&signals), RoundTrips::default());
+    let noting: Box<dyn CongestionControl> = Box::new(noting);
     let mut s = Sender::with_control(&params(10), at(START), AnyControl::from(noting));
     let expire = |s: &mut Sender| {
         let due = s.next_timeout().expect("a running timer");
@@ -323,6 +353,40 @@ fn congestion_is_told_with_what_is_outstanding_and_once_for_a_segment_that_times
         told,
         [(CongestionSignal::FastRetransmit, 8), (timeout, 8), (again, 8), (again, 8), (timeout, 5)]
     );
+}
+
+//= test rfc9406-4.3-samples
+#[test]
+fn every_acknowledgment_tells_growth_a_round_trip_unless_what_it_means_was_sent_twice() {
+    for (timestamps, unclear) in [(false, [None; 2]), (true, [Some(100), Some(50)])] {
+        let params = TcpParams { timestamps, ..params(10) };
+        let round_trips = RoundTrips::default();
+        let noting = Noting(Reno::new(&params), Signals::default(), Arc::clone(&round_trips));
+        let noting: Box<dyn CongestionControl> = Box::new(noting);
+        let mut s = Sender::with_control(&params, at(START), AnyControl::from(noting));
+        s.on_timeout(at(START));
+        assert_eq!(send(&mut s, START).len(), 10);
+        let hear = |s: &mut Sender, ms, segment: u64, sent| {
+            let ack = Ack { ack: segment * MSS, window: kilobytes(100), echo: at(sent), ..Ack::default() };
+            s.on_ack(at(ms), &ack);
+            send(s, ms)
+        };
+        hear(&mut s, 600, 1, START);
+        hear(&mut s, 610, 2, START);
+        let due = s.next_timeout().expect("a running timer").as_nanos() / 1_000_000 + 1;
+        s.on_timeout(at(due));
+        assert_eq!(send(&mut s, due), [2]);
+        hear(&mut s, due + 100, 5, due);
+        let end = s.una() / MSS + s.in_flight().0 / MSS;
+        hear(&mut s, due + 150, end, due + 100);
+        hear(&mut s, due + 250, end + 1, due + 150);
+        let told = round_trips.lock().expect("no test panics while it notes").clone();
+        assert_eq!(
+            told,
+            [Some(100), Some(110), unclear[0], unclear[1], Some(100)],
+            "timestamps: {timestamps}"
+        );
+    }
 }
 
 /// A host under backpressure asks for segments late: what it was about to repair may be settled by then.
@@ -374,6 +438,18 @@ fn a_fast_retransmission_ends_the_measurement_under_way() {
 }
 
 //= test rfc5681-2-duplicate-ack
+//= test rfc7323-3.2-tsval
+#[test]
+fn a_segment_says_when_it_left_each_time_that_it_does() {
+    let mut s = sender(1);
+    s.on_timeout(at(START));
+    let first = s.poll_transmit(at(START + 7)).expect("the first segment");
+    assert_eq!((first.seq, first.sent), (0, at(START + 7)));
+    s.on_timeout(s.next_timeout().expect("a running timer"));
+    let again = s.poll_transmit(at(START + 2000)).expect("the segment again");
+    assert_eq!((again.seq, again.retransmission, again.sent), (0, true, at(START + 2000)));
+}
+
 #[test]
 fn acknowledgments_of_the_past_and_of_nothing_sent_are_ignored() {
     let mut s = ten_outstanding();

@@ -5,7 +5,7 @@
 
 use perhop_tcp::settings::{
     Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
-    RecoveryKind, TcpParams,
+    RecoveryKind, SlowStartKind, TcpParams,
 };
 use perhop_testkit::sender_laws;
 use perhop_testkit::tcp::{OLD, RFC};
@@ -14,6 +14,8 @@ const TAHOE: TcpParams = TcpParams { recovery: RecoveryKind::Tahoe, ..RFC };
 const NEWRENO: TcpParams = TcpParams { recovery: RecoveryKind::NewReno, ..RFC };
 const SACK: TcpParams = TcpParams { recovery: RecoveryKind::Sack, ..RFC };
 const PRR: TcpParams = TcpParams { prr: true, ..SACK };
+const RACK: TcpParams = TcpParams { rack: true, ..SACK };
+const LINUX: TcpParams = TcpParams { cc: Growth::Cubic, prr: true, initial_window: 10, ..RACK };
 const SACK_1996: TcpParams = TcpParams { recovery: RecoveryKind::Sack1996, ..RFC };
 
 sender_laws!(tahoe, TAHOE);
@@ -21,6 +23,9 @@ sender_laws!(reno, RFC);
 sender_laws!(newreno, NEWRENO);
 sender_laws!(sack, SACK);
 sender_laws!(sack_with_prr, PRR);
+sender_laws!(rack, RACK);
+sender_laws!(rack_with_prr, TcpParams { prr: true, ..RACK });
+sender_laws!(cubic_with_rack_and_prr, LINUX);
 sender_laws!(sack_1996, SACK_1996);
 
 sender_laws!(reno_that_counts_bytes, TcpParams { counting: Counting::Bytes, ..RFC });
@@ -31,12 +36,22 @@ sender_laws!(
     reno_from_the_window,
     TcpParams { initial_ssthresh: InitialSsthresh::Window, initial_window: 1, ..RFC }
 );
+sender_laws!(reno_with_hystart_plus_plus, TcpParams { slow_start: SlowStartKind::HystartPlusPlus, ..RFC });
+sender_laws!(reno_with_hystart, TcpParams { slow_start: SlowStartKind::Hystart, initial_window: 16, ..RFC });
 
 sender_laws!(cubic_with_tahoe, TcpParams { cc: Growth::Cubic, ..TAHOE });
 sender_laws!(cubic_with_reno, TcpParams { cc: Growth::Cubic, ..RFC });
 sender_laws!(cubic_with_newreno, TcpParams { cc: Growth::Cubic, ..NEWRENO });
 sender_laws!(cubic_with_sack, TcpParams { cc: Growth::Cubic, initial_window: 10, ..SACK });
 sender_laws!(cubic_with_prr, TcpParams { cc: Growth::Cubic, initial_window: 10, ..PRR });
+sender_laws!(
+    cubic_with_hystart_plus_plus,
+    TcpParams { cc: Growth::Cubic, slow_start: SlowStartKind::HystartPlusPlus, initial_window: 10, ..SACK }
+);
+sender_laws!(
+    cubic_with_hystart,
+    TcpParams { cc: Growth::Cubic, slow_start: SlowStartKind::Hystart, initial_window: 16, ..PRR }
+);
 sender_laws!(cubic_with_sack_1996, TcpParams { cc: Growth::Cubic, ..SACK_1996 });
 
 sender_laws!(less_careful_newreno, TcpParams { guard: Guard::LessCareful, ..NEWRENO });

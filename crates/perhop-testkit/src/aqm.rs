@@ -3,7 +3,7 @@
 use perhop_core::dscp::ColorMap;
 use perhop_core::packet::Color;
 use perhop_core::queue::{
-    Averaging, Gred, GredParams, Red, RedParams, Rio, RioParams, Thresholds, VirtualQueue,
+    Averaging, Conventions, Gred, GredParams, Red, RedParams, Rio, RioParams, Thresholds, VirtualQueue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::sink::SiteId;
@@ -28,6 +28,7 @@ pub const RED: RedParams = RedParams {
     gentle: false,
     byte_mode: false,
     ecn: false,
+    conventions: Conventions::FLOYD1993,
     mean_packet: Bytes(1250),
     rate: RATE,
 };
@@ -43,6 +44,7 @@ pub const RIO: RioParams = RioParams {
     gentle: false,
     byte_mode: false,
     ecn: false,
+    conventions: Conventions::FLOYD1993,
     mean_packet: Bytes(1250),
     rate: RATE,
 };
@@ -58,6 +60,7 @@ pub const GRED: GredParams = GredParams {
     gentle: false,
     byte_mode: false,
     ecn: false,
+    conventions: Conventions::FLOYD1993,
     mean_packet: Bytes(1250),
     rate: RATE,
 };

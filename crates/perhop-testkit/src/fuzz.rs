@@ -41,19 +41,21 @@ impl Settings {
     #[must_use]
     pub fn params(&self) -> TcpParams {
         let recoveries = [
-            (RecoveryKind::Tahoe, false),
-            (RecoveryKind::Reno, false),
-            (RecoveryKind::NewReno, false),
-            (RecoveryKind::Sack, false),
-            (RecoveryKind::Sack, true),
-            (RecoveryKind::Sack1996, false),
+            (RecoveryKind::Tahoe, false, false),
+            (RecoveryKind::Reno, false, false),
+            (RecoveryKind::NewReno, false, false),
+            (RecoveryKind::Sack, false, false),
+            (RecoveryKind::Sack, true, false),
+            (RecoveryKind::Sack1996, false, false),
+            (RecoveryKind::Sack, false, true),
+            (RecoveryKind::Sack, true, true),
         ];
-        let (recovery, prr) = recoveries[usize::from(self.recovery) % recoveries.len()];
+        let (recovery, prr, rack) = recoveries[usize::from(self.recovery) % recoveries.len()];
         let cc = if self.cubic { Growth::Cubic } else { Growth::Reno };
         let conventions = if self.old { OLD } else { RFC };
         // without a guard a counted pipe takes what a time-out sends again for new data
         let guard = if recovery == RecoveryKind::Sack1996 { Guard::Careful } else { conventions.guard };
-        TcpParams { cc, recovery, prr, guard, ..conventions }
+        TcpParams { cc, recovery, prr, rack, guard, ..conventions }
     }
 }
 

@@ -17,6 +17,7 @@ pub mod packet;
 pub mod permit;
 pub mod probe;
 pub mod queue;
+pub mod rack;
 pub mod sack;
 pub mod sink;
 pub mod stats;

@@ -4,6 +4,7 @@ use perhop_tcp::recovery::DUPLICATE_THRESHOLD;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::settings::{Guard, RecoveryKind, TcpParams};
 
+use crate::rack::Rack;
 use crate::sack::Reported;
 
 /// What is outstanding, and how much more may be.
@@ -78,6 +79,12 @@ pub struct Permit {
     frto: Frto,
     /// The timer has expired since data was last acknowledged.
     timed_out: bool,
+    /// With SACK: what a time-out found outstanding is being sent again.
+    refilling: bool,
+    /// RFC 5682 looks at a time-out once this is acknowledged.
+    expired_to: u64,
+    /// In place of the rest, where losses are found by time.
+    pub rack: Option<Rack>,
 }
 
 impl Permit {
@@ -95,13 +102,19 @@ impl Permit {
             due: Due::Nothing,
             frto: Frto::Off,
             timed_out: false,
+            refilling: false,
+            expired_to: 0,
+            rack: params.rack.then(|| Rack::new(params)),
         }
     }
 
     /// Whether a recovery goes on.
     #[must_use]
     pub const fn recovering(&self) -> bool {
-        self.recovery.is_some()
+        match &self.rack {
+            Some(rack) => rack.recovering(),
+            None => self.recovery.is_some(),
+        }
     }
 
     /// Whether something must leave now.
@@ -119,7 +132,10 @@ impl Permit {
     /// Bytes outstanding that limited transmit has added.
     #[must_use]
     pub const fn limited(&self) -> u64 {
-        self.limited
+        match &self.rack {
+            Some(rack) => rack.limited,
+            None => self.limited,
+        }
     }
 
     fn sack(&self) -> bool {
@@ -127,7 +143,22 @@ impl Permit {
     }
 
     /// The sender heard `ack`, after which its window is `cwnd`. Returns whether a fast retransmit must follow.
-    pub fn hear(&mut self, at: &mut Outstanding, ack: &Ack, cwnd: u64) -> bool {
+    pub fn hear(&mut self, at: &mut Outstanding, ack: &Ack, cwnd: u64, undone: bool) -> bool {
+        if let Some(mut rack) = self.rack.take() {
+            let una = at.una;
+            let begins = rack.hear(at, ack, cwnd, undone);
+            if at.una > una {
+                self.advance(&Outstanding { una, ..*at }, at.una, cwnd);
+            }
+            if undone {
+                self.expired_to = at.una + 1;
+            }
+            self.rack = Some(rack);
+            if begins {
+                self.due = Due::Nothing;
+            }
+            return begins;
+        }
         if ack.ack > at.max {
             return false;
         }
@@ -159,8 +190,15 @@ impl Permit {
         self.due = Due::Nothing;
         self.limited = 0;
         self.timed_out = false;
+        self.refilling &= self.point.is_some_and(|point| ack < point);
+        let heard = Outstanding { una: ack, ..*at };
         self.frto = match self.frto {
-            Frto::First { recover } if ack < recover => Frto::Second { budget: 2 },
+            Frto::First { recover } if ack < recover && self.new_data(&heard) => Frto::Second { budget: 2 },
+            Frto::Second { .. } if self.params.rack => Frto::Off,
+            Frto::Second { .. } => {
+                self.forgive(&heard);
+                Frto::Off
+            }
             _ => Frto::Off,
         };
         let partial = self.point.is_some_and(|point| ack < point)
@@ -185,6 +223,14 @@ impl Permit {
         }
         if self.recovery.take().is_some() {
             self.reported.begin(ack);
+        }
+    }
+
+    /// The last time-out was spurious (RFC 5682 section 2.1, step 3).
+    fn forgive(&mut self, at: &Outstanding) {
+        (self.point, self.expired_to) = (Some(at.una + 1), at.una + 1);
+        if std::mem::take(&mut self.refilling) {
+            self.reported.find(at.una, at.max, self.mss);
         }
     }
 
@@ -261,9 +307,23 @@ impl Permit {
         };
     }
 
+    /// Time passes. Returns whether the reordering timer begins a recovery.
+    pub fn tick(&mut self, at: &Outstanding, cwnd: u64) -> bool {
+        let begins = self.rack.as_mut().is_some_and(|rack| rack.tick(at, cwnd));
+        if begins {
+            self.due = Due::Nothing;
+        }
+        begins
+    }
+
     /// The retransmission timer expired and cut the window.
     pub fn expire(&mut self, at: &Outstanding) {
-        let first = self.params.frto && !self.timed_out;
+        if let Some(rack) = &mut self.rack {
+            rack.expire(at);
+        }
+        let silent = self.timed_out && matches!(self.frto, Frto::First { .. });
+        let first = self.params.frto && (silent || at.una >= self.expired_to);
+        self.expired_to = at.max;
         self.frto = if first { Frto::First { recover: at.max } } else { Frto::Off };
         self.timed_out = true;
         self.recovery = None;
@@ -272,6 +332,10 @@ impl Permit {
             self.duplicates = 0;
         }
         self.reported.clear();
+        self.refilling = self.params.recovery == RecoveryKind::Sack && self.rack.is_none();
+        if self.refilling {
+            self.reported.lose(at.max, at.max.min(at.una + self.mss));
+        }
         self.point = Some(at.max);
         self.due = Due::Restart;
     }
@@ -306,20 +370,41 @@ impl Permit {
                 return;
             }
         }
-        match (&mut self.frto, self.recovery, self.params.recovery) {
-            (Frto::Second { budget }, _, _) if *budget > 0 && seq == at.max => *budget -= 1,
-            (_, None, _) if end <= at.una + cwnd => {}
-            (_, None, _) => {
+        if let Frto::Second { budget } = &mut self.frto
+            && *budget > 0
+            && seq == at.max
+        {
+            *budget -= 1;
+            return;
+        }
+        if let Some(rack) = &mut self.rack {
+            return rack.send(at, segment, cwnd);
+        }
+        match (self.recovery, self.params.recovery) {
+            (None, _) if self.refilling => self.refill(at, segment, cwnd),
+            (None, _) if end <= at.una + cwnd => {}
+            (None, _) => {
                 let Self { duplicates, .. } = *self;
                 let limited = self.limited_transmit(at, segment, cwnd);
                 assert!(limited, "{segment:?} beyond {cwnd} from {}, after {duplicates} duplicates", at.una);
                 self.limited += end - seq;
             }
-            (_, Some(recovery), RecoveryKind::Sack) => self.send_by_pipe(at, segment, cwnd, &recovery),
-            (_, Some(recovery), RecoveryKind::Sack1996) => self.send_by_count(at, segment, cwnd, &recovery),
-            (_, Some(Repair { window, .. }), _) => {
+            (Some(recovery), RecoveryKind::Sack) => self.send_by_pipe(at, segment, cwnd, &recovery),
+            (Some(recovery), RecoveryKind::Sack1996) => self.send_by_count(at, segment, cwnd, &recovery),
+            (Some(Repair { window, .. }), _) => {
                 assert!(end <= at.una + window, "{segment:?} beyond an inflated {window} from {}", at.una);
             }
+        }
+    }
+
+    /// After a time-out cwnd bounds the pipe, of which nothing is that was outstanding then (RFC 6675 section 5.1).
+    fn refill(&mut self, at: &Outstanding, segment: &Segment, cwnd: u64) {
+        let pipe = self.reported.pipe(at.una, at.max);
+        assert!(cwnd >= pipe + self.mss, "{segment:?} with {pipe} in the network of {cwnd}");
+        let arrived = (segment.seq..segment.end).find(|&byte| self.reported.contains(byte));
+        assert!(segment.seq == at.max || arrived != Some(segment.seq), "{segment:?} has been reported");
+        if segment.seq < at.max {
+            self.reported.mark_resent(segment.end);
         }
     }
 
@@ -376,7 +461,7 @@ impl Permit {
     }
 
     /// Whether there is new data that the receiver's window takes.
-    fn new_data(&self, at: &Outstanding) -> bool {
+    pub fn new_data(&self, at: &Outstanding) -> bool {
         let data = at.limit - u64::from(self.params.close && self.params.size.is_some());
         let len = if at.max < data { self.mss.min(data - at.max) } else { at.limit - at.max };
         len > 0 && at.max + len <= at.una + at.window

@@ -7,9 +7,10 @@ use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::sender::{Sender, SenderStats};
-use perhop_tcp::settings::{Growth, Halving, LossWindow, RecoveryKind, TcpParams};
+use perhop_tcp::settings::{Growth, Halving, LossWindow, RecoveryKind, SlowStartKind, TcpParams};
 
 use crate::permit::{Outstanding, Permit};
+use crate::rack::Rack;
 
 /// How far the opening of a connection has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,8 +87,10 @@ impl Probe {
 
     /// Asks for a segment: it must be permitted, leave no gap, and say truly what it is.
     pub fn poll(&mut self, now: Instant) -> Option<Segment> {
+        let probes = self.sender.stats().probes;
         let segment = self.sender.poll_transmit(now);
         self.begin(now);
+        self.tell_time(now);
         match &segment {
             Some(segment) => {
                 assert!(now >= self.start, "sent at {now} before the start");
@@ -95,7 +98,7 @@ impl Probe {
                 if segment.syn {
                     self.check_syn(segment)
                 } else {
-                    self.check_data(now, segment)
+                    self.check_data(now, segment, self.sender.stats().probes > probes)
                 }
                 self.sent += 1;
                 self.sent_again += u64::from(segment.retransmission);
@@ -104,6 +107,13 @@ impl Probe {
         }
         self.check(now);
         segment
+    }
+
+    fn tell_time(&mut self, now: Instant) {
+        let srtt = self.sender.rtt().srtt();
+        if let Some(rack) = &mut self.permit.rack {
+            (rack.now, rack.srtt) = (now, srtt);
+        }
     }
 
     /// Without a handshake the connection is open from its start.
@@ -120,7 +130,7 @@ impl Probe {
         self.opening = Opening::SynSent;
     }
 
-    fn check_data(&mut self, now: Instant, segment: &Segment) {
+    fn check_data(&mut self, now: Instant, segment: &Segment, probe: bool) {
         let Segment { seq, end, .. } = *segment;
         let Outstanding { una, max, limit, window } = self.at;
         assert_eq!(self.opening, Opening::Open, "{segment:?} before the connection is open");
@@ -136,7 +146,14 @@ impl Probe {
         let markable = seq >= max && window > 0 && !segment.fin;
         assert_eq!(segment.ect, self.params.ecn && markable, "{segment:?}");
         assert!(!segment.cwr || segment.ect, "{segment:?}");
-        self.permit.send(&self.at, segment, self.sender.cwnd().0);
+        let new_data = self.permit.new_data(&self.at);
+        match &mut self.permit.rack {
+            Some(rack) if probe => rack.send_probe(&self.at, segment, new_data),
+            _ => self.permit.send(&self.at, segment, self.sender.cwnd().0),
+        }
+        if let Some(rack) = &mut self.permit.rack {
+            rack.left(segment);
+        }
         self.at.max = max.max(end);
         for byte in seq..end {
             let times = self.left.get(&byte).map_or(0, |(_, times)| *times);
@@ -157,24 +174,28 @@ impl Probe {
         let windows = (self.sender.cwnd().0, self.sender.ssthresh().0);
         let at = self.at;
         self.sender.on_ack(now, ack);
+        self.tell_time(now);
         match (self.opening, ack.syn) {
             (Opening::SynSent, true) => {
                 self.opening = Opening::Open;
                 self.at.window = ack.window.0;
             }
             (Opening::Open, false) => {
+                let repaired = self.repaired_by_probe(ack);
                 let marked = self.answers(ack, recovering);
-                let expected = self.permit.hear(&mut self.at, ack, self.sender.cwnd().0);
+                let undone = self.sender.stats().undone_timeouts > before.undone_timeouts;
+                let expected = self.permit.hear(&mut self.at, ack, self.sender.cwnd().0, undone);
                 let entered = self.sender.stats().fast_retransmits - before.fast_retransmits;
                 assert_eq!(entered, u64::from(expected), "fast retransmits after {ack:?}");
-                if entered == 0 && !recovering && !self.params.frto {
-                    self.check_growth(ack, marked, windows);
+                if entered == 0 && !recovering && !self.params.frto && !repaired {
+                    self.check_growth(ack, self.at.una - at.una, marked, windows);
                 }
                 if entered > 0 {
                     // a loss of what a mark has shrunk the window for shrinks it no further
                     if self.at.una >= self.marked {
                         self.answered = self.at.max;
-                        self.check_ssthresh(&at);
+                        let alone = self.at.una == at.una && !marked;
+                        self.check_ssthresh(&at, alone.then_some(windows.0));
                     }
                 }
             }
@@ -185,6 +206,17 @@ impl Probe {
             self.completed = self.completed.or(Some(now));
         }
         self.check(now);
+    }
+
+    /// Whether `ack` tells that a probe repaired a loss, for which the window shrinks unless a mark has shrunk it.
+    fn repaired_by_probe(&mut self, ack: &Ack) -> bool {
+        let Some(rack) = &mut self.permit.rack else { return false };
+        let repaired = rack.hear_of_probe(&self.at, ack) && self.at.una >= self.marked;
+        if repaired {
+            self.answered = self.at.max;
+            self.marked = self.at.max;
+        }
+        repaired
     }
 
     /// Whether `ack` brings a congestion mark that is to be answered: once for a window, and not in a recovery.
@@ -198,42 +230,74 @@ impl Probe {
         answers
     }
 
-    /// An acknowledgment without a loss adds a segment at most, and takes nothing unless it is marked.
-    fn check_growth(&self, ack: &Ack, marked: bool, (cwnd, ssthresh): (u64, u64)) {
-        let now = self.sender.cwnd().0;
+    /// An acknowledgment without a loss adds what its slow start permits at most, a segment in congestion avoidance, and
+    /// takes nothing unless it is marked. It moves ssthresh only where a slow start may end by itself, to cwnd.
+    fn check_growth(&self, ack: &Ack, acked: u64, marked: bool, (cwnd, ssthresh): (u64, u64)) {
+        let (now, mss) = (self.sender.cwnd().0, self.params.mss.0);
+        let slow_start = if cwnd < ssthresh { self.params.slow_start } else { SlowStartKind::Standard };
+        let most = match slow_start {
+            SlowStartKind::HystartPlusPlus if ssthresh == u64::MAX => acked.min(8 * mss),
+            SlowStartKind::Hystart if ssthresh == u64::MAX => acked,
+            _ => mss,
+        };
         if self.params.cc == Growth::Reno {
-            assert!(now <= cwnd + self.params.mss.0, "cwnd grew from {cwnd} to {now} by {ack:?}");
+            assert!(now <= cwnd + most.max(mss), "cwnd grew from {cwnd} to {now} by {ack:?}");
         }
         if !marked {
             assert!(now >= cwnd, "cwnd fell from {cwnd} to {now} by {ack:?}");
-            assert_eq!(self.sender.ssthresh().0, ssthresh, "ssthresh moved without a reason by {ack:?}");
+            let ended =
+                slow_start != SlowStartKind::Standard && self.sender.ssthresh().0 == cwnd.max(2 * mss);
+            let same = self.sender.ssthresh().0 == ssthresh;
+            assert!(same || ended, "ssthresh moved without a reason by {ack:?}");
         }
     }
 
-    /// RFC 5681 equation (4), without what limited transmit has added.
-    fn check_ssthresh(&self, at: &Outstanding) {
+    /// RFC 5681 equation (4), without what limited transmit has added, or RFC 9438 section 4.6: of what is outstanding, and at
+    /// most of `cwnd`, the window before, where that is known.
+    fn check_ssthresh(&self, at: &Outstanding, cwnd: Option<u64>) {
         let TcpParams { cc, recovery, loss_window, halving, mss, .. } = self.params;
-        if cc != Growth::Reno || loss_window != LossWindow::Flight {
-            return;
-        }
+        let tenths = match cc {
+            Growth::Reno if loss_window == LossWindow::Flight => 5,
+            Growth::Reno => return,
+            Growth::Cubic => 7,
+        };
         let (ssthresh, flight) = (self.sender.ssthresh().0, at.max - self.at.una);
-        let most = |flight: u64| (flight / 2).max(2 * mss.0);
-        if halving == Halving::Bytes && recovery != RecoveryKind::Sack1996 {
+        let in_use = |flight: u64| cwnd.map_or(flight, |cwnd| cwnd.min(flight));
+        let most = |flight: u64| (in_use(flight) * tenths / 10).max(2 * mss.0);
+        if cc == Growth::Reno
+            && halving == Halving::Bytes
+            && recovery != RecoveryKind::Sack1996
+            && cwnd.is_some()
+        {
             let limited = self.permit.limited();
             assert_eq!(ssthresh, most(flight - limited), "{limited} of {flight} by limited transmit");
         }
-        assert!(ssthresh <= most(flight), "ssthresh {ssthresh} with {flight} outstanding");
+        // CUBIC counts in fractions of segments and is asked in bytes
+        let rounding = u64::from(cc == Growth::Cubic);
+        assert!(
+            ssthresh <= most(flight) + rounding,
+            "ssthresh {ssthresh}, {flight} outstanding, cwnd {cwnd:?}"
+        );
     }
 
     /// Tells the sender the time; its next deadline must lie ahead.
     pub fn on_timeout(&mut self, now: Instant) {
         let before = *self.sender.stats();
         let recovering = self.sender.recovering();
-        let (cwnd, ssthresh, rto) = (self.sender.cwnd(), self.sender.ssthresh(), self.sender.rtt().rto());
-        let due = self.sender.next_timeout().is_some_and(|at| at <= now);
+        let (mut cwnd, mut ssthresh, rto) =
+            (self.sender.cwnd(), self.sender.ssthresh(), self.sender.rtt().rto());
+        let mut due = self.sender.retransmission_deadline().is_some_and(|at| at <= now);
         let begun = self.opening != Opening::Silent;
         self.sender.on_timeout(now);
         self.begin(now);
+        self.tell_time(now);
+        let quiet = self.permit.rack.as_ref().is_some_and(Rack::quiet);
+        let begins = self.check_tick(&before);
+        if begins {
+            (cwnd, ssthresh) = (self.sender.cwnd(), self.sender.ssthresh());
+        }
+        // a probe or a recovery that is due with a time-out takes its place
+        due &= !((quiet || begins) && self.sender.retransmission_deadline().is_some());
         assert!(self.sender.next_timeout().is_none_or(|at| at > now), "a deadline in the past");
         let lost = due && self.opening == Opening::Open && self.at.max > self.at.una && self.at.window > 0;
         let expired = self.sender.stats().timeouts - before.timeouts;
@@ -242,9 +306,15 @@ impl Probe {
             if !recovering {
                 self.check_patience(now, rto);
             }
-            let again = self.permit.timed_out() && !self.params.repeat_timeout_cuts;
+            let again = self.permit.timed_out() && !self.params.repeat_timeout_cuts
+                || recovering && !self.params.recovery_timeout_cuts;
             self.permit.expire(&self.at);
-            self.check_expiry(again.then_some(ssthresh));
+            self.check_expiry(again.then_some(ssthresh), cwnd);
+            // a recovery of what a mark has shrunk the window for sets nothing
+            if recovering && cwnd <= ssthresh {
+                let most = ssthresh.max(Bytes(2 * self.params.mss.0));
+                assert!(self.sender.ssthresh() <= most, "raised above the {ssthresh} of the recovery");
+            }
             self.answered = self.at.max;
         } else if due && self.opening == Opening::SynSent {
             self.opening = Opening::Silent;
@@ -257,12 +327,24 @@ impl Probe {
         self.check(now);
     }
 
+    /// Whether the reordering timer began a recovery.
+    fn check_tick(&mut self, before: &SenderStats) -> bool {
+        let begins = self.permit.tick(&self.at, self.sender.cwnd().0);
+        let entered = self.sender.stats().fast_retransmits - before.fast_retransmits;
+        assert_eq!(entered, u64::from(begins), "fast retransmits by time");
+        if begins && self.at.una >= self.marked {
+            self.answered = self.at.max;
+            self.check_ssthresh(&self.at, None);
+        }
+        begins
+    }
+
     /// A time-out leaves one segment; where it has expired before for the same one, ssthresh is as it was `before`.
-    fn check_expiry(&self, before: Option<Bytes>) {
+    fn check_expiry(&self, before: Option<Bytes>, cwnd: Bytes) {
         assert_eq!(self.sender.cwnd(), self.params.mss, "cwnd after a time-out");
         match before {
             Some(before) => assert_eq!(self.sender.ssthresh(), before, "lowered again for the same segment"),
-            None => self.check_ssthresh(&self.at),
+            None => self.check_ssthresh(&self.at, Some(cwnd.0)),
         }
     }
 

@@ -66,6 +66,19 @@ impl Reported {
         *self = Self::default();
     }
 
+    /// Everything below `max` is lost, and what is below `first` leaves again, as after a time-out.
+    pub const fn lose(&mut self, max: u64, first: u64) {
+        self.lost = max;
+        self.resent = first;
+    }
+
+    /// Only what is reported above a byte makes it lost; nothing has been sent again.
+    pub fn find(&mut self, una: u64, max: u64, mss: u64) {
+        self.begin(una);
+        self.lost = 0;
+        self.update(una, max, mss, &[]);
+    }
+
     /// Bytes reported.
     #[must_use]
     pub fn len(&self) -> u64 {

@@ -3,8 +3,8 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 use perhop_tcp::settings::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
-    RecoveryKind, RtoParams, RttArithmetic, TcpParams,
+    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, PartialAckTimer,
+    RecoveryExit, RecoveryKind, RtoParams, RttArithmetic, SlowStartKind, TcpParams,
 };
 
 /// The values of the profile `rfc`, but for data that never ends, the largest window scale, and recoveries that leave
@@ -20,6 +20,7 @@ pub const RFC: TcpParams = TcpParams {
     close: true,
     initial_window: 3,
     initial_ssthresh: InitialSsthresh::Unbounded,
+    slow_start: SlowStartKind::Standard,
     counting: Counting::Acks,
     grow_beyond_window: false,
     loss_window: LossWindow::Flight,
@@ -33,6 +34,7 @@ pub const RFC: TcpParams = TcpParams {
     limited_transmit_resends: false,
     sack_forgets: false,
     prr: false,
+    rack: false,
     frto: false,
     timestamps: false,
     sack_blocks: 3,
@@ -40,9 +42,11 @@ pub const RFC: TcpParams = TcpParams {
     ecn: false,
     idle_restart: true,
     repeat_timeout_cuts: false,
+    recovery_timeout_cuts: true,
     rto: RtoParams {
         initial: Span::from_secs(1),
         min: Span::from_secs(1),
+        min_bounds: MinRtoBounds::Timeout,
         max: Span::from_secs(60),
         tick: Span::ZERO,
         phase: Span::ZERO,
@@ -67,6 +71,7 @@ pub const OLD: TcpParams = TcpParams {
     limited_transmit_resends: true,
     idle_restart: false,
     repeat_timeout_cuts: true,
+    recovery_timeout_cuts: true,
     rto: RtoParams {
         tick: Span::from_millis(100),
         arithmetic: RttArithmetic::Scaled,

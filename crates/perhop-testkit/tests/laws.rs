@@ -319,7 +319,7 @@ impl AckPolicy for Stubborn {
     }
 }
 
-const IN_ORDER: Arrival = Arrival { in_order: true, duplicate: false, fills_gap: false };
+const IN_ORDER: Arrival = Arrival { in_order: true, fills_gap: false };
 
 /// Arrivals 10 ns apart, to be acknowledged within 20 ns.
 fn ack_walk(delay: Option<u64>, arrivals: &[Arrival]) {
@@ -372,7 +372,7 @@ fn outstanding(recovery: RecoveryKind, reported: &[u64]) -> (Permit, Outstanding
         let mut sack = SackBlocks::default();
         sack.push(number * 1000, (number + 1) * 1000);
         let ack = Ack { window: Bytes(at.window), sack, ..Ack::default() };
-        permit.hear(&mut at, &ack, 6000);
+        permit.hear(&mut at, &ack, 6000, false);
     }
     (permit, at)
 }

@@ -137,13 +137,19 @@ def _run(study: Study[Any, Any], jobs: Sequence[AnyJob], label: str, workers: in
     keys = [(source, *overrides, *trace) for source, _, overrides, *trace in jobs]
     different = dict(zip(keys, jobs, strict=True))
     once = list(different.values())
+    work = run.job_work(once)
+    print(f"{label}: {_about(run.expected_s(work, workers))} by its packets", file=sys.stderr, flush=True)
     with Progress(label) as progress:
         try:
-            kept = run.run_jobs(once, workers, progress.update, study.keep, run.job_work(once))
+            kept = run.run_jobs(once, workers, progress.update, study.keep, work)
         except BrokenRun as error:
             raise CommandError(ExitCode.FAILED_RUNS, f"a run broke an invariant: {error}") from error
     found = dict(zip(different, kept, strict=True))
     return [found[key] for key in keys]
+
+
+def _about(seconds: float) -> str:
+    return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"
 
 
 def _calibrate(paper: str | None, workers: int) -> int:
@@ -176,13 +182,28 @@ def _print(study: Study[Any, Any], done: Outcome) -> None:
 
     table = study.summary(done)
     print_table(table.title, table.columns, table.rows, "in the report", most=60)
+    claims = [claim for claim in done.document["claims"] if "/" not in claim["id"]]
     print_table(
         "Claims",
-        ("claim", "verdict", "statement"),
+        ("claim", "verdict", "direction", "size", "statement"),
         [
-            (claim["id"], claim["verdict"], claim["statement"])
-            for claim in done.document["claims"]
-            if "/" not in claim["id"]
+            (
+                claim["id"],
+                claim["verdict"],
+                claim["direction"] or "-",
+                claim["size"] or "-",
+                claim["statement"],
+            )
+            for claim in claims
         ],
         wrap=True,
     )
+    beside = [(claim["id"], _beside(claim)) for claim in claims if _beside(claim)]
+    if beside:
+        print_table("Beside the verdicts", ("claim", "what decides"), beside, wrap=True)
+
+
+def _beside(claim: dict[str, Any]) -> str:
+    """Say in a few words what stands beside a verdict."""
+    sample = "in sample" if claim["in_sample"] else None
+    return "; ".join(text for text in (claim["evidence"]["decided"], claim["reason"], sample) if text)

@@ -42,8 +42,8 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Run a scenario once and leave a folder of tables."""
-    from perhop import record
-    from perhop.cli.output import print_json, warn
+    from perhop import record, summary
+    from perhop.cli.output import note, print_json, warn
     from perhop.cli.progress import Progress
 
     kinds = _trace_kinds(trace or [])
@@ -60,11 +60,16 @@ def command(
         again = _again(scenario, loaded.overrides, kinds)
         written = record.write(result, loaded, partial, trace=kinds, command=again)
     page = _write_report(folder) if report else None
+    meaning = loaded.describe()
+    unsettled = summary.unsettled(result.series, meaning)
+    if unsettled:
+        note(f"warning: {unsettled}\n")
     if as_json:
         print_json(
             {
                 "folder": str(folder),
                 "report": page,
+                "warnings": [unsettled] if unsettled else [],
                 "record": written,
                 "flows": result.flows.to_dicts(),
                 "links": result.links.to_dicts(),
@@ -75,7 +80,7 @@ def command(
             }
         )
     else:
-        _print(result, loaded.describe(), folder)
+        _print(result, meaning, folder)
         print(page or f"next: perhop report {shlex.quote(str(folder))}")
     return _status(written)
 
@@ -119,7 +124,7 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
     from perhop.units import percent
 
     if result.flows.height:
-        _print_flows(result.flows, folder)
+        _print_flows(result.flows, meaning.run.duration_s, folder)
     _print_diffserv(result, folder)
     lossy = int(result.links["lost_packets"].sum()) > 0
     print_table(
@@ -141,7 +146,7 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
     colors = summary.COLORS if summary.drops_have_colors(result.queues, meaning) else ()
     queues = result.queues.filter((pl.col("max_packets") > 1) | (pl.col("dropped_packets") > 0))
     print_table(
-        f"Queues in which packets waited{', drops by colour' if colors else ''}, over the whole run",
+        f"Queues in which packets waited{', drops by colour' if colors else ''}, after the warm-up",
         ("class", "longest", "data alone", "arrived", "dropped", *colors),
         [
             (
@@ -162,7 +167,7 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
     print(folder)
 
 
-def _print_flows(flows: pl.DataFrame, folder: Path) -> None:
+def _print_flows(flows: pl.DataFrame, duration_s: float, folder: Path) -> None:
     """Print the TCP flows, and how long transfers took where several of one `[[flow]]` began."""
     from perhop import summary
     from perhop.cli.output import MOST_ROWS, print_table
@@ -171,7 +176,7 @@ def _print_flows(flows: pl.DataFrame, folder: Path) -> None:
     complete = flows["completed_s"].is_not_null().any()
     shown = summary.first_of_each(summary.with_time(flows), MOST_ROWS)
     print_table(
-        "Flows: goodput after the warm-up, counts over the whole run",
+        "Flows after the warm-up",
         (
             *("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
             *(["completed in"] if complete else []),
@@ -194,10 +199,10 @@ def _print_flows(flows: pl.DataFrame, folder: Path) -> None:
         picked="the first of each [[flow]]",
         of=flows.height,
     )
-    transfers = summary.transfers(flows)
+    transfers = summary.transfers(flows, duration_s)
     if transfers.height:
         print_table(
-            "Transfers: time from start to end of those that completed, over the whole run",
+            "Transfers of the whole run: time from start to end of those that completed",
             ("flow", "begun", "completed", "mean", "median"),
             [
                 (
@@ -219,7 +224,7 @@ def _print_diffserv(result: Result, folder: Path) -> None:
 
     if result.udp.height:
         print_table(
-            "UDP flows: throughput after the warm-up, counts over the whole run",
+            "UDP flows after the warm-up",
             ("flow", "from", "to", "throughput", "sent", "arrived", "mean delay"),
             [
                 (
@@ -238,7 +243,7 @@ def _print_diffserv(result: Result, folder: Path) -> None:
     counted = ("green", "yellow", "red", "dropped", "shaped")
     if result.conditioners.height:
         print_table(
-            "Conditioners: packets by colour, over the whole run",
+            "Conditioners after the warm-up: packets by colour",
             ("conditioner", *counted),
             [
                 (

@@ -1,8 +1,9 @@
 """Reproduction packs: published numbers, the scenarios that repeat them, verdicts on the claims.
 
 A study has two halves. `papers/<key>/` is its pack: `README.md`, scenario files, `figures.toml` (every run),
-`claims.toml` (every claim, with the predicate that judges it), `published/*.csv`, `expected/quick.json`; see
-`perhop.papers.pack`. `perhop/papers/<key>/` is its code, with a module `study` that holds
+`claims.toml` (every claim, with the predicate that judges it), `readings.toml` (what the paper leaves open),
+`published/*.csv`, `expected/quick.json`; see `perhop.papers.pack`. `perhop/papers/<key>/` is its code, with a
+module `study` that holds
 
     STUDY = SomeStudy()          # a subclass of perhop.papers.study.Study
 
@@ -25,23 +26,28 @@ and the key in `perhop.cli.reproduce.PAPERS`. `perhop reproduce <key>` then call
 `calibrate(run)`
     For `--calibrate`: search the free parameters again and return the record; by default none.
 
-Rows and judged claims of a document are made by `perhop.papers.document` (`row`, `judge`, `claim_entry`),
-verdicts by `perhop.papers.verdict`.
+Rows of a document and the parts of a claim are made by `perhop.papers.document` (`row`, `judge`; `plan` calls
+its `check_claims`), verdicts on parts by `perhop.papers.verdict`, the judged claim with its readings by
+`perhop.papers.claims`. What a paper leaves open is in the pack, `readings.toml`; see
+`perhop.papers.readings`.
 """
 
 from perhop.papers.error import PackError
 from perhop.papers.pack import Claim, Pack, load_pack, pack_dir
-from perhop.papers.verdict import Part, Verdict, compound, judge, part
+from perhop.papers.readings import Reading, load_readings
+from perhop.papers.verdict import Asked, Part, Verdict, compound, judge
 
 __all__ = [
+    "Asked",
     "Claim",
     "Pack",
     "PackError",
     "Part",
+    "Reading",
     "Verdict",
     "compound",
     "judge",
     "load_pack",
+    "load_readings",
     "pack_dir",
-    "part",
 ]

@@ -1,14 +1,15 @@
-"""What the documents of all studies have in common: a row, a claim with its evidence."""
+"""What the documents of all studies have in common: a row, the parts of a claim, a finding."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar, get_type_hints
 
 from perhop.papers.error import PackError
 from perhop.papers.pack import Claim
-from perhop.papers.verdict import Part, Verdict, compound, interval_json
+from perhop.papers.parameters import check_parameters
+from perhop.papers.verdict import Part, interval_json
 from perhop.stats.intervals import Interval
 
 M = TypeVar("M")
@@ -23,7 +24,7 @@ def row(
     quantity: str,
     unit: str,
     published: float | None,
-    measured: Interval,
+    measured: Interval | None,
     closed_form: Mapping[str, float | None] = NO_FORM,
 ) -> dict[str, Any]:
     """Give one row of a document.
@@ -37,7 +38,7 @@ def row(
     published
         The printed value, if there is one.
     measured
-        Mean and interval over the replications.
+        Mean and interval over the replications; None where one of them has no value.
     closed_form
         Value as `printed` and as `bounded`.
     """
@@ -50,33 +51,71 @@ def row(
         "closed_form": {
             form: None if value is None else round(value, 6) for form, value in closed_form.items()
         },
-        "simulated": {"mean": round(measured.mean, 6), "ci95": interval_json(measured), "n": measured.n},
+        "simulated": {
+            "mean": None if measured is None else round(measured.mean, 6),
+            "ci95": interval_json(measured),
+            "n": 0 if measured is None else measured.n,
+        },
     }
 
 
-def judge(predicates: Mapping[str, Callable[..., list[Part]]], measurements: M, claim: Claim) -> list[Part]:
-    """Judge a claim by the predicate it names.
+def check_claims(predicates: Mapping[str, Callable[..., list[Part]]], claims: Iterable[Claim]) -> None:
+    """Refuse a claim that no predicate can judge; before anything runs.
 
     Raises
     ------
     PackError
-        There is no such predicate, or its parameters name what was not measured.
+        There is no such predicate, or a parameter is missing, not its own, or of another type.
     """
-    if claim.predicate not in predicates:
-        raise PackError(f"claim {claim.id}: no predicate {claim.predicate!r}")
-    predicate = predicates[claim.predicate]
-    told = f"claims.toml: claim {claim.id}: parameters {claim.parameters}"
+    for claim in claims:
+        where = f"{claim.file}: claim {claim.id}"
+        if claim.predicate not in predicates:
+            raise PackError(f"{where}: no predicate {claim.predicate!r}; there is {', '.join(predicates)}")
+        predicate = predicates[claim.predicate]
+        # the first are the measurements
+        _, *names = inspect.signature(predicate).parameters
+        types = get_type_hints(predicate, include_extras=True)
+        check_parameters(where, claim.parameters, {name: types[name] for name in names})
+        missing = [name for name in names if name not in claim.parameters]
+        if missing:
+            raise PackError(f"{where}: 'parameters' has no {', '.join(map(repr, missing))}")
+
+
+def judge(predicates: Mapping[str, Callable[..., list[Part]]], measurements: M, claim: Claim) -> list[Part]:
+    """Judge a claim by the predicate it names; `check_claims` has found that there is one that takes it.
+
+    Raises
+    ------
+    PackError
+        Its parameters name what was not measured.
+    """
     try:
-        inspect.signature(predicate).bind(measurements, **claim.parameters)
-    except TypeError as error:
-        raise PackError(f"{told}: {error}") from None
-    try:
-        return predicate(measurements, **claim.parameters)
+        return predicates[claim.predicate](measurements, **claim.parameters)
     except KeyError as error:
         # what is not named there is missing for another reason
         if not any(name in str(error) for name in _texts(claim.parameters.values())):
             raise
+        told = f"{claim.file}: claim {claim.id}: parameters {claim.parameters}"
         raise PackError(f"{told}: {error} is not measured") from error
+
+
+def guard_finding(counted: str, with_it: str, without: str, paper: str) -> tuple[str, str]:
+    """Say what the guard of Reno does to the number of time-outs: a title and a text.
+
+    Parameters
+    ----------
+    counted
+        Which time-outs are counted.
+    with_it, without
+        How many there are with the guard and without.
+    paper
+        What the paper says of them and of its Reno.
+    """
+    text = (
+        "RFC 6582 keeps duplicates of losses already repaired from starting a fast retransmit; the Reno "
+        f"of RFC 5681 has no such guard. {counted} with the guard: {with_it}; without it: {without}. {paper}"
+    )
+    return "Time-outs with the guard of Reno and without", text
 
 
 def _texts(values: Iterable[Any]) -> Iterator[str]:
@@ -86,32 +125,3 @@ def _texts(values: Iterable[Any]) -> Iterator[str]:
             yield value
         elif isinstance(value, list):
             yield from _texts(value)
-
-
-def claim_entry(id_: str, statement: str, where: str, parts: Sequence[Part]) -> dict[str, Any]:
-    """Give a judged claim: its verdict, and in words the parts that do not support it."""
-    failing = [p for p in parts if p.verdict is not Verdict.SUPPORTED]
-    summary = f"{len(parts) - len(failing)} of {len(parts)} parts supported"
-    if failing:
-        summary += "; " + "; ".join(in_words(p) for p in failing)
-    return {
-        "id": id_,
-        "statement": statement,
-        "verdict": str(compound(p.verdict for p in parts)),
-        "evidence": {"summary": summary, "where": where, "parts": [p.to_json() for p in parts]},
-    }
-
-
-def in_words(p: Part) -> str:
-    """Say what a part measured, what is claimed, and the verdict."""
-    ends = [
-        _end(p.low, "at least", "more than") if p.low > float("-inf") else "",
-        _end(p.high, "at most", "less than") if p.high < float("inf") else "",
-    ]
-    claimed = " and ".join(end for end in ends if end)
-    return f"{p.quantity}: {p.measured.mean:.3f} where {claimed} is claimed ({p.verdict})"
-
-
-def _end(value: float, bound: str, strict: str) -> str:
-    """Say an end of a range; one that is next to zero stands for zero itself left out."""
-    return f"{strict} 0" if 0.0 < abs(value) < 1e-6 else f"{bound} {value:.3g}"

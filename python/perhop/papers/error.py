@@ -15,7 +15,9 @@ class PackError(ValueError):
     """
 
     def __init__(
-        self, message: str, hint: str = "the files of a study are part of perhop: restore them"
+        self,
+        message: str,
+        hint: str = "docs/verdicts.md says what these files hold; `git checkout papers` restores them",
     ) -> None:
         super().__init__(message)
         self.hint = hint

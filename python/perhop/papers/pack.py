@@ -31,6 +31,10 @@ class Claim:
         Name of the function that judges it.
     parameters
         Its keyword arguments.
+    ours
+        Which factor, share or tolerance in it is ours and not the paper's; None where none is.
+    file
+        Where it stands, for messages.
     """
 
     id: str
@@ -38,6 +42,8 @@ class Claim:
     where: str
     predicate: str
     parameters: dict[str, Any]
+    ours: str | None = None
+    file: str = "claims.toml"
 
 
 @dataclass(frozen=True)
@@ -95,6 +101,10 @@ class Pack:
             raise PackError(f"{path}: has no {', '.join(map(repr, lacks))}")
         return dict(found)
 
+    def tables(self, name: str, kind: str, least: int = 1) -> tuple[dict[str, Any], ...]:
+        """Give the tables `[[kind]]` of one of the pack's files, at least so many."""
+        return _tables(self.folder / name, kind, least)
+
     def toml(self, name: str) -> dict[str, Any]:
         """One of the pack's files, parsed."""
         return _parse(self.folder / name, self.scenario(name))
@@ -131,25 +141,34 @@ def load_pack(key: str) -> Pack:
     Raises
     ------
     PackError
-        If a file is missing or malformed.
+        If a file is missing or malformed, or a claim is there twice.
     """
     folder = pack_dir(key)
     figures = _tables(folder / "figures.toml", "figure")
-    claims = tuple(
-        Claim(
-            table["id"],
-            table["statement"],
-            table["where"],
-            table["predicate"],
-            table.get("parameters", {}),
-        )
-        for table in _tables(folder / "claims.toml", "claim")
-    )
+    claims = _claims(folder / "claims.toml")
     published = {
         path.stem: read_table(path, _decode(path, _read(path)))
         for path in sorted((folder / "published").glob("*.csv"))
     }
     return Pack(key, folder, figures, claims, published)
+
+
+def _claims(path: Path) -> tuple[Claim, ...]:
+    found: dict[str, Claim] = {}
+    for table in _tables(path, "claim"):
+        id_ = table["id"]
+        if id_ in found:
+            raise PackError(f"{path}: claim {id_}: is there already")
+        found[id_] = Claim(
+            id_,
+            table["statement"],
+            table["where"],
+            table["predicate"],
+            table.get("parameters", {}),
+            table.get("ours"),
+            str(path),
+        )
+    return tuple(found.values())
 
 
 def _list_of(kind: type) -> Callable[[Any], bool]:
@@ -160,28 +179,53 @@ _KINDS: tuple[tuple[str, Callable[[Any], bool], frozenset[str]], ...] = (
     (
         "a text",
         lambda value: isinstance(value, str),
-        frozenset({"case", "colour_figure", "fit", "id", "like", "predicate", "quick", "scenario"})
-        | {"statement", "table", "throughput_figure", "title", "traffic", "where"},
+        frozenset({"quick"}),
+    ),
+    (
+        "a text that is not empty",
+        lambda value: isinstance(value, str) and value != "",
+        frozenset({"case", "colour_figure", "id", "like", "meaning", "ours", "predicate"})
+        | {"scenario", "statement", "table", "throughput_figure", "title", "traffic", "where"},
     ),
     ("a whole number", lambda value: type(value) is int, frozenset({"replications", "scale", "socket"})),
-    ("a list of texts", _list_of(str), frozenset({"flows", "markers", "set", "tables", "trace"})),
+    (
+        "a list of texts",
+        _list_of(str),
+        frozenset({"claims", "flows", "markers", "of", "set", "tables", "trace"}),
+    ),
     ("a list of whole numbers", _list_of(int), frozenset({"tokens"})),
     ("a table", lambda value: isinstance(value, dict), frozenset({"change", "parameters", "setup"})),
 )
-"""What the keys of `figures.toml` and `claims.toml` hold, in any pack."""
+"""What the keys of `figures.toml`, `claims.toml` and `readings.toml` hold, in any pack."""
+
+_KEYS = {
+    "figure": frozenset({"case", "change", "colour_figure", "flows", "id", "like", "markers", "quick"})
+    | {"replications", "scale", "scenario", "set", "setup", "socket", "table", "tables"}
+    | {"throughput_figure", "title", "tokens", "trace", "traffic"},
+    "claim": frozenset({"id", "statement", "where", "predicate", "parameters", "ours"}),
+    "reading": frozenset({"id", "meaning", "set", "change", "claims"}),
+    "pair": frozenset({"of", "claims"}),
+}
+"""Keys of each kind of table; a figure's are those of all studies."""
+
+_TOP = {
+    "figures.toml": frozenset({"figure"}),
+    "claims.toml": frozenset({"claim"}),
+    "readings.toml": frozenset({"quick", "reading", "pair"}),
+}
+"""What stands outside the tables of a file, and the tables."""
 
 
 class _Table(dict[str, Any]):
     """A table that says which of its keys is missing, and where."""
 
-    def __init__(self, where: str, table: dict[str, Any]) -> None:
+    def __init__(self, path: Path, kind: str, table: dict[str, Any]) -> None:
         super().__init__(table)
-        self._where = f"{where} {table.get('id', table.get('case', '?'))}"
+        name = table.get("id") or table.get("case") or table.get("of") or "?"
+        self._where = f"{path}: {kind} {name}"
+        _check_keys(self._where, table, _KEYS[kind])
         for key, value in table.items():
-            kind = next(((wanted, holds) for wanted, holds, keys in _KINDS if key in keys), None)
-            if kind is None:
-                raise PackError(f"{self._where}: unknown key {key!r}")
-            wanted, holds = kind
+            wanted, holds = next((wanted, holds) for wanted, holds, keys in _KINDS if key in keys)
             if not holds(value):
                 raise PackError(f"{self._where}: {key!r} is {value!r}, not {wanted}")
 
@@ -189,11 +233,21 @@ class _Table(dict[str, Any]):
         raise PackError(f"{self._where} has no {key!r}")
 
 
-def _tables(path: Path, name: str) -> tuple[dict[str, Any], ...]:
-    tables = _parse(path, _read(path)).get(name, [])
-    if not (tables and isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
+def _tables(path: Path, name: str, least: int = 1) -> tuple[dict[str, Any], ...]:
+    whole = _parse(path, _read(path))
+    _check_keys(str(path), whole, _TOP[path.name])
+    tables = whole.get(name, [])
+    if not (isinstance(tables, list) and all(isinstance(table, dict) for table in tables)):
+        raise PackError(f"{path}: {name!r} is not written as [[{name}]]")
+    if len(tables) < least:
         raise PackError(f"{path}: has no [[{name}]]")
-    return tuple(_Table(f"{path}: {name}", table) for table in tables)
+    return tuple(_Table(path, name, table) for table in tables)
+
+
+def _check_keys(where: str, table: Collection[str], known: Collection[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise PackError(f"{where}: unknown key {key!r}; there is {', '.join(sorted(known))}")
 
 
 def _parse(path: Path, text: bytes) -> dict[str, Any]:

@@ -1,28 +1,40 @@
-"""Three outcomes for a claim: supported, contradicted, inconclusive.
+"""Four outcomes for a part of a claim: supported, contradicted, inconclusive, not judged.
 
-A claim puts a measured quantity on one side of a boundary. It is judged from the 95 % interval of that
-quantity over independent replications: the interval lies wholly inside the claimed range, wholly outside it,
-or straddles an end. Below ten replications nothing is concluded.
+A part puts one measured quantity on one side of a boundary, or between two. It is judged from the 95 %
+interval of that quantity over independent replications: the interval lies wholly inside the claimed range,
+wholly outside it, or straddles an end. Where too little was run, or the quantity has no value, nothing is
+judged, and the reason is kept. The rule as a reader needs it: `docs/verdicts.md`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Literal
 
-from perhop.stats.intervals import Interval
+import numpy as np
+import numpy.typing as npt
+
+from perhop.stats.intervals import Interval, mean_interval, prediction_interval
+from perhop.stats.jackknife import UndefinedRatioError, ratio_of_sums
 
 MIN_REPLICATIONS = 10
+HIGHER, LOWER = 1e-9, -1e-9
+"""Ends of the range of a difference that is to be above or below zero: none at all does not suffice."""
+
+Kind = Literal["direction", "size"]
+"""What a part claims: which is better, or by how much."""
 
 
 class Verdict(StrEnum):
-    """Outcome of a claim."""
+    """Outcome of a part, or of a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     INCONCLUSIVE = "inconclusive"
+    NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
@@ -33,30 +45,38 @@ class Part:
     ----------
     quantity
         What was measured, in words.
+    kind
+        Whether the range says who is better, or by how much.
     measured
-        Its mean and interval over the replications.
+        Its value and interval over the replications; None where it has no value.
     low, high
         Ends of the claimed range; infinite where there is none.
     verdict
         Outcome of this part alone.
+    one_run
+        The 95 % prediction interval of one new run; None where there are too few to say.
+    printed
+        What the paper prints for the quantity.
+    in_sample
+        Whether a calibration fitted what is judged.
+    reason
+        Why nothing is judged.
     """
 
     quantity: str
-    measured: Interval
+    kind: Kind
+    measured: Interval | None
     low: float
     high: float
     verdict: Verdict
+    one_run: Interval | None = None
+    printed: float | None = None
+    in_sample: bool = False
+    reason: str | None = None
 
-    def to_json(self) -> dict[str, object]:
-        """As plain JSON values; an infinite end is null."""
-        return {
-            "quantity": self.quantity,
-            "claimed": [_finite(self.low), _finite(self.high)],
-            "mean": round(self.measured.mean, 6),
-            "ci95": interval_json(self.measured),
-            "n": self.measured.n,
-            "verdict": str(self.verdict),
-        }
+    def unjudged(self, reason: str) -> Part:
+        """Give the part without a verdict; a reason of its own stays."""
+        return replace(self, verdict=Verdict.NOT_JUDGED, reason=self.reason or reason)
 
 
 def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) -> Verdict:
@@ -73,10 +93,10 @@ def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) ->
     -------
     Verdict
         Supported if the interval lies inside the range, contradicted if it does not meet it, otherwise
-        inconclusive; always inconclusive below `MIN_REPLICATIONS` values.
+        inconclusive; below `MIN_REPLICATIONS` values not judged.
     """
     if measured.n < MIN_REPLICATIONS:
-        return Verdict.INCONCLUSIVE
+        return Verdict.NOT_JUDGED
     if low <= measured.low and measured.high <= high:
         return Verdict.SUPPORTED
     if measured.high < low or measured.low > high:
@@ -84,31 +104,108 @@ def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) ->
     return Verdict.INCONCLUSIVE
 
 
-def part(quantity: str, measured: Interval, low: float = -math.inf, high: float = math.inf) -> Part:
-    """Judge one quantity and keep what it was judged by."""
-    return Part(quantity, measured, low, high, judge(measured, low, high))
+@dataclass(frozen=True)
+class Asked:
+    """What a part asks before anything is measured: the fields of `Part` that claim and paper give."""
+
+    quantity: str
+    kind: Kind
+    low: float = -math.inf
+    high: float = math.inf
+    printed: float | None = None
+    in_sample: bool = False
+
+    def estimated(self, measured: Interval, one_run: Interval | None = None) -> Part:
+        """Judge by an interval that was estimated elsewhere."""
+        verdict = judge(measured, self.low, self.high)
+        few = f"{measured.n} replications, {MIN_REPLICATIONS} are needed"
+        reason = few if verdict is Verdict.NOT_JUDGED else None
+        return Part(
+            self.quantity,
+            self.kind,
+            measured,
+            self.low,
+            self.high,
+            verdict,
+            one_run,
+            self.printed,
+            self.in_sample,
+            reason,
+        )
+
+    def mean(self, values: npt.ArrayLike) -> Part:
+        """Judge the mean of one value per replication; a value that is none is told, not left out."""
+        x = np.asarray(values, dtype=np.float64).ravel()
+        without = int(np.count_nonzero(~np.isfinite(x)))
+        if without:
+            return self.undefined(f"no value in {without} of {x.size} replications")
+        return self.estimated(mean_interval(x), prediction_interval(x))
+
+    def ratio(self, over: npt.ArrayLike, under: npt.ArrayLike) -> Part:
+        """Judge the ratio of two sums over paired replications; one that is undefined is told."""
+        x, y = np.asarray(over, dtype=np.float64).ravel(), np.asarray(under, dtype=np.float64).ravel()
+        without = int(np.count_nonzero(~(np.isfinite(x) & np.isfinite(y))))
+        if without:
+            return self.undefined(f"no value in {without} of {x.size} replications")
+        try:
+            measured = ratio_of_sums(x, y)
+        except UndefinedRatioError as error:
+            return self.undefined(f"the ratio is undefined: {error}")
+        return self.estimated(measured, prediction_interval(x / y) if np.all(y != 0.0) else None)
+
+    def undefined(self, reason: str) -> Part:
+        """Give a part that has no value, and say why."""
+        return Part(
+            self.quantity,
+            self.kind,
+            None,
+            self.low,
+            self.high,
+            Verdict.NOT_JUDGED,
+            None,
+            self.printed,
+            self.in_sample,
+            reason,
+        )
 
 
 def compound(verdicts: Iterable[Verdict]) -> Verdict:
     """Verdict of a claim with several parts.
 
-    Supported only if every part is, contradicted if any part is; a claim without parts is inconclusive.
+    Supported only if every part is; contradicted if any part is; inconclusive if any other is; otherwise,
+    and without parts, not judged.
     """
     found = set(verdicts)
-    if Verdict.CONTRADICTED in found:
-        return Verdict.CONTRADICTED
-    if found == {Verdict.SUPPORTED}:
-        return Verdict.SUPPORTED
-    return Verdict.INCONCLUSIVE
+    for verdict in (Verdict.CONTRADICTED, Verdict.INCONCLUSIVE):
+        if verdict in found:
+            return verdict
+    return Verdict.SUPPORTED if found == {Verdict.SUPPORTED} else Verdict.NOT_JUDGED
 
 
-def interval_json(measured: Interval) -> list[float] | None:
+def over_readings(fitted: Part, others: Iterable[tuple[str, Part]]) -> tuple[Verdict, list[str]]:
+    """Verdict of a part over all readings, and the readings that decide it.
+
+    Parameters
+    ----------
+    fitted
+        Judged at the fitted point.
+    others
+        Name and part of each other reading.
+
+    Returns
+    -------
+    tuple
+        The verdict of the fitted point if no reading changes it, otherwise inconclusive; and the names of
+        the readings that have another. A reading under which the part could not be judged says nothing.
+    """
+    if fitted.verdict is Verdict.NOT_JUDGED:
+        return Verdict.NOT_JUDGED, []
+    differ = [name for name, one in others if one.verdict not in (fitted.verdict, Verdict.NOT_JUDGED)]
+    return (Verdict.INCONCLUSIVE if differ else fitted.verdict), differ
+
+
+def interval_json(measured: Interval | None) -> list[float] | None:
     """Give the ends of an interval for JSON, rounded above float noise; null where one value gives none."""
-    if not (math.isfinite(measured.low) and math.isfinite(measured.high)):
+    if measured is None or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
         return None
     return [round(measured.low, 6), round(measured.high, 6)]
-
-
-def _finite(value: float) -> float | None:
-    # a negative zero would be another text in JSON
-    return round(value, 6) + 0.0 if math.isfinite(value) else None

@@ -228,6 +228,7 @@ def _others(outcome: Reproduction, again: str) -> study.Table:
         ("losses_per_s", "losses per s", 2),
         ("goodput", "goodput, B/s", 0),
         ("cov", "CoV", 3),
+        ("unfinished", "not finished", 1),
         ("completion_mean", "completion, mean s", 2),
         ("completion_p95", "95 % of transfers, s", 2),
         ("short_over_long", "goodput, 20 ms over 200 ms", 2),
@@ -259,6 +260,8 @@ def _value(outcome: Reproduction, case: Case, quantity: str, digits: int) -> str
     if quantity not in outcome.measurements.values[case.id]:
         return "–"
     found = outcome.measurements.interval(case.id, quantity)
+    if found is None:
+        return "none"
     return f"{found.mean:.{digits}f} ± {found.half_width:.{digits}f}"
 
 
@@ -427,7 +430,7 @@ def _calibration(plan: Plan) -> study.Section:
             f"The chosen readings have an error of {record['error']:.2f}. A search that may let edges "
             "promise more than the bottleneck carries ends with "
             f"{record['other']['error']:.2f}, and differs in {_differences(record)}. Tables 1, 4 and 5 are "
-            "judged under both.",
+            'judged under both: the reading "second fit".',
         ],
         [
             study.Table(

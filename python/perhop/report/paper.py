@@ -113,7 +113,12 @@ def _tables(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             relative = row["unit"] == "1" and bounded is not None
             distance = abs(mean - bounded) if relative else None
             groups.setdefault(row["table"], []).append(
-                {**row, "name": _NAMES[row["quantity"]], "distance": distance}
+                {
+                    **row,
+                    "name": _NAMES[row["quantity"]],
+                    "distance": distance,
+                    "near": relative and abs(mean - bounded) <= min(0.03, 0.1 * bounded),
+                }
             )
     return [
         {

@@ -23,6 +23,7 @@ _LATER_COLUMNS = {
     "flows": ("spurious_timeouts", "rtt_samples", "completed_s"),
     "links": ("lost_packets",),
     "queues": (
+        *("initial_backlog_packets", "initial_backlog_bytes"),
         *("marked_packets", "dropped_early", "dropped_forced", "dropped_overflow"),
         *(f"dropped_{color}" for color in summary.COLORS),
     ),
@@ -57,9 +58,10 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
                 "Rate and one-way delay of each link, by direction where they differ.",
             ),
             "flows": _listing(summary.with_time(_complete(run, "flows")), first="[[flow]]"),
-            "transfers": summary.transfers(run.tables["flows"]).to_dicts(),
+            "transfers": summary.transfers(run.tables["flows"], meaning.run.duration_s).to_dicts(),
             "links": _listing(_complete(run, "links"), "utilization"),
             "queues": _listing(_with_balance(_complete(run, "queues")), "max_packets"),
+            "unsettled": summary.unsettled(run.tables["series"], meaning),
             "colors": summary.drops_have_colors(run.tables["queues"], meaning),
             "conditioners": _listing(_table(run, "conditioners")),
             "udp": _listing(_table(run, "udp"), first="[[udp]]"),
@@ -141,12 +143,14 @@ def _complete(run: StoredRun, name: str) -> pl.DataFrame:
 
 
 def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
-    """Return the queues, each with what came in minus all that became of it, which must be zero."""
+    """Return the queues, each with what waited and came minus all that became of it, which must be 0."""
 
     def balance(unit: str) -> pl.Expr:
-        fates = ("out", "dropped", "taken", "backlog")
-        gone = pl.sum_horizontal(pl.col(f"{fate}_{unit}").cast(pl.Int64) for fate in fates)
-        return (pl.col(f"in_{unit}").cast(pl.Int64) - gone).alias(f"balance_{unit}")
+        def total(*counts: str) -> pl.Expr:
+            return pl.sum_horizontal(pl.col(f"{count}_{unit}").cast(pl.Int64) for count in counts)
+
+        came, gone = total("initial_backlog", "in"), total("out", "dropped", "taken", "backlog")
+        return (came - gone).alias(f"balance_{unit}")
 
     return queues.with_columns(balance("packets"), balance("bytes"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -59,18 +60,50 @@ def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     ----------
     .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, section 13.2.
     """
+    return _student(values, level, lambda n: 1.0 / n)
+
+
+def prediction_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
+    """Mean of independent values and the two-sided interval in which one more value will lie.
+
+    Parameters
+    ----------
+    values
+        One value per replication; at least one, all finite.
+    level
+        Probability, inside (0, 1), that one new value of the same kind lies inside.
+
+    Returns
+    -------
+    Interval
+        ``mean +- t(1 - (1 - level) / 2; n - 1) s sqrt(1 + 1 / n)``.
+
+    Notes
+    -----
+    Assumes independent, roughly normal values; it does not narrow to nothing as values are added.
+
+    References
+    ----------
+    .. [1] D. C. Montgomery, G. C. Runger, "Applied Statistics and Probability for Engineers", section 8.6.
+    """
+    return _student(values, level, lambda n: 1.0 + 1.0 / n)
+
+
+def _student(values: npt.ArrayLike, level: float, variance: Callable[[int], float]) -> Interval:
+    """Mean, and an interval about it whose variance is so many times that of one value."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level = {level}: must lie inside (0, 1)")
     x = np.asarray(values, dtype=np.float64).ravel()
     if x.size == 0:
-        raise ValueError("mean_interval: needs at least one value")
+        raise ValueError("an interval needs at least one value")
     if not np.all(np.isfinite(x)):
-        raise ValueError("mean_interval: every value must be finite")
+        raise ValueError("an interval needs finite values")
     n = int(x.size)
     mean = float(np.mean(x))
     if n == 1:
         return Interval(mean, -math.inf, math.inf, 1)
-    half = _student_quantile(1.0 - (1.0 - level) / 2.0, n - 1) * float(np.std(x, ddof=1)) / math.sqrt(n)
+    spread = float(np.std(x, ddof=1)) * math.sqrt(variance(n))
+    half = _student_quantile(1.0 - (1.0 - level) / 2.0, n - 1) * spread
     return Interval(mean, mean - half, mean + half, n)
 
 

@@ -3,13 +3,12 @@
 //! Source: Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance", sections 4 and 6, Figure 2.
 //! Different: idle time counts packets of a mean length, as in ns-2, where the paper suggests small ones. An arrival at an
 //! empty queue ends one idle time and, if it is not accepted, begins the next; Figure 2 read to the letter would count the
-//! time before it again. m need not be whole. A step is computed as avg + w_q (q - avg). ns-2 (`red.cc`) rounds m down and
-//! adds a step with q = 0 for the arrival itself; its idle time begins when the last packet has been transmitted, ours when
-//! it leaves the queue, as in Figure 2. Units: the average counts packets or bytes, as its thresholds do. Cost: a product for
+//! time before it again. m need not be whole. A step is computed as avg + w_q (q - avg). What ns-2 does otherwise with idle
+//! time is a setting ([`Conventions`]). Units: the average counts packets or bytes, as its thresholds do. Cost: a product for
 //! each arrival, and a power for one that finds the queue empty after it was not.
 
-use super::{Backlog, float};
-use crate::time::Instant;
+use super::{Backlog, Conventions, float};
+use crate::time::{Instant, Span};
 use crate::units::{BitRate, Bytes, QueueSize};
 
 /// What a length counts.
@@ -70,6 +69,8 @@ impl Ewma {
 pub struct MeanPacket {
     /// Time to send it, in ns.
     time: f64,
+    /// Time to send a byte, in ns.
+    byte: f64,
     /// Its length, where lengths matter.
     len: Option<f64>,
 }
@@ -82,6 +83,7 @@ impl MeanPacket {
         let len_bytes = len.0 as f64;
         Self {
             time: len_bytes * 8e9 / rate.bits_per_sec() as f64,
+            byte: 8e9 / rate.bits_per_sec() as f64,
             len: if byte_mode { Some(len_bytes) } else { None },
         }
     }
@@ -92,6 +94,24 @@ impl MeanPacket {
     #[must_use]
     pub fn measure(&self, p_b: f64, len: Bytes) -> f64 {
         self.len.map_or(p_b, |mean| p_b * float(len.0) / mean)
+    }
+
+    //= floyd1993-4-idle-start
+    /// When idle time begins if the last packet, of `len`, leaves the queue `now`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a time below 2^53 ns, and above 0"
+    )]
+    pub(super) fn idle_from(&self, now: Instant, len: Bytes, conventions: &Conventions) -> Instant {
+        if conventions.idle_sent { now + Span::from_nanos((float(len.0) * self.byte) as u64) } else { now }
+    }
+
+    /// The steps that an average takes in idle time that ends `now` with an arrival at an empty queue.
+    #[expect(clippy::cast_precision_loss, reason = "an idle time below 2^53 ns, or hardly rounded")]
+    fn idle_steps(&self, since: Instant, now: Instant, conventions: &Conventions) -> f64 {
+        let exact = now.saturating_since(since).as_nanos() as f64 / self.time;
+        if conventions.idle_whole { libm::floor(exact) + 1.0 } else { exact }
     }
 }
 
@@ -112,8 +132,15 @@ impl Average {
 
     /// A packet arrives and finds `waiting`, in the unit of the average.
     #[inline]
-    pub fn on_arrival(&mut self, now: Instant, waiting: u64, ewma: &Ewma, mean: &MeanPacket) {
-        self.on_arrival_if(true, now, waiting, ewma, mean);
+    pub fn on_arrival(
+        &mut self,
+        now: Instant,
+        waiting: u64,
+        ewma: &Ewma,
+        mean: &MeanPacket,
+        conventions: &Conventions,
+    ) {
+        self.on_arrival_if(true, now, waiting, ewma, mean, conventions);
     }
 
     /// A packet arrives and finds `waiting`; the average takes a step if it `counts` the packet. Written without a branch on
@@ -126,31 +153,47 @@ impl Average {
         waiting: u64,
         ewma: &Ewma,
         mean: &MeanPacket,
+        conventions: &Conventions,
     ) {
         if waiting > 0 {
             //= floyd1993-4-average
             //= rfc2597-4-long-term
             self.value += ewma.weights[usize::from(counts)] * (float(waiting) - self.value);
         } else if counts {
-            self.decay(now, ewma, mean);
+            self.decay(now, ewma, mean, conventions);
         }
     }
 
-    /// Idle time has ended; if the arrival is not accepted, the next begins.
-    #[expect(clippy::cast_precision_loss, reason = "an idle time below 2^53 ns, or hardly rounded")]
+    /// Idle time has ended; if the arrival is not accepted, the next begins, but where the conventions say otherwise.
     #[cold]
-    fn decay(&mut self, now: Instant, ewma: &Ewma, mean: &MeanPacket) {
+    fn decay(&mut self, now: Instant, ewma: &Ewma, mean: &MeanPacket, conventions: &Conventions) {
         if self.value > 0.0 {
             //= floyd1993-4-idle
-            let idle = now.saturating_since(self.empty_since).as_nanos() as f64;
-            self.value *= libm::pow(1.0 - ewma.weights[1], idle / mean.time);
+            let steps = mean.idle_steps(self.empty_since, now, conventions);
+            self.value *= libm::pow(1.0 - ewma.weights[1], steps);
         }
-        self.empty_since = now;
+        if !conventions.idle_again {
+            self.empty_since = self.empty_since.max(now);
+        }
+    }
+
+    /// Idle time that began at `since` has ended though something waits: one of its steps is still to come.
+    #[cold]
+    pub(super) fn decay_beside(
+        &mut self,
+        since: Instant,
+        now: Instant,
+        ewma: &Ewma,
+        mean: &MeanPacket,
+        conventions: &Conventions,
+    ) {
+        let steps = mean.idle_steps(since, now, conventions) - if conventions.idle_whole { 1.0 } else { 0.0 };
+        self.value *= libm::pow(1.0 - ewma.weights[1], steps);
     }
 
     //= floyd1993-4-idle-start
-    /// The last packet it counts has left.
-    pub const fn on_emptied(&mut self, now: Instant) {
-        self.empty_since = now;
+    /// The last packet it counts has left; idle time begins at `from`.
+    pub const fn on_emptied(&mut self, from: Instant) {
+        self.empty_since = from;
     }
 }

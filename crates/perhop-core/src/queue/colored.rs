@@ -6,12 +6,13 @@
 //! Units: as RED. Cost: that of RED, and the sums of two or three counters.
 
 use super::average::{Average, Ewma, MeanPacket, Unit};
+use super::conventions::Conventions;
 use super::early::{Early, admit};
 use super::{Backlog, Fifo, Queue};
 use crate::dscp::ColorMap;
 use crate::packet::{Color, Meta, Packet};
 use crate::rng::Chance;
-use crate::sink::Sink;
+use crate::sink::{DropReason, Sink};
 use crate::time::Instant;
 use crate::timed::Timed;
 use crate::units::{Bytes, QueueSize};
@@ -67,8 +68,12 @@ pub struct Colored<P, const N: usize> {
     pub(super) mean: MeanPacket,
     pub(super) unit: Unit,
     pub(super) ecn: bool,
+    /// None are the paper's.
+    pub(super) conventions: Option<Conventions>,
     /// Best colour first. Where the average is shared, it is the first's.
     pub(super) levels: [Level; N],
+    /// With the convention `idle_color`: since when an average that is shared is idle, if it is.
+    pub(super) color_idle: Option<Instant>,
     pub(super) chance: Chance,
 }
 
@@ -89,29 +94,85 @@ impl<P: Packet, const N: usize> Colored<P, N> {
 
     /// A packet of level `at` arrives: the averages that count it take a step. Returns the one it is dropped by.
     //= clark1998-rio-steps
-    #[inline]
-    fn step(&mut self, now: Instant, at: usize) -> f64 {
+    #[inline(always)]
+    fn step(&mut self, conventions: &Conventions, now: Instant, at: usize) -> f64 {
         match self.averaging {
             Averaging::Coupled => {
                 let mut waiting = 0;
                 for (level, own) in self.levels.iter_mut().enumerate() {
                     waiting += self.unit.count(own.waiting);
-                    own.average.on_arrival_if(level >= at, now, waiting, &own.ewma, &self.mean);
+                    let (average, ewma) = (&mut own.average, &own.ewma);
+                    average.on_arrival_if(level >= at, now, waiting, ewma, &self.mean, conventions);
                 }
                 self.levels[at].average.value()
             }
             Averaging::Decoupled => {
                 let Level { average, waiting, ewma, .. } = &mut self.levels[at];
-                average.on_arrival(now, self.unit.count(*waiting), ewma, &self.mean);
+                average.on_arrival(now, self.unit.count(*waiting), ewma, &self.mean, conventions);
                 average.value()
             }
             Averaging::Shared => {
                 let (ewma, waiting) = (self.levels[at].ewma, self.unit.count(self.fifo.backlog()));
                 let average = &mut self.levels[0].average;
-                average.on_arrival(now, waiting, &ewma, &self.mean);
+                if conventions.idle_color
+                    && let Some(since) = self.color_idle
+                {
+                    if waiting > 0 {
+                        average.decay_beside(since, now, &ewma, &self.mean, conventions);
+                    }
+                    self.color_idle = self.color_idle.filter(|_| conventions.idle_again);
+                }
+                average.on_arrival(now, waiting, &ewma, &self.mean, conventions);
                 average.value()
             }
         }
+    }
+
+    /// Whether so little waits of what the average of level `at` counts that it has no say.
+    #[cold]
+    fn is_short(&self, at: usize) -> bool {
+        let count = |own: &Level| self.unit.count(own.waiting);
+        let waiting = match self.averaging {
+            Averaging::Coupled => self.levels.iter().take(at + 1).map(count).sum(),
+            Averaging::Decoupled => count(&self.levels[at]),
+            Averaging::Shared => self.unit.count(self.fifo.backlog()),
+        };
+        waiting <= 1
+    }
+
+    /// A packet arrives. Compiled once for the paper's conventions, so that those cost nothing, and once for any.
+    #[inline(always)]
+    fn arrive(&mut self, conventions: &Conventions, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
+        let meta = pkt.meta_mut();
+        meta.color = self.colors.color(meta.dscp);
+        let (at, len) = (level::<N>(meta.color), meta.len);
+        if conventions.skip_full && !self.fifo.has_room_for(len) {
+            return sink.dropped(now, self.fifo.site(), pkt, DropReason::Overflow);
+        }
+        let average = self.step(conventions, now, at);
+        let spared = conventions.spare_short && self.is_short(at);
+        let level = &mut self.levels[at];
+        //= clark1998-rio-in-average
+        //= clark1998-rio-total-average
+        //= clark1998-rio-forced
+        let verdict = if spared {
+            level.early.spare()
+        } else {
+            level.early.decide(average, len, &self.mean, conventions, &mut self.chance)
+        };
+        if admit(&mut self.fifo, verdict, self.ecn, || level.has_room_for(len), now, pkt, sink) {
+            level.waiting.add(len);
+            if conventions.idle_color {
+                self.color_idle = None;
+            }
+        } else {
+            level.early.on_dropped(conventions);
+        }
+    }
+
+    #[inline(never)]
+    fn arrive_otherwise(&mut self, conventions: Conventions, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        self.arrive(&conventions, now, pkt, sink);
     }
 
     /// A packet has left.
@@ -120,20 +181,24 @@ impl<P: Packet, const N: usize> Colored<P, N> {
         let at = level::<N>(meta.color);
         self.levels[at].waiting.remove(meta.len);
         if self.levels[at].waiting.packets == 0 {
-            self.emptied(now, at);
+            self.emptied(now, meta.len, at);
         }
     }
 
-    /// The last packet of level `at` has left: the averages that count it may have nothing left to count.
+    /// The last packet of level `at` has left: the averages that count it may have nothing left to count, and their idle time
+    /// begins.
     #[cold]
-    fn emptied(&mut self, now: Instant, at: usize) {
+    fn emptied(&mut self, now: Instant, len: Bytes, at: usize) {
+        let conventions = Conventions::of(self.conventions);
+        let from = self.mean.idle_from(now, len, &conventions);
+        self.color_idle = conventions.idle_color.then_some(from);
         match self.averaging {
             Averaging::Coupled => {
                 let idle = self.levels.iter_mut().take_while(|own| own.waiting.packets == 0);
-                idle.skip(at).for_each(|own| own.average.on_emptied(now));
+                idle.skip(at).for_each(|own| own.average.on_emptied(from));
             }
-            Averaging::Decoupled => self.levels[at].average.on_emptied(now),
-            Averaging::Shared if self.fifo.backlog().packets == 0 => self.levels[0].average.on_emptied(now),
+            Averaging::Decoupled => self.levels[at].average.on_emptied(from),
+            Averaging::Shared if self.fifo.backlog().packets == 0 => self.levels[0].average.on_emptied(from),
             Averaging::Shared => {}
         }
     }
@@ -149,20 +214,10 @@ const fn level<const N: usize>(color: Color) -> usize {
 impl<P: Packet, const N: usize> Timed for Colored<P, N> {}
 
 impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
-    fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
-        let meta = pkt.meta_mut();
-        meta.color = self.colors.color(meta.dscp);
-        let (at, len) = (level::<N>(meta.color), meta.len);
-        let average = self.step(now, at);
-        let level = &mut self.levels[at];
-        //= clark1998-rio-in-average
-        //= clark1998-rio-total-average
-        //= clark1998-rio-forced
-        let verdict = level.early.decide(average, len, &self.mean, &mut self.chance);
-        if admit(&mut self.fifo, verdict, self.ecn, || level.has_room_for(len), now, pkt, sink) {
-            level.waiting.add(len);
-        } else {
-            level.early.on_dropped();
+    fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        match self.conventions {
+            None => self.arrive(&Conventions::FLOYD1993, now, pkt, sink),
+            Some(conventions) => self.arrive_otherwise(conventions, now, pkt, sink),
         }
     }
 

@@ -4,14 +4,14 @@
 //! section 7 has it: instead of a drop by chance, never instead of a forced one.
 //! Different: `byte_mode` measures a packet against the mean length, as ns-2 does, where the paper takes the largest; the
 //! paper's order is kept, length first and then the count, in packets. A drop for want of room restarts the count too (as
-//! in ns-2). ns-2 also waits after a drop for 1/p_b packets by default (`wait_`), accepts the arrival at which the average
-//! crosses `min_th`, and drops nothing while at most one packet waits: none of these is in the paper, nor here.
+//! in ns-2). What ns-2 does otherwise with the count and a short queue is a setting ([`Conventions`]).
 //! Note that Figure 2 counts the packet at hand: after a drop the next comes within 1/p_b - 1 packets, uniformly; only
 //! the first above `min_th` within 1/p_b, the number that section 7 derives.
 //! Units: thresholds and average in packets or in bytes. Cost: a division for each arrival between the thresholds, two
 //! comparisons otherwise; a draw for each drop by chance.
 
 use super::average::{MeanPacket, Unit};
+use super::conventions::Conventions;
 use super::fifo::Fifo;
 use crate::packet::{Ecn, Packet};
 use crate::param_error::ParamError;
@@ -93,10 +93,18 @@ pub enum Zone {
 //= floyd1993-4-p-a
 //= floyd1993-7-uniform
 /// p_a: the probability of a drop, spread so that the packets between two drops are uniform in number. `count` is whole.
+#[inline]
 #[must_use]
-pub fn p_a(p_b: f64, count: f64) -> f64 {
-    let left = 1.0 - count * p_b;
-    if left > p_b { p_b / left } else { 1.0 }
+pub fn p_a(p_b: f64, count: f64, conventions: &Conventions) -> f64 {
+    let left = if conventions.wait { 2.0 } else { 1.0 } - count * p_b;
+    if left > p_b {
+        // with `wait` nothing is dropped before 1 / p_b arrivals
+        if conventions.wait && left > 1.0 { 0.0 } else { p_b / left }
+    } else if left < 0.0 && conventions.unclamped {
+        0.0
+    } else {
+        1.0
+    }
 }
 
 /// What early detection says of an arrival.
@@ -126,9 +134,17 @@ impl Early {
     }
 
     /// The verdict on an arrival of length `len`. Only between `min_th` and the end of the curve is it a matter of chance.
-    #[inline]
+    // inlined, it costs nothing to ask for conventions that are off
+    #[inline(always)]
     #[must_use]
-    pub fn decide(&mut self, average: f64, len: Bytes, mean: &MeanPacket, chance: &mut Chance) -> Verdict {
+    pub fn decide(
+        &mut self,
+        average: f64,
+        len: Bytes,
+        mean: &MeanPacket,
+        conventions: &Conventions,
+        chance: &mut Chance,
+    ) -> Verdict {
         let p_b = match self.curve.at(average) {
             Zone::Below => {
                 //= floyd1993-4-below
@@ -137,14 +153,18 @@ impl Early {
             }
             Zone::Above => {
                 //= floyd1993-4-above
-                self.count = 0.0;
+                self.on_dropped(conventions);
                 return Verdict::Forced;
             }
             Zone::Between(p_b) => mean.measure(p_b, len),
         };
+        if conventions.spare_first && self.count < 0.0 {
+            self.count = 1.0;
+            return Verdict::Accept;
+        }
         //= floyd1993-4-between
         self.count += 1.0;
-        if chance.happens(p_a(p_b, self.count)) {
+        if chance.happens(p_a(p_b, self.count, conventions)) {
             //= floyd1993-4-restart
             self.count = 0.0;
             return Verdict::Early;
@@ -152,9 +172,17 @@ impl Early {
         Verdict::Accept
     }
 
-    /// A packet was dropped for another reason.
-    pub const fn on_dropped(&mut self) {
-        self.count = 0.0;
+    /// The average has no say over this arrival: it counts as below `min_th`.
+    pub(super) const fn spare(&mut self) -> Verdict {
+        self.count = -1.0;
+        Verdict::Accept
+    }
+
+    /// A packet was dropped: the count begins again, but where the first above `min_th` is yet to be spared.
+    pub fn on_dropped(&mut self, conventions: &Conventions) {
+        if self.count >= 0.0 || !conventions.spare_first {
+            self.count = 0.0;
+        }
     }
 }
 

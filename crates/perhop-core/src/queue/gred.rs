@@ -11,6 +11,7 @@
 use super::Fifo;
 use super::average::{Ewma, MeanPacket, Unit};
 use super::colored::{Averaging, Colored, Level};
+use super::conventions::Conventions;
 use super::early::{Curve, Early, Names, Thresholds, names, not_empty, some_bytes, within_one};
 use crate::dscp::ColorMap;
 use crate::packet::Packet;
@@ -51,6 +52,8 @@ pub struct GredParams {
     pub byte_mode: bool,
     /// Whether packets that can carry a congestion mark are marked instead of dropped by chance.
     pub ecn: bool,
+    /// What is done otherwise than in RED's paper.
+    pub conventions: Conventions,
     /// Mean length of a packet: the clock of an average while nothing of it waits, and the measure of the byte mode.
     pub mean_packet: Bytes,
     /// Rate of the link behind the queue.
@@ -92,6 +95,8 @@ impl<P: Packet> Gred<P> {
             mean: MeanPacket::new(mean_packet, params.rate, params.byte_mode),
             unit: Unit::of(green.thresholds.min_th),
             ecn: params.ecn,
+            conventions: params.conventions.kept(),
+            color_idle: None,
             levels,
             chance: Chance::new(stream),
         })

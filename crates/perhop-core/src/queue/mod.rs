@@ -3,6 +3,7 @@
 mod any;
 pub mod average;
 mod colored;
+mod conventions;
 pub mod early;
 mod fifo;
 mod gred;
@@ -11,6 +12,7 @@ mod rio;
 
 pub use any::AnyQueue;
 pub use colored::{Averaging, Colored};
+pub use conventions::Conventions;
 pub use early::Thresholds;
 pub use fifo::Fifo;
 pub use gred::{Gred, GredParams, VirtualQueue};
@@ -30,6 +32,15 @@ pub struct Backlog {
     pub packets: u64,
     /// Their length.
     pub bytes: Bytes,
+}
+
+impl std::ops::Sub for Backlog {
+    type Output = Self;
+
+    /// What a count has more than an earlier one.
+    fn sub(self, before: Self) -> Self {
+        Self { packets: self.packets - before.packets, bytes: self.bytes - before.bytes }
+    }
 }
 
 impl Backlog {

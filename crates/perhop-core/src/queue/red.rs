@@ -6,12 +6,13 @@
 //! Cost: that of a FIFO, and a step of the average; between the thresholds a division; for each drop by chance a draw.
 
 use super::average::{Average, Ewma, MeanPacket, Unit};
+use super::conventions::Conventions;
 use super::early::{Curve, Early, Thresholds, admit, names, not_empty, some_bytes, within_one};
 use super::{Backlog, Fifo, Queue};
 use crate::packet::{Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::{Chance, Stream};
-use crate::sink::{Sink, SiteId};
+use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
 use crate::timed::Timed;
 use crate::units::{BitRate, Bytes, QueueSize};
@@ -31,6 +32,8 @@ pub struct RedParams {
     pub byte_mode: bool,
     /// Whether packets that can carry a congestion mark are marked instead of dropped by chance.
     pub ecn: bool,
+    /// What is done otherwise than in the paper.
+    pub conventions: Conventions,
     /// Mean length of a packet: the clock of the average while nothing waits, and the measure of the byte mode.
     pub mean_packet: Bytes,
     /// Rate of the link behind the queue.
@@ -43,6 +46,8 @@ pub struct Red<P> {
     fifo: Fifo<P>,
     unit: Unit,
     ecn: bool,
+    /// None are the paper's.
+    conventions: Option<Conventions>,
     mean: MeanPacket,
     ewma: Ewma,
     average: Average,
@@ -65,6 +70,7 @@ impl<P: Packet> Red<P> {
             fifo: Fifo::new(site, params.limit),
             unit: Unit::of(thresholds.min_th),
             ecn: params.ecn,
+            conventions: params.conventions.kept(),
             mean: MeanPacket::new(mean_packet, params.rate, params.byte_mode),
             ewma: Ewma::new(params.w_q),
             average: Average::default(),
@@ -79,9 +85,33 @@ impl<P: Packet> Red<P> {
         [self.average.value()]
     }
 
-    fn left(&mut self, now: Instant) {
+    /// A packet arrives. Compiled once for the paper's conventions, so that those cost nothing, and once for any.
+    #[inline(always)]
+    fn arrive(&mut self, conventions: &Conventions, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        let len = pkt.meta().len;
+        if conventions.skip_full && !self.fifo.has_room_for(len) {
+            return sink.dropped(now, self.fifo.site(), pkt, DropReason::Overflow);
+        }
+        let waiting = self.unit.count(self.fifo.backlog());
+        self.average.on_arrival(now, waiting, &self.ewma, &self.mean, conventions);
+        let verdict = if conventions.spare_short && waiting <= 1 {
+            self.early.spare()
+        } else {
+            self.early.decide(self.average.value(), len, &self.mean, conventions, &mut self.chance)
+        };
+        if !admit(&mut self.fifo, verdict, self.ecn, || true, now, pkt, sink) {
+            self.early.on_dropped(conventions);
+        }
+    }
+
+    #[inline(never)]
+    fn arrive_otherwise(&mut self, conventions: Conventions, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        self.arrive(&conventions, now, pkt, sink);
+    }
+
+    fn left(&mut self, now: Instant, meta: &Meta) {
         if self.fifo.backlog().packets == 0 {
-            self.average.on_emptied(now);
+            self.average.on_emptied(self.mean.idle_from(now, meta.len, &Conventions::of(self.conventions)));
         }
     }
 }
@@ -90,16 +120,15 @@ impl<P: Packet> Timed for Red<P> {}
 
 impl<P: Packet> Queue<P> for Red<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
-        self.average.on_arrival(now, self.unit.count(self.fifo.backlog()), &self.ewma, &self.mean);
-        let verdict = self.early.decide(self.average.value(), pkt.meta().len, &self.mean, &mut self.chance);
-        if !admit(&mut self.fifo, verdict, self.ecn, || true, now, pkt, sink) {
-            self.early.on_dropped();
+        match self.conventions {
+            None => self.arrive(&Conventions::FLOYD1993, now, pkt, sink),
+            Some(conventions) => self.arrive_otherwise(conventions, now, pkt, sink),
         }
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
         let pkt = self.fifo.dequeue(now, sink)?;
-        self.left(now);
+        self.left(now, pkt.meta());
         Some(pkt)
     }
 
@@ -109,7 +138,7 @@ impl<P: Packet> Queue<P> for Red<P> {
 
     fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
         let pkt = self.fifo.take(now, pred)?;
-        self.left(now);
+        self.left(now, pkt.meta());
         Some(pkt)
     }
 

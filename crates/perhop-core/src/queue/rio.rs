@@ -10,6 +10,7 @@
 use super::Fifo;
 use super::average::{Ewma, MeanPacket, Unit};
 use super::colored::{Averaging, Colored, Level};
+use super::conventions::Conventions;
 use super::early::{Curve, Early, Thresholds, names, not_empty, some_bytes, within_one};
 use crate::dscp::ColorMap;
 use crate::packet::Packet;
@@ -39,6 +40,8 @@ pub struct RioParams {
     pub byte_mode: bool,
     /// Whether packets that can carry a congestion mark are marked instead of dropped by chance.
     pub ecn: bool,
+    /// What is done otherwise than in RED's paper.
+    pub conventions: Conventions,
     /// Mean length of a packet: the clock of an average while nothing of it waits, and the measure of the byte mode.
     pub mean_packet: Bytes,
     /// Rate of the link behind the queue.
@@ -71,6 +74,8 @@ impl<P: Packet> Rio<P> {
             mean: MeanPacket::new(mean_packet, params.rate, params.byte_mode),
             unit: Unit::of(green.min_th),
             ecn: params.ecn,
+            conventions: params.conventions.kept(),
+            color_idle: None,
             levels: [level(&green), level(&red)],
             chance: Chance::new(stream),
         })

@@ -4,6 +4,7 @@ mod gred;
 mod lab;
 mod ns2;
 mod params;
+mod pseudocode;
 mod red;
 mod reference;
 mod rio;

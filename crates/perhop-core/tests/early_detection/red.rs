@@ -3,7 +3,7 @@
 use perhop_core::packet::Ecn;
 use perhop_core::queue::average::MeanPacket;
 use perhop_core::queue::early::{Curve, Early, Verdict, Zone, p_a};
-use perhop_core::queue::{Queue, Red, RedParams};
+use perhop_core::queue::{Conventions, Queue, Red, RedParams};
 use perhop_core::rng::Chance;
 use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
@@ -13,6 +13,7 @@ use perhop_testkit::stats::chi_square;
 
 use super::lab::{EARLY, FORCED, Fate, IN, Lab, OVERFLOW, SITE, close};
 
+const PAPER: Conventions = Conventions::FLOYD1993;
 const MS: Span = Span::from_millis(1);
 const OUT_OF_REACH: RedParams =
     RedParams { limit: QueueSize::Packets(1000), thresholds: packets(900, 999, 0.1), ..RED };
@@ -132,7 +133,8 @@ fn the_probability_rises_from_0_to_max_p_and_then_jumps_or_rises_to_1() {
     close(&[15.0, 22.5, 28.5, 30.0 - 1e-13].map(|average| p_b(gentle, average)), &[0.1, 0.55, 0.91, 1.0]);
     assert_eq!((plain.at(15.0), gentle.at(30.0)), (Zone::Above, Zone::Above));
 
-    let verdict = |curve, average| Early::new(curve).decide(average, Bytes(1), &mean(false), &mut chance());
+    let verdict =
+        |curve, average| Early::new(curve).decide(average, Bytes(1), &mean(false), &PAPER, &mut chance());
     assert_eq!((verdict(plain, 4.999), verdict(plain, 15.0)), (Verdict::Accept, Verdict::Forced));
     assert_ne!(verdict(gentle, 29.999), Verdict::Forced);
     assert_eq!(verdict(gentle, 30.0), Verdict::Forced);
@@ -141,10 +143,23 @@ fn the_probability_rises_from_0_to_max_p_and_then_jumps_or_rises_to_1() {
 //= test floyd1993-4-p-a
 #[test]
 fn the_probability_is_spread_by_the_count() {
-    close(&[0.0, 1.0, 5.0, 8.0].map(|count| p_a(0.1, count)), &[0.1, 0.1 / 0.9, 0.2, 0.5]);
+    close(&[0.0, 1.0, 5.0, 8.0].map(|count| p_a(0.1, count, &PAPER)), &[0.1, 0.1 / 0.9, 0.2, 0.5]);
     // certain where it would reach or exceed 1, or have no sign
-    close(&[9.0, 10.0, 11.0, 1000.0].map(|count| p_a(0.1, count)), &[1.0; 4]);
-    close(&[p_a(0.0, 0.0), p_a(0.0, 1e6), p_a(1.0, 0.0), p_a(1.7, 3.0)], &[0.0, 0.0, 1.0, 1.0]);
+    close(&[9.0, 10.0, 11.0, 1000.0].map(|count| p_a(0.1, count, &PAPER)), &[1.0; 4]);
+    let extremes = [(0.0, 0.0), (0.0, 1e6), (1.0, 0.0), (1.7, 3.0)];
+    close(&extremes.map(|(p_b, count)| p_a(p_b, count, &PAPER)), &[0.0, 0.0, 1.0, 1.0]);
+}
+
+#[test]
+fn waiting_spreads_drops_over_a_second_interval_and_without_a_clamp_what_is_overdue_is_spared() {
+    let wait = Conventions { wait: true, ..PAPER };
+    // nothing before ten packets, then one among ten
+    let waited = [0.0, 9.0, 10.0, 11.0, 15.0, 18.0, 19.0, 25.0].map(|count| p_a(0.1, count, &wait));
+    close(&waited, &[0.0, 0.0, 0.1, 1.0 / 9.0, 0.2, 0.5, 1.0, 1.0]);
+    let unclamped = Conventions { unclamped: true, ..PAPER };
+    close(&[8.0, 9.5, 10.5, 1000.0].map(|count| p_a(0.1, count, &unclamped)), &[0.5, 1.0, 0.0, 0.0]);
+    let both = Conventions { wait: true, ..unclamped };
+    close(&[10.0, 19.5, 20.5].map(|count| p_a(0.1, count, &both)), &[0.1, 1.0, 0.0]);
 }
 
 /// How far from a uniform distribution over `counts`.
@@ -217,7 +232,7 @@ fn a_longer_packet_is_dropped_more_often() {
         count += 1.0;
         let spread = p_b / (1.0 - count * p_b);
         let expected = mine.happens(if (0.0..1.0).contains(&spread) { spread } else { 1.0 });
-        let verdict = early.decide(5.0, Bytes(len), &mean(true), &mut theirs);
+        let verdict = early.decide(5.0, Bytes(len), &mean(true), &PAPER, &mut theirs);
         assert_eq!(verdict, if expected { Verdict::Early } else { Verdict::Accept }, "step {step}");
         if expected {
             count = 0.0;
@@ -231,7 +246,7 @@ fn decisions_outside_the_thresholds_use_up_no_chance() {
     let (mut theirs, mut mine) = (chance(), chance());
     for step in 0..10_000 {
         let average = [0.0, 4.999, 15.0, 1000.0][step % 4];
-        let _ = early.decide(average, Bytes(1), &mean(false), &mut theirs);
+        let _ = early.decide(average, Bytes(1), &mean(false), &PAPER, &mut theirs);
         assert_eq!(theirs.happens(0.05), mine.happens(0.05), "step {step}");
     }
 }

@@ -49,6 +49,39 @@ fn beyond_its_tokens() {
     assert_eq!(marks(BeyondTokens::SmallWindowIn), ["IIIII", "II---"]);
 }
 
+/// Exactly none is left after the second packet: neither half a packet more, nor a gap in what the spare ones serve.
+//= test feroz2000-3-run-out
+#[test]
+fn the_last_whole_token_is_the_last() {
+    let mut lab = Lab::new(TcpFriendlyParams { fraction: Fraction::RoundUp, ..params(4) });
+    lab.send(0, 2, LARGE);
+    lab.next();
+    assert_eq!((lab.grant(0), lab.send(0, 5, LARGE).as_str()), ((2_000_000, 0), "II---"));
+    assert_eq!(lab.grant(0).0, 0);
+
+    // 3 tokens for twice 2 packets: one each, one packet apart, and a spare one
+    let spare = BeyondTokens::Surplus;
+    let mut lab =
+        Lab::new(TcpFriendlyParams { fraction: Fraction::Floor, beyond_tokens: spare, ..params(3) });
+    lab.send(0, 2, LARGE);
+    lab.send(1, 2, LARGE);
+    lab.next();
+    assert_eq!([0, 1].map(|flow| lab.grant(flow)), [(1_000_000, 1_000_000); 2]);
+    assert_eq!([0, 1].map(|flow| lab.send(flow, 5, LARGE)), ["-II--", "-I---"]);
+}
+
+#[test]
+fn a_small_window_uses_its_last_own_token_before_a_spare_one() {
+    let text = BeyondTokens::SmallWindowIn;
+    let mut lab = Lab::new(TcpFriendlyParams { beyond_tokens: text, carry_tokens: 9, ..params(3) });
+    lab.send(0, 1, SMALL); // new: takes one of three
+    lab.next(); // of 3 + 2 it gets one, four are spare
+    assert_eq!((lab.grant(0).0, lab.send(0, 1, SMALL).as_str()), (1_000_000, "I"));
+    assert_eq!(lab.grant(0).0, 0, "its own");
+    lab.next();
+    assert_eq!(lab.grant(0).0, 1_000_000, "and not one kept beside a new one");
+}
+
 #[test]
 fn the_text_marks_small_windows_in_however_few_tokens_there_are() {
     let text = TcpFriendlyParams { beyond_tokens: BeyondTokens::SmallWindowIn, ..params(1) };

@@ -16,7 +16,7 @@ fn marked(ack: &str) -> Results {
         class = "gold"
         from = "s[0]"
         to = "d"
-        tcp = {{ window = "60000B", size = "5000000B" }}
+        tcp = {{ profile = "rfc", window = "60000B", size = "5000000B" }}
         ack = {ack}
         [[conditioner]]
         name = "mark"

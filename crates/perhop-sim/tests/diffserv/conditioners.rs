@@ -209,6 +209,7 @@ fn a_mark_given_by_one_conditioner_is_what_the_next_one_sees() {
             class = "gold"
             from = "s[0]"
             to = "d"
+            tcp = {{ profile = "rfc" }}
             {first}
             {second}
             "#

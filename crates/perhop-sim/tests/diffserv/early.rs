@@ -39,7 +39,7 @@ name = "f"
 from = "s[*]"
 to = "d"
 start_jitter = "1s"
-tcp = { recovery = "sack" }
+tcp = { profile = "rfc", recovery = "sack" }
 "#;
 
 const CLASS: &str = "port.r-d.class.all";

@@ -22,17 +22,17 @@ fn text() -> String {
         name = "small"
         from = "s[0]"
         to = "d"
-        tcp = { window = "4380B", handshake = false }
+        tcp = { profile = "rfc", window = "4380B", handshake = false }
         [[flow]]
         name = "middle"
         from = "s[1]"
         to = "d"
-        tcp = { window = "17520B", handshake = false }
+        tcp = { profile = "rfc", window = "17520B", handshake = false }
         [[flow]]
         name = "large"
         from = "s[2]"
         to = "d"
-        tcp = { handshake = false }
+        tcp = { profile = "rfc", handshake = false }
         "#
 }
 

@@ -1,7 +1,7 @@
 //! A congestion control in place of a pointer: the common one costs no memory read of its own.
 
 use perhop_core::time::Instant;
-use perhop_core::units::{BitRate, Bytes};
+use perhop_core::units::Bytes;
 
 use super::{AckSample, CongestionControl, CongestionSignal, Load, Reno};
 
@@ -69,9 +69,5 @@ impl CongestionControl for AnyControl {
 
     fn ssthresh(&self) -> Bytes {
         forward!(self, cc => cc.ssthresh())
-    }
-
-    fn pacing_rate(&self) -> Option<BitRate> {
-        forward!(self, cc => cc.pacing_rate())
     }
 }

@@ -1,14 +1,14 @@
 //! Slow start and a window that follows a cubic function of time.
 //!
 //! Source: RFC 9438 section 4, with fast convergence. Units: segments, as floating-point numbers, and seconds.
-//! Different: slow start is that of RFC 5681, without `HyStart++`; a stage of congestion avoidance begins with its first
-//! acknowledgment; it begins at `K = 0` wherever cwnd is not below `W_max`; Reno's estimate never lowers cwnd; without
+//! Different: slow start is a setting; a stage of congestion avoidance begins with its first acknowledgment; it begins at `K = 0` wherever cwnd is not below `W_max`; Reno's estimate never lowers cwnd; without
 //! a round-trip sample the target is that of the moment. Of the conventions in `TcpParams` only `initial_window`,
-//! `initial_ssthresh` and `grow_beyond_window` count here.
+//! `initial_ssthresh`, `slow_start` and `grow_beyond_window` count here.
 
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
+use super::slow_start::{SlowStart, Windows};
 use super::{AckSample, CongestionControl, CongestionSignal, Load};
 use crate::settings::{InitialSsthresh, TcpParams};
 
@@ -73,6 +73,7 @@ pub struct Cubic {
     mss: f64,
     initial_window: f64,
     grow_beyond_window: bool,
+    slow_start: SlowStart,
     state: State,
     /// State before the last time-out.
     before: Option<State>,
@@ -94,7 +95,9 @@ impl Cubic {
             InitialSsthresh::Window => (real(params.window) / mss).max(2.0),
         };
         let state = State { cwnd: initial_window, ssthresh, cwnd_prior: 0.0, w_max: None, stage: None };
-        Self { mss, initial_window, grow_beyond_window: params.grow_beyond_window, state, before: None }
+        let slow_start = SlowStart::new(params.slow_start, ssthresh * mss);
+        let grow_beyond_window = params.grow_beyond_window;
+        Self { mss, initial_window, grow_beyond_window, slow_start, state, before: None }
     }
 
     fn segments(&self, bytes: Bytes) -> f64 {
@@ -142,13 +145,14 @@ impl Cubic {
         self.state.stage = Some(stage);
     }
 
-    /// ssthresh, what the curve aims at, and cwnd after a reduction; `floor` is the least cwnd.
+    /// ssthresh, what the curve aims at, and cwnd after a reduction; `floor` is the least cwnd. What is reduced is the flight,
+    /// and at most cwnd (decision 0021).
     //= rfc9438-4.6-ssthresh
     //= rfc9438-4.6-prior
     //= rfc9438-4.7-fast-convergence
     fn reduce(&mut self, load: &Load, floor: f64) {
-        let left = BETA * self.segments(load.in_flight);
         let State { cwnd, w_max, .. } = self.state;
+        let left = BETA * self.segments(load.in_flight).min(cwnd);
         let w_max = if w_max.is_some_and(|w_max| cwnd < w_max) { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.state = State {
             cwnd: left.max(floor),
@@ -161,6 +165,7 @@ impl Cubic {
 
     //= rfc9438-4.8-timeout-cwnd
     fn restart(&mut self) {
+        self.slow_start.on_timeout();
         self.state = State { cwnd: 1.0, w_max: None, stage: None, ..self.state };
     }
 }
@@ -171,14 +176,18 @@ impl CongestionControl for Cubic {
     //= rfc9438-5.8-application-limited
     fn on_ack(&mut self, now: Instant, ack: &AckSample) {
         let grows = ack.cwnd_limited || self.grow_beyond_window;
-        if self.state.cwnd >= self.state.ssthresh {
-            self.avoid(now, ack, grows);
-            return;
+        if self.state.cwnd < self.state.ssthresh {
+            self.state.stage = None;
+            let (cwnd, ssthresh) = (self.state.cwnd * self.mss, self.state.ssthresh * self.mss);
+            let windows = Windows { mss: self.mss, cwnd, ssthresh };
+            //= rfc9438-4.10-hystart
+            if let Some(growth) = self.slow_start.on_ack(now, ack, &windows) {
+                self.state.cwnd += if grows { growth / self.mss } else { 0.0 };
+                return;
+            }
+            self.state.ssthresh = self.state.cwnd.max(2.0);
         }
-        self.state.stage = None;
-        if grows {
-            self.state.cwnd += self.segments(ack.acked).min(1.0);
-        }
+        self.avoid(now, ack, grows);
     }
 
     //= rfc9438-4.6-at-once

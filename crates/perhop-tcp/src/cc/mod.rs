@@ -3,15 +3,16 @@
 mod any;
 mod cubic;
 mod reno;
+mod slow_start;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use any::AnyControl;
 pub use cubic::Cubic;
 pub use reno::Reno;
 
 use perhop_core::time::{Instant, Span};
-use perhop_core::units::{BitRate, Bytes};
+use perhop_core::units::Bytes;
 
 /// What a new acknowledgment says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,12 +23,20 @@ pub struct AckSample {
     pub in_flight: Bytes,
     /// Whether it was the congestion window, not the receiver's or the application, that bounded the sender.
     pub cwnd_limited: bool,
-    /// A round-trip sample, where this acknowledgment gave one.
+    /// How long ago the segment that caused it had left, where that is certain.
     pub rtt: Option<Span>,
     /// Smoothed round-trip time, once there is a sample.
     pub srtt: Option<Span>,
-    /// Bytes delivered since the start, this acknowledgment included; what a rate sample is made from.
-    pub delivered: u64,
+    /// The first byte not acknowledged after it.
+    pub una: u64,
+}
+
+impl AckSample {
+    /// One past the highest byte sent.
+    #[must_use]
+    pub const fn sent(&self) -> u64 {
+        self.una.saturating_sub(self.acked.0).saturating_add(self.in_flight.0)
+    }
 }
 
 /// Why the window must shrink.
@@ -76,8 +85,4 @@ pub trait CongestionControl: Send {
     fn cwnd(&self) -> Bytes;
     /// The slow start threshold; `u64::MAX` before the first congestion if there is none.
     fn ssthresh(&self) -> Bytes;
-    /// The rate to pace at, for a rate-based control.
-    fn pacing_rate(&self) -> Option<BitRate> {
-        None
-    }
 }

@@ -2,11 +2,12 @@
 //!
 //! Source: RFC 5681 section 3.1, equations (2), (3) and (4). Different: unless `grow_beyond_window` is set the window
 //! stands still while the receiver's window or the application bounds the sender; what is halved and how it is rounded
-//! are settings. Units: bytes, with fractions, since old stacks count in fractions of a segment.
+//! are settings; the flight that is halved counts up to cwnd (decision 0021). Units: bytes, with fractions, since old stacks count in fractions of a segment.
 
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 
+use super::slow_start::{SlowStart, Windows};
 use super::{AckSample, CongestionControl, CongestionSignal, Load};
 use crate::settings::{Counting, Halving, InitialSsthresh, LossWindow, TcpParams};
 
@@ -25,6 +26,7 @@ pub struct Reno {
     grow_beyond_window: bool,
     loss_window: LossWindow,
     halving: Halving,
+    slow_start: SlowStart,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "windows stay below 2^53 bytes")]
@@ -52,10 +54,11 @@ impl Reno {
             InitialSsthresh::Window => real(params.window.0),
         };
         let mss = real(params.mss.0);
+        let ssthresh = ssthresh.max(2.0 * mss);
         Self {
             mss,
             cwnd,
-            ssthresh: ssthresh.max(2.0 * mss),
+            ssthresh,
             counted: 0.0,
             initial_window: cwnd,
             before: None,
@@ -63,6 +66,7 @@ impl Reno {
             grow_beyond_window: params.grow_beyond_window,
             loss_window: params.loss_window,
             halving: params.halving,
+            slow_start: SlowStart::new(params.slow_start, ssthresh),
         }
     }
 
@@ -70,26 +74,22 @@ impl Reno {
         (bytes / self.mss).floor() * self.mss
     }
 
-    /// New ssthresh and the window that goes with it.
+    /// New ssthresh, and the window that goes with it where that is not below `least`.
     //= rfc5681-3.2-ssthresh
     //= rfc5681-4.3-first-loss
     //= rfc5681-3.1-ssthresh
     //= rfc5681-3.1-ssthresh-flight
-    fn halved(&self, load: &Load) -> (f64, f64) {
+    fn halved(&self, load: &Load, least: f64) -> (f64, f64) {
         let window = match self.loss_window {
-            LossWindow::Flight => real(load.in_flight.0),
+            LossWindow::Flight => real(load.in_flight.0).min(self.cwnd),
             LossWindow::Window => (self.cwnd + real(load.inflation.0)).min(real(load.window.0)),
         };
         let half = match self.halving {
             Halving::Integer => self.segments(self.segments(window) / 2.0),
             Halving::Bytes | Halving::Fractional => window / 2.0,
         };
-        match self.halving {
-            Halving::Bytes => (half.max(2.0 * self.mss), half.max(2.0 * self.mss)),
-            Halving::Fractional | Halving::Integer => {
-                (self.segments(half).max(2.0 * self.mss), half.max(self.mss))
-            }
-        }
+        let ssthresh = if self.halving == Halving::Bytes { half } else { self.segments(half) };
+        (ssthresh.max(2.0 * self.mss), half.max(least))
     }
 }
 
@@ -106,21 +106,27 @@ impl CongestionControl for Reno {
     //= rfc5681-3.1-timeout-slow-start
     //= rfc5681-3.1-slow-start
     //= rfc5681-3.1-congestion-avoidance
-    fn on_ack(&mut self, _now: Instant, ack: &AckSample) {
-        if !ack.cwnd_limited && !self.grow_beyond_window {
+    fn on_ack(&mut self, now: Instant, ack: &AckSample) {
+        let grows = ack.cwnd_limited || self.grow_beyond_window;
+        if self.cwnd < self.ssthresh {
+            let windows = Windows { mss: self.mss, cwnd: self.cwnd, ssthresh: self.ssthresh };
+            if let Some(growth) = self.slow_start.on_ack(now, ack, &windows) {
+                self.cwnd += if grows { growth } else { 0.0 };
+                return;
+            }
+            self.ssthresh = self.cwnd.max(2.0 * self.mss);
+        }
+        if !grows {
             return;
         }
         let acked = real(ack.acked.0);
-        if self.cwnd < self.ssthresh {
-            self.cwnd += acked.min(self.mss);
-            return;
-        }
         match self.counting {
             Counting::Acks => self.cwnd += (self.mss * self.mss / self.cwnd).max(1.0),
             Counting::Bytes => {
                 self.counted += acked;
                 if self.counted >= self.cwnd {
-                    self.counted = 0.0;
+                    // what is beyond a window counts towards the next (RFC 3465 section 2.1)
+                    self.counted -= self.cwnd;
                     self.cwnd += self.mss;
                 }
             }
@@ -130,22 +136,26 @@ impl CongestionControl for Reno {
     //= rfc5681-3.1-ssthresh-reacts
     fn on_congestion(&mut self, _now: Instant, signal: CongestionSignal, load: &Load) {
         self.counted = 0.0;
+        if matches!(signal, CongestionSignal::Timeout | CongestionSignal::RepeatedTimeout) {
+            self.slow_start.on_timeout();
+        }
         match signal {
             //= rfc5681-3.1-loss-window
             CongestionSignal::Timeout => {
                 self.before = Some((self.cwnd, self.ssthresh));
-                self.ssthresh = self.halved(load).0;
+                self.ssthresh = self.halved(load, self.mss).0;
                 self.cwnd = self.mss;
             }
             //= rfc5681-3.1-repeated-timeout
             CongestionSignal::RepeatedTimeout => self.cwnd = self.mss,
             CongestionSignal::FastRetransmit => {
                 self.before = None;
-                (self.ssthresh, self.cwnd) = self.halved(load);
+                let least = if self.halving == Halving::Bytes { 2.0 * self.mss } else { self.mss };
+                (self.ssthresh, self.cwnd) = self.halved(load, least);
             }
             CongestionSignal::EcnEcho => {
                 self.before = None;
-                let (ssthresh, cwnd) = self.halved(load);
+                let (ssthresh, cwnd) = self.halved(load, self.mss);
                 (self.ssthresh, self.cwnd) = (ssthresh, cwnd.min(self.cwnd));
             }
         }

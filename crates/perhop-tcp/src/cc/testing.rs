@@ -5,8 +5,8 @@ use perhop_core::units::Bytes;
 
 use super::AckSample;
 use crate::settings::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
-    RecoveryKind, RtoParams, RttArithmetic, TcpParams,
+    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, PartialAckTimer,
+    RecoveryExit, RecoveryKind, RtoParams, RttArithmetic, SlowStartKind, TcpParams,
 };
 
 /// Payload of a segment.
@@ -24,6 +24,7 @@ pub const PARAMS: TcpParams = TcpParams {
     close: false,
     initial_window: 3,
     initial_ssthresh: InitialSsthresh::Unbounded,
+    slow_start: SlowStartKind::Standard,
     counting: Counting::Acks,
     grow_beyond_window: false,
     loss_window: LossWindow::Flight,
@@ -37,6 +38,7 @@ pub const PARAMS: TcpParams = TcpParams {
     limited_transmit_resends: false,
     sack_forgets: false,
     prr: false,
+    rack: false,
     frto: false,
     timestamps: false,
     sack_blocks: 3,
@@ -44,9 +46,11 @@ pub const PARAMS: TcpParams = TcpParams {
     ecn: false,
     idle_restart: true,
     repeat_timeout_cuts: false,
+    recovery_timeout_cuts: true,
     rto: RtoParams {
         initial: Span::from_secs(1),
         min: Span::from_secs(1),
+        min_bounds: MinRtoBounds::Timeout,
         max: Span::from_secs(60),
         tick: Span::ZERO,
         phase: Span::ZERO,
@@ -60,5 +64,5 @@ pub const PARAMS: TcpParams = TcpParams {
 /// `acked` bytes are acknowledged, without a round-trip sample.
 pub fn sample(acked: u64) -> AckSample {
     let acked = Bytes(acked);
-    AckSample { acked, in_flight: acked, cwnd_limited: true, rtt: None, srtt: None, delivered: 0 }
+    AckSample { acked, in_flight: acked, cwnd_limited: true, rtt: None, srtt: None, una: 0 }
 }

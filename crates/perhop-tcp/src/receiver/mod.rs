@@ -89,7 +89,12 @@ impl Receiver {
 
     /// A segment arrived, in a packet with a congestion mark if `ce`.
     //= rfc2018-4-each-segment
+    //= rfc7323-2.4-honor
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) {
+        //= rfc7323-4.3-update
+        //= rfc7323-4.3-delayed
+        //= rfc7323-4.3-gap
+        //= rfc7323-4.3-filler
         if segment.seq <= self.last_ack && segment.sent >= self.echo {
             self.echo = segment.sent;
         }
@@ -127,6 +132,9 @@ impl Receiver {
     //= rfc5681-4.2-one-per-segment
     //= rfc2018-3-cumulative
     //= rfc2018-4-always
+    //= rfc7323-2.2-unscaled-syn
+    //= rfc7323-4.3-recent
+    //= rfc7323-4.3-echo
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Ack> {
         match self.due {
             Due::Now => {}

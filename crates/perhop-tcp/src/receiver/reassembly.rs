@@ -47,10 +47,11 @@ impl Reassembly {
     /// `seq..end` arrived.
     pub fn insert(&mut self, seq: u64, end: u64) -> Arrival {
         if end <= self.next.max(seq) {
-            return Arrival { in_order: false, duplicate: true, fills_gap: false };
+            return Arrival { in_order: false, fills_gap: false };
         }
         if seq > self.next {
-            return Arrival { in_order: false, duplicate: !self.keep(seq, end), fills_gap: false };
+            self.keep(seq, end);
+            return Arrival { in_order: false, fills_gap: false };
         }
         let fills_gap = !self.islands.is_empty();
         self.next = end;
@@ -67,11 +68,11 @@ impl Reassembly {
         if joined {
             self.list();
         }
-        Arrival { in_order: true, duplicate: false, fills_gap }
+        Arrival { in_order: true, fills_gap }
     }
 
-    /// Joins a range with the islands that it overlaps or touches. Returns whether any of it is new.
-    fn keep(&mut self, mut start: u64, mut end: u64) -> bool {
+    /// Joins a range with the islands that it overlaps or touches.
+    fn keep(&mut self, mut start: u64, mut end: u64) {
         // The next segment after the latest one, beyond everything else.
         if let Some(last) =
             self.islands.back_mut().filter(|last| last.end == start && last.heard == self.heard)
@@ -80,14 +81,12 @@ impl Reassembly {
             if let Some(block) = self.blocks.first_mut() {
                 block.1 = end;
             }
-            return true;
+            return;
         }
         self.settle();
         let first = self.islands.partition_point(|island| island.end < start);
         let last = self.islands.partition_point(|island| island.start <= end);
-        let mut new = true;
         for island in self.islands.range(first..last) {
-            new &= start < island.start || island.end < end;
             start = start.min(island.start);
             end = end.max(island.end);
             self.recent.remove(&island.heard);
@@ -101,7 +100,6 @@ impl Reassembly {
             self.islands[first] = island;
             self.islands.drain(first + 1..last);
         }
-        new
     }
 
     /// Brings `recent` up to the latest block, before anything but its end changes.

@@ -6,13 +6,16 @@
 mod duplicates;
 mod newreno;
 mod prr;
+mod rack;
 mod reno;
 mod sack;
 mod sack_1996;
 mod scoreboard;
+mod sent;
 mod tahoe;
 
 pub use newreno::NewReno;
+pub use rack::Rack;
 pub use reno::Reno;
 pub use sack::Sack;
 pub use sack_1996::Sack1996;
@@ -50,6 +53,7 @@ pub struct Flight {
 impl Flight {
     /// Whether the segment at `nxt` fits into the windows, the congestion window being wider by `extra`.
     //= rfc5681-2-window
+    //= rfc7323-2.4-first
     #[must_use]
     pub const fn fits(&self, extra: u64) -> bool {
         let wide = self.cwnd + extra;
@@ -64,6 +68,7 @@ impl Flight {
     }
 
     /// Whether the segment at `nxt` fits into the receiver's window.
+    //= rfc7323-2.4-first
     #[must_use]
     pub const fn offered(&self) -> bool {
         self.len > 0 && self.nxt + self.len <= self.una + self.window
@@ -125,6 +130,9 @@ pub trait LossRecovery {
     fn on_new_ack(&mut self, flight: &Flight, ack: u64) -> OnNewAck;
     /// The retransmission timer expired.
     fn on_timeout(&mut self, flight: &Flight);
+    /// The last time-out proved spurious: what was outstanding then is not lost, and its duplicates may begin a recovery
+    /// (RFC 5682 section 2.1, step 3).
+    fn on_spurious_timeout(&mut self, flight: &Flight);
     /// What may be sent now.
     fn next(&self, flight: &Flight) -> Next;
     /// The bytes `seq..end` were sent; `flight` is as before.
@@ -163,6 +171,8 @@ pub enum Recovery {
     NewReno(NewReno),
     /// RFC 6675.
     Sack(Box<Sack>),
+    /// RFC 8985.
+    Rack(Box<Rack>),
     /// Fall and Floyd 1996.
     Sack1996(Box<Sack1996>),
 }
@@ -177,6 +187,7 @@ impl Recovery {
             RecoveryKind::Tahoe => Self::Tahoe(Tahoe::new(params)),
             RecoveryKind::Reno => Self::Reno(Reno::new(params)),
             RecoveryKind::NewReno => Self::NewReno(NewReno::new(params)),
+            RecoveryKind::Sack if params.rack => Self::Rack(Box::new(Rack::new(params))),
             RecoveryKind::Sack => Self::Sack(Box::new(Sack::new(params))),
             RecoveryKind::Sack1996 => Self::Sack1996(Box::new(Sack1996::new(params))),
         }
@@ -190,6 +201,7 @@ macro_rules! forward {
             Recovery::Reno($recovery) => $call,
             Recovery::NewReno($recovery) => $call,
             Recovery::Sack($recovery) => $call,
+            Recovery::Rack($recovery) => $call,
             Recovery::Sack1996($recovery) => $call,
         }
     };
@@ -214,6 +226,10 @@ impl LossRecovery for Recovery {
 
     fn on_timeout(&mut self, flight: &Flight) {
         forward!(self, r => r.on_timeout(flight));
+    }
+
+    fn on_spurious_timeout(&mut self, flight: &Flight) {
+        forward!(self, r => r.on_spurious_timeout(flight));
     }
 
     fn next(&self, flight: &Flight) -> Next {

@@ -87,6 +87,10 @@ impl LossRecovery for NewReno {
     }
 
     //= rfc6582-3.2-partial-send
+    fn on_spurious_timeout(&mut self, flight: &Flight) {
+        self.duplicates.recover.point = Some(flight.una + 1);
+    }
+
     fn next(&self, flight: &Flight) -> Next {
         match self.duplicates.next(flight) {
             Next::Segment if self.duplicates.recovering && self.budget == 0 => Next::Nothing,

@@ -14,11 +14,16 @@ pub(super) struct Prr {
 }
 
 impl Prr {
+    //= rfc6937-3-begin
     pub(super) fn new(flight: u64) -> Self {
         Self { flight: flight.max(1), ..Self::default() }
     }
 
     /// An acknowledgment delivered `fresh` bytes; `pipe` bytes are in the network.
+    //= rfc6937-3-delivered
+    //= rfc6937-3-proportion
+    //= rfc6937-3-slow-start-bound
+    //= rfc6937-3-up-to-ssthresh
     pub(super) fn on_ack(&mut self, fresh: u64, pipe: u64, ssthresh: u64, mss: u64) {
         self.delivered += fresh;
         self.budget = if pipe > ssthresh {
@@ -31,6 +36,7 @@ impl Prr {
         };
     }
 
+    //= rfc6937-3-out
     pub(super) const fn on_sent(&mut self, len: u64) {
         self.out += len;
         self.budget = self.budget.saturating_sub(len);

@@ -40,6 +40,10 @@ impl LossRecovery for Reno {
         self.0.on_timeout(flight);
     }
 
+    fn on_spurious_timeout(&mut self, flight: &Flight) {
+        self.0.recover.point = Some(flight.una + 1);
+    }
+
     fn next(&self, flight: &Flight) -> Next {
         self.0.next(flight)
     }

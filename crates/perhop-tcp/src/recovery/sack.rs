@@ -1,7 +1,9 @@
 //! Recovery by selective acknowledgments.
 //!
 //! Source: RFC 6675 sections 4 and 5; RFC 6937 (proportional rate reduction) as an option. After a time-out
-//! what had been reported is forgotten (RFC 2018 sections 5 and 5.1), and what is reported since is not sent again.
+//! what had been reported is forgotten (RFC 2018 sections 5 and 5.1), and what is reported since is not sent again; what
+//! was outstanding counts as lost, and what has left since as the pipe, which cwnd bounds (RFC 6675 section 5.1 leaves
+//! that open).
 //! Different: every time-out moves the recovery point, not only one in a recovery (as RFC 6582 section 4 has it).
 
 use super::duplicates::Recover;
@@ -20,6 +22,8 @@ pub struct Sack {
     recover: Recover,
     /// The first outstanding segment is to be sent again at once.
     repair: bool,
+    /// What a time-out found outstanding is being sent again.
+    refilling: bool,
     /// The rescue retransmission waits until more than this is acknowledged (RescueRxt).
     rescued: Option<u64>,
     limited_transmit: bool,
@@ -44,6 +48,7 @@ impl Sack {
             //= rfc6675-5.1-no-recovery-before-recovery-point
             recover: Recover::new(Guard::LessCareful),
             repair: false,
+            refilling: false,
             rescued: None,
             limited_transmit: params.limited_transmit,
             limited: 0,
@@ -86,9 +91,13 @@ impl Sack {
     fn room(&self, flight: &Flight) -> bool {
         match &self.prr {
             Some(prr) => prr.budget > 0,
-            //= rfc6675-5-c-send
-            None => flight.cwnd >= self.board.pipe(flight.una, flight.max) + flight.mss,
+            None => self.pipe_permits(flight),
         }
+    }
+
+    //= rfc6675-5-c-send
+    fn pipe_permits(&self, flight: &Flight) -> bool {
+        flight.cwnd >= self.board.pipe(flight.una, flight.max) + flight.mss
     }
 
     fn feed_prr(&mut self, flight: &Flight, una: u64) {
@@ -155,6 +164,7 @@ impl LossRecovery for Sack {
         self.limited = 0;
         self.repair = false;
         if !self.recovering {
+            self.refilling &= self.recover.point.is_some_and(|point| ack < point);
             return OnNewAck::Grow;
         }
         if self.recover.point.is_none_or(|point| ack >= point) {
@@ -177,6 +187,14 @@ impl LossRecovery for Sack {
         self.repair = false;
         self.prr = None;
         self.recover.point = Some(flight.max);
+        self.refilling = true;
+        self.board.lose(flight.max, flight.max.min(flight.una + flight.mss));
+    }
+
+    fn on_spurious_timeout(&mut self, flight: &Flight) {
+        self.recover.point = Some(flight.una + 1);
+        self.refilling = false;
+        self.board.find(flight.una, flight.mss);
     }
 
     //= rfc6675-5-3-may-send
@@ -190,12 +208,12 @@ impl LossRecovery for Sack {
         if self.recovering {
             return if self.room(flight) { self.next_seg(flight) } else { Next::Nothing };
         }
+        let by_pipe = flight.offered() && self.pipe_permits(flight);
+        if self.refilling {
+            return if by_pipe { Next::Segment } else { Next::Nothing };
+        }
         //= rfc6675-5-3.3-limited-transmit
-        let limited = self.limited_transmit
-            && self.duplicates > 0
-            && flight.nxt == flight.max
-            && flight.offered()
-            && flight.cwnd >= self.board.pipe(flight.una, flight.max) + flight.mss;
+        let limited = self.limited_transmit && self.duplicates > 0 && flight.nxt == flight.max && by_pipe;
         if flight.fits(0) || limited { Next::Segment } else { Next::Nothing }
     }
 
@@ -203,6 +221,12 @@ impl LossRecovery for Sack {
     fn on_sent(&mut self, flight: &Flight, seq: u64, end: u64) {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(end - seq);
+        }
+        if self.refilling {
+            if seq < flight.max {
+                self.board.mark_resent(end);
+            }
+            return;
         }
         if !self.recovering {
             self.limited += if flight.fits(0) { 0 } else { end - seq };

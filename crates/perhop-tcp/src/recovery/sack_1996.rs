@@ -121,6 +121,10 @@ impl LossRecovery for Sack1996 {
         self.recover.point = Some(flight.max);
     }
 
+    fn on_spurious_timeout(&mut self, flight: &Flight) {
+        self.recover.point = Some(flight.una + 1);
+    }
+
     fn next(&self, flight: &Flight) -> Next {
         if self.repair {
             return flight.first();

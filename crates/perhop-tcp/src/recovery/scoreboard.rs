@@ -147,6 +147,19 @@ impl Scoreboard {
         self.ranges.clear();
     }
 
+    /// Everything below `max` is lost and the first segment, up to `first`, leaves again, as after a time-out.
+    pub const fn lose(&mut self, max: u64, first: u64) {
+        self.lost = max;
+        self.resent = first;
+    }
+
+    /// What was taken for lost by [`lose`](Self::lose) was not: the reports alone decide.
+    pub fn find(&mut self, una: u64, mss: u64) {
+        (self.lost, self.sacked_below_lost) = (0, 0);
+        self.begin(una);
+        self.move_lost(mss);
+    }
+
     /// Bytes in the network: neither arrived nor lost, and those sent again.
     //= rfc6675-4-set-pipe-outstanding
     //= rfc6675-4-set-pipe-retransmitted

@@ -39,6 +39,10 @@ impl LossRecovery for Tahoe {
         self.0.count = count;
     }
 
+    fn on_spurious_timeout(&mut self, flight: &Flight) {
+        self.0.recover.point = Some(flight.una + 1);
+    }
+
     fn next(&self, flight: &Flight) -> Next {
         self.0.next(flight)
     }

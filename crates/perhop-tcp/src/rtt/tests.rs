@@ -3,6 +3,7 @@ use super::*;
 const PARAMS: RtoParams = RtoParams {
     initial: Span::from_secs(1),
     min: Span::from_millis(200),
+    min_bounds: MinRtoBounds::Timeout,
     max: Span::from_secs(60),
     tick: Span::ZERO,
     phase: Span::ZERO,
@@ -151,6 +152,8 @@ fn a_lost_syn_leaves_three_seconds() {
     assert_eq!(e.rto(), Span::from_secs(6));
 }
 
+//= test rfc7323-4.2-history
+//= test rfc7323-G-gains
 #[test]
 fn many_samples_in_a_window_weigh_less_each() {
     let mut e = RttEstimator::new(PARAMS);
@@ -159,4 +162,39 @@ fn many_samples_in_a_window_weigh_less_each() {
     // srtt = (79*100 + 200)/80 = 101.25, rttvar = (39*50 + 100)/40 = 51.25
     assert_eq!(e.srtt(), Some(Span::from_nanos(101_250_000)));
     assert_eq!(e.rto(), Span::from_nanos(306_250_000));
+}
+
+#[test]
+fn the_minimum_may_hold_for_the_variation_alone() {
+    let mut e = RttEstimator::new(RtoParams { min_bounds: MinRtoBounds::Variation, ..PARAMS });
+    sample(&mut e, 40);
+    // srtt 40, rttvar 20: 40 + max(200, 4*20)
+    assert_eq!(e.rto(), Span::from_millis(240));
+    sample(&mut e, 340);
+    // rttvar = (3*20 + 300)/4 = 90, srtt = (7*40 + 340)/8 = 77.5: 77.5 + max(200, 360)
+    assert_eq!(e.rto(), Span::from_nanos(437_500_000));
+    for _ in 0..200 {
+        sample(&mut e, 340);
+    }
+    // rttvar has died away, srtt has come within a few nanoseconds of 340 ms
+    assert!(Span::from_millis(540).as_nanos() - e.rto().as_nanos() < 10, "{}", e.rto());
+    e.back_off();
+    assert!(
+        Span::from_millis(1080).as_nanos() - e.rto().as_nanos() < 20,
+        "the whole is doubled: {}",
+        e.rto()
+    );
+}
+
+#[test]
+fn the_minimum_may_hold_for_the_variation_in_ticks() {
+    let mut e = RttEstimator::new(RtoParams { min_bounds: MinRtoBounds::Variation, ..COARSE });
+    sample(&mut e, 400);
+    // 1 tick: srtt 1, 4 * rttvar 2 ticks, which is the minimum of 1 s
+    assert_eq!(e.rto(), Span::from_millis(1_500));
+    for _ in 0..20 {
+        sample(&mut e, 400);
+    }
+    // 4 * rttvar has fallen to 3 - (3 >> 2) = 3 ticks at most, and is 1 s at least
+    assert!(e.rto() >= Span::from_millis(1_500), "{}", e.rto());
 }

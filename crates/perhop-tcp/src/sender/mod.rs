@@ -2,11 +2,11 @@
 //!
 //! Source: RFC 5681 sections 3 and 4, RFC 6298 section 5, RFC 9293 sections 3.5 (opening) and 3.8.6.1 (zero window). Growth
 //! is `cc`'s matter, loss recovery `recovery`'s. Different: a connection carries data one way; the other way only
-//! acknowledges; a congestion mark at a window of one segment does not hold back the next until the timer expires (RFC 3168
-//! section 6.1.2). Units: bytes, ns.
+//! acknowledges. Units: bytes, ns.
 
 mod frto;
 mod params;
+mod tail;
 mod transmit;
 mod view;
 
@@ -21,6 +21,7 @@ use crate::segment::Ack;
 use crate::settings::{RecoveryExit, TcpParams};
 use frto::Frto;
 use params::Rules;
+use tail::Tail;
 
 /// Counters since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,11 +32,15 @@ pub struct SenderStats {
     pub retransmissions: u64,
     /// Recoveries begun by duplicate acknowledgments.
     pub fast_retransmits: u64,
+    /// Probes of the tail (RFC 8985 section 7.3).
+    pub probes: u64,
     /// Expiries of the retransmission timer that cut the window.
     pub timeouts: u64,
     /// Series of time-outs after which the original turned out to have arrived: the first acknowledgment of new data
     /// echoed a segment sent before them (RFC 3522, measured whether the stack looks or not).
     pub spurious_timeouts: u64,
+    /// Time-outs that F-RTO found spurious and took back.
+    pub undone_timeouts: u64,
     /// When everything of a finite transfer was acknowledged.
     pub completed: Option<Instant>,
 }
@@ -78,14 +83,12 @@ pub struct Sender {
     cc: AnyControl,
     recovery: Recovery,
     rtt: RttEstimator,
-    /// When the last segment left, and when pacing permits the next.
+    /// When the last segment left.
     last_sent: Instant,
-    paced_until: Instant,
-    /// A segment waits for that.
-    held_back: bool,
     /// When the timer of the last unexamined time-out expired.
     expired_at: Option<Instant>,
     frto: Frto,
+    tail: Tail,
     /// One past the highest byte sent when the timer last expired.
     expired_to: u64,
     /// Congestion marks are answered once for the data sent up to here.
@@ -94,6 +97,8 @@ pub struct Sender {
     marked: u64,
     /// The next new segment says that the window was reduced.
     cwr: bool,
+    /// A mark at a window of one segment: nothing leaves before the timer expires.
+    held: bool,
     stats: SenderStats,
     /// Expiries of the retransmission timer, the SYN's included.
     expiries: u64,
@@ -125,14 +130,14 @@ impl Sender {
             recovery: Recovery::new(params),
             rtt: RttEstimator::new(params.rto),
             last_sent: start,
-            paced_until: start,
-            held_back: false,
             expired_at: None,
             frto: Frto::default(),
+            tail: Tail::default(),
             expired_to: 0,
             marks_answered: 0,
             marked: 0,
             cwr: false,
+            held: false,
             stats: SenderStats::default(),
             expiries: 0,
         }
@@ -155,6 +160,8 @@ impl Sender {
         if self.stage != Stage::Open || ack.syn {
             return;
         }
+        let before = self.una;
+        self.begin_ack(now, ack);
         let same_window = self.window == ack.window.0;
         let blocks = ack.sack.as_slice();
         let fresh = if self.rules.sack && !blocks.is_empty() {
@@ -167,9 +174,7 @@ impl Sender {
         if ack.ack >= self.una && ack.ack <= self.max {
             self.window = ack.window.0;
         }
-        if ack.ece && self.rules.ecn {
-            self.on_mark(now, ack.ack);
-        }
+        let hold = ack.ece && self.rules.ecn && self.on_mark(now, ack.ack);
         if ack.ack > self.una && ack.ack <= self.max {
             self.on_new_ack(now, ack);
             if fresh > 0 && self.recovery.counts_news() {
@@ -181,6 +186,13 @@ impl Sender {
             //= rfc5681-2-duplicate-ack
             self.on_duplicate(now, fresh);
         }
+        //= rfc3168-6.1.2-one-segment
+        //= rfc9438-4.6-mark-slower
+        if hold && self.una < self.limit && !self.restart && !self.recovery.recovering() {
+            self.held = true;
+            self.timer = Some(self.rtt.deadline(now));
+        }
+        self.end_ack(now, before);
     }
 
     //= rfc5681-3.1-handshake-no-growth
@@ -200,16 +212,17 @@ impl Sender {
     fn on_new_ack(&mut self, now: Instant, ack: &Ack) {
         let flight = self.flight();
         let acked = ack.ack - self.una;
-        let sampled = self.sample_round_trip(now, ack);
+        //= rfc7323-4.1-new-data
+        self.sample_round_trip(now, ack);
         self.examine_timeout(ack);
         let outcome = self.recovery.on_new_ack(&flight, ack.ack);
         let sample = AckSample {
             acked: Bytes(acked),
             in_flight: self.in_flight(),
             cwnd_limited: self.cwnd_limited(),
-            rtt: sampled,
+            rtt: self.round_trip(now, ack),
             srtt: self.rtt.srtt(),
-            delivered: ack.ack + self.recovery.sacked(),
+            una: ack.ack,
         };
         self.una = ack.ack;
         self.nxt = self.nxt.max(ack.ack);
@@ -231,8 +244,9 @@ impl Sender {
         self.follow_frto(now, true);
         //= rfc6298-5.2-stop
         //= rfc6298-5.3-restart
+        self.held &= self.una < self.limit;
         if self.una == self.max {
-            self.timer = None;
+            self.timer = self.timer.filter(|_| self.held);
             if self.una == self.limit && self.stats.completed.is_none() {
                 self.stats.completed = Some(now);
             }
@@ -260,19 +274,26 @@ impl Sender {
     //= rfc6298-3-timestamps
     //= rfc6298-3-karn
     //= rfc6298-3-once-per-round-trip
-    fn sample_round_trip(&mut self, now: Instant, ack: &Ack) -> Option<Span> {
+    //= rfc7323-4.1-difference
+    //= rfc7323-G-samples
+    fn sample_round_trip(&mut self, now: Instant, ack: &Ack) {
         if self.rules.timestamps {
             let per_window = self.in_flight().0.div_ceil(2 * self.rules.mss().0);
             self.rtt.sample(ack.echo, now, per_window);
-            return Some(now - ack.echo);
+        } else if let Some((end, sent)) = self.timed
+            && end <= ack.ack
+        {
+            self.timed = None;
+            self.rtt.sample(sent, now, 1);
         }
-        let (end, sent) = self.timed?;
-        if end > ack.ack {
-            return None;
-        }
-        self.timed = None;
-        self.rtt.sample(sent, now, 1);
-        Some(now - sent)
+    }
+
+    /// What slow start measures with every acknowledgment: with timestamps, or as a stack that keeps the time at which each
+    /// segment left. Such a stack cannot tell which copy of a segment is meant while it sends again after a time-out.
+    //= rfc9406-4.3-samples
+    fn round_trip(&self, now: Instant, ack: &Ack) -> Option<Span> {
+        let certain = self.rules.timestamps || self.una >= self.expired_to;
+        (certain && ack.echo <= now).then(|| now - ack.echo)
     }
 
     fn examine_timeout(&mut self, ack: &Ack) {
@@ -293,6 +314,7 @@ impl Sender {
             OnDuplicate::Restart => CongestionSignal::Timeout,
         };
         self.stats.fast_retransmits += 1;
+        self.held = false;
         if self.una >= self.marked {
             self.reduce(now, signal);
         }
@@ -310,15 +332,20 @@ impl Sender {
         }
     }
 
-    /// A congestion mark is answered like a loss, once for each window.
+    /// A congestion mark is answered like a loss, once for each window. Returns whether the window has no segment to give.
     //= rfc3168-6.1.2-like-loss
     //= rfc3168-6.1.2-once
-    fn on_mark(&mut self, now: Instant, ack: u64) {
+    fn on_mark(&mut self, now: Instant, ack: u64) -> bool {
         if ack <= self.marks_answered && self.marks_answered > 0 || self.recovery.recovering() {
-            return;
+            return false;
         }
+        if ack > self.una {
+            self.take_back_spurious(now);
+        }
+        let least = self.cc.cwnd() <= self.rules.mss();
         self.reduce(now, CongestionSignal::EcnEcho);
         self.marked = self.max;
+        least
     }
 
     /// Shrinks the window, and says so in the next new segment; a mark in the same window is answered by that.
@@ -366,15 +393,11 @@ impl Sender {
 
 impl Timed for Sender {
     fn next_timeout(&self) -> Option<Instant> {
-        let paced = self.held_back.then_some(self.paced_until);
-        match (self.timer, paced) {
-            (Some(timer), Some(paced)) => Some(timer.min(paced)),
-            (timer, paced) => timer.or(paced),
-        }
+        [self.timer, self.tail.deadline()].into_iter().flatten().min()
     }
 
     fn on_timeout(&mut self, now: Instant) {
-        self.held_back &= now < self.paced_until;
+        self.on_early_timeout(now);
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
@@ -393,9 +416,11 @@ impl Timed for Sender {
                 }
             }
             Stage::Open if self.max > self.una && self.window > 0 => self.on_loss_timeout(now),
-            // a closed window is probed (RFC 9293 section 3.8.6.1)
+            // a closed window is probed (RFC 9293 section 3.8.6.1), and what a mark held back leaves
             Stage::Open => {
-                self.rtt.back_off();
+                if !std::mem::take(&mut self.held) {
+                    self.rtt.back_off();
+                }
                 self.restart = self.una < self.limit;
             }
         }
@@ -409,9 +434,12 @@ impl Sender {
     fn on_loss_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
         self.expiries += 1;
-        let repeated = self.timed_out && !self.rules.every_timeout_cuts;
+        self.held = false;
+        let repeated = self.timed_out && !self.rules.every_timeout_cuts
+            || self.recovery.recovering() && !self.rules.recovery_timeout_cuts;
         let signal = if repeated { CongestionSignal::RepeatedTimeout } else { CongestionSignal::Timeout };
         self.begin_frto();
+        self.mark_expired(now);
         let flight = self.flight();
         self.recovery.on_timeout(&flight);
         self.reduce(now, signal);

@@ -17,6 +17,7 @@ pub(super) struct Rules {
     pub(super) close: bool,
     pub(super) idle_restart: bool,
     pub(super) every_timeout_cuts: bool,
+    pub(super) recovery_timeout_cuts: bool,
     pub(super) fast_retransmit_restarts_timer: bool,
     pub(super) recovery_exit: RecoveryExit,
 }
@@ -33,6 +34,7 @@ impl Rules {
             close: params.close && params.size.is_some(),
             idle_restart: params.idle_restart,
             every_timeout_cuts: params.repeat_timeout_cuts,
+            recovery_timeout_cuts: params.recovery_timeout_cuts,
             fast_retransmit_restarts_timer: params.fast_retransmit_restarts_timer,
             recovery_exit: match (params.recovery_exit, params.recovery) {
                 (RecoveryExit::Flight, kind) if kind != RecoveryKind::NewReno => RecoveryExit::Ssthresh,

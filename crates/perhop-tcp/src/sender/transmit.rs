@@ -1,6 +1,6 @@
 //! What leaves next.
 
-use perhop_core::time::{Instant, Span};
+use perhop_core::time::Instant;
 use perhop_core::timed::Timed;
 
 use super::{Sender, Stage};
@@ -11,7 +11,7 @@ use crate::segment::Segment;
 impl Sender {
     /// The next segment, if one may leave now.
     ///
-    /// The answer may change after [`Sender::on_ack`], [`Sender::write`] and `on_timeout` only, and with time under pacing.
+    /// The answer may change after [`Sender::on_ack`], [`Sender::write`] and `on_timeout` only.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if self.stage == Stage::Waiting {
             // a driver may ask before it tells of the start
@@ -20,10 +20,6 @@ impl Sender {
         match self.stage {
             Stage::Waiting | Stage::SynSent { .. } => None,
             Stage::Opening { again } => Some(self.open(now, again)),
-            Stage::Open if now < self.paced_until => {
-                self.held_back = true;
-                None
-            }
             Stage::Open => {
                 let (seq, end) = self.choose(now)?;
                 Some(self.emit(now, seq, end))
@@ -50,7 +46,14 @@ impl Sender {
 
     fn choose(&mut self, now: Instant) -> Option<(u64, u64)> {
         if self.restart {
+            self.tail.due = false;
             return self.choose_first();
+        }
+        if self.held {
+            return None;
+        }
+        if self.tail.due {
+            return self.choose_probe();
         }
         //= rfc5681-4.1-restart
         if self.rules.idle_restart
@@ -90,6 +93,7 @@ impl Sender {
     //= rfc2018-5-timeout-left-edge
     //= rfc2018-8-keep-data
     //= rfc6675-4-keep-data
+    //= rfc5682-2.1-1-again
     fn choose_first(&mut self) -> Option<(u64, u64)> {
         self.restart = false;
         let bound = if self.window == 0 { self.una + 1 } else { self.max.max(self.una + self.window) };
@@ -106,6 +110,7 @@ impl Sender {
     }
 
     //= rfc6675-5-c3-new
+    //= rfc7323-3.2-tsval
     fn emit(&mut self, now: Instant, seq: u64, end: u64) -> Segment {
         let retransmission = seq < self.max;
         //= rfc6298-5.1-start
@@ -113,10 +118,6 @@ impl Sender {
             self.timer = Some(self.rtt.deadline(now));
         }
         self.last_sent = now;
-        if let Some(rate) = self.cc.pacing_rate() {
-            let ns = (end - seq) * 8 * 1_000_000_000 / rate.bits_per_sec().max(1);
-            self.paced_until = now + Span::from_nanos(ns);
-        }
         self.stats.segments += 1;
         if retransmission {
             self.stats.retransmissions += 1;
@@ -133,7 +134,7 @@ impl Sender {
         let plain = !retransmission && self.window > 0 && seq < self.limit - u64::from(self.rules.close);
         //= rfc3168-6.1.2-cwr-once
         let cwr = plain && std::mem::take(&mut self.cwr);
-        Segment {
+        let segment = Segment {
             seq,
             end,
             sent: now,
@@ -142,7 +143,9 @@ impl Sender {
             retransmission,
             cwr,
             ect: self.rules.ecn && plain,
-        }
+        };
+        self.note_sent(&segment);
+        segment
     }
 
     /// The end of the segment that begins at `seq`; a FIN goes by itself.

@@ -1,5 +1,6 @@
 //! What a sender tells observers.
 
+use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 
 use super::{Sender, SenderStats};
@@ -7,6 +8,23 @@ use crate::cc::CongestionControl;
 use crate::recovery::LossRecovery;
 use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
+
+impl SenderStats {
+    /// What was counted after `before`; when the transfer was over stays as it is.
+    #[must_use]
+    pub const fn since(&self, before: &Self) -> Self {
+        Self {
+            segments: self.segments - before.segments,
+            retransmissions: self.retransmissions - before.retransmissions,
+            fast_retransmits: self.fast_retransmits - before.fast_retransmits,
+            timeouts: self.timeouts - before.timeouts,
+            spurious_timeouts: self.spurious_timeouts - before.spurious_timeouts,
+            probes: self.probes - before.probes,
+            undone_timeouts: self.undone_timeouts - before.undone_timeouts,
+            completed: self.completed,
+        }
+    }
+}
 
 impl Sender {
     /// Bytes sent and not yet acknowledged (FlightSize, RFC 5681 section 2).
@@ -40,10 +58,21 @@ impl Sender {
         self.recovery.recovering()
     }
 
+    /// When the retransmission timer expires.
+    #[must_use]
+    pub const fn retransmission_deadline(&self) -> Option<Instant> {
+        self.timer
+    }
+
     /// Round-trip time and time-out.
     #[must_use]
     pub const fn rtt(&self) -> &RttEstimator {
         &self.rtt
+    }
+
+    /// A measurement begins: the extremes of round trips are from here on those of what follows.
+    pub const fn restart_extremes(&mut self) {
+        self.rtt.restart_extremes();
     }
 
     /// Counters since the start.

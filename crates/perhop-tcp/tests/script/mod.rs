@@ -40,8 +40,9 @@ struct Head {
     ack: Vec<String>,
 }
 
-/// Settings that hold where a script says nothing else; the rest is the default of a scenario.
-const DEFAULTS: [(&str, &str); 3] = [("mss", "\"1000B\""), ("window", "\"60kB\""), ("handshake", "false")];
+/// Settings that hold where a script says nothing else; the rest is that of the profile.
+const DEFAULTS: [(&str, &str); 4] =
+    [("profile", "\"rfc\""), ("mss", "\"1000B\""), ("window", "\"60kB\""), ("handshake", "false")];
 
 impl Head {
     /// Takes a line of settings; returns whether it was one.

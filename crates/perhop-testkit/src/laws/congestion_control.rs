@@ -62,8 +62,8 @@ pub fn loads() -> impl Strategy<Value = Load> {
 /// Random operations, extreme numbers among them.
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let ack = (amount(), amount(), any::<bool>(), span(), span(), any::<u64>()).prop_map(
-        |(acked, in_flight, cwnd_limited, rtt, srtt, delivered)| {
-            Op::Ack(AckSample { acked, in_flight, cwnd_limited, rtt, srtt, delivered })
+        |(acked, in_flight, cwnd_limited, rtt, srtt, una)| {
+            Op::Ack(AckSample { acked, in_flight, cwnd_limited, rtt, srtt, una })
         },
     );
     let signal = prop::sample::select(vec![

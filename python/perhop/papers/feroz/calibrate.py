@@ -31,7 +31,7 @@ def log_error(ours: float, published: float, offset: float = 0.0) -> float:
     >>> round(log_error(2.0, 1.0), 3), round(log_error(0.5, 1.0), 3)
     (0.693, 0.693)
     """
-    if ours + offset <= 0:
+    if not ours + offset > 0:  # nor where there is no value
         return math.inf
     return abs(math.log((ours + offset) / (published + offset)))
 

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from perhop.papers.document import claim_entry, judge, row
-from perhop.papers.feroz.measure import UNITS, Measurements, Numbers, SweepResult, measure
-from perhop.papers.feroz.plan import Case, Plan
+from perhop.papers.claims import Under, claim_entry
+from perhop.papers.document import guard_finding, judge, row
+from perhop.papers.feroz.measure import UNITS, Measurements, Numbers, Reduced, SweepResult, measure
+from perhop.papers.feroz.plan import Case, Plan, claim_figures
 from perhop.papers.feroz.predicates import FRIENDLY, PREDICATES
+from perhop.papers.feroz.readings import MARKERS
 from perhop.papers.pack import Claim
-from perhop.papers.verdict import Verdict
 
 MAIN = {
     "1": ("timeouts", "losses_per_s", "goodput", "cov"),
     "6": ("obtained", "obtained_share"),
-    "short": ("completion_mean", "completion_p95", "completed", "timeouts", "losses_per_s"),
+    "short": (
+        "completion_mean",
+        "completion_p95",
+        "completed",
+        "unfinished",
+        "timeouts",
+        "losses_per_s",
+    ),
     "rtt": ("timeouts", "losses_per_s", "goodput", "cov", "short_over_long"),
     "spacing": ("gaps_kept", "gap_excess"),
     "marks": (),
@@ -69,73 +77,37 @@ def reduce(plan: Plan, kept: Sequence[Numbers], command: str, results_version: i
     results_version
         Version of the engine's results.
     """
-    m, swept = measure(plan, kept)
-    claims = [judge_again(m, claim) for claim in plan.pack.claims]
+    reduced = measure(plan, kept)
+    m, swept = reduced.fitted, reduced.swept
     document = {
         "paper": plan.pack.key,
         "results_version": results_version,
         "command": command,
         "rows": [one for case in plan.cases for one in case_rows(m, case)],
-        "claims": claims,
+        "claims": [judge_claim(plan, reduced, claim) for claim in plan.pack.claims],
     }
     traces, first = {}, 0
     for case in plan.cases:
         if case.trace:
             traces[case.id] = kept[first].trace
         first += case.replications
-    found = tuple(findings(m, swept))
-    return Reproduction(document, m, tuple(swept), traces, found, run_warnings(m), plan.left_out)
+    found = (*guard_findings(reduced), *findings(m, swept))
+    return Reproduction(document, m, swept, traces, found, run_warnings(m), plan.left_out)
 
 
-def judge_claim(m: Measurements, claim: Claim) -> dict[str, Any]:
-    """Judge a claim; about runs that are shorter than the study says nothing is concluded."""
-    entry = claim_entry(claim.id, claim.statement, claim.where, judge(PREDICATES, m, claim))
-    about = claim.parameters.get("figures", [claim.parameters.get("figure")])
-    short = {
-        case.figure: case.duration_s for case in m.cases.values() if case.shortened and case.figure in about
-    }
-    if short:
-        entry["verdict"] = str(Verdict.INCONCLUSIVE)
-        tables = ", ".join(f"Table {figure} simulates {time:g} s" for figure, time in short.items())
-        entry["evidence"]["note"] = f"Not judged: {tables} here. The full reproduction judges it."
-    return entry
-
-
-def judge_again(m: Measurements, claim: Claim) -> dict[str, Any]:
-    """Judge a claim, and say what another run of its table would make of it, where there is one.
-
-    Scaled thresholds are said beside the verdict. Readings that fit nearly as well as the chosen ones count:
-    where the two verdicts differ, what the paper leaves open decides, and the claim is inconclusive.
-    """
-    entry = judge_claim(m, claim)
-    evidence = entry["evidence"]
-
-    def under(variant: str) -> dict[str, Any] | None:
-        figure = f"{claim.parameters.get('figure')}-{variant}"
-        if f"{figure} {FRIENDLY}" not in m.cases:
-            return None
-        return judge_claim(m, replace(claim, parameters={**claim.parameters, "figure": figure}))
-
-    if (scaled := under("scaled")) is not None:
-        evidence["note"] = (
-            "Judged by the thresholds that the paper names. With thresholds and buffer ten times as large, "
-            f"which come near its numbers for the two markers, it would be {scaled['verdict']}: see the "
-            "findings."
-        )
-    other = under("other")
-    if other is None or "note" in evidence:
-        return entry
-    second = other["evidence"]
-    evidence["parts"] += second["parts"]
-    evidence["note"] = (
-        f"Judged twice. By the chosen readings: {entry['verdict']}. By others that fit Tables 1, 4 and 5 "
-        f"nearly as well, with edges that promise more than the bottleneck carries: {other['verdict']}."
-    )
-    evidence["summary"] += f". By other readings: {second['summary']}"
-    if entry["verdict"] != other["verdict"]:
-        entry["verdict"] = str(Verdict.INCONCLUSIVE)
-        evidence["note"] += " They differ, and the paper does not say which holds."
-    return entry
+def judge_claim(plan: Plan, reduced: Reduced, claim: Claim) -> dict[str, Any]:
+    """Judge a claim as fitted and under each reading; shorter runs than the study's judge nothing."""
+    cases = [case for case in reduced.fitted.cases.values() if case.figure in claim_figures(claim)]
+    short = {case.figure: case.duration_s for case in cases if case.shortened}
+    unjudged = ", ".join(f"Table {figure} simulates {time:g} s here" for figure, time in short.items())
+    if not unjudged and claim.id in plan.unjudged:
+        unjudged = "a quick reproduction leaves its readings out"
+    others = [
+        Under(reading, judge(PREDICATES, m, claim))
+        for reading, m in reduced.readings
+        if claim.id in reading.claims and claim.id not in plan.unjudged
+    ]
+    return claim_entry(claim, judge(PREDICATES, reduced.fitted, claim), others, unjudged)
 
 
 def case_rows(m: Measurements, case: Case) -> list[dict[str, Any]]:
@@ -171,6 +143,22 @@ def run_warnings(m: Measurements) -> tuple[str, ...]:
         return ()
     text = "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
     return (text + ", ".join(found),)
+
+
+def guard_findings(reduced: Reduced) -> list[tuple[str, str]]:
+    """Say what the guard of Reno does to the number of time-outs in Table 1."""
+    under = {reading.id: m for reading, m in reduced.readings}
+    if "guard off" not in under or f"1 {FRIENDLY}" not in under["guard off"].cases:
+        return []
+    with_it, without = (
+        ", ".join(f"{m.mean(f'1 {marker}', 'timeouts'):.1f} ({marker})" for marker in MARKERS)
+        for m in (reduced.fitted, under["guard off"])
+    )
+    paper = (
+        "The paper prints 11, 18 and 18, and does not say which Reno it ran. Claims on time-outs are judged "
+        "under both."
+    )
+    return [guard_finding("Time-outs a run in Table 1", with_it, without, paper)]
 
 
 def findings(m: Measurements, swept: Sequence[SweepResult]) -> list[tuple[str, str]]:
@@ -251,7 +239,7 @@ def _bucket_depth(first: SweepResult, sixth: SweepResult) -> tuple[str, str]:
 
 
 def _pair(m: Measurements, figure: str, marker: str) -> str:
-    found = [m.interval(f"{figure} {marker}", quantity).mean for quantity in ("timeouts", "losses_per_s")]
+    found = [m.mean(f"{figure} {marker}", quantity) for quantity in ("timeouts", "losses_per_s")]
     return f"{found[0]:.0f} and {found[1]:.1f}"
 
 
@@ -300,6 +288,6 @@ def _scaled_thresholds(m: Measurements) -> tuple[str, str]:
         f"{_pair(m, '2-scaled', 'none')}, where the paper has 2145 and 100.3. At 15 Mbit/s 200 packets "
         "wait for 0.11 s, so that a hundred flows have windows of two or three packets and lose one in "
         "ten; the printed rate of one in eighty needs windows of about ten, which is a queue of a thousand "
-        "packets. We judge F2 by the thresholds that the paper names."
+        "packets. The paper names its thresholds; F2 is judged by them, and by the larger ones as a reading."
     )
     return "Table 2 and RIO's thresholds", text

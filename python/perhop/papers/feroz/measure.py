@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perhop.papers.feroz.plan import INTERVAL_S, Case, Plan, Sweep
+from perhop.papers.readings import Reading
 from perhop.papers.study import Result, check_count
 from perhop.stats.intervals import Interval, mean_interval
 
@@ -30,6 +32,7 @@ UNITS = {
     "completion_mean": "s",
     "completion_p95": "s",
     "completed": "1",
+    "unfinished": "1",
     "short_over_long": "1",
     "gaps_kept": "1",
     "gap_excess": "packets",
@@ -49,6 +52,8 @@ class Numbers:
         Per flow.
     time_s
         From the first byte to the last, per flow; NaN for one that did not complete.
+    began
+        Whether a flow began within the run.
     dropped, dropped_in, dropped_out
         Packets lost at the bottleneck: all, green, all others.
     trace
@@ -59,6 +64,7 @@ class Numbers:
     goodput_bit_s: Floats
     timeouts: int
     time_s: Floats
+    began: npt.NDArray[np.bool_]
     dropped: int
     dropped_in: int
     dropped_out: int
@@ -74,12 +80,14 @@ def numbers(result: Result) -> Numbers:
         return int(np.asarray(queues[column])[at].sum())
 
     completed = np.asarray(flows["completed_s"], dtype=np.float64)
+    start = np.asarray(flows["start_s"], dtype=np.float64)
     dropped, dropped_in = total("dropped_packets"), total("dropped_green")
     return Numbers(
         tuple(flows["name"]),
         np.asarray(flows["goodput_bit_s"], dtype=np.float64),
         int(np.asarray(flows["timeouts"]).sum()),
-        completed - np.asarray(flows["start_s"], dtype=np.float64),
+        completed - start,
+        np.asarray(flows["segments_sent"]) > 0,
         dropped,
         dropped_in,
         dropped - dropped_in,
@@ -96,15 +104,23 @@ class Measurements:
     cases
         What was run, by id.
     values
-        Per case id and quantity, the replications' values.
+        Per case id and quantity, the replications' values; NaN where a run gives none.
+    fitted
+        Tables that the calibration fitted.
     """
 
     cases: dict[str, Case]
     values: dict[str, dict[str, Floats]]
+    fitted: frozenset[str]
 
-    def interval(self, case: str, quantity: str) -> Interval:
-        """Mean and 95 % interval of one quantity over the replications."""
-        return mean_interval(self.values[case][quantity])
+    def interval(self, case: str, quantity: str) -> Interval | None:
+        """Mean and 95 % interval of one quantity; None where a replication has no value of it."""
+        found = self.values[case][quantity]
+        return mean_interval(found) if np.all(np.isfinite(found)) else None
+
+    def mean(self, case: str, quantity: str) -> float:
+        """Mean over the replications; NaN where one has no value."""
+        return float(self.values[case][quantity].mean())
 
 
 @dataclass(frozen=True)
@@ -115,7 +131,16 @@ class SweepResult:
     means: tuple[dict[str, dict[str, float]], ...]
 
 
-def measure(plan: Plan, kept: Sequence[Numbers]) -> tuple[Measurements, list[SweepResult]]:
+@dataclass(frozen=True)
+class Reduced:
+    """What the runs of a plan come to: as fitted, over the sweeps, and under each reading."""
+
+    fitted: Measurements
+    swept: tuple[SweepResult, ...]
+    readings: tuple[tuple[Reading, Measurements], ...]
+
+
+def measure(plan: Plan, kept: Sequence[Numbers]) -> Reduced:
     """Reduce what was kept of a plan's runs, in the order of its jobs.
 
     Raises
@@ -125,20 +150,26 @@ def measure(plan: Plan, kept: Sequence[Numbers]) -> tuple[Measurements, list[Swe
     """
     check_count(plan.jobs, kept)
     runs = iter(kept)
-    values: dict[str, dict[str, Floats]] = {}
-    for case in plan.cases:
-        values[case.id] = _case_values(case, [next(runs) for _ in range(case.replications)])
+    fitted = frozenset(plan.search.fit)
+
+    def measurements(cases: Sequence[Case]) -> Measurements:
+        values = {
+            case.id: _case_values(case, [next(runs) for _ in range(case.replications)]) for case in cases
+        }
+        return Measurements({case.id: case for case in cases}, values, fitted)
+
+    main = measurements(plan.cases)
     swept = []
     for sweep in plan.sweeps:
         means = []
         for _ in sweep.values:
-            found: dict[str, dict[str, float]] = {}
-            for case in sweep.cases:
-                own = _case_values(case, [next(runs) for _ in range(case.replications)])
-                found[case.id] = {name: float(each.mean()) for name, each in own.items()}
-            means.append(found)
+            found = measurements(sweep.cases).values
+            means.append(
+                {id_: {name: float(each.mean()) for name, each in own.items()} for id_, own in found.items()}
+            )
         swept.append(SweepResult(sweep, tuple(means)))
-    return Measurements({case.id: case for case in plan.cases}, values), swept
+    readings = tuple((one.reading, measurements(one.cases)) for one in plan.judged)
+    return Reduced(main, tuple(swept), readings)
 
 
 def _case_values(case: Case, runs: Sequence[Numbers]) -> dict[str, Floats]:
@@ -155,7 +186,9 @@ def quantities(case: Case, run: Numbers) -> dict[str, float]:
         Time-outs of all flows; losses at the bottleneck, all, of IN and of OUT packets; goodput of a flow in
         bytes per second and its coefficient of variation (population) over the flows. With an assured flow,
         what it obtains in Mbit/s and over its promised rate, the rest for the others. With short transfers,
-        how long those that completed took. With a trace, how well the marks keep their spacing.
+        how many completed and how many of those that began did not, the mean time of those that completed,
+        and the time within which 95 % of those that began did; NaN where there is none. With a trace, how
+        well the marks keep their spacing.
     """
     is_assured = np.array([name == ASSURED for name in run.flows])
     others = run.goodput_bit_s[~is_assured] / 8
@@ -168,18 +201,23 @@ def quantities(case: Case, run: Numbers) -> dict[str, float]:
     if case.figure == "short":
         took = run.time_s[np.isfinite(run.time_s)]
         found["completed"] = float(len(took))
-        found["completion_mean"] = float(took.mean()) if len(took) else 0.0
-        found["completion_p95"] = float(np.quantile(took, 0.95)) if len(took) else 0.0
+        found["unfinished"] = float(run.began.sum() - len(took))
+        found["completion_mean"] = float(took.mean()) if len(took) else math.nan
+        # one that did not finish took longer than any that did
+        endless = np.where(np.isfinite(run.time_s), run.time_s, math.inf)[run.began]
+        p95 = float(np.quantile(endless, 0.95, method="higher")) if len(endless) else math.nan
+        found["completion_p95"] = p95 if math.isfinite(p95) else math.nan
         return found
     found["goodput"] = float(others.mean())
-    found["cov"] = float(others.std() / others.mean()) if others.mean() > 0 else 0.0
+    found["cov"] = float(others.std() / others.mean()) if others.mean() > 0 else math.nan
     if case.assured_bit_s is not None:
         obtained = float(run.goodput_bit_s[is_assured].sum())
         found["obtained"] = obtained / 1e6
         found["obtained_share"] = obtained / case.assured_bit_s
     if case.figure == "rtt":
         groups = others.reshape(-1, 5)
-        found["short_over_long"] = float(groups[:, 0].sum() / groups[:, -1].sum())
+        far = float(groups[:, -1].sum())
+        found["short_over_long"] = float(groups[:, 0].sum()) / far if far > 0 else math.nan
     if case.figure == "spacing" and run.trace is not None and case.meter.tokens is not None:
         kept, excess = spacing_kept(flow_marks(run.trace, ASSURED), case.meter.tokens)
         found["gaps_kept"], found["gap_excess"] = kept, excess
@@ -250,6 +288,7 @@ __all__ = [
     "Marks",
     "Measurements",
     "Numbers",
+    "Reduced",
     "SweepResult",
     "flow_marks",
     "measure",

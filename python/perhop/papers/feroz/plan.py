@@ -3,137 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from perhop.papers.document import check_claims
 from perhop.papers.error import PackError
+from perhop.papers.feroz.case import DURATION_S, Case, Published
 from perhop.papers.feroz.readings import (
     INTERVAL_S,
-    Marker,
     Meter,
     Parameter,
     Readings,
     Search,
-    assured_bit_s,
+    check_changes,
     chosen,
     load_parameters,
     overrides,
 )
-from perhop.papers.pack import Pack, load_pack
-from perhop.papers.study import AnyJob, TracedJob
+from perhop.papers.pack import Claim, Pack, load_pack
+from perhop.papers.readings import Reading, load_readings, unjudged_claims
+from perhop.papers.study import AnyJob
 from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.scenario import Scenario
 
-DURATION_S = 100.0
 SWEEP_REPLICATIONS = 4
+READ, QUICK_READ = 20, MIN_REPLICATIONS
+"""Replications under each reading, at most as many as the case has."""
 SWEPT_TOKENS = (15, 30, 45)
 SWEPT_IN_TABLE_6 = ("averaging", "depth", "beyond_tokens", "carry")
-
-Published = dict[str, float]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One set-up: a figure with one marker and, in Tables 6 and 7, one number of tokens.
-
-    Attributes
-    ----------
-    figure
-        Id of the figure it belongs to.
-    table
-        Table of the paper, or `extra`.
-    title
-        What is shown.
-    scenario
-        Scenario file of the pack.
-    meter
-        The marker and its tokens.
-    settings
-        Changes of the figure to the file, `path=value`; they come after those of readings and marker.
-    flows
-        Whose windows are set; with tokens of its own, the last is the assured one.
-    duration_s
-        Of a run.
-    trace
-        What is traced.
-    replications
-        Runs of it.
-    published
-        Printed value per quantity.
-    shortened
-        Whether it runs shorter than the study says, so that no claim can be judged by it.
-    fit
-        Readings of its own, whatever a sweep or a search wants.
-    """
-
-    figure: str
-    table: str
-    title: str
-    scenario: str
-    meter: Meter
-    settings: tuple[str, ...]
-    flows: tuple[str, ...]
-    duration_s: float
-    trace: tuple[str, ...]
-    replications: int
-    published: Published
-    shortened: bool = False
-    fit: Readings = field(default_factory=dict)
-
-    @property
-    def marker(self) -> Marker:
-        """The marker's name."""
-        return self.meter.marker
-
-    @property
-    def row(self) -> str:
-        """The figure with its tokens, which all markers share."""
-        return self.figure if self.meter.tokens is None else f"{self.figure}-{self.meter.tokens}"
-
-    @property
-    def id(self) -> str:
-        """Unique among the cases."""
-        return f"{self.row} {self.marker}"
-
-    @property
-    def assured_bit_s(self) -> float | None:
-        """Rate that the assured flow is promised."""
-        return None if self.meter.tokens is None else assured_bit_s(self.meter.tokens)
-
-    def overrides(self, readings: Readings, held: Readings) -> list[str]:
-        """List the changes to the scenario file.
-
-        An assured flow has at least the window that its promised rate needs over a quarter of a second.
-        """
-        readings = {**readings, **self.fit}
-        window = None
-        if self.meter.tokens is not None:
-            window = max(int(readings["window"]), self.meter.tokens)
-            window = None if window == held["window"] else window
-        return [*overrides(self.meter, self.flows, readings, held, window), *self.settings]
-
-    def jobs(self, readings: Readings, held: Readings, pack: Pack, seed: int) -> list[AnyJob]:
-        """Give every replication. The seed is the same for all markers, so that they can be paired."""
-        text, found = pack.scenario(self.scenario), []
-        changes = [*self.overrides(readings, held), *self._duration()]
-        # no series is drawn of these runs: one sample at the end
-        changes = [*changes, f"run.interval={self.duration_s:g}s", f"run.seed={seed}"]
-        for k in range(self.replications):
-            own = [*changes, f"run.replication={k}"]
-            name = f"{self.scenario} for {self.id}"
-            job: AnyJob = TracedJob(text, name, own, self.trace) if self.trace else (text, name, own)
-            found.append(job)
-        return found
-
-    def command(self, readings: Readings, held: Readings) -> str:
-        """Give the command that runs it alone, into a folder of its own."""
-        changes = "".join(f" -s '{one}'" for one in [*self.overrides(readings, held), *self._duration()])
-        trace = f" --trace {','.join(self.trace)}" if self.trace else ""
-        folder = f"out/feroz-{self.id.replace(' ', '-')}"
-        return f"perhop run papers/feroz/{self.scenario}{changes}{trace} -o {folder}"
-
-    def _duration(self) -> list[str]:
-        return [] if self.duration_s == DURATION_S else [f"run.duration={self.duration_s:g}s"]
 
 
 @dataclass(frozen=True)
@@ -151,8 +48,16 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """The cases of the claims that a reading is about, to be run under it."""
+
+    reading: Reading
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
 class Plan:
-    """All runs, in order: each case's replications, then the sweeps.
+    """All runs, in order: each case's replications, then the sweeps, then the readings.
 
     Attributes
     ----------
@@ -164,6 +69,10 @@ class Plan:
         What is run.
     sweeps
         What is run beyond the paper; none in a quick plan.
+    judged
+        What is run under other readings.
+    unjudged
+        Ids of claims whose readings a quick plan leaves out.
     jobs
         One per run.
     left_out
@@ -175,6 +84,8 @@ class Plan:
     parameters: tuple[Parameter, ...]
     cases: tuple[Case, ...]
     sweeps: tuple[Sweep, ...]
+    judged: tuple[Judged, ...]
+    unjudged: frozenset[str]
     jobs: tuple[AnyJob, ...]
     left_out: tuple[str, ...]
 
@@ -199,16 +110,17 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int = MIN_REPLIC
     Raises
     ------
     PackError
-        A published row is not run, or a scenario file does not hold what the calibration chose.
+        A published row is not run, no predicate can judge a claim, or a scenario file does not hold what
+        the calibration chose.
     """
+    # predicates are about what is planned here
+    from perhop.papers.feroz.predicates import PREDICATES
+
     pack = load_pack("feroz")
+    check_claims(PREDICATES, pack.claims)
     search, parameters = load_parameters(pack)
     printed = published_rows(pack)
-    cases = tuple(
-        replace(case, fit=search.other) if table.get("fit") == "other" else case
-        for table in pack.figures
-        for case in _cases(printed, table, quick, replications)
-    )
+    cases = tuple(case for table in pack.figures for case in _cases(printed, table, quick, replications))
     whole = (case for table in pack.figures for case in _cases(printed, table, False, 1))
     pack.check_coverage({case.id for case in whole if case.table != "extra"}, printed)
     _check_readings(pack, cases, parameters)
@@ -219,10 +131,44 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int = MIN_REPLIC
         for value in sweep.values:
             readings = {**held, sweep.parameter.name: value}
             jobs += [job for case in sweep.cases for job in case.jobs(readings, held, pack, seed)]
-    left_out = _left_out(pack) if quick else []
+    unjudged = unjudged_claims(pack, quick)
+    judged = make_judged(pack, cases, parameters, unjudged, QUICK_READ if quick else READ)
+    for one in judged:
+        readings = {**held, **one.reading.change}
+        jobs += [job for case in one.cases for job in case.jobs(readings, held, pack, seed, one.reading)]
+    left_out = _left_out(pack, unjudged) if quick else []
     if replications < MIN_REPLICATIONS:
         left_out.append(f"verdicts: they need {MIN_REPLICATIONS} replications")
-    return Plan(pack, search, parameters, cases, sweeps, tuple(jobs), tuple(left_out))
+    return Plan(pack, search, parameters, cases, sweeps, judged, unjudged, tuple(jobs), tuple(left_out))
+
+
+def make_judged(
+    pack: Pack,
+    cases: Sequence[Case],
+    parameters: Sequence[Parameter],
+    unjudged: frozenset[str],
+    replications: int,
+) -> tuple[Judged, ...]:
+    """Give what is run under each reading: the cases of its claims, at most so many times."""
+    readings = load_readings(pack)
+    check_changes(pack, readings, parameters)
+    found = []
+    for reading in readings:
+        wanted = [claim for claim in pack.claims if claim.id in reading.claims and claim.id not in unjudged]
+        figures = {figure for claim in wanted for figure in claim_figures(claim)}
+        own = [
+            replace(case, replications=min(case.replications, replications))
+            for case in cases
+            if case.figure in figures
+        ]
+        if own:
+            found.append(Judged(reading, tuple(own)))
+    return tuple(found)
+
+
+def claim_figures(claim: Claim) -> tuple[str, ...]:
+    """Ids of the figures that a claim is judged by."""
+    return tuple(claim.parameters.get("figures", [claim.parameters.get("figure")]))
 
 
 def make_sweeps(parameters: Sequence[Parameter], cases: Sequence[Case]) -> tuple[Sweep, ...]:
@@ -323,7 +269,7 @@ def _with(scenario: Scenario, flows: Sequence[str], readings: Readings, held: Re
     return scenario.override(*settings).resolve()
 
 
-def _left_out(pack: Pack) -> list[str]:
+def _left_out(pack: Pack, unjudged: frozenset[str]) -> list[str]:
     shorter: dict[str, list[str]] = {}
     for table in pack.figures:
         if table.get("quick"):
@@ -333,7 +279,8 @@ def _left_out(pack: Pack) -> list[str]:
         f"{time} where the study says 100s"
         for time, ids in shorter.items()
     ]
-    found.append("verdicts on these tables; their time-outs are those of the shorter time")
+    names = ", ".join(claim.id for claim in pack.claims if claim.id in unjudged)
+    found.append(f"verdicts on {names}; time-outs of these tables are those of the shorter time")
     gone = [table["title"] for table in pack.figures if "quick" not in table]
     found.append(f"runs that no claim needs: {'; '.join(gone)}")
     found.append("how each reading moves Tables 1 and 6")
@@ -347,4 +294,15 @@ def _seconds(text: str) -> float:
         raise PackError(f"figures.toml: {text!r} is no time in seconds, such as '20s'") from None
 
 
-__all__ = ["DURATION_S", "INTERVAL_S", "Case", "Plan", "Published", "Sweep", "make_plan", "published_rows"]
+__all__ = [
+    "DURATION_S",
+    "INTERVAL_S",
+    "Case",
+    "Judged",
+    "Plan",
+    "Published",
+    "Sweep",
+    "claim_figures",
+    "make_plan",
+    "published_rows",
+]

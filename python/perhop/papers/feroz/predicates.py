@@ -10,11 +10,7 @@ from itertools import pairwise
 
 from perhop.papers.feroz.measure import Floats, Measurements
 from perhop.papers.feroz.readings import Marker
-from perhop.papers.verdict import Part, part
-from perhop.stats.intervals import mean_interval
-
-BELOW = -1e-9
-"""Upper end of a difference that is to be negative: no difference at all does not suffice."""
+from perhop.papers.verdict import HIGHER, LOWER, Asked, Part
 
 FRIENDLY: Marker = "tcp-friendly"
 BUCKET: Marker = "token-bucket"
@@ -35,27 +31,34 @@ def fairer(m: Measurements, figures: Sequence[str]) -> list[Part]:
 
 
 def goodput_ratio(m: Measurements, figure: str, at_least: float) -> list[Part]:
-    """Judge the ratio of the average goodputs."""
-    return [_ratio(m, figure, "goodput", at_least)]
+    """Judge the ratio of the average goodputs: that it is above one, and how large it is."""
+    return _ratio(m, figure, "goodput", at_least)
 
 
 def assurance(m: Measurements, figure: str, at_least: float) -> list[Part]:
     """Judge what an assured flow obtains: over the token bucket's at each rate, and from rate to rate."""
     rows = [case.row for case in m.cases.values() if case.figure == figure and case.marker == FRIENDLY]
-    parts = [_ratio(m, row, "obtained", at_least) for row in rows]
+    parts = [part for row in rows for part in _ratio(m, row, "obtained", at_least)]
     for before, after in pairwise(rows):
         difference = _values(m, after, FRIENDLY, "obtained") - _values(m, before, FRIENDLY, "obtained")
-        parts.append(part(f"obtained at {after} less {before}", mean_interval(difference), low=-BELOW))
+        printed = _printed(m, after, FRIENDLY, "obtained"), _printed(m, before, FRIENDLY, "obtained")
+        asked = Asked(
+            f"{_row(after)} less {_row(before)}, obtained: {FRIENDLY}",
+            "direction",
+            low=HIGHER,
+            printed=None if None in printed else float(printed[0] or 0) - float(printed[1] or 0),
+            in_sample=_in_sample(m, after),
+        )
+        parts.append(asked.mean(difference))
     return parts
 
 
 def spacing_kept(m: Measurements, figure: str, tolerance: float) -> list[Part]:
     """Judge that the gaps between IN packets are floor(S) or ceil(S) and average S."""
     (case,) = (case.id for case in m.cases.values() if case.figure == figure)
-    return [
-        part("fraction of gaps that are floor(S) or ceil(S)", m.interval(case, "gaps_kept"), low=1 - 1e-9),
-        part("gaps less S, on average", m.interval(case, "gap_excess"), -tolerance, tolerance),
-    ]
+    kept = Asked("fraction of gaps that are floor(S) or ceil(S)", "size", low=1 - 1e-9)
+    excess = Asked("gaps less S, on average", "size", -tolerance, tolerance)
+    return [kept.mean(m.values[case]["gaps_kept"]), excess.mean(m.values[case]["gap_excess"])]
 
 
 PREDICATES: dict[str, Callable[..., list[Part]]] = {
@@ -76,17 +79,38 @@ def _values(m: Measurements, row: str, marker: Marker, quantity: str) -> Floats:
     return m.values[f"{row} {marker}"][quantity]
 
 
+def _printed(m: Measurements, row: str, marker: Marker, quantity: str) -> float | None:
+    return m.cases[f"{row} {marker}"].published.get(quantity)
+
+
+def _in_sample(m: Measurements, row: str) -> bool:
+    return m.cases[f"{row} {FRIENDLY}"].table in m.fitted
+
+
 def _less(m: Measurements, figure: str, quantity: str, other: Marker) -> Part:
-    difference = _values(m, figure, FRIENDLY, quantity) - _values(m, figure, other, quantity)
-    table = f"Table {figure.replace('-other', ', other readings')}"
-    what = f"{table}, {_WORDS[quantity]}: {FRIENDLY} less {_other(other)}"
-    return part(what, mean_interval(difference), high=BELOW)
+    ours, theirs = _printed(m, figure, FRIENDLY, quantity), _printed(m, figure, other, quantity)
+    asked = Asked(
+        f"{_row(figure)}, {_WORDS[quantity]}: {FRIENDLY} less {_other(other)}",
+        "direction",
+        high=LOWER,
+        printed=None if ours is None or theirs is None else ours - theirs,
+        in_sample=_in_sample(m, figure),
+    )
+    return asked.mean(_values(m, figure, FRIENDLY, quantity) - _values(m, figure, other, quantity))
 
 
-def _ratio(m: Measurements, row: str, quantity: str, at_least: float) -> Part:
-    ratio = _values(m, row, FRIENDLY, quantity) / _values(m, row, BUCKET, quantity)
-    what = f"Table {row.replace('-', ', tokens ')}, {_WORDS[quantity]}: {FRIENDLY} over {BUCKET}"
-    return part(what, mean_interval(ratio), low=at_least)
+def _ratio(m: Measurements, row: str, quantity: str, at_least: float) -> list[Part]:
+    ours, theirs = _printed(m, row, FRIENDLY, quantity), _printed(m, row, BUCKET, quantity)
+    over, under = _values(m, row, FRIENDLY, quantity), _values(m, row, BUCKET, quantity)
+    what = f"{_row(row)}, {_WORDS[quantity]}: {FRIENDLY} over {BUCKET}"
+    printed = ours / theirs if ours is not None and theirs else None
+    better = Asked(what, "direction", low=1 + HIGHER, printed=printed, in_sample=_in_sample(m, row))
+    by = Asked(what, "size", low=at_least, printed=printed, in_sample=_in_sample(m, row))
+    return [better.ratio(over, under), by.ratio(over, under)]
+
+
+def _row(row: str) -> str:
+    return f"Table {row.replace('-', ', tokens ')}"
 
 
 def _other(marker: Marker) -> str:

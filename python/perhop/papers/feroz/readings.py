@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from perhop.papers.error import PackError
 from perhop.papers.pack import Pack
+from perhop.papers.readings import Reading
 
 Marker = Literal["tcp-friendly", "token-bucket", "none"]
 MARKERS: tuple[Marker, ...] = get_args(Marker)
@@ -73,8 +74,6 @@ class Search:
         Ends it if no pass is without a change.
     least_gain
         By this part the error must fall for another value to be taken.
-    other
-        Where it ends if it may take every value, as far as that differs from what was chosen.
     """
 
     fit: tuple[str, ...]
@@ -83,7 +82,6 @@ class Search:
     seed: int
     most_passes: int
     least_gain: float
-    other: Readings
 
 
 def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
@@ -111,14 +109,22 @@ def load_parameters(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
     try:
         table = text["search"]
         search = Search(**{**table, "fit": tuple(table["fit"]), "predict": tuple(table["predict"])})
-        other = dict(search.other)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError) as error:
         raise PackError(f"{path}: search: {error}") from None
-    values = {parameter.name: parameter.values for parameter in parameters}
-    for name, value in other.items():
-        if value not in values.get(name, ()):
-            raise PackError(f"{path}: other: {name} = {value!r} is not tried")
     return search, tuple(parameters)
+
+
+def check_changes(pack: Pack, readings: Sequence[Reading], parameters: Sequence[Parameter]) -> None:
+    """Refuse a reading that changes what is no parameter, or to a value that is not tried or is chosen."""
+    known = {parameter.name: parameter for parameter in parameters}
+    for reading in readings:
+        for name, value in reading.change.items():
+            if name not in known or value not in known[name].values:
+                told = f"reading {reading.id}: {name} = {value!r} is not tried in calibration.toml"
+                raise PackError(f"{pack.folder / 'readings.toml'}: {told}")
+        if reading.change and all(known[name].chosen == value for name, value in reading.change.items()):
+            told = f"reading {reading.id}: is what calibration.toml chose"
+            raise PackError(f"{pack.folder / 'readings.toml'}: {told}", "leave the reading out")
 
 
 def chosen(parameters: Sequence[Parameter]) -> dict[str, Value]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from perhop.models import two_way
-from perhop.papers.document import claim_entry, judge, row
+from perhop.papers.claims import Under, claim_entry
+from perhop.papers.document import judge, row
 from perhop.papers.kalampoukas.measure import Curve, Measurements, curves, measure
 from perhop.papers.kalampoukas.plan import Figure, Plan
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.pack import Claim
+from perhop.papers.readings import Reading
 from perhop.papers.study import Result
+
+PER_ROW = ("within_closed_form", "within_published")
+"""Predicates that give a verdict for each row of the published table."""
 
 _UNITS = {"slow_efficiency": "1", "fast_efficiency": "1", "fast_throughput": "kbit/s"}
 
@@ -68,13 +73,10 @@ def reduce(plan: Plan, results: Sequence[Result], command: str, results_version:
     BrokenRun
         If a run reports a broken invariant.
     """
-    m = measure(plan, results)
+    m, under = measure(plan, results)
     finding = allocation_finding(m)
-    claims = [entry for claim in plan.pack.claims for entry in judge_claim(m, claim)]
-    notes = {"K1": finding[1], "K7": threshold_note(m), "K8": threshold_note(m)}
-    for entry in claims:
-        if entry["id"] in notes:
-            entry["evidence"]["note"] = notes[entry["id"]]
+    notes = {"K1": [finding[1]], "K7": [threshold_note(m)], "K8": [threshold_note(m)]}
+    claims = [entry for claim in plan.pack.claims for entry in judge_claim(plan, m, under, claim, notes)]
     document = {
         "paper": plan.pack.key,
         "results_version": results_version,
@@ -123,16 +125,27 @@ def run_warnings(m: Measurements) -> list[str]:
     return found
 
 
-def judge_claim(m: Measurements, claim: Claim) -> list[dict[str, Any]]:
-    """Judge a claim; one about the published rows gets a verdict of its own for every row as well."""
+def judge_claim(
+    plan: Plan,
+    m: Measurements,
+    under: Sequence[tuple[Reading, Measurements]],
+    claim: Claim,
+    notes: Mapping[str, Sequence[str]],
+) -> list[dict[str, Any]]:
+    """Judge a claim as given and under each reading; one about all rows has a verdict for each as well."""
     parts = judge(PREDICATES, m, claim)
-    entries = [claim_entry(claim.id, claim.statement, claim.where, parts)]
-    if claim.predicate == "within_published":
-        for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
-            own = [p for p in parts if p.quantity.split(",")[0] == figure]
-            entries.append(
-                claim_entry(f"{claim.id}/{figure}", f"{claim.statement} (row {figure})", claim.where, own)
-            )
+    others = [
+        Under(reading, judge(PREDICATES, own, claim)) for reading, own in under if claim.id in reading.claims
+    ]
+    unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
+    entries = [claim_entry(claim, parts, others, unjudged, notes.get(claim.id, ()))]
+    if claim.predicate not in PER_ROW:
+        return entries
+    for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
+        at = [k for k, p in enumerate(parts) if p.quantity.split(",")[0] == figure]
+        own_claim = replace(claim, id=f"{claim.id}/{figure}", statement=f"{claim.statement} (row {figure})")
+        own_others = [Under(one.reading, [one.parts[k] for k in at]) for one in others]
+        entries.append(claim_entry(own_claim, [parts[k] for k in at], own_others, unjudged))
     return entries
 
 

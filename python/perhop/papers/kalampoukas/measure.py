@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from perhop.papers.kalampoukas.plan import Figure, Plan
 from perhop.papers.kalampoukas.setup import Setup
+from perhop.papers.readings import Reading
 from perhop.papers.study import Result, check_runs
 from perhop.stats.intervals import Interval, mean_interval
 
@@ -46,8 +47,8 @@ class Measurements:
         return mean_interval(self.values[figure][quantity])
 
 
-def measure(plan: Plan, results: Sequence[Result]) -> Measurements:
-    """Reduce the results of a plan, in the order of its jobs.
+def measure(plan: Plan, results: Sequence[Result]) -> tuple[Measurements, list[tuple[Reading, Measurements]]]:
+    """Reduce the results of a plan, in the order of its jobs: as given, and under each reading.
 
     Raises
     ------
@@ -57,12 +58,21 @@ def measure(plan: Plan, results: Sequence[Result]) -> Measurements:
         If there is not one result per job.
     """
     check_runs(plan.jobs, results)
-    values: dict[str, dict[str, npt.NDArray[np.float64]]] = {}
-    for index, figure in enumerate(plan.figures):
-        first = index * plan.replications
-        runs = [quantities(figure, result) for result in results[first : first + plan.replications]]
-        values[figure.id] = {name: np.array([run[name] for run in runs]) for name in runs[0]}
-    return Measurements({figure.id: figure for figure in plan.figures}, values)
+    n = plan.replications
+    size = n * len(plan.figures)
+
+    def measurements(own: Sequence[Result]) -> Measurements:
+        values: dict[str, dict[str, npt.NDArray[np.float64]]] = {}
+        for index, figure in enumerate(plan.figures):
+            runs = [quantities(figure, result) for result in own[index * n : (index + 1) * n]]
+            values[figure.id] = {name: np.array([run[name] for run in runs]) for name in runs[0]}
+        return Measurements({figure.id: figure for figure in plan.figures}, values)
+
+    under = [
+        (reading, measurements(results[(place + 1) * size : (place + 2) * size]))
+        for place, reading in enumerate(plan.readings)
+    ]
+    return measurements(results[:size]), under
 
 
 def quantities(figure: Figure, result: Result) -> dict[str, float]:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from perhop.papers.document import check_claims
 from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.setup import CABLE_MODEM, Setup, from_row
 from perhop.papers.pack import Pack, load_pack
 from perhop.papers.published import Row
+from perhop.papers.readings import Reading, load_readings, unjudged_claims
 from perhop.papers.study import Job
 from perhop.papers.verdict import MIN_REPLICATIONS
-
-QUICK_DURATION = "480s"
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,15 @@ class Figure:
     setup: Setup
     published: dict[str, float | None]
 
-    def command(self, shorter: Sequence[str] = ()) -> str:
-        """Give the command that runs it alone, with the changes that a quick plan makes to every run."""
-        changes = "".join(f" -s '{change}'" for change in [*self.overrides, *shorter])
+    def command(self) -> str:
+        """Give the command that runs it alone."""
+        changes = "".join(f" -s '{change}'" for change in self.overrides)
         return f"perhop run papers/kalampoukas/{self.scenario}{changes}"
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs, in order: every replication of the first figure, then of the next.
+    """All runs in order: every replication of each figure in turn, then so under each reading.
 
     Attributes
     ----------
@@ -64,10 +64,12 @@ class Plan:
         What is run.
     replications
         Runs per figure.
+    readings
+        Under which all figures are run again.
+    unjudged
+        Ids of claims that a quick plan does not judge.
     jobs
-        One per figure and replication.
-    shorter
-        What a quick plan changes in every run; empty otherwise.
+        One per figure and replication, first as given and then under each reading.
     left_out
         What a quick plan does not do, in words; empty otherwise.
     """
@@ -75,8 +77,9 @@ class Plan:
     pack: Pack
     figures: tuple[Figure, ...]
     replications: int
+    readings: tuple[Reading, ...]
+    unjudged: frozenset[str]
     jobs: tuple[Job, ...]
-    shorter: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
@@ -90,7 +93,7 @@ def make_plan(replications: int = MIN_REPLICATIONS, seed: int = 1, quick: bool =
     seed
         Seed of every run; runs of a figure differ in their replication number.
     quick
-        Shorten every run.
+        Leave out the verdicts that `readings.toml` does not name as quick; the runs are the same.
 
     Returns
     -------
@@ -100,30 +103,49 @@ def make_plan(replications: int = MIN_REPLICATIONS, seed: int = 1, quick: bool =
     Raises
     ------
     PackError
-        A published row is not run.
+        A published row is not run, no predicate can judge a claim, or a reading has `change`.
     """
     if replications < 1:
         raise ValueError(f"replications = {replications}: must be at least 1")
+    # predicates are about what is planned here
+    from perhop.papers.kalampoukas.predicates import PREDICATES
+
     pack = load_pack("kalampoukas")
+    check_claims(PREDICATES, pack.claims)
     _check_coverage(pack)
     figures = tuple(_figure(pack, table) for table in pack.figures)
-    shorter = (f"run.duration={QUICK_DURATION}",) if quick else ()
+    readings = load_readings(pack)
+    _check_readings(pack, readings)
+    unjudged = unjudged_claims(pack, quick)
+    under: tuple[Reading | None, ...] = (None, *readings)
     jobs = tuple(
-        (
-            pack.scenario(figure.scenario),
-            f"{figure.scenario} for figure {figure.id}",
-            [*figure.overrides, f"run.seed={seed}", f"run.replication={k}", *shorter],
-        )
+        _job(pack, figure, reading, seed, k)
+        for reading in under
         for figure in figures
         for k in range(replications)
     )
-    left_out = []
-    if quick:
-        left_out.append(f"each run simulates {QUICK_DURATION} where the scenario files say more")
-        left_out.append("the maps and curves beyond the paper")
+    left_out = ["the maps and curves beyond the paper"] if quick else []
     if replications < MIN_REPLICATIONS:
         left_out.append(f"verdicts: they need {MIN_REPLICATIONS} replications")
-    return Plan(pack, figures, replications, jobs, shorter, tuple(left_out))
+    return Plan(pack, figures, replications, readings, unjudged, jobs, tuple(left_out))
+
+
+def _job(pack: Pack, figure: Figure, reading: Reading | None, seed: int, replication: int) -> Job:
+    text = pack.scenario(figure.scenario)
+    settings = reading.settings_of(text) if reading else []
+    name = f"{figure.scenario} for figure {figure.id}"
+    return text, name, [*figure.overrides, *settings, f"run.seed={seed}", f"run.replication={replication}"]
+
+
+def _check_readings(pack: Pack, readings: Sequence[Reading]) -> None:
+    """Refuse a reading that changes parameters of the study: it has none."""
+    for reading in readings:
+        if reading.change:
+            raise PackError(
+                f"{pack.folder / 'readings.toml'}: reading {reading.id}: 'change' has "
+                f"{', '.join(reading.change)}; this study has no parameters to change",
+                "use 'set', which takes settings of the scenario",
+            )
 
 
 def _check_coverage(pack: Pack) -> None:

@@ -87,7 +87,7 @@ class Kalampoukas(Study[FullPlan, FullOutcome]):
                 figure.id,
                 figure.table,
                 figure.title,
-                figure.command(plan.figures.shorter),
+                figure.command(),
                 done.curves[figure.id],
                 figure.setup.fast_window,
                 figure.setup.alone,

@@ -7,7 +7,6 @@ combination is run both ways of marking; the error on the numbers that are not f
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -18,6 +17,7 @@ import numpy as np
 from perhop.papers.laatu.measure import Run, run_quantities
 from perhop.papers.laatu.plan import DURATION_S, Plan, job, make_plan
 from perhop.papers.laatu.setup import MARKINGS, Marking, Setup
+from perhop.papers.pack import Pack
 from perhop.papers.study import Runner
 
 
@@ -33,6 +33,8 @@ class Calibration:
         The way of marking whose numbers are fitted.
     fitted, predicted
         Quantities of that marking that are fitted; quantities that are compared for either marking.
+    independent
+        How many of the fitted quantities do not follow from the others: the degrees of freedom.
     stated
         What the paper does say: only combinations with these values can be chosen.
     replications
@@ -43,6 +45,7 @@ class Calibration:
     marking: Marking
     fitted: tuple[str, ...]
     predicted: tuple[str, ...]
+    independent: int
     stated: dict[str, Any]
     replications: int
 
@@ -59,14 +62,15 @@ class Calibration:
         return all(point[name] == value for name, value in self.stated.items())
 
 
-def load_calibration(plan: Plan) -> Calibration:
+def load_calibration(pack: Pack) -> Calibration:
     """Read `calibration.toml` of the pack."""
-    table = tomllib.loads(plan.pack.scenario("calibration.toml").decode())
+    table = pack.toml("calibration.toml")
     return Calibration(
         {one["name"]: tuple(one["values"]) for one in table["parameter"]},
         table["fit"]["marking"],
         tuple(table["fit"]["quantities"]),
         tuple(table["predict"]["quantities"]),
+        table["fit"]["independent"],
         table["stated"],
         table["fit"]["replications"],
     )
@@ -97,7 +101,7 @@ def relative_error(
 def calibrate(run: Runner) -> dict[str, Any]:
     """Run every combination and return the record: each with its errors, the nearest first named."""
     plan = make_plan()
-    stated = load_calibration(plan)
+    stated = load_calibration(plan.pack)
     points = stated.points()
     jobs = [
         job(plan.pack, setup_at(point, marking), "calibration", k, 1, DURATION_S)
@@ -118,7 +122,12 @@ def calibrate(run: Runner) -> dict[str, Any]:
     return {
         "paper": plan.pack.key,
         "command": "perhop reproduce laatu --calibrate",
-        "fitted": {"marking": stated.marking, "quantities": list(stated.fitted)},
+        "fitted": {
+            "marking": stated.marking,
+            "quantities": list(stated.fitted),
+            "independent": stated.independent,
+            "free": len(stated.parameters) - len(stated.stated),
+        },
         "predicted": list(stated.predicted),
         "replications": n,
         "stated": stated.stated,

@@ -6,22 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perhop.papers.document import claim_entry, judge, row
-from perhop.papers.laatu.measure import (
-    COMPONENTS,
-    REPETITIONS,
-    Run,
-    excess_denominator,
-    least_fairness,
-    run_quantities,
-)
-from perhop.papers.laatu.plan import Case, Plan
+from perhop.papers.claims import Under, claim_entry
+from perhop.papers.document import judge, row
+from perhop.papers.laatu.calibration import load_calibration
+from perhop.papers.laatu.findings import findings
+from perhop.papers.laatu.measure import COMPONENTS, Run, run_quantities
+from perhop.papers.laatu.plan import DURATION_S, READ, Case, Plan
 from perhop.papers.laatu.predicates import PREDICATES, Measurements, measurements
 from perhop.papers.laatu.published import METRICS
-from perhop.papers.laatu.setup import AF_KBPS, FLOWS
+from perhop.papers.laatu.setup import AF_KBPS
 from perhop.papers.laatu.sweeps import SweepResult, reduce_sweep
+from perhop.papers.pack import Claim
+from perhop.papers.readings import Reading
 from perhop.papers.study import check_count
-from perhop.stats.intervals import mean_interval
 
 GREEN_DROPS = 15.0
 """Green packets that may be dropped in a run before that is said: about one in a thousand."""
@@ -83,29 +80,51 @@ def reduce(plan: Plan, kept: Sequence[Run], command: str, results_version: int) 
     for case, n in plan.cases:
         runs[case.id] = tuple(kept[place : place + n])
         place += n
-    m = measurements({case.id: case for case, _ in plan.cases}, runs)
+    published, fitted = plan.published, fitted_quantities(plan)
+    m = measurements({case.id: case for case, _ in plan.cases}, runs, published, fitted)
     swept = []
     for sweep in plan.sweeps:
         n = 2 * sweep.replications * len(sweep.points)
         swept.append(reduce_sweep(sweep, [run_quantities(run) for run in kept[place : place + n]]))
         place += n
+    printed = {case.id: case for case, _ in plan.cases if case.table == "published"}
+    readings = []
+    for reading in plan.readings:
+        own = {}
+        for id_ in printed:
+            own[id_] = tuple(kept[place : place + READ])
+            place += READ
+        readings.append((reading, measurements(printed, own, published, fitted)))
     document = {
         "paper": plan.pack.key,
         "results_version": results_version,
         "command": command,
         "rows": [line for case in m.cases.values() for line in case_rows(plan, m, case)],
-        "claims": [
-            claim_entry(claim.id, claim.statement, claim.where, judge(PREDICATES, m, claim))
-            for claim in plan.pack.claims
-        ],
+        "claims": [judge_claim(plan, m, readings, claim) for claim in plan.pack.claims],
     }
-    findings = (
-        record_finding(plan),
-        *comparison_findings(m),
-        *averaging_findings(m),
-        tables_finding(plan),
-    )
-    return Reproduction(document, m, tuple(swept), findings, run_warnings(m), plan.left_out)
+    found = findings(plan, m, readings)
+    return Reproduction(document, m, tuple(swept), found, run_warnings(m), plan.left_out)
+
+
+def fitted_quantities(plan: Plan) -> frozenset[tuple[str, str]]:
+    """Give case and quantity of what the calibration fitted."""
+    fit = load_calibration(plan.pack)
+    return frozenset((fit.marking, quantity) for quantity in fit.fitted)
+
+
+def judge_claim(
+    plan: Plan, m: Measurements, readings: Sequence[tuple[Reading, Measurements]], claim: Claim
+) -> dict[str, Any]:
+    """Judge a claim as fitted and under each reading; shorter runs than the study's judge nothing."""
+    unjudged = ""
+    if claim.id in plan.unjudged:
+        unjudged = f"runs simulate {plan.duration_s:g} s here, the study's {DURATION_S:g} s"
+    others = [
+        Under(reading, judge(PREDICATES, own, claim))
+        for reading, own in readings
+        if claim.id in reading.claims
+    ]
+    return claim_entry(claim, judge(PREDICATES, m, claim), others, unjudged)
 
 
 def case_rows(plan: Plan, m: Measurements, case: Case) -> list[dict[str, Any]]:
@@ -139,103 +158,6 @@ def run_warnings(m: Measurements) -> tuple[str, ...]:
                 f"{case}: {green:.0f} green packets a run were dropped, which the provisioning rules out"
             )
     return tuple(found)
-
-
-def comparison_findings(m: Measurements) -> list[tuple[str, str]]:
-    """Say what the cases beside the paper's two show; each paired by replication."""
-    found = []
-    pairs = (
-        ("State or depth", "aggregate-deep", "aggregate", "One meter with buckets as deep as all four"),
-        ("State or depth, the other way", "per-flow-shallow", "per-flow", "Four meters with a quarter each"),
-        ("The TCP-friendly marker", "tcp-friendly", "aggregate", "The TCP-friendly marker"),
-        (
-            "The TCP-friendly marker against four meters",
-            "tcp-friendly",
-            "per-flow",
-            "The TCP-friendly marker",
-        ),
-    )
-    for title, case, against, words in pairs:
-        if case in m.runs and against in m.runs:
-            found.append((title, f"{words}, less {against}: {_differences(m, case, against)}."))
-    return found
-
-
-def record_finding(plan: Plan) -> tuple[str, str]:
-    """Say what the record of the calibration shows about L2 and L3, whatever the choice."""
-    record = plan.pack.record("calibration.json", ("points", "chosen"))
-    points = [one["simulated"] for one in record["points"]]
-    used = [one["per-flow"]["cir_utilization"] - one["aggregate"]["cir_utilization"] for one in points]
-    more = [
-        one["per-flow"]["aggregate_throughput"] > one["aggregate"]["aggregate_throughput"] for one in points
-    ]
-    less = sum(one < 0 for one in used)
-    chosen = record["chosen"]
-    error = chosen["prediction_error"]
-    text = (
-        f"The set-up was fitted to the means of Table 2 alone and meets them with an error of "
-        f"{chosen['fit_error']:.1%}; it predicts the rest about per-flow marking with "
-        f"{error['per-flow']:.1%}, and misses what is printed about aggregate marking by "
-        f"{error['aggregate']:.0%}. Over all {len(points)} combinations that were tried, per-flow "
-        f"marking uses at most {max(used):.3f} more of the committed rate (the paper: 0.16), and less "
-        f"in {less} of them; its throughput is higher in {sum(more)}. A meter that all flows share "
-        f"gives to one what another leaves; a meter of its own lets a flow's tokens overflow."
-    )
-    return "What no choice of the open parameters changes", text
-
-
-def averaging_findings(m: Measurements) -> list[tuple[str, str]]:
-    """Say what becomes of drop precedence where each virtual queue looks at its own backlog alone."""
-    found = [m.values[case] for case in ("per-flow-decoupled", "aggregate-decoupled") if case in m.values]
-    if len(found) < 2:
-        return []
-    each, together = ({name: float(values.mean()) for name, values in one.items()} for one in found)
-    text = (
-        f"Where each virtual queue averages its own backlog, {each['dropped_green']:.0f} green, "
-        f"{each['dropped_yellow']:.0f} yellow and {each['dropped_red']:.0f} red packets are dropped in "
-        f"a run with per-flow marking: four packets in five are green, so their backlog meets its "
-        f"thresholds first, and a mark that should protect does the reverse. Throughput is then "
-        f"{each['aggregate_throughput']:.0f} kbit/s with per-flow and "
-        f"{together['aggregate_throughput']:.0f} with aggregate marking, CIR utilization "
-        f"{each['cir_utilization']:.2f} and {together['cir_utilization']:.2f}."
-    )
-    return [("Drop precedence upside down", text)]
-
-
-def tables_finding(plan: Plan) -> tuple[str, str]:
-    """Hold the paper's tables against each other: what the spread permits, what the excess rate must be."""
-    printed = plan.published["per-flow"]
-    least = least_fairness(
-        printed["aggregate_throughput_min"] / FLOWS, printed["per_flow_throughput_sdev"], FLOWS, REPETITIONS
-    )
-    ranges = [
-        excess_denominator(one["cir_utilization"], one["excess_utilization"], one["aggregate_throughput"])
-        for one in (printed, plan.published["aggregate"])
-    ]
-    low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
-    text = (
-        f"A standard deviation of {printed['per_flow_throughput_sdev']:g} kbit/s over all flows and runs "
-        f"(Table 2) permits no mean fairness of the total below {least:.4f}; Table 3 prints "
-        f"{printed['total_fairness']:g}. Section 5.2 quotes that number for the committed bandwidth: with "
-        f"the columns of Table 3 exchanged, the total is {printed['committed_fairness']:g} and the tables "
-        f"agree. What excess utilization is relative to is not said; the rounded values of Tables 2 and 4 "
-        f"together leave {low:.0f} to {high:.0f} kbit/s."
-    )
-    return "The paper's tables against each other", text
-
-
-def _differences(m: Measurements, case: str, against: str) -> str:
-    words = []
-    for quantity, name, unit in (
-        ("total_fairness", "fairness of the total", ""),
-        ("cir_utilization", "CIR utilization", ""),
-        ("aggregate_throughput", "throughput", " kbit/s"),
-    ):
-        first, second = m.values[case][quantity], m.values[against][quantity]
-        n = min(len(first), len(second))
-        one = mean_interval(first[:n] - second[:n])
-        words.append(f"{name} {one.mean:+.3g}{unit} ({one.low:+.3g} to {one.high:+.3g})")
-    return ", ".join(words)
 
 
 def _row(

@@ -33,7 +33,7 @@ class Run:
     background
         Throughput of the background flows together, kbit/s.
     dropped
-        Packets dropped at the AF queue by colour: green, yellow, red; of all flows, over the whole run.
+        Packets dropped at the AF queue by colour: green, yellow, red; of all flows, after the warm-up.
     """
 
     green: Floats

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, get_type_hints
 
+from perhop.papers.document import check_claims
 from perhop.papers.error import PackError
 from perhop.papers.laatu.published import published_values
 from perhop.papers.laatu.setup import FLOWS, MARKINGS, Setup
 from perhop.papers.laatu.sweeps import Sweep, make_sweeps
 from perhop.papers.pack import Pack, load_pack
+from perhop.papers.parameters import check_parameters
+from perhop.papers.readings import Reading, load_readings, unjudged_claims
 from perhop.papers.study import Job
 from perhop.papers.verdict import MIN_REPLICATIONS
 
@@ -18,7 +23,8 @@ QUICK_DURATION_S = 60.0
 REPLICATIONS = 50
 OTHERS = 20
 SWEPT = 10
-"""Replications of the two ways of marking, of our own cases, of each point of a sweep."""
+READ = 20
+"""Replications of the two ways of marking, of our own cases, of each point of a sweep, under each reading."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs: every replication of the first case, then of the next, then the sweeps point by point.
+    """All runs: every replication of each case in turn, the sweeps point by point, the readings.
 
     Attributes
     ----------
@@ -62,6 +68,10 @@ class Plan:
         What is run, and how often.
     sweeps
         What is varied.
+    readings
+        Under which the published cases are run again, `READ` times each.
+    unjudged
+        Ids of claims that a quick plan does not judge.
     duration_s
         Simulated time of every run, the warm-up included.
     jobs
@@ -74,6 +84,8 @@ class Plan:
     published: dict[str, dict[str, float]]
     cases: tuple[tuple[Case, int], ...]
     sweeps: tuple[Sweep, ...]
+    readings: tuple[Reading, ...]
+    unjudged: frozenset[str]
     duration_s: float
     jobs: tuple[Job, ...]
     left_out: tuple[str, ...]
@@ -100,12 +112,16 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int | None = Non
     Raises
     ------
     PackError
-        A published row is not run.
+        A published row is not run, no predicate can judge a claim, or a set-up cannot be.
     """
     if replications is not None and replications < 1:
         raise ValueError(f"replications = {replications}: must be at least 1")
+    # predicates are about what is planned here
+    from perhop.papers.laatu.predicates import PREDICATES
+
     pack = load_pack("laatu")
-    cases = tuple(_case(table) for table in pack.figures if "case" in table)
+    check_claims(PREDICATES, pack.claims)
+    cases = tuple(_case(pack.folder / "figures.toml", table) for table in pack.figures if "case" in table)
     published = published_values(pack)
     printed = [case for case in cases if case.table == "published"]
     pack.check_coverage({case.id for case in printed}, published)
@@ -126,32 +142,81 @@ def make_plan(quick: bool = False, seed: int = 1, replications: int | None = Non
         for setup in (point.setup(marking) for marking in MARKINGS)
         for k in range(sweep.replications)
     ]
-    left_out = []
-    if quick:
-        left_out.append(f"each run simulates {duration:g} s where the study has {DURATION_S:g} s")
-        left_out.append(
-            f"{MIN_REPLICATIONS} replications of each case instead of {REPLICATIONS} and {OTHERS}"
-        )
-        left_out.append("the sweeps over what the paper leaves open")
+    unjudged = unjudged_claims(pack, quick)
+    listed = load_readings(pack)
+    readings = () if quick else listed
+    jobs += [
+        job(pack, _under(pack, reading, case), f"reading {reading.id}", k, seed, duration, reading)
+        for reading in readings
+        for case in printed
+        for k in range(READ)
+    ]
+    left_out = _left_out(duration, unjudged) if quick else []
     if main < MIN_REPLICATIONS:
         left_out.append(f"verdicts: they need {MIN_REPLICATIONS} replications")
-    return Plan(pack, published, counted, sweeps, duration, tuple(jobs), tuple(left_out))
+    return Plan(pack, published, counted, sweeps, readings, unjudged, duration, tuple(jobs), tuple(left_out))
 
 
-def job(pack: Pack, setup: Setup, what: str, replication: int, seed: int, duration_s: float) -> Job:
-    """Give one run of a set-up as the engine takes it."""
+def _left_out(duration: float, unjudged: frozenset[str]) -> list[str]:
+    """Say what a quick plan does not do."""
+    return [
+        f"each run simulates {duration:g} s where the study has {DURATION_S:g} s",
+        f"{MIN_REPLICATIONS} replications of each case instead of {REPLICATIONS} and {OTHERS}",
+        "the sweeps over what the paper leaves open, and its readings",
+        f"verdicts on {', '.join(sorted(unjudged))}",
+    ]
+
+
+def job(
+    pack: Pack,
+    setup: Setup,
+    what: str,
+    replication: int,
+    seed: int,
+    duration_s: float,
+    under: Reading | None = None,
+) -> Job:
+    """Give one run of a set-up as the engine takes it, with the settings of a reading."""
+    text = pack.scenario(setup.scenario())
     numbers = [f"run.seed={seed}", f"run.replication={replication}"]
-    overrides = [*setup.changes(), *numbers, *_shorter(duration_s)]
-    return pack.scenario(setup.scenario()), f"{setup.scenario()} for {what}", overrides
+    settings = under.settings_of(text) if under else []
+    overrides = [*setup.changes(), *settings, *numbers, *_shorter(duration_s)]
+    return text, f"{setup.scenario()} for {what}", overrides
+
+
+_SETUP = get_type_hints(Setup)
+_OF_A_READING = {name: kind for name, kind in _SETUP.items() if name != "marking"}
+"""Parameters of a set-up; a reading leaves the way of marking, for it is run with both."""
+
+
+def _under(pack: Pack, reading: Reading, case: Case) -> Setup:
+    """Give the set-up of a case as a reading has it."""
+    where = f"{pack.folder / 'readings.toml'}: reading {reading.id}"
+    check_parameters(where, reading.change, _OF_A_READING)
+    try:
+        return replace(case.setup, **_values(reading.change))
+    except ValueError as error:
+        raise PackError(f"{where}: {error}") from None
+
+
+def _values(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Give parameters of a set-up as it takes them: a list is one of round-trip times."""
+    return {
+        name: tuple(map(float, value)) if isinstance(value, list) else value for name, value in table.items()
+    }
 
 
 def _shorter(duration_s: float) -> list[str]:
     return [] if duration_s == DURATION_S else [f"run.duration={duration_s:g}s"]
 
 
-def _case(table: dict[str, Any]) -> Case:
+def _case(path: Path, table: dict[str, Any]) -> Case:
+    where = f"{path}: case {table['case']}: setup"
+    check_parameters(where, table["setup"], _SETUP)
+    if "marking" not in table["setup"]:
+        raise PackError(f"{where}: has no 'marking'")
     try:
-        setup = Setup(**table["setup"])
-    except TypeError as error:
-        raise PackError(f"figures.toml: case {table['case']}: setup: {error}") from None
+        setup = Setup(**_values(table["setup"]))
+    except ValueError as error:
+        raise PackError(f"{where}: {error}") from None
     return Case(table["case"], table["title"], table["table"], setup)

@@ -37,7 +37,7 @@ RTT_MS = 300.0
 BACKGROUND_RTT_MS = 20.0
 PACKET = 1500
 LIMIT_KB = 180.0
-AVERAGING: Averaging = "shared"
+AVERAGING: Averaging = "coupled"
 HEADERS = 52
 
 
@@ -56,7 +56,7 @@ class Setup:
     rtts_ms
         Empty round-trip times of the measured flows, ms: flow i has the i-th, over and over.
     background
-        Seven TCP flows, or seven flows of constant rate.
+        Seven TCP flows, or seven that keep their mean rate whatever is lost, with packets at random times.
     background_rtt_ms
         Empty round-trip time of the background's TCP flows, ms.
     packet

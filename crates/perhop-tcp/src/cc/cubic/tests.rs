@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cc::testing::{self, MSS};
-use crate::settings::{Counting, Growth, RecoveryKind};
+use crate::settings::{Counting, Growth, RecoveryKind, SlowStartKind};
 use CongestionSignal::{EcnEcho, FastRetransmit, RepeatedTimeout, Timeout};
 
 const PARAMS: TcpParams = TcpParams {
@@ -220,8 +220,9 @@ fn a_spurious_timeout_is_forgotten() {
 
 #[test]
 fn a_timeout_that_proves_spurious_too_late_stays() {
-    let mut cc = cubic(2);
+    let mut cc = cubic(20);
     congestion(&mut cc, Timeout, 20);
+    cc.before.as_mut().unwrap().cwnd = 2.0;
     ack(&mut cc, 0.0, 1);
     ack(&mut cc, 0.0, 1);
     cc.on_spurious_timeout(Instant::ZERO);
@@ -234,8 +235,8 @@ fn congestion_after_a_timeout_is_not_forgotten() {
     congestion(&mut cc, Timeout, 20);
     congestion(&mut cc, EcnEcho, 10);
     cc.on_spurious_timeout(Instant::ZERO);
-    // a mark lowers the threshold to 0.7 * 10 and does not raise the window of one segment
-    assert_eq!((cc.cwnd(), cc.ssthresh()), (segments(1), segments(7)));
+    // a mark lowers the threshold to the least that it has and does not raise the window of one segment
+    assert_eq!((cc.cwnd(), cc.ssthresh()), (segments(1), segments(2)));
 }
 
 //= test rfc9438-4.10-exit-without-loss
@@ -248,6 +249,36 @@ fn a_slow_start_that_ends_without_loss_starts_the_curve_on_its_plateau() {
     let stage = cc.state.stage.unwrap();
     assert_eq!((stage.k, stage.w_max), (0.0, 100.0));
     close(stage.w_est, 100.01);
+}
+
+#[test]
+fn a_slow_start_that_ends_by_itself_leaves_ssthresh_at_the_window() {
+    let params = TcpParams { initial_window: 20, slow_start: SlowStartKind::Hystart, ..PARAMS };
+    let mut cc = Cubic::new(&params);
+    for n in 1..=4 {
+        // 1 ms apart with round trips of 4 ms: with the fourth the train is longer than 2 ms
+        let rtt = Some(Span::from_millis(4));
+        let ack = AckSample { rtt, una: n * MSS, in_flight: segments(20), ..sample(1) };
+        assert_eq!(cc.ssthresh(), Bytes(u64::MAX));
+        cc.on_ack(Instant::from_nanos(n * 1_000_000), &ack);
+    }
+    assert_eq!(cc.ssthresh(), segments(23));
+    close(cc.state.stage.unwrap().w_max, 23.0);
+    close(cc.state.cwnd, 23.0 + 1.0 / 23.0);
+    // a time-out forgets what was found, so that a later slow start can end by itself, too
+    cc.state.cwnd = 40.0;
+    congestion(&mut cc, Timeout, 40);
+    assert_eq!(cc.ssthresh(), segments(28));
+    for n in 5..=23 {
+        cc.on_ack(at(5.0), &AckSample { una: n * MSS, ..sample(1) });
+    }
+    assert_eq!(cc.cwnd(), segments(20));
+    for n in 1..=4 {
+        let rtt = Some(Span::from_millis(4));
+        let ack = AckSample { rtt, una: (23 + n) * MSS, in_flight: segments(20), ..sample(1) };
+        cc.on_ack(at(6.0 + n as f64 / 1000.0), &ack);
+    }
+    assert_eq!(cc.ssthresh(), segments(23));
 }
 
 //= test rfc9438-4.2-application-limited
@@ -272,7 +303,8 @@ fn the_window_grows_beyond_the_receivers_where_the_settings_say_so() {
 
 #[test]
 fn idleness_leaves_the_initial_window_and_a_new_stage() {
-    let mut cc = cubic(10);
+    let mut cc = cubic(100);
+    cc.initial_window = 10.0;
     congestion(&mut cc, FastRetransmit, 100);
     ack(&mut cc, 0.0, 1);
     cc.on_restart_after_idle(at(9.0));

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::cc::testing::{MSS, PARAMS, sample};
+use crate::settings::SlowStartKind;
 use CongestionSignal::{EcnEcho, FastRetransmit, RepeatedTimeout, Timeout};
+use perhop_core::time::Span;
 
 const NOW: Instant = Instant::ZERO;
 
@@ -12,10 +14,8 @@ fn reno(params: TcpParams) -> Reno {
 
 /// Begins in congestion avoidance with a window of `segments`.
 fn avoiding(params: TcpParams, segments: u64) -> Reno {
-    let mut cc = reno(params);
-    congestion(&mut cc, FastRetransmit, 2 * segments * MSS, 0);
-    assert_eq!(windows(&cc), (segments * MSS, segments * MSS));
-    cc
+    let window = real(segments * MSS);
+    Reno { cwnd: window, ssthresh: window, ..reno(params) }
 }
 
 fn windows(cc: &Reno) -> (u64, u64) {
@@ -41,7 +41,7 @@ fn slow_start_first_ends_where_the_settings_say() {
     assert_eq!(reno(window).ssthresh(), Bytes(100_000));
     let small = TcpParams { window: Bytes(500), ..window };
     assert_eq!(reno(small).ssthresh(), Bytes(2000), "never below two segments");
-    let mut cc = reno(PARAMS);
+    let mut cc = reno(TcpParams { initial_window: 8, ..PARAMS });
     congestion(&mut cc, FastRetransmit, 8000, 0);
     assert_eq!(cc.ssthresh(), Bytes(4000));
 }
@@ -54,6 +54,50 @@ fn slow_start_adds_what_is_acknowledged_up_to_a_segment() {
     for (acked, cwnd) in [(1000, 4000), (400, 4400), (2000, 5400)] {
         ack(&mut cc, acked);
         assert_eq!(cc.cwnd().0, cwnd);
+    }
+}
+
+#[test]
+fn a_slow_start_that_ends_by_itself_leaves_ssthresh_at_the_window() {
+    let params = TcpParams { initial_window: 20, slow_start: SlowStartKind::Hystart, ..PARAMS };
+    let mut cc = reno(params);
+    for n in 1..=4 {
+        // 1 ms apart with round trips of 4 ms: with the fourth the train is longer than 2 ms
+        assert_eq!(windows(&cc), ((19 + n) * MSS, u64::MAX));
+        let rtt = Some(Span::from_millis(4));
+        let ack = AckSample { rtt, una: n * MSS, in_flight: Bytes(20 * MSS), ..sample(MSS) };
+        cc.on_ack(Instant::from_nanos(n * 1_000_000), &ack);
+    }
+    assert_eq!(windows(&cc), (23_043, 23_000), "1000 / 23 more");
+    cc.cwnd = 56_000.0;
+    cc.on_congestion(
+        NOW,
+        Timeout,
+        &Load { in_flight: Bytes(56 * MSS), inflation: Bytes(0), window: Bytes(0) },
+    );
+    for n in 5..=23 {
+        cc.on_ack(NOW, &AckSample { una: n * MSS, ..sample(MSS) });
+    }
+    assert_eq!(windows(&cc), (20_000, 28_000));
+    for n in 1..=4 {
+        let rtt = Some(Span::from_millis(4));
+        let ack = AckSample { rtt, una: (23 + n) * MSS, in_flight: Bytes(20 * MSS), ..sample(MSS) };
+        cc.on_ack(Instant::from_nanos(n * 1_000_000), &ack);
+    }
+    assert_eq!(cc.ssthresh(), Bytes(23_000), "a time-out forgets what was found");
+}
+
+//= test rfc9406-4.2-congestion
+#[test]
+fn a_loss_or_a_mark_ends_hystart_plus_plus() {
+    for signal in [FastRetransmit, EcnEcho] {
+        let slow_start = SlowStartKind::HystartPlusPlus;
+        let mut cc = reno(TcpParams { initial_window: 10, slow_start, ..PARAMS });
+        ack(&mut cc, 2000);
+        congestion(&mut cc, signal, 12_000, 0);
+        assert_eq!(windows(&cc), (6000, 6000), "{signal:?}");
+        ack(&mut cc, 2000);
+        assert_eq!(windows(&cc), (6166, 6000), "congestion avoidance");
     }
 }
 
@@ -99,6 +143,11 @@ fn counted_in_bytes_a_window_adds_a_segment() {
         ack(&mut cc, acked);
         assert_eq!(cc.cwnd().0, cwnd);
     }
+    // what is beyond a window counts towards the next: 500 of 7000
+    for (acked, cwnd) in [(6500, 7000), (6499, 7000), (1, 8000)] {
+        ack(&mut cc, acked);
+        assert_eq!(cc.cwnd().0, cwnd);
+    }
 }
 
 #[test]
@@ -133,7 +182,7 @@ fn a_timeout_leaves_one_segment_and_half_of_what_was_in_flight() {
 //= test rfc5681-3.1-repeated-timeout
 #[test]
 fn a_repeated_timeout_leaves_the_threshold() {
-    let mut cc = reno(PARAMS);
+    let mut cc = reno(TcpParams { initial_window: 8, ..PARAMS });
     congestion(&mut cc, Timeout, 8000, 0);
     ack(&mut cc, 1000);
     congestion(&mut cc, RepeatedTimeout, 2000, 0);
@@ -145,7 +194,9 @@ fn a_repeated_timeout_leaves_the_threshold() {
 #[test]
 fn what_is_halved_is_the_flight_or_the_inflated_window_within_the_receivers() {
     let cases = [
-        (LossWindow::Flight, 30_000, 3000, 15_000),
+        (LossWindow::Flight, 8000, 3000, 4000),
+        // more in flight than cwnd is no measure of what the network takes
+        (LossWindow::Flight, 30_000, 3000, 5000),
         (LossWindow::Window, 30_000, 3000, 6500),
         (LossWindow::Window, 30_000, 200_000, 50_000),
     ];
@@ -184,6 +235,9 @@ fn a_mark_halves_like_a_loss_and_never_widens() {
     congestion(&mut cc, Timeout, 5000, 0);
     congestion(&mut cc, EcnEcho, 8000, 0);
     assert_eq!(cc.cwnd(), Bytes(1000), "the window after the time-out");
+    let mut cc = avoiding(PARAMS, 2);
+    congestion(&mut cc, EcnEcho, 2000, 0);
+    assert_eq!(windows(&cc), (1000, 2000), "down to one segment");
 }
 
 //= test rfc5681-3.2-deflate

@@ -31,6 +31,7 @@ fn ranges_that_touch_become_one_and_what_is_known_is_not_counted_again() {
 fn what_was_never_sent_or_is_empty_or_is_acknowledged_is_not_taken() {
     let mut board = Scoreboard::default();
     assert_eq!(board.update(20, 100, MSS, &[(90, 101), (50, 50), (60, 50), (0, 20)]), 0);
+    assert!(board.ranges.is_empty(), "what ends where the unacknowledged begins is no range of none, either");
     assert_eq!(board.update(20, 100, MSS, &[(10, 30)]), 10, "of the range 20 to 30 lies beyond");
 }
 

@@ -1,0 +1,87 @@
+//! Every counter of a run at an instant. A row of a table is the difference of two, so that it is of the measured time.
+
+use perhop_core::conditioner::ConditionerStats;
+use perhop_core::dscp::Dscp;
+use perhop_core::packet::FlowId;
+use perhop_core::port::{ClassStats, DropStats};
+use perhop_core::queue::Backlog;
+use perhop_core::time::Instant;
+use perhop_tcp::sender::SenderStats;
+
+use crate::engine::{AnyNode, Engine};
+use crate::link::LinkStats;
+use crate::router::Seat;
+use crate::sample::{Ends, Reading, both_ends, udp_ends};
+
+/// What a UDP flow has sent, what has arrived of it, and the sum of the arrived packets' delays in ns.
+#[derive(Clone, Copy, Debug)]
+pub struct UdpTotals {
+    /// Sent.
+    pub sent: Backlog,
+    /// Arrived.
+    pub arrived: Backlog,
+    /// Sum of delays, ns.
+    pub delay_sum: u128,
+}
+
+/// Every counter since the start of the run.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    /// What series have too.
+    pub reading: Reading,
+    /// TCP flows: counters, round-trip samples.
+    pub flows: Vec<(SenderStats, u64)>,
+    /// UDP flows.
+    pub udp: Vec<UdpTotals>,
+    /// For each flow, TCP and then UDP: what arrived by mark.
+    pub marks: Vec<Vec<(Dscp, Backlog)>>,
+    /// Links, and what each has lost.
+    pub links: Vec<(LinkStats, u64)>,
+    /// Classes of ports, and what waits in each.
+    pub queues: Vec<(ClassStats, DropStats, Backlog)>,
+    /// Conditioners, by node.
+    pub conditioners: Vec<ConditionerStats>,
+}
+
+impl Totals {
+    /// Reads every counter of `engine` at `at`.
+    pub fn take(engine: &Engine, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
+        let tcp = || (0u32..).map(FlowId).zip(ends).map(|(flow, &ends)| both_ends(engine, flow, ends));
+        let first = FlowId(u32::try_from(ends.len()).unwrap_or(u32::MAX));
+        let drains = || udp_ends(engine, first, udp).map(|(_, drain)| drain);
+        let marks = tcp().map(|(_, end)| end.arrived.by_mark());
+        Self {
+            reading: Reading::take(engine, ends, udp, at),
+            flows: tcp().map(|(end, _)| (*end.sender.stats(), end.sender.rtt().samples())).collect(),
+            udp: udp_ends(engine, first, udp)
+                .map(|(source, drain)| UdpTotals {
+                    sent: source.sent,
+                    arrived: drain.arrived.total(),
+                    delay_sum: drain.delay_sum,
+                })
+                .collect(),
+            marks: marks.chain(drains().map(|drain| drain.arrived.by_mark())).collect(),
+            links: engine.links.iter().map(|link| (link.stats(), engine.outgoing(link).lost())).collect(),
+            queues: engine.classes().map(|class| (class.stats(), class.drops(), class.backlog())).collect(),
+            conditioners: seats(engine).map(|seat| *seat.conditioner.stats()).collect(),
+        }
+    }
+}
+
+/// Every conditioner, by node.
+pub fn seats(engine: &Engine) -> impl Iterator<Item = &Seat> {
+    engine.nodes.iter().flat_map(|node| match node {
+        AnyNode::Router(router) => &router.seats[..],
+        AnyNode::Host(_) => &[],
+    })
+}
+
+/// The measured time begins: the smallest and largest values, which no difference gives, start anew.
+pub fn restart_extremes(engine: &mut Engine) {
+    for node in &mut engine.nodes {
+        match node {
+            AnyNode::Host(host) => host.restart_extremes(),
+            AnyNode::Router(router) => router.outgoing.iter_mut().for_each(|out| out.port.restart_extremes()),
+        }
+    }
+}

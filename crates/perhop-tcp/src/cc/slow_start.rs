@@ -1,0 +1,86 @@
+//! What acknowledgments add in slow start, and when it ends without a loss; a part of every growth.
+//!
+//! Source: RFC 5681 section 3.1, equation (2), RFC 9406, and the kernel's `HyStart`. Units: bytes, with fractions. Cost:
+//! the state of the latter two is behind a pointer, so that a sender without them is no larger.
+
+mod hystart;
+mod hystart_plus_plus;
+
+use perhop_core::time::{Instant, Span};
+
+use super::AckSample;
+use crate::settings::SlowStartKind;
+use hystart::Hystart;
+use hystart_plus_plus::HystartPlusPlus;
+
+/// Bounds of what [`risen`] adds.
+//= rfc9406-4.3-constants
+const THRESHOLD: (Span, Span) = (Span::from_millis(4), Span::from_millis(16));
+/// Part of a round trip that [`risen`] adds.
+//= rfc9406-4.3-constants
+const THRESHOLD_DIVISOR: u64 = 8;
+
+/// A segment, cwnd and ssthresh in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    pub(super) mss: f64,
+    pub(super) cwnd: f64,
+    pub(super) ssthresh: f64,
+}
+
+/// The slow start of a growth.
+#[derive(Clone, Debug)]
+pub(super) enum SlowStart {
+    Standard,
+    HystartPlusPlus(Box<HystartPlusPlus>),
+    Hystart(Box<Hystart>),
+}
+
+impl SlowStart {
+    /// The slow start that the settings name, with ssthresh at its initial value.
+    pub(super) fn new(kind: SlowStartKind, ssthresh: f64) -> Self {
+        match kind {
+            SlowStartKind::Standard => Self::Standard,
+            SlowStartKind::HystartPlusPlus => Self::HystartPlusPlus(Box::new(HystartPlusPlus::new(ssthresh))),
+            SlowStartKind::Hystart => Self::Hystart(Box::default()),
+        }
+    }
+
+    /// Bytes that an acknowledgment in slow start adds to cwnd; `None` where slow start ends instead, at the present cwnd.
+    pub(super) fn on_ack(&mut self, now: Instant, ack: &AckSample, windows: &Windows) -> Option<f64> {
+        match self {
+            Self::Standard => Some(one_segment(ack, windows)),
+            Self::HystartPlusPlus(hystart) => hystart.on_ack(ack, windows),
+            Self::Hystart(hystart) => hystart.on_ack(now, ack, windows),
+        }
+    }
+
+    /// The retransmission timer expired.
+    pub(super) fn on_timeout(&mut self) {
+        if let Self::Hystart(hystart) = self {
+            **hystart = Hystart::default();
+        }
+    }
+}
+
+/// What is acknowledged, in bytes.
+#[expect(clippy::cast_precision_loss, reason = "windows stay below 2^53 bytes")]
+const fn acked(ack: &AckSample) -> f64 {
+    ack.acked.0 as f64
+}
+
+/// What is acknowledged, up to a segment.
+const fn one_segment(ack: &AckSample, windows: &Windows) -> f64 {
+    acked(ack).min(windows.mss)
+}
+
+/// `rtt` and the increase that tells of a queue: an eighth, but 4 ms at least and 16 ms at most.
+//= rfc9406-4.2-threshold
+fn risen(rtt: Span) -> Span {
+    let (least, most) = THRESHOLD;
+    let threshold = Span::from_nanos(rtt.as_nanos() / THRESHOLD_DIVISOR).clamp(least, most);
+    Span::from_nanos(rtt.as_nanos().saturating_add(threshold.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! Outstanding segments with the times at which they left.
+//!
+//! Source: RFC 8985 section 5.2 (per-segment variables). Cost: a segment is looked at when it is sent, when it arrives, when one
+//! sent later has arrived, and when it is taken for lost: a binary search each time, whatever the window. A segment of which
+//! a part is reported or sent again becomes two. Units: bytes.
+
+use std::collections::VecDeque;
+
+use perhop_core::time::{Instant, Span};
+
+use super::scoreboard::Scoreboard;
+
+/// What is known of an outstanding segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// It may be in the network.
+    Sent,
+    /// It has been reported.
+    Arrived,
+    /// It is taken for lost, and has not been sent again since.
+    Lost,
+}
+
+/// An outstanding segment.
+//= rfc8985-4-transmit-time
+//= rfc8985-5.2-variables
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Segment {
+    start: u64,
+    /// One past its last byte.
+    pub(super) end: u64,
+    /// When it last left.
+    pub(super) sent: Instant,
+    /// It has left more than once.
+    pub(super) again: bool,
+    fate: Fate,
+}
+
+/// What tells which of two transmissions was the later: when it was, and the end of the segment.
+pub(super) type Key = (Instant, u64);
+
+/// The outstanding segments, in order and without gaps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent {
+    segments: VecDeque<Segment>,
+    /// Transmissions in order; what a later transmission, a report or a loss has overtaken is passed over.
+    order: VecDeque<Key>,
+    /// Those before the latest that has arrived, taken out of `order`.
+    overtaken: VecDeque<Key>,
+    /// The latest transmission that has arrived, as `overtake` was told.
+    reached: Key,
+    /// First bytes of lost segments, in order.
+    lost: VecDeque<u64>,
+    board: Scoreboard,
+    /// Segments that have been reported.
+    reported: usize,
+    lost_bytes: u64,
+}
+
+impl Sent {
+    /// The bytes `start..end` leave, some of them perhaps again.
+    //= rfc8985-6.1-transmit
+    pub(super) fn send(&mut self, now: Instant, start: u64, end: u64) {
+        self.cut(start);
+        self.cut(end);
+        for index in self.index(start)..self.segments.len() {
+            let segment = self.segments[index];
+            if segment.start >= end {
+                break;
+            }
+            if segment.fate == Fate::Arrived {
+                continue;
+            }
+            if segment.fate == Fate::Lost {
+                self.forget_lost(&segment);
+            }
+            self.segments[index] = Segment { sent: now, again: true, fate: Fate::Sent, ..segment };
+            insert(&mut self.order, (now, segment.end));
+        }
+        let max = self.segments.back().map_or(start, |last| last.end);
+        if end > max {
+            let start = start.max(max);
+            self.segments.push_back(Segment { start, end, sent: now, again: false, fate: Fate::Sent });
+            insert(&mut self.order, (now, end));
+        }
+    }
+
+    /// Everything below `una` has been acknowledged; `tell` hears of each segment that was not known to have arrived, in order.
+    pub(super) fn advance(&mut self, una: u64, mut tell: impl FnMut(&Segment)) {
+        self.cut(una);
+        while let Some(segment) = self.segments.front().copied().filter(|segment| segment.end <= una) {
+            self.segments.pop_front();
+            match segment.fate {
+                Fate::Arrived => self.reported -= 1,
+                Fate::Lost => self.forget_lost(&segment),
+                Fate::Sent => {}
+            }
+            if segment.fate != Fate::Arrived {
+                tell(&segment);
+            }
+        }
+        self.board.advance(una);
+    }
+
+    /// The bytes `start..end`, all outstanding, are reported; `tell` as above. Returns bytes not known before.
+    pub(super) fn report(&mut self, start: u64, end: u64, mss: u64, mut tell: impl FnMut(&Segment)) -> u64 {
+        let mut at = self.board.skip(start);
+        while at < end {
+            self.cut(at);
+            self.cut(end);
+            let index = self.index(at);
+            let Some(segment) = self.segments.get(index).copied() else { break };
+            if segment.fate == Fate::Lost {
+                self.forget_lost(&segment);
+            }
+            self.segments[index].fate = Fate::Arrived;
+            self.reported += 1;
+            tell(&segment);
+            at = self.board.skip(segment.end);
+        }
+        let (una, max) = (self.segments.front().map_or(end, |first| first.start), self.max());
+        self.board.update(una, max, mss, &[(start, end)])
+    }
+
+    /// Takes for lost what was sent before `latest` and at least `wait` ago. Returns the last time at which something else
+    /// that was sent before it becomes as old, if there is such.
+    //= rfc8985-6.2-5-detect
+    //= rfc8985-6.2-5-sent-after
+    pub(super) fn detect(&mut self, now: Instant, latest: Key, wait: Span) -> Option<Instant> {
+        self.reached = self.reached.max(latest);
+        while let Some(key) = self.order.front().copied().filter(|key| *key < self.reached) {
+            self.order.pop_front();
+            if self.holds(key).is_some() {
+                self.overtaken.push_back(key);
+            }
+        }
+        while let Some(key) = self.overtaken.front().copied() {
+            match self.holds(key) {
+                Some(_) if key.0 + wait > now => break,
+                Some(index) => self.lose(index),
+                None => {}
+            }
+            self.overtaken.pop_front();
+        }
+        while let Some(key) = self.overtaken.back().copied() {
+            if self.holds(key).is_some() {
+                return Some(key.0 + wait);
+            }
+            self.overtaken.pop_back();
+        }
+        None
+    }
+
+    /// The retransmission timer expired: the first segment is lost, and what was sent at least `wait` ago.
+    //= rfc8985-6.3-mark
+    pub(super) fn expire(&mut self, now: Instant, wait: Span) {
+        if self.segments.front().is_some_and(|first| first.fate == Fate::Arrived) {
+            self.renege();
+        }
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            if segment.fate == Fate::Sent && (index == 0 || segment.sent + wait <= now) {
+                self.lose(index);
+            }
+        }
+    }
+
+    /// The receiver has dropped what it reported: nothing of that counts (RFC 2018 section 8).
+    fn renege(&mut self) {
+        for index in 0..self.segments.len() {
+            let segment = &mut self.segments[index];
+            if segment.fate == Fate::Arrived {
+                segment.fate = Fate::Sent;
+                let key = (segment.sent, segment.end);
+                self.queue(key);
+            }
+        }
+        self.reported = 0;
+        self.board.clear();
+    }
+
+    /// Nothing is lost after all.
+    pub(super) fn pardon(&mut self) {
+        while let Some(start) = self.lost.pop_front() {
+            let index = self.index(start);
+            if let Some(segment) = self.segments.get_mut(index) {
+                segment.fate = Fate::Sent;
+                let key = (segment.sent, segment.end);
+                self.queue(key);
+            }
+        }
+        self.lost_bytes = 0;
+    }
+
+    /// The first lost segment.
+    pub(super) fn first_lost(&self) -> Option<(u64, u64)> {
+        let start = *self.lost.front()?;
+        self.segments.get(self.index(start)).map(|segment| (start, segment.end))
+    }
+
+    /// The first byte outstanding.
+    pub(super) fn first(&self) -> Option<u64> {
+        self.segments.front().map(|first| first.start)
+    }
+
+    /// The last segment sent.
+    pub(super) fn last(&self) -> Option<(u64, u64)> {
+        self.segments.back().map(|last| (last.start, last.end))
+    }
+
+    /// One past the highest byte sent; 0 if nothing is outstanding.
+    pub(super) fn max(&self) -> u64 {
+        self.segments.back().map_or(0, |last| last.end)
+    }
+
+    /// Segments outstanding.
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Bytes that have left the network: reported or lost.
+    pub(super) const fn gone(&self) -> u64 {
+        self.board.sacked() + self.lost_bytes
+    }
+
+    /// Bytes that have been reported.
+    pub(super) const fn sacked(&self) -> u64 {
+        self.board.sacked()
+    }
+
+    /// Segments that have been reported.
+    pub(super) const fn reported(&self) -> usize {
+        self.reported
+    }
+
+    /// Which segment holds the byte at `seq`, or would be behind it.
+    fn index(&self, seq: u64) -> usize {
+        match self.segments.front() {
+            Some(first) if seq >= first.end => self.segments.partition_point(|segment| segment.end <= seq),
+            _ => 0,
+        }
+    }
+
+    /// Makes two of the segment that has `at` within.
+    fn cut(&mut self, at: u64) {
+        let index = self.index(at);
+        let Some(segment) = self.segments.get(index).copied().filter(|segment| segment.start < at) else {
+            return;
+        };
+        self.segments[index].start = at;
+        self.segments.insert(index, Segment { end: at, ..segment });
+        match segment.fate {
+            Fate::Sent => self.queue((segment.sent, at)),
+            Fate::Lost => {
+                let place = self.lost.partition_point(|&start| start < at);
+                self.lost.insert(place, at);
+            }
+            Fate::Arrived => self.reported += 1,
+        }
+    }
+
+    /// Puts a transmission that is not of now where it belongs.
+    fn queue(&mut self, key: Key) {
+        insert(if key < self.reached { &mut self.overtaken } else { &mut self.order }, key);
+    }
+
+    /// The segment that left last with this transmission and may still be in the network.
+    fn holds(&self, (sent, end): Key) -> Option<usize> {
+        let index = self.index(end.checked_sub(1)?);
+        let segment = self.segments.get(index)?;
+        (segment.end == end && segment.sent == sent && segment.fate == Fate::Sent).then_some(index)
+    }
+
+    fn lose(&mut self, index: usize) {
+        let Segment { start, end, .. } = self.segments[index];
+        self.segments[index].fate = Fate::Lost;
+        self.lost_bytes += end - start;
+        let place = match self.lost.back() {
+            Some(&last) if last > start => self.lost.partition_point(|&other| other < start),
+            _ => self.lost.len(),
+        };
+        self.lost.insert(place, start);
+    }
+
+    fn forget_lost(&mut self, segment: &Segment) {
+        self.lost_bytes -= segment.end - segment.start;
+        if self.lost.front() == Some(&segment.start) {
+            self.lost.pop_front();
+        } else if let Ok(place) = self.lost.binary_search(&segment.start) {
+            self.lost.remove(place);
+        }
+    }
+}
+
+/// Puts `key` in order: nearly always at the end.
+fn insert(keys: &mut VecDeque<Key>, key: Key) {
+    match keys.back() {
+        Some(last) if *last > key => keys.insert(keys.partition_point(|other| *other < key), key),
+        _ => keys.push_back(key),
+    }
+}
+
+#[cfg(test)]
+mod tests;

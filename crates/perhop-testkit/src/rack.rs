@@ -1,0 +1,337 @@
+//! What a sender that finds losses by time may do next: RFC 8985, segment by segment as it is written there; slow, for comparison.
+
+use perhop_core::time::{Instant, Span};
+use perhop_tcp::recovery::DUPLICATE_THRESHOLD;
+use perhop_tcp::segment::{Ack, Segment};
+use perhop_tcp::settings::TcpParams;
+
+use crate::permit::Outstanding;
+
+/// An outstanding segment (section 5.2).
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    start: u64,
+    end: u64,
+    xmit_ts: Instant,
+    retransmitted: bool,
+    lost: bool,
+    sacked: bool,
+}
+
+/// The variables of RFC 6937 section 3.
+#[derive(Clone, Copy, Debug)]
+struct Prr {
+    delivered: u64,
+    out: u64,
+    recover_fs: u64,
+    sndcnt: u64,
+}
+
+/// What is known of the segments, and what follows from it.
+#[derive(Clone, Debug)]
+pub struct Rack {
+    params: TcpParams,
+    segments: Vec<Left>,
+    /// `RACK.xmit_ts` and `RACK.end_seq`.
+    latest: (Instant, u64),
+    rtt: Span,
+    min_rtt: Option<Span>,
+    fack: u64,
+    reordering_seen: bool,
+    /// One past the highest byte sent when a recovery or time-out began that goes on.
+    point: Option<u64>,
+    recovering: bool,
+    /// The next to leave is the first lost segment, whatever the window is.
+    repair: bool,
+    prr: Option<Prr>,
+    /// What had been delivered when that was last counted.
+    before: u64,
+    /// When the reordering timer expires.
+    look: Option<Instant>,
+    /// `TLP.end_seq` and `TLP.is_retrans`.
+    probe: Option<(u64, bool)>,
+    /// The connection's clock and smoothed round-trip time.
+    pub now: Instant,
+    /// As the sender has it now.
+    pub srtt: Option<Span>,
+    /// Bytes outstanding that limited transmit has added.
+    pub limited: u64,
+}
+
+impl Rack {
+    /// Nothing has been sent.
+    #[must_use]
+    pub fn new(params: &TcpParams) -> Self {
+        Self {
+            params: *params,
+            segments: Vec::new(),
+            latest: (Instant::ZERO, 0),
+            rtt: Span::ZERO,
+            min_rtt: None,
+            fack: 0,
+            reordering_seen: false,
+            point: None,
+            recovering: false,
+            repair: false,
+            prr: None,
+            before: 0,
+            look: None,
+            probe: None,
+            now: Instant::ZERO,
+            srtt: None,
+            limited: 0,
+        }
+    }
+
+    /// Whether a recovery goes on.
+    #[must_use]
+    pub const fn recovering(&self) -> bool {
+        self.recovering
+    }
+
+    /// Whether a probe would be in place: something is outstanding, nothing reported or being repaired (section 7.2).
+    #[must_use]
+    pub fn quiet(&self) -> bool {
+        self.point.is_none() && !self.segments.is_empty() && self.sacked() == 0
+    }
+
+    fn bytes(&self, counts: impl Fn(&Left) -> bool) -> u64 {
+        self.segments.iter().filter(|left| counts(left)).map(|left| left.end - left.start).sum()
+    }
+
+    fn sacked(&self) -> u64 {
+        self.bytes(|left| left.sacked)
+    }
+
+    fn pipe(&self) -> u64 {
+        self.bytes(|left| !left.sacked && !left.lost)
+    }
+
+    fn cut(&mut self, at: u64) {
+        if let Some(index) = self.segments.iter().position(|left| left.start < at && at < left.end) {
+            let whole = self.segments[index];
+            self.segments[index].start = at;
+            self.segments.insert(index, Left { end: at, ..whole });
+        }
+    }
+
+    fn sample(&mut self, rtt: Span) {
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+    }
+
+    /// Section 6.2, steps 1 to 3, for segments that have arrived with one acknowledgment, in order of sequence.
+    fn arrived(&mut self, una: u64, echo: Option<Instant>, news: &[Left]) {
+        let mut known = Vec::new();
+        for left in news {
+            self.reordering_seen |= left.end < self.fack && !left.retransmitted;
+            self.fack = self.fack.max(left.end);
+            let rtt = self.now - left.xmit_ts;
+            if !left.retransmitted {
+                self.sample(rtt);
+            }
+            // the echo is of what was in order
+            let first = left.end <= una && echo.is_some_and(|echo| echo < left.xmit_ts);
+            let original = first || self.min_rtt.is_some_and(|least| rtt < least);
+            if !left.retransmitted || !original {
+                known.push((left.xmit_ts, left.end));
+            }
+        }
+        if let Some(latest) = known.into_iter().max() {
+            self.rtt = self.now - latest.0;
+            self.latest = self.latest.max(latest);
+        }
+    }
+
+    /// Section 7.4.2. Returns whether a probe repaired a loss.
+    pub fn hear_of_probe(&mut self, at: &Outstanding, ack: &Ack) -> bool {
+        let Some((end, retransmitted)) = self.probe.filter(|(end, _)| (*end..=at.max).contains(&ack.ack))
+        else {
+            return false;
+        };
+        let duplicate = ack.ack == at.una && ack.sack.as_slice().is_empty();
+        if !retransmitted || ack.ack > end || duplicate {
+            self.probe = None;
+        }
+        retransmitted && ack.ack > end
+    }
+
+    /// The sender heard `ack` and has now `cwnd`; it took back a time-out if `undone`. Returns whether a recovery begins.
+    pub fn hear(&mut self, at: &mut Outstanding, ack: &Ack, cwnd: u64, undone: bool) -> bool {
+        let una = if ack.ack > at.max { at.una } else { ack.ack.max(at.una) };
+        self.cut(una);
+        let below = self.segments.iter().take_while(|left| left.end <= una).count();
+        let mut news: Vec<Left> = self.segments.drain(..below).filter(|left| !left.sacked).collect();
+        // a number beyond what was sent leaves nothing that could be reported
+        let floor = if ack.ack > at.max { at.max } else { una };
+        for &(start, end) in ack.sack.as_slice() {
+            let mut start = start.max(floor);
+            while start < end
+                && end <= at.max
+                && let Some(next) = self.segments.iter().find(|left| !left.sacked && left.end > start)
+                && next.start < end
+            {
+                start = start.max(next.start);
+                self.cut(start);
+                self.cut(end);
+                if let Some(left) = self.segments.iter_mut().find(|left| left.start == start) {
+                    news.push(*left);
+                    (left.sacked, left.lost) = (true, false);
+                    start = left.end;
+                }
+            }
+        }
+        news.sort_by_key(|left| left.start);
+        let echo = self.params.timestamps.then_some(ack.echo);
+        if let Some(echo) = echo.filter(|_| una > at.una) {
+            self.sample(self.now - echo);
+        }
+        self.arrived(una, echo, &news);
+        if una > at.una {
+            self.limited = 0;
+            if self.point.is_none_or(|point| una >= point) {
+                (self.point, self.recovering, self.repair, self.prr) = (None, false, false, None);
+            }
+        }
+        if undone {
+            self.segments.iter_mut().for_each(|left| left.lost = false);
+            self.point = None;
+        }
+        if (at.una..=at.max).contains(&ack.ack) {
+            at.window = ack.window.0;
+        }
+        at.una = una;
+        self.detect(at, cwnd, true)
+    }
+
+    /// The reordering timer, if it has expired. Returns whether a recovery begins.
+    pub fn tick(&mut self, at: &Outstanding, cwnd: u64) -> bool {
+        self.look.is_some_and(|look| look <= self.now) && self.detect(at, cwnd, false)
+    }
+
+    /// Section 6.2, step 4, without DSACK.
+    fn reo_wnd(&self) -> Span {
+        let reported = self.segments.iter().filter(|left| left.sacked).count();
+        if !self.reordering_seen && (self.point.is_some() || reported >= DUPLICATE_THRESHOLD as usize) {
+            return Span::ZERO;
+        }
+        let quarter = Span::from_nanos(self.min_rtt.map_or(0, |least| least.as_nanos() / 4));
+        self.srtt.map_or(quarter, |srtt| quarter.min(srtt))
+    }
+
+    /// Section 6.2, step 5; then the rate reduction counts what has been delivered.
+    fn detect(&mut self, at: &Outstanding, cwnd: u64, heard: bool) -> bool {
+        let wait = self.rtt + self.reo_wnd();
+        let mut losses = false;
+        self.look = None;
+        for left in self.segments.iter_mut().filter(|left| !left.sacked && !left.lost) {
+            if self.latest > (left.xmit_ts, left.end) {
+                left.lost = left.xmit_ts + wait <= self.now;
+                losses |= left.lost;
+                if !left.lost {
+                    self.look = self.look.max(Some(left.xmit_ts + wait));
+                }
+            }
+        }
+        let begins = self.point.is_none() && self.segments.iter().any(|left| left.lost);
+        if begins {
+            (self.recovering, self.repair, self.point, self.probe) = (true, true, Some(at.max), None);
+            self.prr = Some(Prr { delivered: 0, out: 0, recover_fs: at.max - at.una, sndcnt: 0 });
+        }
+        if heard || losses {
+            self.proportion(at, cwnd);
+        }
+        begins
+    }
+
+    /// The algorithm of RFC 6937 section 3, with the slow start reduction bound.
+    fn proportion(&mut self, at: &Outstanding, ssthresh: u64) {
+        let total = at.una + self.sacked();
+        let data = total.saturating_sub(std::mem::replace(&mut self.before, total));
+        let pipe = self.pipe();
+        let Some(prr) = &mut self.prr else { return };
+        prr.delivered += data;
+        prr.sndcnt = if pipe > ssthresh {
+            (prr.delivered * ssthresh).div_ceil(prr.recover_fs).saturating_sub(prr.out)
+        } else {
+            (ssthresh - pipe).min(prr.delivered.saturating_sub(prr.out).max(data) + self.params.mss.0)
+        };
+    }
+
+    /// The retransmission timer expired and cut the window (section 6.3).
+    pub fn expire(&mut self, at: &Outstanding) {
+        if self.segments.first().is_some_and(|left| left.sacked) {
+            self.segments.iter_mut().for_each(|left| left.sacked = false);
+        }
+        let wait = self.rtt + self.reo_wnd();
+        for left in self.segments.iter_mut().filter(|left| !left.sacked) {
+            left.lost |= left.start == at.una || left.xmit_ts + wait <= self.now;
+        }
+        (self.recovering, self.repair, self.prr, self.probe) = (false, false, None, None);
+        (self.point, self.look, self.limited) = (Some(at.max), None, 0);
+    }
+
+    /// `segment` leaves as a probe (section 7.3).
+    ///
+    /// # Panics
+    /// When it may not.
+    pub fn send_probe(&mut self, at: &Outstanding, segment: &Segment, new_data: bool) {
+        assert!(self.quiet() && self.probe.is_none(), "{segment:?} is no time for a probe: {self:?}");
+        if segment.seq < at.max {
+            let last = self.segments.last().map(|left| (left.start, left.end));
+            assert_eq!(Some((segment.seq, segment.end)), last, "a probe is the last that was sent");
+            assert!(!new_data, "{segment:?} probes, and new data waits");
+        }
+        self.probe = Some((at.max.max(segment.end), segment.seq < at.max));
+    }
+
+    /// `segment` is about to count as sent, because losses or windows let it.
+    ///
+    /// # Panics
+    /// When it was not permitted.
+    pub fn send(&mut self, at: &Outstanding, segment: &Segment, cwnd: u64) {
+        let (len, pipe) = (segment.end - segment.seq, self.pipe());
+        let room = match &self.prr {
+            Some(prr) if self.params.prr => prr.sndcnt > 0,
+            _ => cwnd >= pipe + self.params.mss.0,
+        };
+        let first = self.segments.iter().find(|left| left.lost).map(|left| (left.start, left.end));
+        let room = room || self.repair && first.is_some();
+        if segment.seq < at.max {
+            assert_eq!(
+                Some((segment.seq, segment.end)),
+                first,
+                "what leaves again is the first lost segment"
+            );
+            assert!(room, "{segment:?} with {pipe} in the network of {cwnd}");
+        } else if self.point.is_some() {
+            assert!(room, "{segment:?} with {pipe} in the network of {cwnd}");
+            assert_eq!(first, None, "{segment:?} before a lost one");
+        } else if segment.end > at.una + cwnd {
+            let limited = self.params.limited_transmit && self.sacked() > 0 && room;
+            assert!(limited, "{segment:?} beyond {cwnd} from {}", at.una);
+            self.limited += len;
+        }
+        self.repair = false;
+        if let Some(prr) = &mut self.prr {
+            prr.out += len;
+            prr.sndcnt = prr.sndcnt.saturating_sub(len);
+        }
+    }
+
+    /// `segment` leaves, for whatever reason (section 6.1).
+    pub fn left(&mut self, segment: &Segment) {
+        let Segment { seq, end, .. } = *segment;
+        self.cut(seq);
+        self.cut(end);
+        for left in self.segments.iter_mut().filter(|left| seq <= left.start && left.end <= end) {
+            if !left.sacked {
+                (left.xmit_ts, left.retransmitted, left.lost) = (self.now, true, false);
+            }
+        }
+        let start = self.segments.last().map_or(seq, |left| left.end);
+        if start < end {
+            let (retransmitted, lost, sacked) = (false, false, false);
+            self.segments.push(Left { start, end, xmit_ts: self.now, retransmitted, lost, sacked });
+        }
+    }
+}

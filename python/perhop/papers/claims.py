@@ -1,0 +1,211 @@
+"""A claim judged: its parts at the fitted point and under every reading, as plain JSON values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from perhop.papers.error import PackError
+from perhop.papers.pack import Claim
+from perhop.papers.readings import Reading
+from perhop.papers.verdict import Kind, Part, Verdict, compound, interval_json, over_readings
+
+
+@dataclass(frozen=True)
+class Under:
+    """The parts of a claim under one reading, in the order of the fitted point's."""
+
+    reading: Reading
+    parts: Sequence[Part]
+
+
+def claim_entry(
+    claim: Claim,
+    fitted: Sequence[Part],
+    others: Sequence[Under] = (),
+    unjudged: str = "",
+    notes: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Give a judged claim.
+
+    Parameters
+    ----------
+    claim
+        What is claimed.
+    fitted
+        Its parts at the fitted point.
+    others
+        The same parts under each reading that applies.
+    unjudged
+        Why nothing is to be judged: runs that are too short, readings left out. Empty otherwise.
+    notes
+        What else is to be said beside the verdict.
+
+    Raises
+    ------
+    PackError
+        A reading has other parts than the fitted point.
+    """
+    for one in others:
+        if [p.quantity for p in one.parts] != [p.quantity for p in fitted]:
+            raise PackError(f"claim {claim.id}: reading {one.reading.id!r} measures other parts")
+    if unjudged:
+        fitted = [p.unjudged(unjudged) for p in fitted]
+    readings = [one.reading for one in others]
+    parts, verdicts = [], []
+    for place, p in enumerate(fitted):
+        under = [(one.reading.id, one.parts[place]) for one in others]
+        verdict, differ = over_readings(p, under)
+        verdicts.append(verdict)
+        parts.append(_part_json(p, verdict, _decisive(readings, differ), under))
+    whole = compound(verdicts)
+    decided = _deciding(whole, fitted, others, parts)
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "verdict": str(whole),
+        "reason": _reason(fitted) if whole is Verdict.NOT_JUDGED else None,
+        "direction": _of_kind("direction", fitted, verdicts),
+        "size": _of_kind("size", fitted, verdicts),
+        "decided_by": decided,
+        "in_sample": any(p.in_sample for p in fitted),
+        "ours": claim.ours,
+        "parts": parts,
+        "readings": [_reading_json(one) for one in others],
+        "evidence": {
+            "summary": _summary(parts),
+            "where": claim.where,
+            "decided": _decided([one for one in others if one.reading.id in decided]),
+            "notes": list(notes),
+        },
+    }
+
+
+def _deciding(
+    whole: Verdict, fitted: Sequence[Part], others: Sequence[Under], parts: Sequence[dict[str, Any]]
+) -> list[str]:
+    """Name the readings that decide the whole: those that judge it otherwise, or else a part of it."""
+    at_fit = compound(p.verdict for p in fitted)
+    if at_fit is Verdict.NOT_JUDGED or (whole is at_fit and whole is not Verdict.INCONCLUSIVE):
+        return []
+    wholes = {one.reading.id: compound(p.verdict for p in one.parts) for one in others}
+    differ = [name for name, verdict in wholes.items() if verdict not in (at_fit, Verdict.NOT_JUDGED)]
+    if not differ and whole is not at_fit:
+        return [name for name in wholes if any(name in part["decided_by"] for part in parts)]
+    return _decisive([one.reading for one in others], differ)
+
+
+def _decided(others: Sequence[Under]) -> str | None:
+    """Say what the deciding readings make of the claim, each verdict with its readings."""
+    groups: dict[str, list[str]] = {}
+    for one in others:
+        groups.setdefault(str(compound(p.verdict for p in one.parts)), []).append(one.reading.id)
+    words = [f"{', '.join(names)} ({verdict})" for verdict, names in groups.items()]
+    return f"decided by {', '.join(words)}" if words else None
+
+
+def _part_json(
+    p: Part, verdict: Verdict, decided_by: list[str], under: Sequence[tuple[str, Part]]
+) -> dict[str, Any]:
+    return {
+        "quantity": p.quantity,
+        "kind": p.kind,
+        "claimed": [_finite(p.low), _finite(p.high)],
+        **_measured_json(p),
+        "printed": None if p.printed is None else round(p.printed, 6),
+        "printed_is": printed_is(p, under),
+        "in_sample": p.in_sample,
+        "at_fit": str(p.verdict),
+        "verdict": str(verdict),
+        "decided_by": decided_by,
+        "reason": p.reason,
+    }
+
+
+def _reading_json(one: Under) -> dict[str, Any]:
+    return {
+        "id": one.reading.id,
+        "meaning": one.reading.meaning,
+        "verdict": str(compound(p.verdict for p in one.parts)),
+        "parts": [{**_measured_json(p), "verdict": str(p.verdict), "reason": p.reason} for p in one.parts],
+    }
+
+
+def _measured_json(p: Part) -> dict[str, Any]:
+    return {
+        "mean": None if p.measured is None else round(p.measured.mean, 6),
+        "ci95": interval_json(p.measured),
+        "one_run": interval_json(p.one_run),
+        "n": 0 if p.measured is None else p.measured.n,
+    }
+
+
+def printed_is(fitted: Part, under: Iterable[tuple[str, Part]]) -> str | None:
+    """Say where the printed number lies against what one run of ours gives; None where it cannot be said."""
+    printed = fitted.printed
+    if printed is None or fitted.one_run is None:
+        return None
+    if _holds(fitted, printed):
+        return "within one run: one run cannot tell"
+    others = list(under)
+    if not others:
+        return "outside one run"
+    holding = [name for name, one in others if _holds(one, printed)]
+    if holding:
+        return f"within one run only under {', '.join(holding)}"
+    return "outside everything that was run"
+
+
+def _holds(p: Part, value: float) -> bool:
+    return p.one_run is not None and p.one_run.low <= value <= p.one_run.high
+
+
+def _decisive(readings: Sequence[Reading], differ: Sequence[str]) -> list[str]:
+    """Leave out pairs one reading of which decides alone."""
+    pairs = {reading.id: reading.of for reading in readings}
+    return [name for name in differ if not set(pairs[name]) & set(differ)]
+
+
+def _of_kind(kind: Kind, parts: Sequence[Part], verdicts: Sequence[Verdict]) -> str | None:
+    own = [verdict for p, verdict in zip(parts, verdicts, strict=True) if p.kind == kind]
+    return str(compound(own)) if own else None
+
+
+def _reason(parts: Sequence[Part]) -> str:
+    reasons = dict.fromkeys(p.reason for p in parts if p.reason)
+    return "; ".join(reasons) or "nothing was measured"
+
+
+def _summary(parts: Sequence[dict[str, Any]]) -> str:
+    failing = [p for p in parts if p["verdict"] != Verdict.SUPPORTED]
+    unjudged = [p for p in failing if p["verdict"] == Verdict.NOT_JUDGED]
+    summary = f"{len(parts) - len(failing)} of {len(parts)} parts supported"
+    if unjudged:
+        summary += f", {len(unjudged)} not judged"
+    return "; ".join([summary, *(in_words(p) for p in failing if p not in unjudged)])
+
+
+def in_words(p: dict[str, Any]) -> str:
+    """Say what a part measured, what is claimed, and the verdict."""
+    low, high = p["claimed"]
+    ends = [
+        "" if low is None else _end(low, "at least", "more than"),
+        "" if high is None else _end(high, "at most", "less than"),
+    ]
+    claimed = " and ".join(end for end in ends if end)
+    verdict = p["verdict"]
+    if p["decided_by"]:
+        verdict += f", decided by {', '.join(p['decided_by'])}; {p['at_fit']} as fitted"
+    return f"{p['quantity']}: {p['mean']:.3f} where {claimed} is claimed ({verdict})"
+
+
+def _end(value: float, bound: str, strict: str) -> str:
+    """Say an end of a range; zero is left out, for a difference of nothing is none."""
+    return f"{strict} 0" if value == 0.0 else f"{bound} {value:.3g}"
+
+
+def _finite(value: float) -> float | None:
+    # a negative zero would be another text in JSON
+    return round(value, 6) + 0.0 if math.isfinite(value) else None

@@ -1,0 +1,58 @@
+"""Parameters in a pack's files, checked by the annotations of what takes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from perhop.papers.error import PackError
+
+_NAMES = {str: "text", int: "whole number", float: "finite number"}
+_MOST = sys.float_info.max
+
+
+def check_parameters(where: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse a parameter that is not wanted, or whose value is of another type.
+
+    Parameters
+    ----------
+    where
+        File and table, as the message begins.
+    given
+        Values as TOML has them.
+    wanted
+        Annotation of each parameter: `str`, `int`, `float`, a `Literal`, a list or tuple of one of the first
+        three, or `Annotated[list[str], 2]` where there must be so many.
+
+    Raises
+    ------
+    PackError
+        One does not fit.
+    """
+    for name, value in given.items():
+        if name not in wanted:
+            raise PackError(f"{where}: no parameter {name!r}; there is {', '.join(wanted)}")
+        instead = _mismatch(value, wanted[name])
+        if instead is not None:
+            raise PackError(f"{where}: {name} is {value!r}, not {instead}")
+
+
+def _mismatch(value: Any, annotation: Any) -> str | None:
+    """Say what a value should be; None where it is."""
+    origin, of = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return None if value in of else f"one of {', '.join(map(repr, of))}"
+    if origin is Annotated:
+        fits = _mismatch(value, of[0]) is None and len(value) == of[1]
+        return None if fits else f"a list of {of[1]} {_NAMES[get_args(of[0])[0]]}s"
+    if origin is None:
+        return None if _is(value, annotation) else f"a {_NAMES[annotation]}"
+    fits = isinstance(value, list) and value != [] and all(_is(one, of[0]) for one in value)
+    return None if fits else f"a list of one {_NAMES[of[0]]} or more"
+
+
+def _is(value: Any, kind: type) -> bool:
+    if kind is float:
+        return type(value) in (int, float) and -_MOST <= value <= _MOST
+    return type(value) is kind

@@ -1,0 +1,140 @@
+"""The readings of what a paper leaves open, under which every claim is judged again: `readings.toml`.
+
+A reading changes the fitted point in one thing; a pair changes two. Each has settings of the scenario, as
+`perhop run FILE -s path=value` takes them, and changes of the study's own parameters, where a setting depends
+on the run (a bucket depth in intervals of tokens) or another scenario file is needed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from perhop.papers.error import PackError
+from perhop.papers.pack import Pack
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One reading of what the paper leaves open.
+
+    Attributes
+    ----------
+    id
+        Short name, `sack`; of a pair, both: `sack + near`.
+    meaning
+        In words.
+    settings
+        Overrides of every scenario it is judged by, `path=value`.
+    change
+        Parameters of the study, by name.
+    claims
+        Ids of the claims that it is about.
+    of
+        The two readings of a pair.
+    """
+
+    id: str
+    meaning: str
+    settings: tuple[str, ...] = ()
+    change: Mapping[str, Any] = field(default_factory=dict)
+    claims: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+
+    def settings_of(self, source: bytes) -> list[str]:
+        """Give the settings for a scenario: `flow.*.` becomes one for each of its TCP flows."""
+        every, found = "flow.*.", []
+        for setting in self.settings:
+            if setting.startswith(every):
+                flows = tomllib.loads(source.decode()).get("flow", [])
+                found += [f"flow.{flow['name']}.{setting.removeprefix(every)}" for flow in flows]
+            else:
+                found.append(setting)
+        return found
+
+
+def unjudged_claims(pack: Pack, quick: bool) -> frozenset[str]:
+    """Give the claims that a reproduction does not judge: of a quick one, all but `quick` in `readings.toml`.
+
+    Raises
+    ------
+    PackError
+        The file names none, not even an empty list, or a claim that is not there.
+    """
+    path = pack.folder / "readings.toml"
+    whole = pack.toml("readings.toml")
+    if "quick" not in whole:
+        raise PackError(f"{path}: has no 'quick', the list of claims that a quick reproduction judges")
+    found = whole["quick"]
+    known = [claim.id for claim in pack.claims]
+    if not isinstance(found, list):
+        raise PackError(f"{path}: 'quick' is {found!r}, not a list of claims")
+    _check_claims(f"{path}: 'quick'", found, known)
+    return frozenset(known) - frozenset(found) if quick else frozenset()
+
+
+def load_readings(pack: Pack) -> tuple[Reading, ...]:
+    """Read `readings.toml` of a pack: every reading, then every pair.
+
+    Raises
+    ------
+    PackError
+        The file is missing or malformed, a name is used twice, a claim or the reading of a pair is not
+        there, a reading changes nothing or is about no claim, or two of a pair change the same thing.
+    """
+    path = pack.folder / "readings.toml"
+    known = tuple(claim.id for claim in pack.claims)
+    found: dict[str, Reading] = {}
+    for table in pack.tables("readings.toml", "reading"):
+        claims = tuple(table.get("claims", known))
+        where = f"{path}: reading {table['id']}"
+        if not claims:
+            raise PackError(f"{where}: 'claims' is [], not one claim or more", "without 'claims' it is all")
+        _check_claims(where, claims, known)
+        if table["id"] in found:
+            raise PackError(f"{where}: is there already")
+        settings, change = tuple(table.get("set", ())), dict(table.get("change", {}))
+        if not (settings or change):
+            raise PackError(f"{where}: changes nothing")
+        found[table["id"]] = Reading(table["id"], table["meaning"], settings, change, claims)
+    for table in pack.tables("readings.toml", "pair", least=0):
+        pair = _pair(f"{path}: pair {table['of']}", table["of"], found, table.get("claims"))
+        if pair.id in found:
+            raise PackError(f"{path}: pair {table['of']}: is there already")
+        found[pair.id] = pair
+    return tuple(found.values())
+
+
+def _check_claims(where: str, claims: Sequence[Any], known: Sequence[str]) -> None:
+    for claim in claims:
+        if claim not in known:
+            raise PackError(f"{where}: no claim {claim!r}; there is {', '.join(known)}")
+
+
+def _pair(
+    where: str, of: Sequence[str], singles: Mapping[str, Reading], wanted: Sequence[str] | None
+) -> Reading:
+    if len(of) != 2 or not all(one in singles and not singles[one].of for one in of):
+        raise PackError(f"{where}: two readings of {', '.join(singles)} make a pair")
+    first, second = (singles[one] for one in of)
+    if both := _changed(first) & _changed(second):
+        raise PackError(f"{where}: both change {', '.join(sorted(both))}")
+    both_about = tuple(claim for claim in first.claims if claim in second.claims)
+    claims = both_about if wanted is None else tuple(wanted)
+    if not claims or not set(claims) <= set(both_about):
+        raise PackError(f"{where}: both are about {', '.join(both_about) or 'no claim'}")
+    return Reading(
+        f"{first.id} + {second.id}",
+        f"{first.meaning}; {second.meaning}",
+        (*first.settings, *second.settings),
+        {**first.change, **second.change},
+        claims,
+        (first.id, second.id),
+    )
+
+
+def _changed(reading: Reading) -> set[str]:
+    """Give the places of the settings and the parameters that a reading changes."""
+    return {setting.partition("=")[0] for setting in reading.settings} | set(reading.change)

@@ -1,0 +1,164 @@
+"""`readings.toml`: what a pack lists, what is refused, and what becomes of settings; the real packs'."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from perhop.papers import Pack, PackError, Reading, load_pack, load_readings
+from perhop.papers.feroz.plan import make_plan as feroz_plan
+from perhop.papers.feroz.readings import check_changes
+from perhop.papers.laatu.plan import READ
+from perhop.papers.laatu.plan import make_plan as laatu_plan
+from perhop.papers.readings import unjudged_claims
+from perhop.papers.verdict import MIN_REPLICATIONS
+from perhop.scenario import Scenario
+
+LAATU = load_pack("laatu")
+TWO = """
+quick = ["L1"]
+[[reading]]
+id = "a"
+meaning = "A"
+set = ["x.y=1"]
+[[reading]]
+id = "b"
+meaning = "B"
+change = { depth = 2.0 }
+claims = ["L2", "L3"]
+[[pair]]
+of = ["a", "b"]
+"""
+
+
+def pack_with(text: str, tmp_path: Path) -> Pack:
+    (tmp_path / "readings.toml").write_text(text)
+    return replace(LAATU, folder=tmp_path)
+
+
+def test_readings_and_pairs(tmp_path: Path) -> None:
+    pack = pack_with(TWO, tmp_path)
+    assert load_readings(pack) == (
+        Reading("a", "A", ("x.y=1",), {}, ("L1", "L2", "L3", "L4")),
+        Reading("b", "B", (), {"depth": 2.0}, ("L2", "L3")),
+        Reading("a + b", "A; B", ("x.y=1",), {"depth": 2.0}, ("L2", "L3"), ("a", "b")),
+    )
+    assert unjudged_claims(pack, quick=True) == {"L2", "L3", "L4"}
+    assert unjudged_claims(pack, quick=False) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('claims = ["L2", "L3"]', 'claims = ["L9"]', "reading b: no claim 'L9'; there is L1, L2, L3, L4"),
+        ('id = "b"', 'id = "a"', "reading a: is there already"),
+        ('set = ["x.y=1"]', "", "reading a: changes nothing"),
+        ('meaning = "A"', "", "reading a has no 'meaning'"),
+        (
+            "meaning =",
+            "means =",
+            "reading a: unknown key 'means'; there is change, claims, id, meaning, set$",
+        ),
+        ("[[pair]]", "[[pairs]]", r"readings\.toml: unknown key 'pairs'; there is pair, quick, reading$"),
+        ("[[pair]]", "[[pair]]\nset = []", r"pair \['a', 'b'\]: unknown key 'set'; there is claims, of$"),
+        ('id = "a"', 'id = "a"\nscenario = "a.toml"', "reading a: unknown key 'scenario'"),
+        ('id = "a"', 'id = ""', r"reading \?: 'id' is '', not a text that is not empty"),
+        ('claims = ["L2", "L3"]', "claims = []", r"reading b: 'claims' is \[\], not one claim or more"),
+        ('of = ["a", "b"]', 'of = ["a", "c"]', "two readings of a, b make a pair"),
+        ('of = ["a", "b"]', 'of = ["a"]', "two readings of a, b make a pair"),
+        ("change = { depth = 2.0 }", 'set = ["x.y=2"]', "both change x.y"),
+        ('set = ["x.y=1"]', 'set = ["x.y=1"]\nclaims = ["L1"]', "both are about no claim"),
+        ('of = ["a", "b"]', 'of = ["a", "b"]\nclaims = ["L1"]', "both are about L2, L3"),
+        ("quick =", "quack =", "unknown key 'quack'; there is pair, quick, reading"),
+        ('quick = ["L1"]', "", r"readings\.toml: has no 'quick'"),
+        ('quick = ["L1"]', 'quick = "L1"', "'quick' is 'L1', not a list of claims"),
+        ('quick = ["L1"]', 'quick = ["L1", "L9"]', "'quick': no claim 'L9'; there is L1, L2, L3, L4"),
+        ("[[pair]]", "[pair]", "'pair' is not written as"),
+    ],
+)
+def test_what_is_wrong_is_told(old: str, new: str, told: str, tmp_path: Path) -> None:
+    assert old in TWO
+    pack = pack_with(TWO.replace(old, new, 1), tmp_path)
+    with pytest.raises(PackError, match=told):
+        (load_readings(pack), unjudged_claims(pack, quick=False))
+
+
+def test_a_pack_without_readings_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PackError, match=r"readings\.toml: No such file"):
+        load_readings(replace(LAATU, folder=tmp_path))
+
+
+def test_a_setting_of_every_flow_becomes_one_for_each() -> None:
+    reading = Reading("x", "", ("run.seed=2", "flow.*.ack.policy=delayed"))
+    source = b'[[flow]]\nname = "up"\n[[flow]]\nname = "down"\n'
+    assert reading.settings_of(source) == [
+        "run.seed=2",
+        "flow.up.ack.policy=delayed",
+        "flow.down.ack.policy=delayed",
+    ]
+
+
+@pytest.mark.parametrize("key", ["kalampoukas", "feroz", "laatu"])
+def test_a_pack_names_the_readings_it_must(key: str) -> None:
+    """Every claim has readings but those on our own algorithm; the guard of Reno is one where it matters."""
+    pack = load_pack(key)
+    readings = load_readings(pack)
+    covered = {claim for reading in readings for claim in reading.claims}
+    assert {claim.id for claim in pack.claims} - covered == ({"F10"} if key == "feroz" else set())
+    guards = [one for one in readings if any(text.endswith(".guard=off") for text in one.settings)]
+    assert bool(guards) == (key != "kalampoukas")
+
+
+@pytest.mark.parametrize("key", ["feroz", "laatu"])
+def test_every_reading_is_a_valid_scenario_and_enough_runs(key: str) -> None:
+    plan = feroz_plan() if key == "feroz" else laatu_plan()
+    known = set()
+    for job in plan.jobs:
+        source, name, overrides = job[:3]
+        setting = tuple(one for one in overrides if not one.startswith("run.replication="))
+        if (source, setting) not in known:
+            known.add((source, setting))
+            assert Scenario(source, name, setting).check() == [], (name, setting)
+
+
+def test_feroz_runs_each_case_of_a_reading_often_enough() -> None:
+    plan = feroz_plan()
+    first = sum(case.replications for case in plan.cases)
+    first += sum(len(sweep.values) * case.replications for sweep in plan.sweeps for case in sweep.cases)
+    assert len(plan.jobs) == first + sum(case.replications for one in plan.judged for case in one.cases)
+    assert {case.replications for one in plan.judged for case in one.cases} == {MIN_REPLICATIONS, 20}
+    guard = next(one for one in plan.judged if one.reading.id == "guard off")
+    assert {case.figure for case in guard.cases} == {"1", "2", "3", "4", "5", "6", "7"}
+    assert "profile.host.guard=off" in plan.jobs[first][2]
+    quick = feroz_plan(quick=True)
+    assert quick.unjudged == {"F2", "F3", "F6", "F7", "F8", "F9"}
+    assert {case.figure for one in quick.judged for case in one.cases} == {"1", "4", "5"}
+
+
+def test_laatu_runs_both_markings_under_each_reading() -> None:
+    plan = laatu_plan()
+    assert READ >= MIN_REPLICATIONS
+    names = [job[1] for job in plan.jobs]
+    for reading in plan.readings:
+        assert sum(name.endswith(f" for reading {reading.id}") for name in names) == 2 * READ
+    constant = next(job for job in plan.jobs if job[1].endswith("for reading steady background"))
+    assert constant[1].startswith("per-flow-constant.toml")
+    assert laatu_plan(quick=True).readings == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"depth": 3.0}, "depth = 3.0 is not tried"),
+        ({"deep": 1.0}, "deep = 1.0 is not tried"),
+        ({"depth": 2.0}, "is what calibration.toml chose"),
+    ],
+)
+def test_a_reading_of_feroz_that_changes_nothing_known_is_refused(
+    change: dict[str, float], told: str
+) -> None:
+    plan = feroz_plan()
+    with pytest.raises(PackError, match=told):
+        check_changes(plan.pack, [Reading("x", "", (), change)], plan.parameters)
