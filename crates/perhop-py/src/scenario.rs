@@ -44,7 +44,7 @@ pub fn check<'py>(
 #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
 pub fn packet_hops(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>) -> PyResult<f64> {
     let loaded = loaded(py, source, name, &overrides)?;
-    Ok(perhop_scenario::work::packet_hops(&loaded.scenario))
+    Ok(perhop_scenario::cost::packet_hops(&loaded.scenario))
 }
 
 /// What the scenario means, names expanded, as JSON.

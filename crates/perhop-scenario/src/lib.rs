@@ -4,59 +4,23 @@
 //! with its place, the rule it breaks and a hint. The structs of [`mod@file`] and [`tcp`] say what may be written;
 //! [`schema()`] is made from them, and so is the first check.
 
-mod check;
-mod check_conditioner;
-mod check_interface;
-mod check_queue;
-mod check_tcp;
-pub mod conditioner;
-pub mod conventions;
-mod defaults;
-pub mod diagnostic;
-pub mod elements;
-pub mod file;
-pub mod interface;
-mod losses;
 mod lower;
-mod lower_conditioner;
-mod lower_flows;
-mod lower_queue;
-mod lower_tcp;
-pub mod marks;
-pub mod model;
-pub mod names;
-mod overlay;
-mod parse;
-mod place_conditioner;
-mod ports;
-pub mod profile;
-mod quantity;
-mod report;
-mod resolve;
-pub mod routes;
-mod rules;
-mod scalar;
-mod schema;
-mod shape;
-pub mod sources;
-mod suggest;
-pub mod tcp;
-mod transfers;
-mod tree;
-pub mod units;
-mod warnings;
-pub mod words;
-pub mod work;
+pub mod meant;
+mod read;
+pub mod written;
 
-pub use diagnostic::{Diagnostic, render};
-pub use file::ScenarioFile;
-pub use schema::schema;
+pub use meant::{cost, elements, model, routes};
+pub use read::diagnostic::{Diagnostic, render};
+pub use read::schema::schema;
+pub use written::file::ScenarioFile;
+pub use written::{file, profile, units};
 
-use diagnostic::Source;
 use elements::{Elements, NoElements};
-use report::Report;
-use shape::Shape;
-use tree::Tree;
+use read::diagnostic::Source;
+use read::mistakes::Report;
+use read::overlay;
+use read::shape::Shape;
+use read::tree::Tree;
 
 /// Largest file that is read, in bytes.
 pub const LARGEST_FILE: usize = 16 << 20;
@@ -115,7 +79,7 @@ pub fn load_with(
     let mut report = Report::new(&tree, &shape.damaged, filled.origins);
     let loaded = match serde_json::from_value::<ScenarioFile>(json) {
         Ok(mut file) => {
-            check::check(&file, &mut report);
+            lower::check::check(&file, &mut report);
             let scenario = lower::lower(&mut file, elements, &mut report);
             Some((file, scenario))
         }

@@ -1,0 +1,183 @@
+//! Values that must be in range or in relation to one another, one element at a time.
+
+pub(crate) mod conditioner;
+mod port;
+pub(crate) mod queue;
+mod tcp;
+
+use std::collections::BTreeSet;
+
+use perhop_tcp::ack::MAX_DELAY;
+
+use crate::lower::tcp::ack_policy;
+use crate::read::mistakes::Report;
+use crate::read::tree::{Step, steps};
+use crate::written::defaults;
+use crate::written::file::{Ack, AckPolicy, Arrivals, Flow, PerDirection, ScenarioFile, Udp};
+use crate::written::sources::{Pattern, SizeDistribution};
+use crate::written::tcp::Tcp;
+use crate::written::units::{Size, Time};
+
+/// Longest packet: the length field of an IPv4 header has 16 bits (RFC 791 section 3.1).
+pub(crate) const LONGEST_PACKET: u64 = 65_535;
+/// Most traffic classes: a packet carries the number of its class in a byte.
+const MOST_TRAFFIC_CLASSES: usize = 256;
+
+/// Checks every element of `file` by itself.
+pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
+    run(file, report);
+    for (i, link) in file.link.iter().enumerate() {
+        let at = steps!["link", i, "pure_ack_size"];
+        match &link.pure_ack_size {
+            Some(PerDirection::Both(size)) => packet(*size, &at, report),
+            Some(PerDirection::Each(sizes)) => {
+                for (direction, size) in sizes {
+                    packet(*size, &[&at[..], &steps![direction.clone()]].concat(), report);
+                }
+            }
+            None => {}
+        }
+    }
+    port::check(file, report);
+    conditioner::check(file, report);
+    if file.flow.is_empty() && file.udp.is_empty() {
+        let hint = "add a [[flow]], TCP, or a [[udp]]".to_owned();
+        report.error(&steps!["flow"], "there is no traffic", Some(hint));
+    }
+    let traffic = conditioner::traffic_classes(file, report);
+    if let Some(count) = traffic.as_ref().map(BTreeSet::len).filter(|count| *count > MOST_TRAFFIC_CLASSES) {
+        let hint = Some("give flows that are treated alike the same `class`".to_owned());
+        let rule = format!("the flows have {count} classes; there can be {MOST_TRAFFIC_CLASSES}");
+        report.error(&steps!["flow"], rule, hint);
+    }
+    for (i, flow) in file.flow.iter().enumerate() {
+        tcp::check(&flow.tcp, &steps!["flow", i, "tcp"], report);
+        ack(&flow.ack, &flow.tcp, i, report);
+        conditioner::ack_marking(
+            &flow.ack.marking,
+            traffic.as_ref(),
+            &steps!["flow", i, "ack", "marking"],
+            report,
+        );
+        if let Some(given) = &flow.arrivals {
+            arrivals(given, flow, i, report);
+        }
+    }
+    for (i, flow) in file.udp.iter().enumerate() {
+        udp(flow, file.run.packet_size, i, report);
+    }
+    if let Some(size) = file.run.packet_size {
+        packet(size, &steps!["run", "packet_size"], report);
+    }
+}
+
+/// Random transfers have a distance, sizes in order, and nothing beside them that says when or how much.
+fn arrivals(arrivals: &Arrivals, flow: &Flow, i: usize, report: &mut Report) {
+    let at = |key: &'static str| steps!["flow", i, key];
+    let in_arrivals = |key: &'static str| [&at("arrivals")[..], &steps![key]].concat();
+    if arrivals.mean_interval.0.as_nanos() == 0 {
+        let rule = "there is no end to transfers that begin at no distance";
+        report.error(&in_arrivals("mean_interval"), rule, Some("write a time above zero".to_owned()));
+    }
+    if flow.tcp.size.is_some() {
+        let hint = Some("leave `size` out: `arrivals.size` says how they are distributed".to_owned());
+        report.error(
+            &[&at("tcp")[..], &steps!["size"]].concat(),
+            "each transfer has a size of its own",
+            hint,
+        );
+    }
+    if flow.start_jitter.0.as_nanos() > 0 {
+        let hint = Some("leave `start_jitter` out".to_owned());
+        report.error(&at("start_jitter"), "transfers begin at random times already", hint);
+    }
+    let sizes = in_arrivals("size");
+    let zero = |size: Size| size.0.0 == 0;
+    match arrivals.size {
+        SizeDistribution::Fixed { size } if zero(size) => {
+            report.error(&[&sizes[..], &steps!["size"]].concat(), "a transfer has at least one byte", None);
+        }
+        SizeDistribution::Exponential { mean } if zero(mean) => {
+            report.error(&[&sizes[..], &steps!["mean"]].concat(), "a transfer has at least one byte", None);
+        }
+        SizeDistribution::Pareto { min, .. } if zero(min) => {
+            report.error(&[&sizes[..], &steps!["min"]].concat(), "a transfer has at least one byte", None);
+        }
+        SizeDistribution::Pareto { min, max, .. } => {
+            let (low, high) = (("min", min.to_string()), ("max", max.to_string()));
+            report.relation(&sizes, low, "must be below", high, min.0 < max.0);
+        }
+        SizeDistribution::Fixed { .. } | SizeDistribution::Exponential { .. } => {}
+    }
+}
+
+fn udp(flow: &Udp, packet_size: Option<Size>, i: usize, report: &mut Report) {
+    if let Some(size) = flow.packet_size {
+        packet(size, &steps!["udp", i, "packet_size"], report);
+    }
+    let size = flow.packet_size.or(packet_size).unwrap_or_else(defaults::udp_packet);
+    if size.0.0 > 0 && u128::from(size.0.bits()) * 1_000_000_000 < u128::from(flow.rate.0.bits_per_sec()) {
+        let rule = format!("at {} a packet of {size} takes less than a nanosecond", flow.rate);
+        let hint = "time is in whole nanoseconds: lower the rate or send longer packets".to_owned();
+        report.error(&steps!["udp", i, "rate"], rule, Some(hint));
+    }
+    if let Pattern::OnOff { on, off } = flow.pattern {
+        for (key, time) in [("on", on), ("off", off)] {
+            if time.0.as_nanos() == 0 {
+                let hint = Some("write `kind = \"cbr\"` for a flow that never pauses".to_owned());
+                report.error(&steps!["udp", i, "pattern", key], "a mean time must be above zero", hint);
+            }
+        }
+    }
+}
+
+fn run(file: &ScenarioFile, report: &mut Report) {
+    let run = &file.run;
+    let at = steps!["run"];
+    for (key, time) in [("duration", run.duration), ("interval", run.interval)] {
+        if time.0.as_nanos() == 0 {
+            report.error(&steps!["run", key], format!("{key} must be above zero"), None);
+        }
+    }
+    let (warmup, duration) = (("warmup", run.warmup.to_string()), ("duration", run.duration.to_string()));
+    if run.duration.0.as_nanos() > 0 {
+        report.relation(&at, warmup, "must be below", duration, run.warmup.0 < run.duration.0);
+    }
+}
+
+/// The length of a packet.
+fn packet(size: Size, at: &[Step], report: &mut Report) {
+    if size.0.0 == 0 {
+        report.error(at, "a packet cannot be 0 bytes long", None);
+    } else if size.0.0 > LONGEST_PACKET {
+        report.error(at, format!("{size} is longer than an IPv4 packet can be ({LONGEST_PACKET}B)"), None);
+    }
+}
+
+/// Longest that an ACK may wait.
+pub(crate) const LONGEST_DELAY: Time = Time(MAX_DELAY);
+
+/// When the receiver of flow number `i` acknowledges.
+fn ack(ack: &Ack, tcp: &Tcp, i: usize, report: &mut Report) {
+    let Some(timeout) = ack.timeout else { return };
+    let at = steps!["flow", i, "ack", "timeout"];
+    match ack_policy(ack, tcp) {
+        AckPolicy::EverySegment if report.is_sound(&steps!["flow", i, "ack", "policy"]) => {
+            let hint = "add `policy = \"delayed\"`, or leave `timeout` out".to_owned();
+            let cause = if ack.policy.is_some() { "policy" } else { "the profile's ack_delay" };
+            let rule = format!(
+                "{timeout} is for ACKs that wait, and {cause} has every segment acknowledged at once"
+            );
+            report.error(&at, rule, Some(hint));
+        }
+        AckPolicy::Delayed if timeout.0.as_nanos() == 0 => {
+            let hint = "write `policy = \"every-segment\"` for no delay".to_owned();
+            report.error(&at, "a delay of zero is none", Some(hint));
+        }
+        AckPolicy::Delayed if timeout.0 > LONGEST_DELAY.0 => {
+            let rule = format!("{timeout} is above {LONGEST_DELAY}, the longest that an ACK may wait");
+            report.error(&at, rule, Some("RFC 1122 section 4.2.3.2 sets the bound".to_owned()));
+        }
+        AckPolicy::EverySegment | AckPolicy::Delayed => {}
+    }
+}

@@ -1,0 +1,209 @@
+//! Ports: every packet has a class, and every class what its scheduler needs.
+
+use std::collections::BTreeSet;
+
+use perhop_core::dscp::Dscp;
+use perhop_core::packet::ClassId;
+use perhop_core::param_error::ParamError;
+use perhop_core::sched::{Cbq, Drr, PairedCounter, Wrr};
+use perhop_core::units::BitRate;
+
+use crate::lower::check::queue::{possible, queue, refuse_with_hint};
+use crate::lower::conditioner::marks_given;
+use crate::lower::ports::{cbq_class, model_selector};
+use crate::meant::model::cells;
+use crate::read::mistakes::Report;
+use crate::read::suggest;
+use crate::read::tree::{Step, steps};
+use crate::written::file::{Class, Port, ScenarioFile, Scheduler};
+use crate::written::marks::{Mark, MarkerAction};
+use crate::written::names::Label;
+use crate::written::units::Size;
+
+/// Checks every port by itself.
+pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
+    let marks = marks_in_use(file, report);
+    let packet_size = possible(file.run.packet_size);
+    for (i, port) in file.port.iter().enumerate() {
+        classes(port, i, &marks, !file.flow.is_empty(), report);
+        scheduler(port, i, report);
+        for (j, class) in port.class.iter().enumerate() {
+            let at = steps!["port", i, "class", j];
+            queue(&class.queue, packet_size, &[&at[..], &steps!["queue"]].concat(), report);
+            if report.is_sound(&steps!["port", i, "scheduler", "kind"]) {
+                needs(class, &port.scheduler, &at, report);
+            }
+        }
+    }
+}
+
+/// Every mark that a packet of the scenario may have somewhere, as far as it is known.
+fn marks_in_use(file: &ScenarioFile, report: &Report) -> BTreeSet<Dscp> {
+    let tcp = file.flow.iter().enumerate().map(|(i, flow)| (steps!["flow", i, "mark"], flow.mark));
+    let udp = file.udp.iter().enumerate().map(|(i, flow)| (steps!["udp", i, "mark"], flow.mark));
+    let of_hosts = tcp.chain(udp).filter(|(at, _)| report.is_sound(at));
+    let mut marks: BTreeSet<Dscp> = of_hosts.map(|(_, Mark(dscp))| dscp).collect();
+    for conditioner in &file.conditioner {
+        let marker = conditioner.marker;
+        for MarkerAction(action) in [marker.green, marker.yellow, marker.red] {
+            if let perhop_core::marker::Action::Remark(dscp) = action {
+                marks.insert(dscp);
+            }
+        }
+    }
+    let data = marks.clone();
+    let at_hosts = file.flow.iter().enumerate();
+    let at_hosts =
+        at_hosts.map(|(i, f)| (steps!["flow", i, "ack", "marking"].to_vec(), Some(&f.ack.marking)));
+    let at_edges = file.conditioner.iter().enumerate();
+    let at_edges =
+        at_edges.map(|(i, c)| (steps!["conditioner", i, "ack_marking"].to_vec(), c.ack_marking.as_ref()));
+    for (at, marking) in at_hosts.chain(at_edges) {
+        if let Some(marking) = marking.filter(|_| report.is_sound(&at)) {
+            marks.extend(marks_given(marking, &data));
+        }
+    }
+    marks
+}
+
+/// Every class of port number `i` is reached, and every packet has one; ACKs are packets only where there is TCP.
+fn classes(port: &Port, i: usize, marks: &BTreeSet<Dscp>, acks: bool, report: &mut Report) {
+    let mut covered = [0u64; 2];
+    for (j, class) in port.class.iter().enumerate() {
+        if let Some(first) = port.class[..j].iter().position(|c| c.name == class.name) {
+            let at = steps!["port", i, "class", j, "name"];
+            if report.is_sound(&steps!["port", i, "class", first, "name"]) {
+                report.error(&at, format!("the port already has a class `{}`", class.name), None);
+            }
+        }
+        let mine = cells(class.matches.iter().map(model_selector));
+        let takes = (mine[0] & !covered[0]) | (mine[1] & !covered[1]);
+        let earlier = (0..=j).all(|j| report.is_sound(&steps!["port", i, "class", j, "match"]));
+        if takes == 0 && earlier {
+            let rule = "no packet can reach this class: earlier ones take all that it matches";
+            let hint = "put it before them, or match fewer packets there";
+            report.error(&steps!["port", i, "class", j, "match"], rule, Some(hint.to_owned()));
+        }
+        covered = [covered[0] | mine[0], covered[1] | mine[1]];
+    }
+    let missing = |covered: u64| marks.iter().find(|dscp| covered >> dscp.value() & 1 == 0);
+    let what = match (missing(covered[0]), missing(covered[1]).filter(|_| acks)) {
+        (None, None) => return,
+        (Some(_), Some(_)) if covered == [0; 2] => ("any packet".to_owned(), "any".to_owned()),
+        (Some(_), _) if covered[0] == 0 => ("data".to_owned(), "data".to_owned()),
+        (_, Some(_)) if covered[1] == 0 => ("ACKs without data".to_owned(), "pure-ack".to_owned()),
+        (Some(dscp), Some(_)) => (format!("packets marked {dscp}"), dscp.to_string()),
+        (Some(dscp), None) => (format!("data marked {dscp}"), dscp.to_string()),
+        (None, Some(dscp)) => (format!("ACKs without data that are marked {dscp}"), dscp.to_string()),
+    };
+    let hint = format!("end with a class that takes the rest: `match = [\"any\"]` or `[\"{}\"]`", what.1);
+    report.error(&steps!["port", i, "class"], format!("no class takes {}", what.0), Some(hint));
+}
+
+/// A class has what its scheduler needs of it, and nothing that another scheduler would need.
+fn needs(class: &Class, scheduler: &Scheduler, at: &[Step], report: &mut Report) {
+    let kind = match scheduler {
+        Scheduler::StrictPriority => "strict-priority",
+        Scheduler::PairedCounter { .. } => "paired-counter",
+        Scheduler::Wrr => "wrr",
+        Scheduler::Drr => "drr",
+        Scheduler::Cbq => "cbq",
+    };
+    let settings = [
+        ("weight", "wrr", class.weight.is_some(), true),
+        ("quantum", "drr", class.quantum.is_some(), true),
+        ("share", "cbq", class.share.is_some(), true),
+        ("bounded", "cbq", class.bounded.is_some(), false),
+        ("isolated", "cbq", class.isolated.is_some(), false),
+        ("priority", "cbq", class.priority.is_some(), false),
+        ("maxidle", "cbq", class.maxidle.is_some(), false),
+        ("minidle", "cbq", class.minidle.is_some(), false),
+        ("offtime", "cbq", class.offtime.is_some(), false),
+        ("gain", "cbq", class.gain.is_some(), false),
+    ];
+    for (key, of, given, needed) in settings {
+        let at = [at, &steps![key]].concat();
+        if given && of != kind {
+            let hint = format!("it is for `scheduler = {{ kind = \"{of}\" }}`");
+            report.error(&at, format!("`{kind}` has no use for `{key}`"), Some(hint));
+        } else if needed && !given && of == kind {
+            let hint = match key {
+                "weight" => "write `weight = 1` for packets in turn",
+                "quantum" => "write the longest packet, as `quantum = \"1500B\"`, or a multiple of it",
+                _ => "write the fraction of the link that it is allocated, as `share = 0.3`",
+            };
+            let rule = format!("`{kind}` needs `{key}` of every class");
+            report.error(&at, rule, Some(hint.to_owned()));
+        }
+    }
+}
+
+fn scheduler(port: &Port, i: usize, report: &mut Report) {
+    if let Scheduler::PairedCounter { data, share } = &port.scheduler {
+        return paired_counter(port, i, data, *share, report);
+    }
+    let mut sound = true;
+    for (j, class) in port.class.iter().enumerate() {
+        let at = steps!["port", i, "class", j];
+        if let Err(error) = alone(class, &port.scheduler) {
+            sound = false;
+            let hint = (error.field == "offtime").then(|| {
+                "add `bounded = true`, or leave `offtime` out: only a bounded class waits".to_owned()
+            });
+            refuse_with_hint(&error, &at, hint, report);
+        }
+    }
+    if port.scheduler == Scheduler::Cbq && sound {
+        shares(port, i, report);
+    }
+}
+
+/// What the scheduler says of what `class` has for it.
+fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
+    match (scheduler, class) {
+        (Scheduler::Wrr, Class { weight: Some(weight), .. }) => Wrr::new(&[*weight]).map(drop),
+        (Scheduler::Drr, Class { quantum: Some(Size(quantum)), .. }) => Drr::new(&[*quantum]).map(drop),
+        (Scheduler::Cbq, Class { share: Some(_), .. }) => Cbq::new(any_rate(), &[cbq_class(class)]).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// A rate for checks that do not depend on the link's.
+fn any_rate() -> BitRate {
+    BitRate::new(1_000_000_000).unwrap_or_else(|| unreachable!("not zero"))
+}
+
+/// The classes of port number `i` have no more than the link.
+fn shares(port: &Port, i: usize, report: &mut Report) {
+    let at = |j: usize| steps!["port", i, "class", j, "share"];
+    let given: Vec<_> = port.class.iter().filter(|class| class.share.is_some()).map(cbq_class).collect();
+    if given.len() < port.class.len() || !(0..given.len()).all(|j| report.is_sound(&at(j))) {
+        return;
+    }
+    if let Some(j) = (0..given.len()).find(|j| Cbq::new(any_rate(), &given[..=*j]).is_err()) {
+        let sum = format!("{:.9}", given[..=j].iter().map(|class| class.share).sum::<f64>());
+        let sum = sum.trim_end_matches('0').trim_end_matches('.');
+        let rule = format!("share ({}) makes {sum} with those of the classes before it", given[j].share);
+        let hint = "a link has 1 for all its classes together: lower the shares".to_owned();
+        report.error(&at(j), rule, Some(hint));
+    }
+}
+
+fn paired_counter(port: &Port, i: usize, data: &Label, share: f64, report: &mut Report) {
+    let at = |key: &'static str| steps!["port", i, "scheduler", key];
+    if let Err(error) = PairedCounter::new(ClassId(0), ClassId(1), share) {
+        report.error(&at("share"), error.to_string(), None);
+    }
+    if !report.is_sound(&steps!["port", i, "class"]) {
+        return;
+    }
+    if port.class.len() != 2 {
+        let rule =
+            format!("paired-counter shares a link between two classes; this port has {}", port.class.len());
+        report.error(&at("kind"), rule, None);
+    }
+    if !port.class.iter().any(|class| class.name == *data) {
+        let hint = suggest::among(data.as_str(), port.class.iter().map(|c| Label::as_str(&c.name)));
+        report.error(&at("data"), format!("the port has no class `{data}`"), hint);
+    }
+}

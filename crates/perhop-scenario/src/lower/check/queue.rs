@@ -1,0 +1,141 @@
+//! Queues: limits, thresholds in order, colours of marks, parameters that the element survives.
+
+use std::collections::BTreeMap;
+
+use perhop_core::dscp::Dscp;
+use perhop_core::param_error::ParamError;
+use perhop_core::units::{Bytes, QueueSize};
+
+use crate::lower::check::LONGEST_PACKET;
+use crate::lower::queue;
+use crate::read::mistakes::Report;
+use crate::read::suggest;
+use crate::read::tree::{Step, steps};
+use crate::written::conventions;
+use crate::written::marks::Mark;
+use crate::written::port::{Colors, Curve, Queue, VirtualQueue};
+use crate::written::units::{Limit, Size, UnitError};
+
+/// `packet_size`, or some packet in place of one that is refused: what follows from it would only say so again.
+pub(crate) fn possible(packet_size: Option<Size>) -> Option<Size> {
+    packet_size.map(|size| if (1..=LONGEST_PACKET).contains(&size.0.0) { size } else { Size(Bytes(1500)) })
+}
+
+/// Reports what an element says of the settings at `at`.
+pub(crate) fn refuse(error: &ParamError, at: &[Step], report: &mut Report) {
+    refuse_with_hint(error, at, None, report);
+}
+
+/// The same with a hint.
+pub(crate) fn refuse_with_hint(error: &ParamError, at: &[Step], hint: Option<String>, report: &mut Report) {
+    let mut at = at.to_vec();
+    at.extend(error.field.split('.').map(Step::from));
+    let name = error.field.rsplit('.').next().unwrap_or(error.field);
+    let value = report.tree.shown(&at).map_or_else(String::new, |text| format!(" ({text})"));
+    report.error(&at, format!("{name}{value} {}", error.rule), hint);
+}
+
+/// Checks the queue at `at`.
+pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut Report) {
+    if let Queue::Rio { colors, .. } | Queue::Gred { colors, .. } = queue {
+        marks_of(colors, &[at, &steps!["colors"]].concat(), report);
+    }
+    conventions::check(queue, at, report);
+    let sound = match *queue {
+        // what else a queue from outside needs is for those who bring it to say, once it is in its place
+        Queue::Fifo { limit } | Queue::Custom { limit, .. } => holds_something(limit, at, report),
+        Queue::Red { limit, min_th, max_th, .. } => {
+            let first = ("min_th", min_th);
+            holds_something(limit, at, report) && curve((min_th, max_th), first, at, at, report)
+        }
+        Queue::Rio { limit, green, red, .. } => {
+            let first = ("green.min_th", green.min_th);
+            let mut of = |color, c: Curve| {
+                curve((c.min_th, c.max_th), first, at, &[at, &steps![color]].concat(), report)
+            };
+            let curves = [of("green", green), of("red", red)];
+            holds_something(limit, at, report) && curves == [true; 2]
+        }
+        Queue::Gred { limit, green, yellow, red, .. } => {
+            let first = ("green.min_th", green.min_th);
+            let mut of = |color, q: VirtualQueue| {
+                let own = [at, &steps![color]].concat();
+                let holds = q.limit.is_none_or(|limit| holds_something(limit, &own, report));
+                curve((q.min_th, q.max_th), first, at, &own, report) && holds
+            };
+            let curves = [of("green", green), of("yellow", yellow), of("red", red)];
+            holds_something(limit, at, report) && curves == [true; 3]
+        }
+    };
+    if let (true, Err(error)) = (sound, queue::validate(queue, packet_size)) {
+        refuse(&error, at, report);
+    }
+}
+
+/// Whether something fits into the `limit` of the queue at `at`; reports it if not.
+fn holds_something(limit: Limit, at: &[Step], report: &mut Report) -> bool {
+    let holds = !matches!(limit.0, QueueSize::Packets(0) | QueueSize::Bytes(0));
+    if !holds {
+        let hint = Some("write at least `1p`".to_owned());
+        report.error(&[at, &steps!["limit"]].concat(), "a queue of 0 drops every packet", hint);
+    }
+    holds
+}
+
+/// Whether the thresholds at `at` are in order and count what the `first` one of the `queue` counts; reports them if not.
+fn curve(
+    (min_th, max_th): (Limit, Limit),
+    (name, first): (&'static str, Limit),
+    queue: &[Step],
+    at: &[Step],
+    report: &mut Report,
+) -> bool {
+    let unit = |limit: Limit| match limit.0 {
+        QueueSize::Packets(n) => ("packets", n),
+        QueueSize::Bytes(n) => ("bytes", n),
+    };
+    let path: Vec<Step> = name.split('.').map(Step::from).collect();
+    if !report.is_sound(&[queue, &path].concat()) {
+        return false;
+    }
+    let mut alike = true;
+    for (key, limit) in [("min_th", min_th), ("max_th", max_th)] {
+        if unit(limit).0 != unit(first).0 {
+            alike = false;
+            let rule = format!("{key} ({limit}) must be in {}, as {name} ({first}) is", unit(first).0);
+            let hint = "an average counts packets or bytes: write all thresholds of a queue in one of them";
+            report.error(&[at, &steps![key]].concat(), rule, Some(hint.to_owned()));
+        }
+    }
+    let above = unit(max_th).1 > unit(min_th).1;
+    if alike {
+        let (low, high) = (("min_th", min_th.to_string()), ("max_th", max_th.to_string()));
+        report.relation(at, low, "must be below", high, above);
+    }
+    alike && above
+}
+
+/// The keys of a table of colours are marks.
+pub(crate) fn marks_of(colors: &Colors, at: &[Step], report: &mut Report) {
+    keys_are_marks(colors.keys(), at, report);
+}
+
+/// Each of `keys`, in the table at `at`, is a mark, and each another one.
+pub(crate) fn keys_are_marks<'a>(keys: impl Iterator<Item = &'a String>, at: &[Step], report: &mut Report) {
+    let mut seen: BTreeMap<Dscp, &str> = BTreeMap::new();
+    for key in keys {
+        let at = [at, &steps![key.clone()]].concat();
+        match key.parse() {
+            Err(error) => {
+                let UnitError { rule, hint } = error;
+                report.error(&at, rule, Some(hint));
+            }
+            Ok(Mark(dscp)) => {
+                if let Some(first) = seen.insert(dscp, key) {
+                    let rule = format!("`{}` is the same mark as `{first}`", suggest::short(key));
+                    report.error(&at, rule, Some("keep one of the two".to_owned()));
+                }
+            }
+        }
+    }
+}

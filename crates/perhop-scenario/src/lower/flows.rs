@@ -1,0 +1,241 @@
+//! The flows of the model: pairs and transfers expanded, and what classifiers know of them.
+
+use std::collections::BTreeMap;
+
+use perhop_core::classify::{Address, Flow as Known, FlowKey, FlowTable, Protocol};
+use perhop_core::packet::{FlowId, TrafficClass};
+use perhop_core::rng::Stream;
+use perhop_core::time::Span;
+use perhop_core::units::Bytes;
+
+use crate::lower::conditioner::ack_marking;
+use crate::lower::resolve::{MOST, Names, Pairs};
+use crate::lower::tcp::{model_ack, model_tcp};
+use crate::lower::transfers;
+use crate::meant::model;
+use crate::read::mistakes::Report;
+use crate::read::tree::steps;
+use crate::written::defaults;
+use crate::written::file::{ScenarioFile, Udp};
+use crate::written::names::{End, Label};
+use crate::written::sources::Pattern;
+
+/// The flows, each with the number of its table in the file.
+pub(crate) struct Made {
+    /// By TCP flow: its `[[flow]]`.
+    pub from_file: Vec<usize>,
+    /// TCP flows.
+    pub flows: Vec<model::Flow>,
+    /// By UDP flow: its `[[udp]]`.
+    pub udp_from_file: Vec<usize>,
+    /// UDP flows.
+    pub udp: Vec<model::Udp>,
+    /// What classifiers know of all of them.
+    pub flow_table: FlowTable,
+    /// Traffic classes by name.
+    pub classes: BTreeMap<String, TrafficClass>,
+}
+
+/// Makes the flows of `file`.
+pub(crate) fn make(file: &mut ScenarioFile, run: &model::Run, names: &Names, report: &mut Report) -> Made {
+    let mut made = Made {
+        from_file: Vec::new(),
+        flows: Vec::new(),
+        udp_from_file: Vec::new(),
+        udp: Vec::new(),
+        flow_table: FlowTable::new(),
+        classes: traffic_classes(file),
+    };
+    unique_names(file, report);
+    for i in 0..file.flow.len() {
+        made.tcp(file, i, run, names, report);
+    }
+    for i in 0..file.udp.len() {
+        made.udp(file, i, names, report);
+    }
+    made.know(file);
+    made
+}
+
+/// Traffic classes in the order in which flows first name them; a scenario has at most 256.
+fn traffic_classes(file: &ScenarioFile) -> BTreeMap<String, TrafficClass> {
+    let mut classes = BTreeMap::new();
+    let named = file.flow.iter().map(|flow| &flow.class).chain(file.udp.iter().map(|flow| &flow.class));
+    for name in named {
+        let next = TrafficClass(u8::try_from(classes.len()).unwrap_or(u8::MAX));
+        classes.entry(name.clone()).or_insert(next);
+    }
+    classes
+}
+
+/// No two flows have one name.
+fn unique_names(file: &ScenarioFile, report: &mut Report) {
+    let tcp = file.flow.iter().enumerate().map(|(i, flow)| ("flow", i, &flow.name));
+    let udp = file.udp.iter().enumerate().map(|(i, flow)| ("udp", i, &flow.name));
+    let mut seen: BTreeMap<&str, (&'static str, usize)> = BTreeMap::new();
+    for (list, i, name) in tcp.chain(udp) {
+        let at = steps![list, i, "name"];
+        if report.is_sound(&at)
+            && let Some((first_list, first)) = seen.insert(Label::as_str(name), (list, i))
+        {
+            let line = report.tree.line(&steps![first_list, first]);
+            report.error(&at, format!("there already is a flow `{name}`, in line {line}"), None);
+        }
+    }
+}
+
+impl Made {
+    /// Makes what `[[flow]]` number `i` means.
+    fn tcp(
+        &mut self,
+        file: &mut ScenarioFile,
+        i: usize,
+        run: &model::Run,
+        names: &Names,
+        report: &mut Report,
+    ) {
+        let flow = &mut file.flow[i];
+        let Some(pairs) = self.pairs("flow", i, (&flow.from, &flow.to), names, report) else { return };
+        let transfers = match &flow.arrivals {
+            None => None,
+            Some(_) if !report.is_sound(&steps!["flow", i, "arrivals"]) => return,
+            Some(arrivals) if arrivals.mean_interval.0 == Span::ZERO => return,
+            Some(arrivals) => {
+                let path = format!("flow.{}.arrivals", flow.name);
+                let mut stream = Stream::new(run.seed, run.replication, &path);
+                let most = MOST - self.flows.len();
+                Some(transfers::draw(arrivals, flow.start.0, run.duration, most, &mut stream))
+            }
+        };
+        let count = transfers.as_ref().map_or(pairs.len, Vec::len);
+        if transfers.is_some() && self.flows.len() + count > MOST {
+            if report.is_sound(&steps!["run", "duration"]) {
+                let rule =
+                    format!("this makes more than {MOST} flows until the run ends, at {}", file.run.duration);
+                let hint = Some("take a longer `mean_interval` or a shorter run".to_owned());
+                report.error(&steps!["flow", i, "arrivals", "mean_interval"], rule, hint);
+            }
+            return;
+        }
+        if self.flows.len() + count > MOST {
+            report.error(&steps!["flow", i], format!("this makes more than {MOST} flows"), None);
+            return;
+        }
+        let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack, &flow.tcp));
+        let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
+        let several = pairs.stars() > 0 || transfers.is_some();
+        for k in 0..count {
+            let (from, to) = pairs.get(k % pairs.len);
+            let name = if several { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
+            let mut made = model::Flow {
+                name,
+                class: flow.class.clone(),
+                from,
+                to,
+                start: flow.start.0,
+                start_jitter: flow.start_jitter.0,
+                mark: flow.mark.0,
+                tcp,
+                ack,
+                ack_marking: ack_marking.clone(),
+            };
+            if let Some(transfers) = &transfers {
+                (made.start, made.start_jitter) = (transfers[k].0, Span::ZERO);
+                made.tcp.params.size = Some(transfers[k].1);
+            }
+            self.from_file.push(i);
+            self.flows.push(made);
+        }
+    }
+
+    /// Makes what `[[udp]]` number `i` means.
+    fn udp(&mut self, file: &mut ScenarioFile, i: usize, names: &Names, report: &mut Report) {
+        let packet_size = file.run.packet_size;
+        let flow: &mut Udp = &mut file.udp[i];
+        let size = *flow.packet_size.get_or_insert(packet_size.unwrap_or_else(defaults::udp_packet));
+        let Some(pairs) = self.pairs("udp", i, (&flow.from, &flow.to), names, report) else { return };
+        if self.udp.len() + pairs.len > MOST {
+            report.error(&steps!["udp", i], format!("this makes more than {MOST} flows"), None);
+            return;
+        }
+        for (k, (from, to)) in pairs.iter().enumerate() {
+            let name = if pairs.stars() > 0 { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
+            self.udp_from_file.push(i);
+            self.udp.push(model::Udp {
+                name,
+                class: flow.class.clone(),
+                from,
+                to,
+                start: flow.start.0,
+                start_jitter: flow.start_jitter.0,
+                mark: flow.mark.0,
+                rate: flow.rate.0,
+                packet_size: Bytes(size.0.0),
+                pattern: match flow.pattern {
+                    Pattern::Cbr => model::UdpPattern::Cbr,
+                    Pattern::Poisson => model::UdpPattern::Poisson,
+                    Pattern::OnOff { on, off } => model::UdpPattern::OnOff { on: on.0, off: off.0 },
+                },
+            });
+        }
+    }
+
+    /// The pairs of hosts that number `i` of `list` connects.
+    fn pairs(
+        &self,
+        list: &'static str,
+        i: usize,
+        (from, to): (&End, &End),
+        names: &Names,
+        report: &mut Report,
+    ) -> Option<Pairs> {
+        let at = |key: &'static str| steps![list, i, key];
+        let pairs = names.join((from, &at("from")), (to, &at("to")), report)?;
+        let [from_router, to_router] = pairs.routers();
+        for (key, end, is_router) in [("from", from, from_router), ("to", to, to_router)] {
+            if is_router {
+                let hint = "attach a host to it by a link of its own".to_owned();
+                let rule = format!("`{end}` is a router; connections end at hosts");
+                report.error(&at(key), rule, Some(hint));
+            }
+        }
+        if pairs.iter().any(|(from, to)| from == to) {
+            report.error(&at("to"), "a connection needs two hosts, and both are the same", None);
+            return None;
+        }
+        Some(pairs)
+    }
+
+    /// Enters every flow into the table of the classifiers.
+    fn know(&mut self, file: &ScenarioFile) {
+        let class = |name: &str| self.classes.get(name).copied().unwrap_or_default();
+        let entry = |from: usize, to: usize, ports: [u16; 2], protocol, name: &str| Known {
+            key: FlowKey {
+                src: address(from),
+                dst: address(to),
+                src_port: ports[0],
+                dst_port: ports[1],
+                protocol,
+            },
+            class: class(name),
+        };
+        let tcp = self
+            .flows
+            .iter()
+            .zip(&self.from_file)
+            .map(|(flow, i)| entry(flow.from, flow.to, file.flow[*i].ports, Protocol::TCP, &flow.class));
+        let udp = self
+            .udp
+            .iter()
+            .zip(&self.udp_from_file)
+            .map(|(flow, i)| entry(flow.from, flow.to, file.udp[*i].ports, Protocol::UDP, &flow.class));
+        for (id, known) in (0u32..).map(FlowId).zip(tcp.chain(udp)) {
+            self.flow_table.insert(id, known);
+        }
+    }
+}
+
+/// The address of a node: its number.
+pub(crate) const fn address(node: usize) -> Address {
+    Address(node as u128)
+}

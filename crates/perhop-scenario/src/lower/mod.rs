@@ -1,0 +1,281 @@
+//! From the file to the model: counts expanded, names resolved, ports put on their links.
+
+pub(crate) mod check;
+mod conditioner;
+mod flows;
+mod losses;
+mod place_conditioner;
+mod ports;
+mod queue;
+mod resolve;
+mod tcp;
+mod transfers;
+mod warnings;
+
+use std::collections::BTreeMap;
+
+use crate::lower::resolve::{MOST, Names, Pairs};
+use crate::meant::elements::Elements;
+use crate::meant::model;
+use crate::meant::routes::{Route, routes};
+use crate::read::mistakes::Report;
+use crate::read::suggest;
+use crate::read::tree::{Step, plain, steps};
+use crate::written::file::{self, Delay, PerDirection, ScenarioFile};
+use crate::written::names::End;
+use crate::written::units::{Probability, Rate, Size, Time};
+use losses::Places;
+use warnings::Tables;
+
+/// The scenario that `file` means. It is only complete if nothing was reported. Default ports are added to `file`.
+pub(crate) fn lower(
+    file: &mut ScenarioFile,
+    elements: &dyn Elements,
+    report: &mut Report,
+) -> model::Scenario {
+    let node = std::mem::take(&mut file.node);
+    let (names, nodes) = Names::new(&node, report);
+    let mut network = Network { names, nodes, links: Vec::new(), by_ends: BTreeMap::new(), complete: true };
+    network.complete = network.names.is_complete();
+    let joined = network.links(&file.link, report);
+    let ports = ports::place(file, &joined, &mut network, elements, report);
+    let run = model::Run {
+        seed: file.run.seed,
+        replication: file.run.replication,
+        duration: file.run.duration.0,
+        warmup: file.run.warmup.0,
+        interval: file.run.interval.0,
+        packet_size: file.run.packet_size.map(|size| size.0),
+    };
+    let made = flows::make(file, &run, &network.names, report);
+    let (conditioners, of_conditioners) = place_conditioner::place(file, &network, &made, elements, report);
+    let Network { nodes, links, by_ends, complete, .. } = network;
+    let flows::Made { from_file, flows, udp_from_file, udp, flow_table, .. } = made;
+    let mut scenario = model::Scenario { run, nodes, links, conditioners, flows, udp, flow_table };
+    let ways =
+        if complete { check_routes(file, &scenario, &from_file, &udp_from_file, report) } else { None };
+    if complete {
+        check_series(&scenario, report);
+    }
+    let members = |pairs: &Pairs| pairs.iter().filter_map(|ends| by_ends.get(&ends)).copied().collect();
+    let members = joined.iter().map(|pairs| pairs.as_ref().map_or_else(Vec::new, members)).collect();
+    let places = Places { members, from_file, ways };
+    losses::place(file, &places, &mut scenario, report);
+    if let Some(ways) = &places.ways {
+        let tables = Tables { ports: &ports, conditioners: &of_conditioners, flows: &places.from_file };
+        warnings::find(file, &scenario, ways, &tables, report);
+    }
+    file.node = node;
+    scenario
+}
+
+/// Most values that the series of a run may hold: 400 MB.
+const MOST_VALUES: u64 = 50_000_000;
+
+/// The series must fit into memory.
+fn check_series(scenario: &model::Scenario, report: &mut Report) {
+    let run = &scenario.run;
+    let Some(samples) = run.duration.as_nanos().checked_div(run.interval.as_nanos()) else { return };
+    let classes: usize = scenario.links.iter().map(|link| link.port.classes.len()).sum();
+    let columns = 4 * scenario.flows.len() + scenario.udp.len() + 2 * scenario.links.len() + 2 * classes;
+    if samples.saturating_mul(columns as u64) > MOST_VALUES {
+        let rule = format!("{samples} samples of {columns} quantities are more than {MOST_VALUES} values");
+        report.error(&steps!["run", "interval"], rule, Some("take a longer interval".to_owned()));
+    }
+}
+
+/// Nodes and links made so far.
+pub(crate) struct Network<'a> {
+    /// The nodes by name.
+    pub names: Names<'a>,
+    /// The nodes.
+    pub nodes: Vec<model::Node>,
+    /// Both directions of each link, one after the other.
+    pub links: Vec<model::Link>,
+    /// Index of the direction from one node to another.
+    pub by_ends: BTreeMap<(usize, usize), usize>,
+    /// Whether every `[[link]]` could be made; if not, a missing link or way may only be missing here.
+    pub complete: bool,
+}
+
+impl Network<'_> {
+    /// Makes the links; returns the pairs of nodes that each `[[link]]` joins.
+    fn links(&mut self, file: &[file::Link], report: &mut Report) -> Vec<Option<Pairs>> {
+        file.iter().enumerate().map(|(i, link)| self.link(link, i, report)).collect()
+    }
+
+    fn link(&mut self, link: &file::Link, i: usize, report: &mut Report) -> Option<Pairs> {
+        let [a, b] = &link.ends;
+        let at = |end: usize| steps!["link", i, "ends", end];
+        let pairs = self.names.join((a, &at(0)), (b, &at(1)), report);
+        if let Some((node, _)) = pairs.and_then(|pairs| pairs.iter().find(|(from, to)| from == to)) {
+            let rule = format!("a link needs two nodes, and both ends are `{}`", self.nodes[node].name);
+            report.error(&at(1), rule, None);
+            self.complete = false;
+            return None;
+        }
+        let (a_to_b, b_to_a) =
+            (format!("{}->{}", a.plain(), b.plain()), format!("{}->{}", b.plain(), a.plain()));
+        let ends_sound = report.is_sound(&steps!["link", i, "ends"]);
+        let names = ends_sound.then_some([a_to_b.as_str(), b_to_a.as_str()]);
+        let rates = directed(&link.rate, names, true, &steps!["link", i, "rate"], report);
+        let delays = delays(&link.delay, names, &steps!["link", i, "delay"], report);
+        let sizes = link.pure_ack_size.as_ref().map_or([None; 2], |sizes| {
+            directed(sizes, names, false, &steps!["link", i, "pure_ack_size"], report)
+        });
+        let losses = directed(&link.loss, names, false, &steps!["link", i, "loss"], report);
+        let losses = losses.map(|loss| loss.map_or(0.0, |Probability(p)| p));
+        let Some(pairs) = pairs else {
+            self.complete = false;
+            return None;
+        };
+        one_delay(link, pairs, i, report);
+        if self.links.len() / 2 + pairs.len > MOST {
+            report.error(&steps!["link", i], format!("this makes more than {MOST} links"), None);
+            self.complete = false;
+            return None;
+        }
+        let ([Some(rate), Some(back)], Some(delays)) = (rates, delays) else {
+            self.complete = false;
+            return None;
+        };
+        for ((from, to), [delay, delay_back]) in pairs.iter().zip(delays.iter().cycle().copied()) {
+            if self.by_ends.contains_key(&(from, to)) {
+                let (x, y) = (&self.nodes[from].name, &self.nodes[to].name);
+                let hint = "two nodes have one link; put a router between them for a second way";
+                let rule = format!("`{x}` and `{y}` are already joined");
+                report.error(&steps!["link", i, "ends"], rule, Some(hint.to_owned()));
+                return None;
+            }
+            let ahead = (from, to, rate, delay, sizes[0], losses[0]);
+            let back = (to, from, back, delay_back, sizes[1], losses[1]);
+            for (from, to, Rate(rate), Time(delay), size, loss) in [ahead, back] {
+                let name = format!("{}->{}", self.nodes[from].name, self.nodes[to].name);
+                let path = format!("port.{}-{}", self.nodes[from].name, self.nodes[to].name);
+                let port = ports::plain_port(path, rate);
+                self.by_ends.insert((from, to), self.links.len());
+                let pure_ack_size = size.map(|Size(bytes)| bytes);
+                let losses = Vec::new();
+                let link = model::Link { name, from, to, rate, delay, pure_ack_size, loss, losses, port };
+                self.links.push(link);
+            }
+        }
+        Some(pairs)
+    }
+}
+
+/// Reports a list of delays where there is one link to take them.
+fn one_delay(link: &file::Link, pairs: Pairs, i: usize, report: &mut Report) {
+    if let (Delay::Turn(times), 0) = (&link.delay, pairs.stars())
+        && times.len() > 1
+    {
+        let (a, b) = (link.ends[0].plain(), link.ends[1].plain());
+        let hint = format!("for each direction its own write `{{ \"{a}->{b}\" = ..., \"{b}->{a}\" = ... }}`");
+        let rule = format!("{} delays for a single link: a list is for the links of `[*]`", times.len());
+        report.error(&steps!["link", i, "delay"], rule, Some(hint));
+    }
+}
+
+/// The delays of both directions that the links of a `[[link]]` take in turn.
+fn delays(
+    delay: &Delay,
+    names: Option<[&str; 2]>,
+    at: &[Step],
+    report: &mut Report,
+) -> Option<Vec<[Time; 2]>> {
+    let each = match delay {
+        Delay::Both(time) => return Some(vec![[*time; 2]]),
+        Delay::Turn(times) => return Some(times.iter().map(|time| [*time; 2]).collect()),
+        Delay::Each(times) => PerDirection::Each(times.clone()),
+    };
+    match directed(&each, names, true, at, report) {
+        [Some(ahead), Some(back)] => Some(vec![[ahead, back]]),
+        _ => None,
+    }
+}
+
+/// The values for `names[0]` and `names[1]`, the two directions. `None` for names: the ends are not known.
+fn directed<T: Copy>(
+    value: &PerDirection<T>,
+    names: Option<[&str; 2]>,
+    both_needed: bool,
+    at: &[Step],
+    report: &mut Report,
+) -> [Option<T>; 2] {
+    let (values, names) = match (value, names) {
+        (PerDirection::Both(value), _) => return [Some(*value); 2],
+        (PerDirection::Each(_), None) => return [None; 2],
+        (PerDirection::Each(values), Some(names)) => (values, names),
+    };
+    let mut out = [None; 2];
+    let mut unknown = false;
+    for (key, value) in values {
+        let at = [at, &steps![key.clone()]].concat();
+        match names.iter().position(|name| plain(key) == *name) {
+            Some(k) if out[k].is_some() => report.error(&at, "this direction is given twice", None),
+            Some(k) => out[k] = Some(*value),
+            None => {
+                unknown = true;
+                let hint = suggest::among(key, names.into_iter());
+                report.error(&at, format!("the link has no direction `{}`", suggest::short(key)), hint);
+            }
+        }
+    }
+    for (k, name) in names.into_iter().enumerate() {
+        if both_needed && !unknown && out[k].is_none() {
+            let hint = Some(format!("add \"{name}\" = ..., or write one value for both directions"));
+            report.error(at, format!("there is no value for the direction `{name}`"), hint);
+        }
+    }
+    out
+}
+
+/// Every flow has a way there and back, and no ACK of 0 bytes on it. Returns the ways if there are all.
+fn check_routes(
+    file: &ScenarioFile,
+    scenario: &model::Scenario,
+    from_file: &[usize],
+    udp_from_file: &[usize],
+    report: &mut Report,
+) -> Option<Vec<Route>> {
+    let name = |node: usize| &scenario.nodes[node].name;
+    let ways = match routes(scenario) {
+        Ok(ways) => ways,
+        Err(without) => {
+            let mut said = None;
+            for index in without {
+                let (list, i, from, to) = match index.checked_sub(scenario.flows.len()) {
+                    None => ("flow", from_file[index], scenario.flows[index].from, scenario.flows[index].to),
+                    Some(k) => ("udp", udp_from_file[k], scenario.udp[k].from, scenario.udp[k].to),
+                };
+                if said.replace((list, i)) != Some((list, i)) {
+                    let rule = format!("no way leads from `{}` to `{}`", name(from), name(to));
+                    let hint = "join them by links; only routers pass packets on".to_owned();
+                    report.error(&steps![list, i, "to"], rule, Some(hint));
+                }
+            }
+            return None;
+        }
+    };
+    let mut said = None;
+    for (Route { reverse, .. }, (flow, i)) in ways.iter().zip(scenario.flows.iter().zip(from_file)) {
+        let bare = reverse.iter().find(|link| scenario.links[**link].pure_ack_size.is_none());
+        if let Some(link) = bare.filter(|_| flow.tcp.header.0 == 0 && said != Some(*i)) {
+            said = Some(*i);
+            let link = &scenario.links[*link];
+            let rule = format!("with a header of 0 bytes an ACK would be 0 bytes long on `{}`", link.name);
+            let hint = "give every link that the ACKs cross a pure_ack_size, or the flow a header";
+            if file.link.iter().enumerate().all(|(i, _)| report.is_sound(&steps!["link", i, "pure_ack_size"]))
+            {
+                report.error(&steps!["flow", *i, "tcp", "header"], rule, Some(hint.to_owned()));
+            }
+        }
+    }
+    Some(ways)
+}
+
+/// The sending and the receiving end of one direction, as they are written.
+pub(crate) fn ends_of(link: &file::Link, reverse: bool) -> (End, End) {
+    let [a, b] = link.ends.clone();
+    if reverse { (b, a) } else { (a, b) }
+}

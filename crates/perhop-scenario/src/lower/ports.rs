@@ -1,0 +1,194 @@
+//! Ports of the file put on the links they feed; links without one get the default port.
+
+use crate::lower::queue::{model_queue, refuse_element};
+use crate::lower::resolve::Pairs;
+use crate::lower::{Network, ends_of};
+use crate::meant::elements::Elements;
+use crate::meant::model;
+use crate::read::mistakes::Report;
+use crate::read::tree::steps;
+use crate::written::defaults;
+use crate::written::file::{self, Port, ScenarioFile, Scheduler, Selector};
+use crate::written::marks::Mark;
+use crate::written::units::{Size, Time};
+use perhop_core::sched::{Cbq, CbqClass};
+use perhop_core::time::Span;
+use perhop_core::units::{BitRate, Bytes};
+
+/// Which `[[port]]` a link has, and how many of its ends are `[*]`: fewer go before more.
+type Owner = Option<(u8, usize)>;
+
+/// Puts the ports of `file` on the links, and adds to `file` those that it leaves to the defaults. Returns by link which
+/// of those that were written it has.
+pub(crate) fn place(
+    file: &mut ScenarioFile,
+    joined: &[Option<Pairs>],
+    network: &mut Network,
+    elements: &dyn Elements,
+    report: &mut Report,
+) -> Vec<Option<usize>> {
+    let mut owners: Vec<Owner> = vec![None; network.links.len()];
+    for (i, port) in file.port.iter().enumerate() {
+        claim(port, i, network, &mut owners, report);
+    }
+    for (link, pairs) in file.link.iter().zip(joined) {
+        if let Some(pairs) = pairs {
+            for reverse in [false, true] {
+                add_default(link, *pairs, reverse, network, &owners, &mut file.port);
+            }
+        }
+    }
+    for (link, owner) in network.links.iter_mut().zip(&owners) {
+        if let Some((_, i)) = owner {
+            let path = std::mem::take(&mut link.port.path);
+            link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
+            check_shares(&link.port, link.rate, *i, report);
+            for (j, class) in link.port.classes.iter().enumerate() {
+                if let model::Queue::Custom(queue) = &class.queue
+                    && let Err(error) = elements.check_queue(queue)
+                {
+                    refuse_element(error, &steps!["port", *i, "class", j, "queue"], report);
+                }
+            }
+        }
+    }
+    owners.into_iter().map(|owner| owner.map(|(_, i)| i)).collect()
+}
+
+/// Port number `i` takes the links it is on.
+fn claim(port: &Port, i: usize, network: &Network, owners: &mut [Owner], report: &mut Report) {
+    let (at, to) = (steps!["port", i, "at"], steps!["port", i, "to"]);
+    let Some(pairs) = network.names.join((&port.at, &at), (&port.to, &to), report) else { return };
+    if port.backpressure.is_some() && pairs.routers()[0] {
+        let hint = "it holds back the host's own connections; a router has none";
+        let rule = format!("`{}` is a router: backpressure is for hosts", port.at);
+        report.error(&steps!["port", i, "backpressure"], rule, Some(hint.to_owned()));
+    }
+    for ends in pairs.iter() {
+        let Some(link) = network.by_ends.get(&ends) else {
+            if network.complete {
+                let hint = Some("a port is one direction of a [[link]]".to_owned());
+                report.error(&to, format!("no link leads from `{}` to `{}`", port.at, port.to), hint);
+            }
+            return;
+        };
+        let owner = &mut owners[*link];
+        match owner {
+            Some((stars, _)) if *stars < pairs.stars() => {}
+            Some((stars, other)) if *stars == pairs.stars() => {
+                let name = &network.links[*link].name;
+                let line = report.tree.line(&steps!["port", *other]);
+                report.error(&at, format!("`{name}` already has a port, in line {line}"), None);
+                return;
+            }
+            _ => *owner = Some((pairs.stars(), i)),
+        }
+    }
+}
+
+/// Writes the default port of one direction of a `[[link]]` into the file, where the file has none.
+fn add_default(
+    link: &file::Link,
+    pairs: Pairs,
+    reverse: bool,
+    network: &Network,
+    owners: &[Owner],
+    ports: &mut Vec<Port>,
+) {
+    let index = |(a, b)| network.by_ends.get(&if reverse { (b, a) } else { (a, b) }).copied();
+    let owner = |ends| index(ends).and_then(|link| owners[link]);
+    if pairs.iter().all(|ends| owner(ends).is_some()) {
+        return;
+    }
+    let (at, to) = ends_of(link, reverse);
+    let port = |at, to| Port {
+        at,
+        to,
+        backpressure: None,
+        scheduler: defaults::scheduler(),
+        class: defaults::classes(),
+    };
+    if pairs.iter().all(|ends| owner(ends).is_none_or(|(stars, _)| stars < pairs.stars())) {
+        ports.push(port(at, to));
+        return;
+    }
+    // A port with as many [*] covers some of the members: those it leaves out are named one by one.
+    for (k, ends) in pairs.iter().enumerate() {
+        if owner(ends).is_none() {
+            let (a, b) = pairs.members(k);
+            let (a, b) = if reverse { (b, a) } else { (a, b) };
+            ports.push(port(at.member(a), to.member(b)));
+        }
+    }
+}
+
+/// CBQ can give every class of port number `i` its share of a link of `rate`.
+fn check_shares(port: &model::Port, rate: BitRate, i: usize, report: &mut Report) {
+    let model::Scheduler::Cbq(classes) = &port.scheduler else { return };
+    for (j, class) in classes.iter().enumerate() {
+        // each by itself: what they are together, and whatever else a class has, does not depend on the rate
+        if let Err(error) = Cbq::new(rate, std::slice::from_ref(class))
+            && error.field == "share"
+        {
+            let rule = format!("share ({}) {}", class.share, error.rule);
+            report.error(&steps!["port", i, "class", j, "share"], rule, None);
+        }
+    }
+}
+
+/// A port with every default.
+pub(crate) fn plain_port(path: String, rate: BitRate) -> model::Port {
+    let classes = defaults::classes().iter().map(|class| model_class(class, rate, None)).collect();
+    model::Port { path, classes, scheduler: model::Scheduler::StrictPriority, backpressure: None }
+}
+
+fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size>) -> model::Port {
+    let scheduler = match &port.scheduler {
+        Scheduler::StrictPriority => model::Scheduler::StrictPriority,
+        Scheduler::PairedCounter { data, share } => {
+            let data = port.class.iter().position(|class| class.name == *data).unwrap_or(0);
+            model::Scheduler::PairedCounter { data, share: *share }
+        }
+        Scheduler::Wrr => model::Scheduler::Wrr(port.class.iter().map(|c| c.weight.unwrap_or(1)).collect()),
+        Scheduler::Drr => {
+            let quantum = |class: &file::Class| class.quantum.map_or(Bytes(1), |size| size.0);
+            model::Scheduler::Drr(port.class.iter().map(quantum).collect())
+        }
+        Scheduler::Cbq => model::Scheduler::Cbq(port.class.iter().map(cbq_class).collect()),
+    };
+    let classes = port.class.iter().map(|class| model_class(class, rate, packet_size)).collect();
+    model::Port { path, classes, scheduler, backpressure: port.backpressure }
+}
+
+/// What CBQ allocates to `class`.
+pub(crate) fn cbq_class(class: &file::Class) -> CbqClass {
+    let plain = CbqClass::new(class.share.unwrap_or(1.0));
+    let time = |given: Option<Time>, or: Span| given.map_or(or, |time| time.0);
+    CbqClass {
+        bounded: class.bounded.unwrap_or(plain.bounded),
+        isolated: class.isolated.unwrap_or(plain.isolated),
+        priority: class.priority.unwrap_or(plain.priority),
+        maxidle: time(class.maxidle, plain.maxidle),
+        minidle: time(class.minidle, plain.minidle),
+        offtime: time(class.offtime, plain.offtime),
+        gain: class.gain.or(plain.gain),
+        ..plain
+    }
+}
+
+pub(crate) fn model_selector(selector: &Selector) -> model::Selector {
+    match selector {
+        Selector::Any => model::Selector::Any,
+        Selector::PureAck => model::Selector::PureAck,
+        Selector::Data => model::Selector::Data,
+        Selector::Mark(Mark(dscp)) => model::Selector::Mark(*dscp),
+    }
+}
+
+fn model_class(class: &file::Class, rate: BitRate, packet_size: Option<Size>) -> model::Class {
+    model::Class {
+        name: class.name.to_string(),
+        matches: class.matches.iter().map(model_selector).collect(),
+        queue: model_queue(&class.queue, rate, packet_size),
+    }
+}

@@ -1,0 +1,209 @@
+//! Names to nodes: which nodes an end of a link, a port or a flow means.
+
+use std::collections::BTreeMap;
+
+use crate::meant::model;
+use crate::read::mistakes::Report;
+use crate::read::suggest;
+use crate::read::tree::{Step, steps};
+use crate::written::file::{Node, NodeKind};
+use crate::written::names::{End, Member};
+
+/// Most nodes, links or flows of a scenario, all counts expanded.
+pub(crate) const MOST: usize = 1_000_000;
+
+/// The nodes of a scenario by name.
+pub(crate) struct Names<'a> {
+    groups: BTreeMap<&'a str, Group>,
+    /// Whether every name was read; if not, one that is not found may be missing only here.
+    known: bool,
+    /// Whether every node was made as it was written.
+    complete: bool,
+}
+
+/// A `[[node]]`.
+#[derive(Clone, Copy)]
+struct Group {
+    /// Its place in the file.
+    index: usize,
+    first: usize,
+    /// `None` where what was written is no count, or one that is too large.
+    count: Option<Option<u32>>,
+    /// `None` where what was written is no kind.
+    kind: Option<NodeKind>,
+}
+
+/// The nodes that an end means.
+#[derive(Clone, Copy)]
+pub(crate) struct Members {
+    first: usize,
+    /// How many, where it is each member of a counted node.
+    each: Option<usize>,
+    kind: Option<NodeKind>,
+}
+
+/// Two ends joined: pairwise, each of one side with the other, or where one side has several times as many, in groups:
+/// the first ones of it with the first of the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Pairs {
+    a: Members,
+    b: Members,
+    /// Number of pairs.
+    pub len: usize,
+}
+
+impl Pairs {
+    /// Pair number `i`.
+    pub(crate) fn get(&self, i: usize) -> (usize, usize) {
+        let (a, b) = self.members(i);
+        (self.a.first + a, self.b.first + b)
+    }
+
+    /// Which members of the two ends pair number `i` joins.
+    pub(crate) fn members(&self, i: usize) -> (usize, usize) {
+        let member = |m: Members| m.each.map_or(0, |count| i / (self.len / count.max(1)).max(1));
+        (member(self.a), member(self.b))
+    }
+
+    /// All of them in order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.len).map(move |i| self.get(i))
+    }
+
+    /// Whether the first and the second end are routers.
+    pub(crate) fn routers(&self) -> [bool; 2] {
+        [self.a, self.b].map(|end| end.kind == Some(NodeKind::Router))
+    }
+
+    /// How many ends are `[*]`.
+    pub(crate) fn stars(&self) -> u8 {
+        u8::from(self.a.each.is_some()) + u8::from(self.b.each.is_some())
+    }
+}
+
+impl<'a> Names<'a> {
+    /// Makes the nodes of the file.
+    pub(crate) fn new(file: &'a [Node], report: &mut Report) -> (Self, Vec<model::Node>) {
+        let mut groups: BTreeMap<&'a str, Group> = BTreeMap::new();
+        let mut nodes = Vec::new();
+        let known = (0..file.len()).all(|i| report.tree.text(&steps!["node", i, "name"]).is_some());
+        let sound = |report: &Report, i, key: &'static str| report.is_sound(&steps!["node", i, key]);
+        let mut complete =
+            known && (0..file.len()).all(|i| sound(report, i, "count") && sound(report, i, "kind"));
+        for (i, node) in file.iter().enumerate() {
+            let at = steps!["node", i, "name"];
+            if !report.is_sound(&at) {
+                continue;
+            }
+            if let Some(Group { index, .. }) = groups.get(node.name.as_str()) {
+                let line = report.tree.line(&steps!["node", *index]);
+                report.error(&at, format!("there already is a node `{}`, in line {line}", node.name), None);
+                continue;
+            }
+            let count = node.count.map_or(1, |count| count as usize);
+            if nodes.len() + count > MOST {
+                let at = steps!["node", i, "count"];
+                report.error(
+                    &at,
+                    format!("this makes more than {MOST} nodes, the most a scenario may have"),
+                    None,
+                );
+                complete = false;
+                // what else the file says of it is not looked at
+                let refused = Group { index: i, first: 0, count: None, kind: None };
+                groups.insert(node.name.as_str(), refused);
+                continue;
+            }
+            let written = Group {
+                index: i,
+                first: nodes.len(),
+                count: sound(report, i, "count").then_some(node.count),
+                kind: sound(report, i, "kind").then_some(node.kind),
+            };
+            groups.insert(node.name.as_str(), written);
+            let kind = match node.kind {
+                NodeKind::Host => model::NodeKind::Host,
+                NodeKind::Router => model::NodeKind::Router,
+            };
+            match node.count {
+                None => nodes.push(model::Node { name: node.name.to_string(), kind }),
+                Some(_) => nodes
+                    .extend((0..count).map(|k| model::Node { name: format!("{}[{k}]", node.name), kind })),
+            }
+        }
+        (Self { groups, known, complete }, nodes)
+    }
+
+    /// Whether every `[[node]]` was made as it was written.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The nodes that `end`, written at `at`, means, and what they are, if that is known.
+    pub(crate) fn nodes(
+        &self,
+        end: &End,
+        at: &[Step],
+        report: &mut Report,
+    ) -> Option<(std::ops::Range<usize>, Option<NodeKind>)> {
+        let Members { first, each, kind } = self.members(end, at, report)?;
+        Some((first..first + each.unwrap_or(1), kind))
+    }
+
+    /// The nodes that `end`, written at `at`, means.
+    fn members(&self, end: &End, at: &[Step], report: &mut Report) -> Option<Members> {
+        if !report.is_sound(at) {
+            return None;
+        }
+        let name = &end.node;
+        let Some(group) = self.groups.get(name.as_str()) else {
+            if self.known {
+                let names = self.groups.keys().copied();
+                let hint = if report.is_long() { None } else { suggest::among(name.as_str(), names) };
+                report.error(at, format!("there is no node `{name}`"), hint);
+            }
+            return None;
+        };
+        let Group { first, count, kind, .. } = *group;
+        match (end.member, count?) {
+            (Member::Only, None) => Some(Members { first, each: None, kind }),
+            (Member::Each, Some(count)) => Some(Members { first, each: Some(count as usize), kind }),
+            (Member::One(k), Some(count)) if k < count => {
+                Some(Members { first: first + k as usize, each: None, kind })
+            }
+            (Member::One(_), Some(count)) => {
+                let last = format!("the last member is `{name}[{}]`", count - 1);
+                report.error(at, format!("`{end}` does not exist: `{name}` has {count} members"), Some(last));
+                None
+            }
+            (Member::Only, Some(count)) => {
+                let hint = format!("write `{name}[*]` for each of them, or `{name}[0]` for one");
+                report.error(at, format!("`{name}` is {count} nodes, not one"), Some(hint));
+                None
+            }
+            (Member::Each | Member::One(_), None) => {
+                let hint = format!("write `{name}`, or give the node a count");
+                report.error(at, format!("`{name}` is a single node without a count"), Some(hint));
+                None
+            }
+        }
+    }
+
+    /// Joins two ends: where each is written, and what is written there.
+    pub(crate) fn join(&self, a: (&End, &[Step]), b: (&End, &[Step]), report: &mut Report) -> Option<Pairs> {
+        let (ma, mb) = (self.members(a.0, a.1, report), self.members(b.0, b.1, report));
+        let (ma, mb) = (ma?, mb?);
+        let len = match (ma.each, mb.each) {
+            (Some(n), Some(m)) if n.max(m) % n.min(m).max(1) != 0 => {
+                let rule = format!("`{}` has {n} members and `{}` has {m}: they cannot be paired", a.0, b.0);
+                let hint = "give both nodes the same count, or one a multiple of the other's";
+                report.error(b.1, rule, Some(hint.to_owned()));
+                return None;
+            }
+            (Some(n), Some(m)) => n.max(m),
+            (Some(n), None) | (None, Some(n)) => n,
+            (None, None) => 1,
+        };
+        Some(Pairs { a: ma, b: mb, len })
+    }
+}

@@ -1,0 +1,125 @@
+//! The model of a TCP: what its settings say in the units of the engine.
+
+use perhop_core::units::{Bytes, QueueSize};
+use perhop_tcp::settings::{RtoParams, TcpParams};
+
+use crate::meant::model;
+use crate::written::defaults;
+use crate::written::file::{self, Tcp};
+use crate::written::units::{Limit, Size};
+
+/// Largest value of the window field (RFC 9293 section 3.1).
+pub(crate) const LARGEST_FIELD: u64 = 65_535;
+/// Largest shift of it (RFC 7323 section 2.3).
+//= rfc7323-2.3-limit
+pub(crate) const LARGEST_SCALE: u8 = 14;
+/// Most data of a flow, in bytes: 1 PB, as for every size.
+pub(crate) const MOST_DATA: u64 = 1_000_000_000_000_000;
+
+/// The scale of the window field: the one given, or the smallest that the window fits.
+pub(crate) fn window_scale(tcp: &Tcp) -> u8 {
+    tcp.window_scale.or_else(|| smallest_scale(tcp.window)).unwrap_or(LARGEST_SCALE)
+}
+
+/// The smallest scale that `window` fits, if there is one.
+pub(crate) fn smallest_scale(window: Size) -> Option<u8> {
+    (0..=LARGEST_SCALE).find(|scale| window.0.0 <= LARGEST_FIELD << scale)
+}
+
+/// What the sender can use of the window: the receiver offers what the window field can say, and segments are whole.
+//= rfc7323-2.3-shift
+pub(crate) fn usable_window(tcp: &Tcp) -> Bytes {
+    let scale = window_scale(tcp);
+    let offered = tcp.window.0.0 >> scale << scale;
+    let mss = tcp.mss.0.0.max(1);
+    Bytes(offered / mss * mss)
+}
+
+/// Bytes of a finite transfer, `None` for more than can be counted.
+pub(crate) fn data(size: Limit, mss: Size) -> Option<Bytes> {
+    let bytes = match size.0 {
+        QueueSize::Packets(n) => n.checked_mul(mss.0.0)?,
+        QueueSize::Bytes(n) => n,
+    };
+    (bytes <= MOST_DATA).then_some(Bytes(bytes))
+}
+
+/// The connection's parameters; the scale of the window field is put into `tcp` where it is not written.
+pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
+    tcp.window_scale = Some(window_scale(tcp));
+    let params = TcpParams {
+        cc: tcp.cc.into(),
+        recovery: tcp.recovery.into(),
+        mss: tcp.mss.0,
+        window: usable_window(tcp),
+        window_scale: window_scale(tcp),
+        size: tcp.size.and_then(|size| data(size, tcp.mss)),
+        handshake: tcp.handshake,
+        close: tcp.close,
+        initial_window: tcp.initial_window,
+        initial_ssthresh: tcp.initial_ssthresh.into(),
+        slow_start: tcp.slow_start.into(),
+        counting: tcp.counting.into(),
+        grow_beyond_window: tcp.grow_beyond_window,
+        loss_window: tcp.loss_window.into(),
+        halving: tcp.halving.into(),
+        guard: tcp.guard.into(),
+        recovery_exit: tcp.recovery_exit.into(),
+        partial_ack_timer: tcp.partial_ack_timer.into(),
+        recovery_burst: tcp.recovery_burst,
+        fast_retransmit_restarts_timer: tcp.fast_retransmit_restarts_timer,
+        limited_transmit: tcp.limited_transmit,
+        sack_forgets: tcp.sack_forgets,
+        limited_transmit_resends: tcp.limited_transmit_resends,
+        prr: tcp.prr,
+        rack: tcp.rack,
+        frto: tcp.frto,
+        timestamps: tcp.timestamps,
+        sack_blocks: tcp.sack_blocks,
+        sack_overhead: tcp.sack_overhead.0,
+        ecn: tcp.ecn,
+        idle_restart: tcp.idle_restart,
+        repeat_timeout_cuts: tcp.repeat_timeout_cuts,
+        recovery_timeout_cuts: tcp.recovery_timeout_cuts,
+        rto: model_rto(tcp),
+    };
+    model::Tcp { params, header: tcp.header.0 }
+}
+
+fn model_rto(tcp: &Tcp) -> RtoParams {
+    RtoParams {
+        initial: tcp.initial_rto.0,
+        min: tcp.min_rto.0,
+        min_bounds: tcp.min_rto_bounds.into(),
+        max: tcp.max_rto.0,
+        tick: tcp.clock_tick.0,
+        phase: tcp.clock_phase.0,
+        arithmetic: tcp.rtt_arithmetic.into(),
+        on_tick: tcp.timer_on_tick,
+        backoff_limit: tcp.backoff_limit,
+        forget_after: tcp.forget_rtt_after,
+    }
+}
+
+/// When a receiver acknowledges: as its flow says, else as its profile does.
+pub(crate) fn ack_policy(ack: &file::Ack, tcp: &Tcp) -> file::AckPolicy {
+    let by_profile = if tcp.ack_delay.0.as_nanos() == 0 {
+        file::AckPolicy::EverySegment
+    } else {
+        file::AckPolicy::Delayed
+    };
+    ack.policy.unwrap_or(by_profile)
+}
+
+/// When the receiver acknowledges; what is not written is put into `ack`.
+pub(crate) fn model_ack(ack: &mut file::Ack, tcp: &Tcp) -> model::AckPolicy {
+    match *ack.policy.insert(ack_policy(ack, tcp)) {
+        file::AckPolicy::EverySegment => model::AckPolicy::EverySegment,
+        file::AckPolicy::Delayed => {
+            let by_profile =
+                if tcp.ack_delay.0.as_nanos() == 0 { defaults::delayed_timeout() } else { tcp.ack_delay };
+            let timeout = *ack.timeout.get_or_insert(by_profile);
+            model::AckPolicy::Delayed { timeout: timeout.0 }
+        }
+    }
+}

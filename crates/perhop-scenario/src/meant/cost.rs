@@ -1,0 +1,157 @@
+//! How much work a run is, before it is done.
+
+use perhop_core::time::Span;
+use perhop_core::units::Bytes;
+
+use crate::meant::model::{Flow, Scenario, Udp, UdpPattern};
+use crate::meant::routes::{Route, routes};
+
+/// Roughly how often packets cross links in a run; 0 where a flow has no way.
+///
+/// A TCP flow wants its narrowest link, its window in each empty round trip, or its size in the time left, whichever is
+/// least. Where flows want more than a link has, each gets the same fraction of what it wants. Every packet of data is
+/// acknowledged and none is lost.
+#[must_use]
+pub fn packet_hops(scenario: &Scenario) -> f64 {
+    let Ok(ways) = routes(scenario) else { return 0.0 };
+    let (of_tcp, of_udp) = ways.split_at(scenario.flows.len());
+    let rates: Vec<f64> =
+        scenario.flows.iter().zip(of_tcp).map(|(flow, way)| alone(scenario, flow, way)).collect();
+    let mut wanted = vec![0.0; scenario.links.len()];
+    for (rate, way) in rates.iter().zip(of_tcp) {
+        way.forward.iter().for_each(|link| wanted[*link] += rate);
+    }
+    let tcp = scenario.flows.iter().zip(of_tcp).zip(rates).map(|((flow, way), rate)| {
+        let part = |link: &usize| capacity(scenario, *link) / wanted[*link];
+        let part = way.forward.iter().map(part).fold(1.0, f64::min);
+        let hops = way.forward.len() + way.reverse.len();
+        rate * part * left(scenario, flow.start) / segment(flow) * float(hops as u64)
+    });
+    let udp = scenario.udp.iter().zip(of_udp);
+    let udp = udp.map(|(flow, way)| datagrams(scenario, flow) * float(way.forward.len() as u64));
+    tcp.chain(udp).sum()
+}
+
+/// The rate in bit/s that `flow` has without any other.
+fn alone(scenario: &Scenario, flow: &Flow, way: &Route) -> f64 {
+    let params = &flow.tcp.params;
+    let narrowest = way.forward.iter().map(|link| capacity(scenario, *link)).fold(f64::INFINITY, f64::min);
+    let round_trip: f64 =
+        way.forward.iter().chain(&way.reverse).map(|link| scenario.links[*link].delay.as_secs_f64()).sum();
+    let within = |data: Bytes, seconds: f64| float(data.0) / float(params.mss.0) * segment(flow) / seconds;
+    let of_size = params.size.map_or(f64::INFINITY, |size| within(size, left(scenario, flow.start)));
+    narrowest.min(within(params.window, round_trip)).min(of_size)
+}
+
+/// Bits of a full packet of `flow`.
+fn segment(flow: &Flow) -> f64 {
+    bits(Bytes(flow.tcp.params.mss.0 + flow.tcp.header.0))
+}
+
+/// Bits that a link sends in a second.
+fn capacity(scenario: &Scenario, link: usize) -> f64 {
+    float(scenario.links[link].rate.bits_per_sec())
+}
+
+fn datagrams(scenario: &Scenario, flow: &Udp) -> f64 {
+    let sending = match flow.pattern {
+        UdpPattern::Cbr | UdpPattern::Poisson => 1.0,
+        UdpPattern::OnOff { on, off } => on.as_secs_f64() / (on.as_secs_f64() + off.as_secs_f64()),
+    };
+    float(flow.rate.bits_per_sec()) * sending * left(scenario, flow.start) / bits(flow.packet_size)
+}
+
+/// Seconds from `start` to the end of the run.
+fn left(scenario: &Scenario, start: Span) -> f64 {
+    (scenario.run.duration.as_secs_f64() - start.as_secs_f64()).max(0.0)
+}
+
+fn bits(size: Bytes) -> f64 {
+    8.0 * float(size.0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a rough number")]
+fn float(n: u64) -> f64 {
+    n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load;
+
+    const FILE: &str = r#"
+        run.duration = "10s"
+        node = [{ name = "s", count = 2 }, { name = "d", count = 2 }, { name = "r", kind = "router" }]
+        [[link]]
+        ends = ["s[*]", "r"]
+        rate = "10Mbit/s"
+        delay = "25ms"
+        [[link]]
+        ends = ["r", "d[*]"]
+        rate = "1Mbit/s"
+        delay = "25ms"
+        [[flow]]
+        name = "bulk"
+        from = "s[*]"
+        to = "d[0]"
+        tcp = { profile = "rfc", mss = "960B", header = "40B", window = "100kB" }
+    "#;
+
+    fn hops(changes: &[(&str, &str)], more: &str) -> f64 {
+        let text = changes.iter().fold(FILE.to_owned(), |text, (old, new)| text.replace(old, new)) + more;
+        packet_hops(&load(text.as_bytes(), "test.toml", &[]).expect("a valid scenario").scenario)
+    }
+
+    /// Whether both are the same but for rounding.
+    fn alike(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6 * b
+    }
+
+    #[test]
+    fn flows_share_the_narrowest_link() {
+        // 10 s of 1 Mbit/s are 1250 packets of 1000 bytes, over two links and their ACKs over two.
+        assert!(alike(hops(&[], ""), 1250.0 * 4.0));
+        // Each has a link of its own.
+        assert!(alike(hops(&[("d[0]", "d[*]")], ""), 2.0 * 1250.0 * 4.0));
+        assert!(alike(hops(&[("10s", "20s")], ""), 2500.0 * 4.0));
+        assert!(alike(hops(&[("from =", "start = \"4s\"\nfrom =")], ""), 750.0 * 4.0));
+    }
+
+    #[test]
+    fn a_window_is_sent_once_in_a_round_trip() {
+        // 100 round trips of 100 ms, 2 packets each.
+        assert!(alike(hops(&[("100kB", "2kB")], ""), 2.0 * 100.0 * 2.0 * 4.0));
+        // Without delay there is no such bound.
+        assert!(alike(hops(&[("100kB", "2kB"), ("25ms", "0ms")], ""), 1250.0 * 4.0));
+    }
+
+    #[test]
+    fn a_transfer_too_large_for_the_run_is_like_one_without_end() {
+        let large = ("mss =", "size = \"10GB\", mss =");
+        assert!(alike(hops(&[("10s", "60s"), large], ""), hops(&[("10s", "60s")], "")));
+        assert!(alike(hops(&[large, ("100kB", "2kB")], ""), 2.0 * 100.0 * 2.0 * 4.0));
+        // One that starts when the run is over sends nothing.
+        assert!(hops(&[large, ("from =", "start = \"10s\"\nfrom =")], "").abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_small_transfer_leaves_the_rest_of_the_link() {
+        // 125 packets beside one flow without end: 10 % more than fit.
+        let bulk = "[[flow]]\nname = \"b\"\nfrom = \"s[0]\"\nto = \"d[0]\"\n\
+                    tcp = { mss = \"960B\", header = \"40B\", window = \"100kB\" }\n";
+        let small = [("from = \"s[*]\"", "from = \"s[1]\""), ("mss =", "size = \"125p\", mss =")];
+        assert!(alike(hops(&small, ""), 125.0 * 4.0));
+        assert!(alike(hops(&small, bulk), 1250.0 * 4.0));
+    }
+
+    #[test]
+    fn transfers_have_their_size_and_udp_its_rate() {
+        assert!(alike(hops(&[("mss =", "size = \"50p\", mss =")], ""), 2.0 * 50.0 * 4.0));
+        let udp = "[[udp]]\nname = \"u\"\nfrom = \"s[0]\"\nto = \"d[1]\"\nrate = \"80kbit/s\"\n\
+                   packet_size = \"100B\"\n";
+        assert!(alike(hops(&[], udp), 1250.0 * 4.0 + 1000.0 * 2.0));
+        let half = format!("{udp}pattern = {{ kind = \"on-off\", on = \"1s\", off = \"1s\" }}\n");
+        assert!(alike(hops(&[], &half), 1250.0 * 4.0 + 500.0 * 2.0));
+    }
+}

@@ -1,0 +1,6 @@
+//! What a scenario means: the model that a driver runs, its elements, routes and cost.
+
+pub mod cost;
+pub mod elements;
+pub mod model;
+pub mod routes;

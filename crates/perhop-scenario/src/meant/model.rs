@@ -1,0 +1,345 @@
+//! The scenario as a driver reads it: every name resolved, every count expanded, every default filled.
+//!
+//! `ScenarioFile` is what was written; `Scenario` is what it means. Indices are positions in the vectors here.
+
+use std::sync::Arc;
+
+use perhop_core::ack_marking::AckMarking;
+use perhop_core::classify::{FlowTable, Pattern};
+use perhop_core::dscp::{ColorMap, Dscp};
+use perhop_core::marker::Marker;
+use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams};
+use perhop_core::queue::{GredParams, RedParams, RioParams};
+use perhop_core::sched::CbqClass;
+use perhop_core::shaper::ShaperParams;
+use perhop_core::time::Span;
+use perhop_core::units::{BitRate, Bytes, QueueSize};
+use perhop_tcp::settings::TcpParams;
+
+use crate::meant::elements::SettingsTable;
+
+/// A complete, valid scenario.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Settings of the run as a whole.
+    pub run: Run,
+    /// Hosts and routers, in file order, counts expanded.
+    pub nodes: Vec<Node>,
+    /// Links, one entry per direction; the two directions of a `[[link]]` follow one another.
+    pub links: Vec<Link>,
+    /// What edges do to arriving packets, in file order, one for each router.
+    pub conditioners: Vec<Conditioner>,
+    /// TCP flows, in file order, pairs and transfers expanded. Their `FlowId`s are their positions.
+    pub flows: Vec<Flow>,
+    /// UDP flows, in file order, pairs expanded. Their `FlowId`s follow those of the TCP flows.
+    pub udp: Vec<Udp>,
+    /// Addresses, ports and classes of all flows, by `FlowId`.
+    pub flow_table: FlowTable,
+}
+
+/// Settings of the run as a whole.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Key of every random stream.
+    pub seed: u64,
+    /// Second key of every random stream: which repetition of the same scenario this is.
+    pub replication: u64,
+    /// When the run ends.
+    pub duration: Span,
+    /// Measured results start here; earlier ones are left out of `flows` and `links`.
+    pub warmup: Span,
+    /// Spacing of the samples in the series.
+    pub interval: Span,
+    /// The length that a number of packets means where bytes are needed.
+    pub packet_size: Option<Bytes>,
+}
+
+/// A host or a router.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// `s[3]`, or the plain name where there is no count.
+    pub name: String,
+    /// What it does with packets.
+    pub kind: NodeKind,
+}
+
+/// What a node does with packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Ends connections.
+    Host,
+    /// Forwards.
+    Router,
+}
+
+/// One direction of a link, with the port that feeds it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// `slow->fast`.
+    pub name: String,
+    /// Node index of the sending end.
+    pub from: usize,
+    /// Node index of the receiving end.
+    pub to: usize,
+    /// Serialisation rate.
+    pub rate: BitRate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Length of a pure ACK on this link where headers are compressed.
+    pub pure_ack_size: Option<Bytes>,
+    /// Probability that a packet is lost on arrival at the port, inside [0, 1).
+    pub loss: f64,
+    /// Packets that are lost or marked on arrival at the port: those to be dropped first, each in file order.
+    pub losses: Vec<ListedLoss>,
+    /// The outgoing interface at `from`.
+    pub port: Port,
+}
+
+/// One transmission of a flow's packet that a link drops or marks. No two of a link are the same transmission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedLoss {
+    /// Index of the flow.
+    pub flow: usize,
+    /// Which packet of it, in units of mss from 0; with a handshake 0 is the SYN and data begins with 1.
+    pub packet: u64,
+    /// Which transmission of it, from 1.
+    pub transmission: u32,
+    /// Whether it is marked (CE) instead of dropped.
+    pub mark: bool,
+}
+
+/// An outgoing interface: classifier, queues and scheduler.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// Path of the port in errors, traces, statistics and random streams: `port.slow-fast`.
+    pub path: String,
+    /// Classes in file order; at least one.
+    pub classes: Vec<Class>,
+    /// Which class is served next.
+    pub scheduler: Scheduler,
+    /// Backpressure threshold in data packets per connection; hosts only.
+    pub backpressure: Option<u32>,
+}
+
+/// A class of a port: which packets, and the queue they wait in.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Name within the port.
+    pub name: String,
+    /// Selectors of which any one suffices; the first class that matches takes the packet.
+    pub matches: Vec<Selector>,
+    /// The queue.
+    pub queue: Queue,
+}
+
+/// What a class can ask of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// Packets with this mark.
+    Mark(Dscp),
+    /// Every packet.
+    Any,
+    /// ACKs without data.
+    PureAck,
+    /// Segments with data.
+    Data,
+}
+
+/// The packets that one of `selectors` matches: the marks of data, and those of ACKs without data, one bit each.
+pub(crate) fn cells(selectors: impl IntoIterator<Item = Selector>) -> [u64; 2] {
+    let matched = selectors.into_iter().map(|selector| match selector {
+        Selector::Any => [u64::MAX; 2],
+        Selector::Data => [u64::MAX, 0],
+        Selector::PureAck => [0, u64::MAX],
+        Selector::Mark(dscp) => [1 << dscp.value(); 2],
+    });
+    matched.fold([0; 2], |all, one| [all[0] | one[0], all[1] | one[1]])
+}
+
+/// A queue and its drop policy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Queue {
+    /// First in, first out; an arrival that would exceed `limit` is dropped.
+    Fifo {
+        /// Most that may wait.
+        limit: QueueSize,
+    },
+    /// Random early detection.
+    Red(RedParams),
+    /// RED with IN and OUT.
+    Rio(RioParams),
+    /// Generalised RED: a virtual queue for each colour.
+    Gred(GredParams),
+    /// A queue from outside.
+    Custom(CustomQueue),
+}
+
+/// A queue from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomQueue {
+    /// What the program that brings it calls it.
+    pub name: String,
+    /// Most that may wait.
+    pub limit: QueueSize,
+    /// Rate of the link it is in front of.
+    pub rate: BitRate,
+    /// What else it is built from.
+    pub settings: SettingsTable,
+}
+
+/// How a port chooses among its classes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scheduler {
+    /// The earliest class in file order that has a packet. With one class: plain FIFO.
+    StrictPriority,
+    /// Two classes share by two byte counters (Kalampoukas et al. 1997, Figure 6.1).
+    PairedCounter {
+        /// Index of the class that is guaranteed `share`.
+        data: usize,
+        /// Guaranteed fraction of the link for `data`, inside (0, 1).
+        share: f64,
+    },
+    /// Weighted round robin in packets: the weight of each class.
+    Wrr(Vec<u32>),
+    /// Deficit round robin: the quantum of each class.
+    Drr(Vec<Bytes>),
+    /// Class-based queueing: what each class may use.
+    Cbq(Vec<CbqClass>),
+}
+
+/// What an edge does to packets that arrive at a router.
+#[derive(Clone, Debug)]
+pub struct Conditioner {
+    /// Path in errors, traces and statistics: `conditioner.customer`, or `conditioner.customer[3]` of several.
+    pub path: String,
+    /// Node index of the router.
+    pub node: usize,
+    /// Links by which the packets come in.
+    pub from: Vec<usize>,
+    /// Which of them it treats.
+    pub pattern: Arc<Pattern>,
+    /// Which mark acknowledgments get.
+    pub ack_marking: Option<AckMarking>,
+    /// What a colour-aware meter takes the colour of a packet from.
+    pub colors: Option<ColorMap>,
+    /// The meter; without one every packet is green.
+    pub meter: Option<Meter>,
+    /// Whether each flow and direction has a meter of its own.
+    pub per_flow: bool,
+    /// What is done with each colour.
+    pub marker: Marker,
+    /// Where packets wait that are to be shaped.
+    pub shaper: Option<ShaperParams>,
+}
+
+/// A meter.
+#[derive(Clone, Debug)]
+pub enum Meter {
+    /// One rate, one burst.
+    TokenBucket(TokenBucketParams),
+    /// Single rate three colour marker.
+    SrTcm(SrTcmParams),
+    /// Two rate three colour marker.
+    TrTcm(TrTcmParams),
+    /// TCP-friendly marker.
+    TcpFriendly(TcpFriendlyParams),
+    /// A meter from outside.
+    Custom(CustomMeter),
+}
+
+/// A meter from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomMeter {
+    /// What the program that brings it calls it.
+    pub name: String,
+    /// What it is built from.
+    pub settings: SettingsTable,
+}
+
+/// One UDP flow.
+#[derive(Clone, Debug)]
+pub struct Udp {
+    /// `bulk[3]`, or the plain name where it is a single pair.
+    pub name: String,
+    /// What the flow was contracted as.
+    pub class: String,
+    /// Node index of the sender.
+    pub from: usize,
+    /// Node index of the receiver.
+    pub to: usize,
+    /// First packet, before `start_jitter`.
+    pub start: Span,
+    /// The start is moved later by a uniform draw from [0, this).
+    pub start_jitter: Span,
+    /// The mark that the sending host gives.
+    pub mark: Dscp,
+    /// Rate while it sends.
+    pub rate: BitRate,
+    /// Length of every packet on the wire.
+    pub packet_size: Bytes,
+    /// When packets leave.
+    pub pattern: UdpPattern,
+}
+
+/// When the packets of a UDP flow leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UdpPattern {
+    /// At even distances.
+    Cbr,
+    /// At exponential distances.
+    Poisson,
+    /// At even distances during times of exponential length, and not at all in between.
+    OnOff {
+        /// Mean length of a time in which it sends.
+        on: Span,
+        /// Mean length of a time in which it does not.
+        off: Span,
+    },
+}
+
+/// One connection: data `from` -> `to`, ACKs back.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// `bulk[3]`, or the plain name where it is a single pair.
+    pub name: String,
+    /// What the flow was contracted as; free text.
+    pub class: String,
+    /// Node index of the sender.
+    pub from: usize,
+    /// Node index of the receiver.
+    pub to: usize,
+    /// First transmission, before `start_jitter`.
+    pub start: Span,
+    /// The start is moved later by a uniform draw from [0, this).
+    pub start_jitter: Span,
+    /// The mark that the sending host gives.
+    pub mark: Dscp,
+    /// Its TCP.
+    pub tcp: Tcp,
+    /// When the receiver acknowledges.
+    pub ack: AckPolicy,
+    /// Which mark the receiver gives its acknowledgments.
+    pub ack_marking: AckMarking,
+}
+
+/// A TCP connection's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tcp {
+    /// Everything that the two ends are made from. The window is what the sender can use of it: rounded down to what
+    /// the window field can say with this `window_scale`, then to whole segments.
+    pub params: TcpParams,
+    /// Added to every segment on the wire; the length of a pure ACK where no link says otherwise.
+    pub header: Bytes,
+}
+
+/// When the receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Each arriving segment at once.
+    EverySegment,
+    /// Every second full segment, and any other once it has waited.
+    Delayed {
+        /// Longest wait, above zero.
+        timeout: Span,
+    },
+}

@@ -1,0 +1,59 @@
+//! What the JSON Schema asks of a value.
+
+use serde_json::Value as Json;
+
+use crate::written::file::Selector;
+use crate::written::marks::{Mark, MarkerAction};
+use crate::written::names::{End, Label, NodeName};
+use crate::written::units::{Limit, Rate, Size, Time, UnitError};
+
+/// The schema that `schema` refers to in `root`, or itself.
+pub(crate) fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
+    let target = schema["$ref"].as_str().and_then(|path| root.pointer(path.strip_prefix('#')?));
+    target.unwrap_or(schema)
+}
+
+/// A value that `schema` permits, in place of one that it does not.
+pub(crate) fn placeholder(root: &Json, schema: &Json) -> Json {
+    let rules = resolve(root, schema);
+    let given = [&schema["default"], &rules["const"], &rules["examples"][0], &rules["minimum"]];
+    if let Some(value) = given.into_iter().find(|value| !value.is_null()) {
+        return value.clone();
+    }
+    for key in ["oneOf", "anyOf"] {
+        if let Some(variants) = rules[key].as_array() {
+            return placeholder(root, &variants[0]);
+        }
+    }
+    match rules["type"].as_str() {
+        Some("object") => {
+            let keys = rules["required"].as_array().into_iter().flatten().filter_map(Json::as_str);
+            keys.map(|key| (key.to_owned(), placeholder(root, &rules["properties"][key]))).collect()
+        }
+        Some("array") => {
+            let count = rules["minItems"].as_u64().unwrap_or(0);
+            (0..count).map(|_| placeholder(root, &rules["items"])).collect()
+        }
+        Some("number") => Json::from(0.5),
+        Some("integer") => Json::from(0),
+        Some("boolean") => Json::Bool(false),
+        _ => Json::String(String::new()),
+    }
+}
+
+/// The rules of a text with a `format`.
+pub(crate) fn check_format(format: &str, text: &str) -> Result<(), UnitError> {
+    match format {
+        "rate-with-unit" => text.parse::<Rate>().map(drop),
+        "time-with-unit" => text.parse::<Time>().map(drop),
+        "size-with-unit" => text.parse::<Size>().map(drop),
+        "limit-with-unit" => text.parse::<Limit>().map(drop),
+        "node-name" => text.parse::<NodeName>().map(drop),
+        "label" => text.parse::<Label>().map(drop),
+        "end" => text.parse::<End>().map(drop),
+        "mark" => text.parse::<Mark>().map(drop),
+        "marker-action" => text.parse::<MarkerAction>().map(drop),
+        "selector" => text.parse::<Selector>().map(drop),
+        _ => Ok(()),
+    }
+}

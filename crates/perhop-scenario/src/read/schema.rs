@@ -1,0 +1,35 @@
+//! JSON Schema of a scenario file.
+
+use std::sync::LazyLock;
+
+use serde_json::Value as Json;
+
+use crate::written::file::ScenarioFile;
+
+static SCHEMA: LazyLock<Json> = LazyLock::new(|| {
+    let mut schema = schemars::schema_for!(ScenarioFile).to_value();
+    join_lines(&mut schema);
+    schema
+});
+
+/// The schema, made from the structs of [`crate::written::file`].
+#[must_use]
+pub fn schema() -> &'static Json {
+    &SCHEMA
+}
+
+/// Line breaks in descriptions are those of the source code.
+fn join_lines(schema: &mut Json) {
+    match schema {
+        Json::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    Json::String(text) if key == "description" => *text = text.replace('\n', " "),
+                    value => join_lines(value),
+                }
+            }
+        }
+        Json::Array(items) => items.iter_mut().for_each(join_lines),
+        _ => {}
+    }
+}

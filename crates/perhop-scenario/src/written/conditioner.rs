@@ -1,0 +1,337 @@
+//! Traffic conditioners as they are written: classifier, meter, marker, shaper, and the marks of ACKs.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::meant::elements::SettingsTable;
+use crate::read::tree::{Step, steps};
+use crate::written::defaults;
+use crate::written::marks::{Mark, MarkerAction};
+use crate::written::names::{End, Label};
+use crate::written::port::Colors;
+use crate::written::units::{Limit, Rate, Size, Time};
+use crate::written::words::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage};
+
+/// What an edge router does to packets that arrive from some of its neighbours (RFC 2475 section 2.3). Where several
+/// take a packet, it passes through them in file order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conditioner {
+    /// Name in paths and results: `conditioner.name`.
+    pub name: Label,
+    /// The router. With `[*]` each member has a conditioner of its own.
+    pub at: End,
+    /// The neighbours whose packets it treats; with `[*]` each of them.
+    pub from: OneOrMany<End>,
+    /// Which of these packets; without it all.
+    #[serde(rename = "match", default)]
+    pub matches: Match,
+    /// Which mark acknowledgments get. It comes before the meter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "AckMarking")]
+    pub ack_marking: Option<AckMarking>,
+    /// What one meter measures.
+    #[serde(default = "per")]
+    pub per: Per,
+    /// Gives each packet a colour; without it every packet is green.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Meter")]
+    pub meter: Option<Meter>,
+    /// What is done with each colour.
+    #[serde(default)]
+    pub marker: Marker,
+    /// Where packets wait whose colour says `shape`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shaper")]
+    pub shaper: Option<Shaper>,
+}
+
+fn per() -> Per {
+    Per::Aggregate
+}
+
+/// One value, or a list of which any suffices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "{T}OrMany")]
+pub enum OneOrMany<T> {
+    /// One.
+    One(T),
+    /// Any of these.
+    Many(#[schemars(length(min = 1, max = 1000))] Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    /// The values.
+    pub(crate) fn as_slice(&self) -> &[T] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Many(values) => values,
+        }
+    }
+
+    /// Where number `k` of the values is written, if they are written at `at`.
+    pub(crate) fn entry(&self, at: &[Step], k: usize) -> Vec<Step> {
+        match self {
+            Self::One(_) => at.to_vec(),
+            Self::Many(_) => [at, &steps![k]].concat(),
+        }
+    }
+}
+
+/// Which packets: every setting that is given must hold (a multi-field classifier, RFC 2475 section 2.3.1).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Match {
+    /// The node that sends the packet: the receiver of a flow, for its ACKs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMany<End>")]
+    pub src: Option<OneOrMany<End>>,
+    /// The node that the packet goes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMany<End>")]
+    pub dst: Option<OneOrMany<End>>,
+    /// Port number at `src`: one, or the first and the last of a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Ports")]
+    pub src_port: Option<Ports>,
+    /// Port number at `dst`: one, or the first and the last of a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Ports")]
+    pub dst_port: Option<Ports>,
+    /// The transport protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Protocol")]
+    pub protocol: Option<Protocol>,
+    /// Flows by name: each of `bulk`, or `bulk[3]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMany<String>")]
+    pub flow: Option<OneOrMany<String>>,
+    /// What the flow was contracted as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMany<String>")]
+    pub class: Option<OneOrMany<String>>,
+    /// Direction within the flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Direction")]
+    pub direction: Option<Direction>,
+    /// What the packet carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Carries")]
+    pub kind: Option<Carries>,
+    /// The mark with which it arrives at this conditioner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMany<Mark>")]
+    pub mark: Option<OneOrMany<Mark>>,
+}
+
+/// A port number, or the first and the last of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Ports {
+    /// This one.
+    One(u16),
+    /// From the first to the last.
+    Range([u16; 2]),
+}
+
+/// A transport protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protocol {
+    /// The flows of `[[flow]]`.
+    Tcp,
+    /// The flows of `[[udp]]`.
+    Udp,
+}
+
+/// Direction within a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From the sender of data to its receiver.
+    Forward,
+    /// Back: acknowledgments.
+    Reverse,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carries {
+    /// Anything but an ACK without data.
+    Data,
+    /// An acknowledgment and no data.
+    PureAck,
+}
+
+/// What one meter measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// Everything that the conditioner treats.
+    Aggregate,
+    /// One direction of one flow.
+    Flow,
+}
+
+/// Gives a packet its colour.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Meter {
+    /// Green while tokens last, else red.
+    TokenBucket {
+        /// Committed information rate: tokens come at this rate.
+        cir: Rate,
+        /// Committed burst size: the depth of the bucket. Packets are those of `run.packet_size`.
+        cbs: Limit,
+    },
+    /// Single rate three color marker (RFC 2697).
+    SrTcm {
+        /// Committed information rate.
+        cir: Rate,
+        /// Committed burst size.
+        cbs: Limit,
+        /// Excess burst size; zero is allowed if the committed one is not.
+        ebs: Limit,
+        /// The meter never gives a better colour than the packet's mark stands for.
+        #[serde(default)]
+        color_aware: bool,
+        /// With `color_aware`: colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        colors: Colors,
+    },
+    /// Two rate three color marker (RFC 2698).
+    TrTcm {
+        /// Committed information rate.
+        cir: Rate,
+        /// Committed burst size.
+        cbs: Limit,
+        /// Peak information rate, at least `cir`.
+        pir: Rate,
+        /// Peak burst size.
+        pbs: Limit,
+        /// The meter never gives a better colour than the packet's mark stands for.
+        #[serde(default)]
+        color_aware: bool,
+        /// With `color_aware`: colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        colors: Colors,
+    },
+    /// TCP-friendly marker (Feroz, Kalyanaraman and Rao 2000): a pool of tokens for all flows of the conditioner, spread
+    /// over their packets.
+    TcpFriendly {
+        /// The marking interval, T.
+        interval: Time,
+        /// Tokens for all flows together in each interval, M; one is worth one packet.
+        tokens: u32,
+        /// Payload of a full segment, which turns sequence numbers into packets. Without it `run.packet_size`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Size")]
+        packet_size: Option<Size>,
+        /// Flows whose window estimate is below this many packets have a small window, k.
+        #[serde(default = "defaults::small_window")]
+        #[schemars(range(min = 0, max = 1_000_000))]
+        small_window: f64,
+        /// Weight of a new sample in the running average of the window, W(i); above 0 and at most 1.
+        #[serde(default = "defaults::gain_window")]
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        gain_window: f64,
+        /// Weight of the last interval in the running average of packets sent, E(i); above 0 and at most 1.
+        #[serde(default = "defaults::gain_packets")]
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        gain_packets: f64,
+        /// What small-window flows get if together they ask for all tokens or more.
+        #[serde(default = "defaults::shortage")]
+        shortage: Shortage,
+        /// What a part of a token is good for.
+        #[serde(default = "defaults::fraction")]
+        fraction: Fraction,
+        /// What a flow gets before its first allocation.
+        #[serde(default = "defaults::new_flow")]
+        new_flow: NewFlow,
+        /// What a packet gets when its flow's tokens are gone.
+        #[serde(default = "defaults::beyond_tokens")]
+        beyond_tokens: BeyondTokens,
+        /// What a flow's spacing keeps from one interval to the next.
+        #[serde(default = "defaults::carry_spacing")]
+        carry_spacing: CarrySpacing,
+        /// At most this many tokens that nobody used go over into the next interval.
+        #[serde(default)]
+        carry_tokens: u32,
+        /// A flow is forgotten after this many intervals without a packet.
+        #[serde(default = "defaults::forget_after")]
+        #[schemars(range(min = 1, max = 10_000))]
+        forget_after: u32,
+    },
+    /// A meter from outside of perhop, for the program that brings it. Packets come to it with the colour of their drop
+    /// precedence of AF, others red.
+    Custom {
+        /// What that program calls it.
+        name: Label,
+        /// What it is built from.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        settings: SettingsTable,
+    },
+}
+
+/// What is done with the packets of each colour: a mark, `pass`, `drop` or `shape`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Marker {
+    /// In profile.
+    pub green: MarkerAction,
+    /// In excess of the committed profile.
+    pub yellow: MarkerAction,
+    /// Out of profile.
+    pub red: MarkerAction,
+}
+
+impl Default for Marker {
+    fn default() -> Self {
+        let pass = MarkerAction(perhop_core::marker::Action::Pass);
+        Self { green: pass, yellow: pass, red: pass }
+    }
+}
+
+/// Delays packets to a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shaper {
+    /// Packets leave at this rate at most.
+    pub rate: Rate,
+    /// Burst that passes without delay. Packets are those of `run.packet_size`.
+    pub burst: Limit,
+    /// Most that may wait.
+    #[serde(default = "defaults::queue_limit")]
+    pub limit: Limit,
+}
+
+/// Which mark an acknowledgment gets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum AckMarking {
+    /// `BE`, whatever the data was.
+    BestEffort,
+    /// By what the flow was contracted as.
+    PerClass {
+        /// Mark by traffic class; a class without an entry has `BE`.
+        marks: BTreeMap<String, Mark>,
+    },
+    /// By the mark of the data.
+    PerMark {
+        /// Mark of the ACK by mark of the data; a mark without an entry has `BE`.
+        marks: BTreeMap<String, Mark>,
+        /// Which packet counts where an ACK covers several.
+        #[serde(default = "defaults::copy_rule")]
+        rule: CopyRule,
+    },
+    /// The mark of the data.
+    Copy {
+        /// Which packet counts where an ACK covers several.
+        #[serde(default = "defaults::copy_rule")]
+        rule: CopyRule,
+    },
+}

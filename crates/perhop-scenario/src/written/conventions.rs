@@ -1,0 +1,111 @@
+//! Conventions of early detection as they are written.
+
+use perhop_core::queue::{self, Averaging};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::read::mistakes::Report;
+use crate::read::tree::{Step, steps};
+use crate::written::port::Queue;
+
+/// What early detection does otherwise than in its paper. A setting that is left out is as in `like`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Conventions {
+    /// Whose conventions these are where nothing else is said.
+    pub like: Like,
+    /// After a drop none comes by chance before `1/p_b` arrivals, and then one within another `1/p_b` (`wait_` of ns-2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub wait: Option<bool>,
+    /// An arrival that finds at most one packet waiting (or one byte) is not dropped by the average, which counts as below
+    /// `min_th`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub spare_short: Option<bool>,
+    /// The arrival with which the average passes `min_th` is not dropped by chance, and counts as the first since a drop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub spare_first: Option<bool>,
+    /// Where `count p_b` has passed 1 the probability is negative instead of 1: chance drops nothing there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub unclamped: Option<bool>,
+    /// An arrival at a full queue is dropped before it is averaged and counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub skip_full: Option<bool>,
+    /// Idle time begins when the last packet has been sent, not when it leaves the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub idle_sent: Option<bool>,
+    /// Idle time counts whole packets, and the arrival that ends it takes one step more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub idle_whole: Option<bool>,
+    /// A dropped arrival does not end the idle time: the next one counts all of it again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub idle_again: Option<bool>,
+    /// With `averaging = "shared"`: the average is idle, too, from when the last packet of a colour has left until a packet
+    /// is accepted, whatever else waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub idle_color: Option<bool>,
+}
+
+/// Whose conventions early detection has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Like {
+    /// The paper's (Floyd and Jacobson 1993): every setting false.
+    #[default]
+    Floyd1993,
+    /// RED of ns-2.35 (`queue/red.cc`): `wait`, `spare_short`, `spare_first`, `idle_sent` and `idle_whole`.
+    Ns2Red,
+    /// The queue of ns-2.35's DiffServ module: `unclamped`, `skip_full`, `idle_whole`, `idle_again` and `idle_color`.
+    Dsred,
+}
+
+impl Conventions {
+    /// Whether nothing but the default is asked for.
+    pub(crate) fn are_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What the elements are given.
+    pub(crate) fn model(self) -> queue::Conventions {
+        let like = match self.like {
+            Like::Floyd1993 => queue::Conventions::FLOYD1993,
+            Like::Ns2Red => queue::Conventions::NS2_RED,
+            Like::Dsred => queue::Conventions::DSRED,
+        };
+        queue::Conventions {
+            wait: self.wait.unwrap_or(like.wait),
+            spare_short: self.spare_short.unwrap_or(like.spare_short),
+            spare_first: self.spare_first.unwrap_or(like.spare_first),
+            unclamped: self.unclamped.unwrap_or(like.unclamped),
+            skip_full: self.skip_full.unwrap_or(like.skip_full),
+            idle_sent: self.idle_sent.unwrap_or(like.idle_sent),
+            idle_whole: self.idle_whole.unwrap_or(like.idle_whole),
+            idle_again: self.idle_again.unwrap_or(like.idle_again),
+            idle_color: self.idle_color.unwrap_or(like.idle_color),
+        }
+    }
+}
+
+/// Reports a convention that the queue at `at` asks for by itself and has no use for.
+pub(crate) fn check(queue: &Queue, at: &[Step], report: &mut Report) {
+    let (conventions, shared) = match queue {
+        Queue::Red { conventions, .. } => (conventions, false),
+        Queue::Rio { conventions, averaging, .. } | Queue::Gred { conventions, averaging, .. } => {
+            (conventions, Averaging::from(*averaging) == Averaging::Shared)
+        }
+        Queue::Fifo { .. } | Queue::Custom { .. } => return,
+    };
+    if conventions.idle_color == Some(true) && !shared {
+        let hint = "leave it out, or give a `rio` or `gred` queue `averaging = \"shared\"`";
+        let rule = "idle_color (true) needs one average for several colours";
+        report.error(&[at, &steps!["conventions", "idle_color"]].concat(), rule, Some(hint.to_owned()));
+    }
+}

@@ -1,0 +1,182 @@
+//! Every default of a scenario file but those of a TCP, and who chose it; a TCP's are in `profiles/`.
+
+use perhop_core::time::Span;
+use perhop_core::units::QueueSize;
+
+use perhop_core::dscp::Dscp;
+use perhop_core::units::Bytes;
+
+use crate::written::file::{Ack, AckMarking, Class, NodeKind, PerDirection, Queue, Scheduler, Selector};
+use crate::written::marks::Mark;
+use crate::written::names::Label;
+use crate::written::units::{Limit, Probability, Size, Time};
+use crate::written::words::{Averaging, BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage};
+
+/// Seed 1: ours.
+pub(crate) fn seed() -> u64 {
+    1
+}
+
+/// A host: ours; most nodes of a scenario end connections.
+pub(crate) fn node_kind() -> NodeKind {
+    NodeKind::Host
+}
+
+/// No time: ours. For the delay of a link, the warm-up, the start of a flow and its jitter.
+pub(crate) fn no_time() -> Time {
+    Time(Span::ZERO)
+}
+
+/// A sample of every series each second: ours.
+pub(crate) fn interval() -> Time {
+    Time(Span::from_secs(1))
+}
+
+/// 1000 packets: ours, as Linux's default `txqueuelen`.
+pub(crate) fn queue() -> Queue {
+    Queue::Fifo { limit: queue_limit() }
+}
+
+/// 1000 packets: ours, as Linux's default `txqueuelen`.
+pub(crate) fn queue_limit() -> Limit {
+    Limit(QueueSize::Packets(1000))
+}
+
+/// A class takes any packet: ours.
+pub(crate) fn matches() -> Vec<Selector> {
+    vec![Selector::Any]
+}
+
+/// One class for all packets: ours.
+pub(crate) fn classes() -> Vec<Class> {
+    vec![Class {
+        name: Label::fixed("all"),
+        matches: matches(),
+        weight: None,
+        quantum: None,
+        share: None,
+        bounded: None,
+        isolated: None,
+        priority: None,
+        maxidle: None,
+        minidle: None,
+        offtime: None,
+        gain: None,
+        queue: queue(),
+    }]
+}
+
+/// Earlier classes first, which with one class is plain FIFO: ours.
+pub(crate) fn scheduler() -> Scheduler {
+    Scheduler::StrictPriority
+}
+
+/// The traffic class of a flow: `default`, after the default PHB of RFC 2474 section 4.1.
+pub(crate) fn traffic_class() -> String {
+    "default".to_owned()
+}
+
+/// When ACKs are sent is the profile's matter.
+pub(crate) fn ack() -> Ack {
+    Ack { policy: None, timeout: None, marking: ack_marking() }
+}
+
+/// 200 ms: 4.4BSD's fast timer (Wright and Stevens 1995, section 25.5); RFC 1122 section 4.2.3.2 allows 500 ms.
+pub(crate) fn delayed_timeout() -> Time {
+    Time(Span::from_millis(200))
+}
+
+/// Nothing is lost: ours.
+pub(crate) fn no_loss() -> PerDirection<Probability> {
+    PerDirection::Both(Probability(0.0))
+}
+
+/// Best effort (RFC 2474 section 4.1).
+pub(crate) fn mark() -> Mark {
+    Mark(Dscp::DEFAULT)
+}
+
+/// Best effort: ours; a host that knows nothing of marks.
+pub(crate) fn ack_marking() -> AckMarking {
+    AckMarking::BestEffort
+}
+
+/// 49152, the first dynamic port (RFC 6335 section 6), to 5001, where iperf listens: ours.
+pub(crate) fn ports() -> [u16; 2] {
+    [49152, 5001]
+}
+
+/// 0.002: Floyd and Jacobson 1993, section 6.
+pub(crate) fn w_q() -> f64 {
+    0.002
+}
+
+/// OUT counts all packets: Clark and Fang 1998, section III.
+pub(crate) fn averaging() -> Averaging {
+    Averaging::Coupled
+}
+
+/// Each virtual queue by itself: Linux `gred` without `grio` and `wred`.
+pub(crate) fn gred_averaging() -> Averaging {
+    Averaging::Decoupled
+}
+
+/// 500 bytes: the mean packet of ns-2's RED.
+pub(crate) fn mean_packet() -> Size {
+    Size(Bytes(500))
+}
+
+/// The packet that triggered the ACK: ours; with an ACK for every segment there is no other.
+pub(crate) fn copy_rule() -> CopyRule {
+    CopyRule::TriggeringSegment
+}
+
+/// 1000 bytes: ours, as ns-2's CBR.
+pub(crate) fn udp_packet() -> Size {
+    Size(Bytes(1000))
+}
+
+/// k = 4: Feroz, Kalyanaraman and Rao 2000, Algorithm 1.
+pub(crate) fn small_window() -> f64 {
+    4.0
+}
+
+/// A quarter: ours; the paper gives no gain.
+pub(crate) fn gain_window() -> f64 {
+    0.25
+}
+
+/// A half: ours; the paper gives no gain.
+pub(crate) fn gain_packets() -> f64 {
+    0.5
+}
+
+/// As the paper has it for exactly all tokens; for more, ours.
+pub(crate) fn shortage() -> Shortage {
+    Shortage::Equal
+}
+
+/// Ours; the paper does not say what a fraction is.
+pub(crate) fn fraction() -> Fraction {
+    Fraction::Carry
+}
+
+/// Ours; read literally the paper leaves a new flow without tokens.
+pub(crate) fn new_flow() -> NewFlow {
+    NewFlow::SmallWindow
+}
+
+/// OUT: Feroz, Kalyanaraman and Rao 2000, Algorithm 2, rule 17.
+pub(crate) fn beyond_tokens() -> BeyondTokens {
+    BeyondTokens::Out
+}
+
+/// The fraction that equation (12) owes goes over too: ours; the paper does not say.
+pub(crate) fn carry_spacing() -> CarrySpacing {
+    CarrySpacing::CountAndCorrection
+}
+
+/// 20 intervals: ours; the paper does not say when a flow is forgotten.
+pub(crate) fn forget_after() -> u32 {
+    20
+}

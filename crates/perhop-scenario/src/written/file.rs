@@ -1,0 +1,242 @@
+//! A scenario file as it is written. The comments here are the reference text of every setting.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use crate::written::conditioner::{AckMarking, Conditioner};
+use crate::written::defaults;
+use crate::written::marks::Mark;
+use crate::written::names::{End, Label, NodeName};
+pub use crate::written::port::{Class, Port, Queue, Scheduler, Selector};
+pub use crate::written::sources::{Arrivals, Udp};
+pub use crate::written::tcp::{Profile, Tcp};
+use crate::written::units::{Probability, Rate, Size, Time};
+
+/// A scenario: nodes, links, ports, flows, and how long to run them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioFile {
+    /// Settings of the run as a whole.
+    pub run: Run,
+    /// Hosts and routers.
+    #[schemars(length(min = 1))]
+    pub node: Vec<Node>,
+    /// Links between nodes, both directions each.
+    #[schemars(length(min = 1))]
+    pub link: Vec<Link>,
+    /// Sets of TCP settings that flows can name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    pub profile: Vec<Profile>,
+    /// Outgoing interfaces; one that is not listed has a single class `all` with the default queue.
+    #[serde(default)]
+    pub port: Vec<Port>,
+    /// What edge routers do to packets that arrive: meter, mark, drop, delay.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    pub conditioner: Vec<Conditioner>,
+    /// TCP connections.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flow: Vec<Flow>,
+    /// UDP flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub udp: Vec<Udp>,
+}
+
+/// Settings of the run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Key of every random stream.
+    #[serde(default = "defaults::seed")]
+    pub seed: u64,
+    /// Which repetition of the scenario this is: a second key of every random stream.
+    #[serde(default)]
+    pub replication: u64,
+    /// When the run ends.
+    pub duration: Time,
+    /// Measured results leave out what happens before this time.
+    #[serde(default = "defaults::no_time")]
+    pub warmup: Time,
+    /// Spacing of the samples in the series.
+    #[serde(default = "defaults::interval")]
+    pub interval: Time,
+    /// The packet that a number of packets means where bytes are needed: a burst of `15p`, the mean packet of RED.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub packet_size: Option<Size>,
+}
+
+/// A host or a router, or `count` of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Name in the file, in paths and in results.
+    pub name: NodeName,
+    /// Makes this many nodes: `name[0]`, `name[1]`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 1_000_000))]
+    pub count: Option<u32>,
+    /// What it does with packets.
+    #[serde(default = "defaults::node_kind")]
+    pub kind: NodeKind,
+}
+
+/// What a node does with packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeKind {
+    /// Ends connections; passes nothing on.
+    Host,
+    /// Forwards packets between its links.
+    Router,
+}
+
+/// A link: a wire in each direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The two nodes. `s[*]` makes one link per member; with `[*]` at both ends the members are joined pairwise.
+    pub ends: [End; 2],
+    /// Serialisation rate, one for both directions or one for each: `{ "a->b" = "1Mbit/s", "b->a" = "5Mbit/s" }`.
+    pub rate: PerDirection<Rate>,
+    /// Propagation delay: one for both directions, one for each, or a list whose values the links of `[*]` take in turn,
+    /// for groups of round-trip times.
+    #[serde(default = "no_delay")]
+    pub delay: Delay,
+    /// Length of an ACK without data on this link, where its headers are compressed; for both directions, for each, or
+    /// for one only. Without it such an ACK is as long as the flow's `header`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PerDirection<Size>")]
+    pub pure_ack_size: Option<PerDirection<Size>>,
+    /// Probability that a packet is lost on arrival at the port, before it is queued; at least 0 and below 1, for both
+    /// directions, for each, or for one only. Drawn from the random stream `link.a->b.loss`.
+    #[serde(default = "defaults::no_loss")]
+    pub loss: PerDirection<Probability>,
+    /// Chosen packets of a flow that are dropped on arrival at the port, before they are queued, in the direction that
+    /// the flow's data takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMore")]
+    pub drop: Option<OneOrMore>,
+    /// Chosen packets of a flow with `ecn` that are marked there instead (CE, RFC 3168 section 5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "OneOrMore")]
+    pub mark: Option<OneOrMore>,
+}
+
+/// Packets of one flow, or a table for each of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMore {
+    /// Of one flow.
+    One(Chosen),
+    /// Of several.
+    More(Vec<Chosen>),
+}
+
+/// Packets of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chosen {
+    /// The flow: `up`, or `bulk[3]` for one of several.
+    pub flow: String,
+    /// Pairs `[n, k]`: the k-th transmission, from 1, of packet n. Packets count from 0 in units of `mss`; where the flow
+    /// has a handshake, 0 is the SYN and data begins with 1.
+    pub packets: Vec<[u64; 2]>,
+}
+
+/// One value for both directions of a link, or one for each under `a->b` and `b->a`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "{T}PerDirection")]
+pub enum PerDirection<T> {
+    /// For both directions.
+    Both(T),
+    /// By direction.
+    Each(BTreeMap<String, T>),
+}
+
+/// A propagation delay for both directions of a link, one for each under `a->b` and `b->a`, or a list of delays.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Delay {
+    /// For both directions.
+    Both(Time),
+    /// For both directions of the first, the second, ... of the links that `[*]` makes, and over again.
+    Turn(#[schemars(length(min = 1, max = 10_000))] Vec<Time>),
+    /// By direction.
+    Each(BTreeMap<String, Time>),
+}
+
+fn no_delay() -> Delay {
+    Delay::Both(defaults::no_time())
+}
+
+/// TCP connections from a node to another, data one way and ACKs back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Name in paths and results; with `[*]` at an end the connections are `name[0]`, `name[1]`, ...
+    pub name: Label,
+    /// The sending host. `[*]` at both ends connects the members pairwise, at one end each of them to the other end.
+    pub from: End,
+    /// The receiving host.
+    pub to: End,
+    /// What the flow was contracted as; any word.
+    #[serde(default = "defaults::traffic_class")]
+    pub class: String,
+    /// First transmission.
+    #[serde(default = "defaults::no_time")]
+    pub start: Time,
+    /// The start is moved later by a uniform draw from zero up to this.
+    #[serde(default = "defaults::no_time")]
+    pub start_jitter: Time,
+    /// The mark that the sending host gives its packets: a code point by name or number.
+    #[serde(default = "defaults::mark")]
+    pub mark: Mark,
+    /// Port numbers: of the sender, of the receiver.
+    #[serde(default = "defaults::ports")]
+    pub ports: [u16; 2],
+    /// Makes this flow many short transfers, `name[0]`, `name[1]`, ..., which begin at random times; those of `[*]` take
+    /// turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Arrivals")]
+    pub arrivals: Option<Arrivals>,
+    /// Its TCP.
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// The receiver.
+    #[serde(default = "defaults::ack")]
+    pub ack: Ack,
+}
+
+/// A TCP receiver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ack {
+    /// When an ACK is sent. Without it as the profile's `ack_delay` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "AckPolicy")]
+    pub policy: Option<AckPolicy>,
+    /// With `delayed` only: the longest that an ACK waits, above zero and at most `500ms` (RFC 1122 section 4.2.3.2).
+    /// Without it `ack_delay`, or `200ms` where that is zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub timeout: Option<Time>,
+    /// Which mark the host gives its ACKs.
+    #[serde(default = "defaults::ack_marking")]
+    pub marking: AckMarking,
+}
+
+/// When a receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckPolicy {
+    /// Each arriving segment at once.
+    EverySegment,
+    /// Every second full segment at once, another when `timeout` has passed; segments out of order at once (RFC 1122
+    /// section 4.2.3.2, RFC 5681 section 4.2).
+    Delayed,
+}

@@ -1,0 +1,14 @@
+//! What may be written: a struct for each table, the words and units of their values, defaults and profiles.
+
+pub mod conditioner;
+pub mod conventions;
+pub(crate) mod defaults;
+pub mod file;
+pub mod marks;
+pub mod names;
+pub mod port;
+pub mod profile;
+pub mod sources;
+pub mod tcp;
+pub mod units;
+pub mod words;

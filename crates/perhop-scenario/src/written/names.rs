@@ -1,0 +1,162 @@
+//! Names, and the ends of links, ports and flows that refer to nodes by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::written::units::{UnitError, text};
+
+/// The name of a node: letters, digits and `_`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NodeName(String);
+
+/// The name of a flow or of a class: letters, digits, `_` and `-`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Label(String);
+
+/// The nodes at one end of a link, a port or a flow: `slow`, `s[3]`, or `s[*]` for each member of a counted node.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct End {
+    /// Name of the node.
+    pub node: NodeName,
+    /// Which of its members.
+    pub member: Member,
+}
+
+/// Which members of a node an [`End`] means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Member {
+    /// The node itself; it has no count.
+    Only,
+    /// One member of a counted node.
+    One(u32),
+    /// Every member of a counted node, one after the other.
+    Each,
+}
+
+text!(NodeName, "node-name", "A name of letters, digits and `_`.", ["slow", "r1"]);
+text!(Label, "label", "A name of letters, digits, `_` and `-`.", ["up", "best-effort"]);
+text!(
+    End,
+    "end",
+    "A node, `s[3]` for one member of a counted node, `s[*]` for each of them.",
+    ["slow", "s[3]", "s[*]"]
+);
+
+fn word(text: &str, extra: &[char], what: &str) -> Result<String, UnitError> {
+    match text.chars().find(|c| !c.is_alphanumeric() && *c != '_' && !extra.contains(c)) {
+        None if !text.is_empty() => Ok(text.to_owned()),
+        None => Err(UnitError { rule: format!("{what} cannot be empty"), hint: "give it a name".to_owned() }),
+        Some(c) => {
+            let kept: String = text
+                .chars()
+                .map(|c| if c.is_alphanumeric() || extra.contains(&c) { c } else { '_' })
+                .take(60)
+                .collect();
+            let rule = format!("`{}` cannot be in {what}: it has a meaning in paths", c.escape_debug());
+            Err(UnitError { rule, hint: format!("use letters, digits and `_`, as in `{kept}`") })
+        }
+    }
+}
+
+impl Label {
+    /// A name that perhop gives; `text` keeps to the rules.
+    pub(crate) fn fixed(text: &'static str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// The name as text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl NodeName {
+    /// The name as text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for NodeName {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        word(text, &[], "the name of a node").map(Self)
+    }
+}
+
+impl FromStr for Label {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        word(text, &['-'], "a name").map(Self)
+    }
+}
+
+impl FromStr for End {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let Some((name, rest)) = text.split_once('[') else {
+            return Ok(Self { node: text.parse()?, member: Member::Only });
+        };
+        let node = name.parse()?;
+        let member = match rest.strip_suffix(']') {
+            Some("*") => Some(Member::Each),
+            Some(index) if index.bytes().all(|b| b.is_ascii_digit()) => index.parse().ok().map(Member::One),
+            _ => None,
+        };
+        let hint = format!("write `{name}`, `{name}[0]` or `{name}[*]`");
+        let rule = format!(
+            "`[{}` is neither one member nor each of them",
+            rest.chars().take(20).collect::<String>()
+        );
+        member.map(|member| Self { node, member }).ok_or(UnitError { rule, hint })
+    }
+}
+
+impl fmt::Display for NodeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.member {
+            Member::Only => write!(f, "{}", self.node),
+            Member::One(index) => write!(f, "{}[{index}]", self.node),
+            Member::Each => write!(f, "{}[*]", self.node),
+        }
+    }
+}
+
+impl End {
+    /// Member number `k` where each is meant, otherwise the end as it is.
+    pub(crate) fn member(&self, k: usize) -> Self {
+        let member = match (self.member, u32::try_from(k)) {
+            (Member::Each, Ok(k)) => Member::One(k),
+            (member, _) => member,
+        };
+        Self { node: self.node.clone(), member }
+    }
+
+    /// Whether it means each member of a counted node.
+    pub(crate) fn is_each(&self) -> bool {
+        self.member == Member::Each
+    }
+
+    /// The end in a path: without `[*]`.
+    pub(crate) fn plain(&self) -> String {
+        match self.member {
+            Member::Each => self.node.to_string(),
+            Member::Only | Member::One(_) => self.to_string(),
+        }
+    }
+}

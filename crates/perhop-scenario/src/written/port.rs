@@ -1,0 +1,299 @@
+//! Outgoing interfaces as they are written: ports, classes, queues, schedulers.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::meant::elements::SettingsTable;
+use crate::written::conventions::Conventions;
+use crate::written::defaults;
+use crate::written::marks::{ColorWord, Mark};
+use crate::written::names::{End, Label};
+use crate::written::units::{Limit, Size, Time};
+use crate::written::words::Averaging;
+
+/// An outgoing interface: the queues in front of the direction `at -> to` of a link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// The sending node. With `[*]` the port is made at each member; one that names a member goes before one with `[*]`.
+    pub at: End,
+    /// The receiving node.
+    pub to: End,
+    /// Hosts only: a connection with this many data packets handed to the port and not yet fully transmitted hands over
+    /// no more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1))]
+    pub backpressure: Option<u32>,
+    /// Which class is served next.
+    #[serde(default = "defaults::scheduler")]
+    pub scheduler: Scheduler,
+    /// The classes in order; a packet belongs to the first that matches it.
+    #[serde(default = "defaults::classes")]
+    #[schemars(length(min = 1, max = 256))]
+    pub class: Vec<Class>,
+}
+
+/// A class of a port: which packets, the queue they wait in, and what the scheduler gives it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// Name within the port.
+    pub name: Label,
+    /// Which packets: any one of these suffices.
+    #[serde(rename = "match", default = "defaults::matches")]
+    #[schemars(length(min = 1))]
+    pub matches: Vec<Selector>,
+    /// With `wrr`: packets that the class may send in each round, at least 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1))]
+    pub weight: Option<u32>,
+    /// With `drr`: bytes that the class may send in each round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub quantum: Option<Size>,
+    /// With `cbq`: the fraction of the link that is allocated to the class, above 0 and at most 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub share: Option<f64>,
+    /// With `cbq`: the class never sends more than its share. Without it, what others leave may be borrowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub bounded: Option<bool>,
+    /// With `cbq`: what the class leaves of its share is not lent to others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub isolated: Option<bool>,
+    /// With `cbq`: classes with a smaller number are served first, as far as their shares go; 0 to 7.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u8", range(max = 7))]
+    pub priority: Option<u8>,
+    /// With `cbq`: most idle time that the class may save up while it has nothing to send. A burst of n packets, each
+    /// taking t on the link, needs `n t (1/share - 1)`. Without it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub maxidle: Option<Time>,
+    /// With `cbq`: most debt that borrowing leaves. Without it none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub minidle: Option<Time>,
+    /// With `cbq` and `bounded`: how much longer the class waits once its share is used up, to send in bursts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub offtime: Option<Time>,
+    /// With `cbq`: each packet makes the estimator forget `2^-gain` of what it knew; without it, it forgets nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u8", range(min = 1, max = 16))]
+    pub gain: Option<u8>,
+    /// The queue.
+    #[serde(default = "defaults::queue")]
+    pub queue: Queue,
+}
+
+/// What a class can ask of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Selector {
+    /// Every packet.
+    Any,
+    /// ACKs without data.
+    PureAck,
+    /// Anything else than ACKs without data.
+    Data,
+    /// Packets with this mark.
+    Mark(Mark),
+}
+
+/// Which colour each mark has at a queue or a meter; one that is not named keeps what the element takes by itself.
+pub type Colors = BTreeMap<String, ColorWord>;
+
+/// A queue and its drop policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Queue {
+    /// First in, first out; an arrival that would exceed the limit is dropped.
+    Fifo {
+        /// Most that may wait, in packets or in bytes; the packet being transmitted does not count.
+        #[serde(default = "defaults::queue_limit")]
+        limit: Limit,
+    },
+    /// Random early detection (Floyd and Jacobson 1993).
+    Red {
+        /// Most that may wait, in packets or in bytes.
+        #[serde(default = "defaults::queue_limit")]
+        limit: Limit,
+        /// Below this average nothing is dropped by chance. In packets or in bytes, which is also how the average counts.
+        min_th: Limit,
+        /// From this average on every arrival is dropped; with `gentle`, from twice this.
+        max_th: Limit,
+        /// Probability of a drop where the average reaches `max_th`.
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        max_p: f64,
+        /// Weight of the newest sample in the average, above 0 and at most 1.
+        #[serde(default = "defaults::w_q")]
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        w_q: f64,
+        /// Between `max_th` and twice that, the probability of a drop rises to 1 instead of jumping there.
+        #[serde(default)]
+        gentle: bool,
+        /// The probability is proportional to the length of the packet against `mean_packet`.
+        #[serde(default)]
+        byte_mode: bool,
+        /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
+        #[serde(default)]
+        ecn: bool,
+        /// What is done otherwise than in RED's paper.
+        #[serde(default, skip_serializing_if = "Conventions::are_default")]
+        conventions: Conventions,
+        /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
+        /// Without it `run.packet_size`, or else 500B.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Size")]
+        mean_packet: Option<Size>,
+    },
+    /// RED for two colours in one queue (Clark and Fang 1998): green is IN, red is OUT, and yellow counts as red.
+    Rio {
+        /// Most that may wait, in packets or in bytes.
+        #[serde(default = "defaults::queue_limit")]
+        limit: Limit,
+        /// Colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        colors: Colors,
+        /// Which packets the average of a colour counts.
+        #[serde(default = "defaults::averaging")]
+        averaging: Averaging,
+        /// IN packets.
+        green: Curve,
+        /// OUT packets.
+        red: Curve,
+        /// Weight of the newest sample in the average, above 0 and at most 1.
+        #[serde(default = "defaults::w_q")]
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        w_q: f64,
+        /// Between `max_th` and twice that, the probability of a drop rises to 1 instead of jumping there.
+        #[serde(default)]
+        gentle: bool,
+        /// The probability is proportional to the length of the packet against `mean_packet`.
+        #[serde(default)]
+        byte_mode: bool,
+        /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
+        #[serde(default)]
+        ecn: bool,
+        /// What is done otherwise than in RED's paper.
+        #[serde(default, skip_serializing_if = "Conventions::are_default")]
+        conventions: Conventions,
+        /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
+        /// Without it `run.packet_size`, or else 500B.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Size")]
+        mean_packet: Option<Size>,
+    },
+    /// Generalised RED: a virtual queue for each of three colours in one queue (Linux `gred`).
+    Gred {
+        /// Most that may wait, in packets or in bytes.
+        #[serde(default = "defaults::queue_limit")]
+        limit: Limit,
+        /// Colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        colors: Colors,
+        /// Which packets the average of a colour counts.
+        #[serde(default = "defaults::gred_averaging")]
+        averaging: Averaging,
+        /// In profile.
+        green: VirtualQueue,
+        /// In excess of the committed profile.
+        yellow: VirtualQueue,
+        /// Out of profile.
+        red: VirtualQueue,
+        /// Weight of the newest sample in the average, above 0 and at most 1.
+        #[serde(default = "defaults::w_q")]
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+        w_q: f64,
+        /// Between `max_th` and twice that, the probability of a drop rises to 1 instead of jumping there.
+        #[serde(default)]
+        gentle: bool,
+        /// The probability is proportional to the length of the packet against `mean_packet`.
+        #[serde(default)]
+        byte_mode: bool,
+        /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
+        #[serde(default)]
+        ecn: bool,
+        /// What is done otherwise than in RED's paper.
+        #[serde(default, skip_serializing_if = "Conventions::are_default")]
+        conventions: Conventions,
+        /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
+        /// Without it `run.packet_size`, or else 500B.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Size")]
+        mean_packet: Option<Size>,
+    },
+    /// A queue from outside of perhop, for the program that brings it.
+    Custom {
+        /// What that program calls it.
+        name: Label,
+        /// Most that may wait, in packets or in bytes.
+        #[serde(default = "defaults::queue_limit")]
+        limit: Limit,
+        /// What else it is built from.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        settings: SettingsTable,
+    },
+}
+
+/// When packets of a colour are dropped by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// Below this average nothing is dropped by chance.
+    pub min_th: Limit,
+    /// From this average on every arrival is dropped.
+    pub max_th: Limit,
+    /// Probability of a drop where the average reaches `max_th`.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub max_p: f64,
+}
+
+/// A virtual queue of GRED.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VirtualQueue {
+    /// Below this average nothing is dropped by chance.
+    pub min_th: Limit,
+    /// From this average on every arrival is dropped.
+    pub max_th: Limit,
+    /// Probability of a drop where the average reaches `max_th`.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub max_p: f64,
+    /// Weight of the newest sample in its average; without it the queue's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub w_q: Option<f64>,
+    /// Most packets or bytes of this colour that may wait; without it only the queue's `limit` counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Limit")]
+    pub limit: Option<Limit>,
+}
+
+/// How a port chooses among its classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Scheduler {
+    /// The first class in order that has a packet. With one class: plain FIFO.
+    StrictPriority,
+    /// Two classes share the link by two byte counters (Kalampoukas, Varma and Ramakrishnan 1997, Figure 6.1).
+    PairedCounter {
+        /// The class that is guaranteed `share`.
+        data: Label,
+        /// The fraction of the link guaranteed to it, between 0 and 1.
+        #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
+        share: f64,
+    },
+    /// Weighted round robin: each class sends up to `weight` packets in its turn.
+    Wrr,
+    /// Deficit round robin (Shreedhar and Varghese 1995): each class sends up to `quantum` bytes in its turn, and what it
+    /// cannot use of it later.
+    Drr,
+    /// Class-based queueing (Floyd and Van Jacobson 1995): each class has its `share` of the link, and what others leave.
+    Cbq,
+}

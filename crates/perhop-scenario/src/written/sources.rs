@@ -1,0 +1,102 @@
+//! Traffic beside lasting TCP flows, as it is written: short transfers and UDP.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::written::defaults;
+use crate::written::marks::Mark;
+use crate::written::names::{End, Label};
+use crate::written::units::{Rate, Size, Time};
+
+/// Transfers that begin at the times of a Poisson process, from `start` to the end of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// Mean time between two beginnings.
+    pub mean_interval: Time,
+    /// How much data each has.
+    pub size: SizeDistribution,
+}
+
+/// How the data of transfers is distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SizeDistribution {
+    /// All alike.
+    Fixed {
+        /// The data of each.
+        size: Size,
+    },
+    /// Exponential, rounded to whole bytes, at least one.
+    Exponential {
+        /// Mean, before it is rounded.
+        mean: Size,
+    },
+    /// Bounded Pareto: `P[X > x]` falls as `x^-shape` between `min` and `max` (Harchol-Balter 2013, section 20.4).
+    Pareto {
+        /// Tail index: the smaller, the heavier the tail. Above 0.
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100))]
+        shape: f64,
+        /// Least data.
+        min: Size,
+        /// Most data.
+        max: Size,
+    },
+}
+
+/// A UDP flow from a node to another, or one for each pair.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Udp {
+    /// Name in paths and results; with `[*]` at an end the flows are `name[0]`, `name[1]`, ...
+    pub name: Label,
+    /// The sending host. `[*]` at both ends connects the members pairwise.
+    pub from: End,
+    /// The receiving host.
+    pub to: End,
+    /// What the flow was contracted as; any word.
+    #[serde(default = "defaults::traffic_class")]
+    pub class: String,
+    /// The mark that the sending host gives its packets: a code point by name or number.
+    #[serde(default = "defaults::mark")]
+    pub mark: Mark,
+    /// Port numbers: of the sender, of the receiver.
+    #[serde(default = "defaults::ports")]
+    pub ports: [u16; 2],
+    /// First packet.
+    #[serde(default = "defaults::no_time")]
+    pub start: Time,
+    /// The start is moved later by a uniform draw from zero up to this.
+    #[serde(default = "defaults::no_time")]
+    pub start_jitter: Time,
+    /// Rate on the wire; with `on-off` while it sends.
+    pub rate: Rate,
+    /// Length of every packet on the wire. Without it `run.packet_size`, or else 1000B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub packet_size: Option<Size>,
+    /// When packets leave.
+    #[serde(default = "pattern")]
+    pub pattern: Pattern,
+}
+
+fn pattern() -> Pattern {
+    Pattern::Cbr
+}
+
+/// When the packets of a UDP flow leave.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Pattern {
+    /// At a constant bit rate.
+    Cbr,
+    /// At exponential distances whose mean makes the rate.
+    Poisson,
+    /// At a constant bit rate during times of exponential length, and not at all in between.
+    OnOff {
+        /// Mean length of a time in which it sends.
+        on: Time,
+        /// Mean length of a time in which it does not send.
+        off: Time,
+    },
+}

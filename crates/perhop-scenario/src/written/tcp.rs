@@ -1,0 +1,212 @@
+//! The settings of a TCP as they are written, in a flow and in a profile. The comments here are their reference text.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+
+use crate::written::names::Label;
+use crate::written::profile;
+use crate::written::units::{Limit, Size, Time};
+use crate::written::words::{
+    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, PartialAckTimer,
+    RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind,
+};
+
+/// A setting that a profile may leave to its base.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Left<T>(pub Option<T>);
+
+impl<T> Left<T> {
+    /// Whether the profile says nothing.
+    fn is_left(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl<T> Default for Left<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+/// That of the setting: one that is left is not written.
+impl<T: JsonSchema> JsonSchema for Left<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// Declares each setting once, for the TCP of a flow and for a profile.
+macro_rules! settings {
+    ($($(#[$about:meta])* $key:ident: $kind:ty,)+) => {
+        /// The TCP of a flow. What is not written comes from the profile.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Tcp {
+            /// Gives every setting that is not written: `default`, `rfc`, `bsd`, `ns2`, `ns235`, `linux`, or a `[[profile]]` of
+            /// the file.
+            pub profile: Label,
+            /// Application data to send, in segments of `mss` (`p`) or in bytes; without it the data never ends.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Limit")]
+            pub size: Option<Limit>,
+            /// Shift of the window field (RFC 7323 section 2): `window` is rounded down to a multiple of 2^scale. Without
+            /// it the smallest that `window` fits.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "u8", range(max = 14))]
+            pub window_scale: Option<u8>,
+            $($(#[$about])* pub $key: $kind,)+
+        }
+
+        /// A named set of TCP settings. Each may be left out.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct Profile {
+            /// What flows and other profiles call it.
+            pub name: Label,
+            /// The profile that gives what this one leaves out; without it `default`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Label")]
+            pub base: Option<Label>,
+            /// As in a flow.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Limit")]
+            pub size: Option<Limit>,
+            /// As in a flow.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "u8", range(max = 14))]
+            pub window_scale: Option<u8>,
+            $($(#[$about])* #[serde(default, skip_serializing_if = "Left::is_left")] pub $key: Left<$kind>,)+
+        }
+
+        impl Profile {
+            /// The TCP that this profile alone makes; `None` where it leaves something out.
+            pub(crate) fn tcp(&self) -> Option<Tcp> {
+                Some(Tcp {
+                    profile: self.name.clone(),
+                    size: self.size,
+                    window_scale: self.window_scale,
+                    $($key: self.$key.0?,)+
+                })
+            }
+        }
+    };
+}
+
+settings! {
+    /// How the congestion window grows.
+    cc: Growth,
+    /// How losses are found and repaired.
+    recovery: RecoveryKind,
+    /// Payload of a full segment (RFC 9293 section 3.7.1).
+    mss: Size,
+    /// Added to every segment on the wire; the length of an ACK without data where no link has a `pure_ack_size`.
+    header: Size,
+    /// The receiver's window; rounded down to whole segments.
+    window: Size,
+    /// Whether a SYN is sent and answered before data (RFC 9293 section 3.5).
+    handshake: bool,
+    /// Whether a transfer of finite `size` ends with a FIN (RFC 9293 section 3.6).
+    close: bool,
+    /// Initial congestion window in segments (RFC 5681 section 3.1).
+    #[schemars(range(min = 1))]
+    initial_window: u32,
+    /// Where slow start first ends (RFC 5681 section 3.1).
+    initial_ssthresh: InitialSsthresh,
+    /// How slow start grows, and whether it ends before a loss (RFC 5681 section 3.1, RFC 9406).
+    slow_start: SlowStartKind,
+    /// What congestion avoidance counts (RFC 5681 section 3.1).
+    counting: Counting,
+    /// Whether cwnd grows on while the receiver's window is what bounds the sender.
+    grow_beyond_window: bool,
+    /// What is halved on congestion (RFC 5681 section 3.1).
+    loss_window: LossWindow,
+    /// How halves are rounded.
+    halving: Halving,
+    /// When duplicate ACKs may start another fast retransmit (RFC 6582 section 3.2, step 1).
+    guard: Guard,
+    /// What a recovery that ends leaves as window (RFC 6582 section 3.2, step 3).
+    recovery_exit: RecoveryExit,
+    /// Which partial ACKs restart the retransmission timer; for `newreno` (RFC 6582 section 4).
+    partial_ack_timer: PartialAckTimer,
+    /// Most new segments for one ACK during a recovery; 0 for no bound. For `newreno` (RFC 6582 section 3.2).
+    recovery_burst: u32,
+    /// Whether a fast retransmit restarts the retransmission timer, so that no segment is sent again by the timer sooner
+    /// than one time-out after it was last sent (RFC 6298 section 5).
+    fast_retransmit_restarts_timer: bool,
+    /// Whether each of the first two duplicate ACKs sends a new segment (RFC 3042 section 2).
+    limited_transmit: bool,
+    /// Whether that segment may also be one that was sent before, as after a time-out; RFC 3042 speaks of unsent data
+    /// only.
+    limited_transmit_resends: bool,
+    /// Proportional rate reduction (RFC 6937); needs `recovery = "sack"`.
+    prr: bool,
+    /// Losses found by time, and probes of the tail (RFC 8985); needs `recovery = "sack"`.
+    rack: bool,
+    /// Whether spurious time-outs are detected and undone (RFC 5682 section 2, RFC 4015).
+    frto: bool,
+    /// Whether segments have the timestamps option, so that every ACK of new data gives a round-trip sample (RFC 7323
+    /// section 4).
+    timestamps: bool,
+    /// Most SACK blocks in an ACK, 8 bytes each: 4, or 3 beside timestamps (RFC 2018 section 3).
+    #[schemars(range(min = 1, max = 4))]
+    sack_blocks: u8,
+    /// Whether a block that newer ones have pushed out of the option is forgotten until a segment falls into it again,
+    /// instead of being reported once there is room (RFC 2018 section 4).
+    sack_forgets: bool,
+    /// Bytes of the SACK option beside its blocks: kind, length and padding (RFC 2018 section 3).
+    sack_overhead: Size,
+    /// Explicit congestion notification: data can be marked instead of dropped (RFC 3168 section 6).
+    ecn: bool,
+    /// Whether cwnd falls to the initial window when nothing was sent for a time-out (RFC 5681 section 4.1).
+    idle_restart: bool,
+    /// Whether every time-out of one segment lowers ssthresh; otherwise the first alone does (RFC 5681 section 3.1).
+    repeat_timeout_cuts: bool,
+    /// Whether a time-out within a recovery lowers ssthresh once more; otherwise it stays what the recovery has set (RFC 5681
+    /// section 4.3).
+    recovery_timeout_cuts: bool,
+    /// The longest that an ACK waits for a second segment where the flow's `ack` has no `policy`, at most `500ms`; `0s` for an
+    /// ACK for every segment (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
+    ack_delay: Time,
+    /// Granularity of the clock that times segments (RFC 6298 section 4); `0s` for nanoseconds.
+    clock_tick: Time,
+    /// Time from a tick of that clock to the start of the run; below `clock_tick`.
+    clock_phase: Time,
+    /// How srtt and rttvar are kept (RFC 6298 section 2); `scaled` needs a `clock_tick`.
+    rtt_arithmetic: RttArithmetic,
+    /// Whether the retransmission timer expires on ticks only; needs a `clock_tick`.
+    timer_on_tick: bool,
+    /// Retransmission time-out before the first measured round trip, also of the SYN (RFC 6298 section 2, rule 2.1).
+    initial_rto: Time,
+    /// Lower bound of the retransmission time-out (RFC 6298 section 2, rule 2.4).
+    min_rto: Time,
+    /// What `min_rto` bounds.
+    min_rto_bounds: MinRtoBounds,
+    /// Upper bound of the retransmission time-out, backed off or not (RFC 6298 section 2, rule 2.5).
+    max_rto: Time,
+    /// Largest multiplier of the back-off; 0 for no bound but `max_rto` (RFC 6298 section 5, rule 5.5).
+    backoff_limit: u32,
+    /// After more than this many time-outs in a row the next round-trip sample counts as the first; 0 for never (RFC 6298
+    /// section 5, last paragraph).
+    forget_rtt_after: u32,
+}
+
+impl Default for Tcp {
+    fn default() -> Self {
+        profile::default_tcp().clone()
+    }
+}
