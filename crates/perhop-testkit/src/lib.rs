@@ -31,7 +31,7 @@ use proptest::test_runner::{Config, TestRunner};
 /// Runs `law` on random cases and reports the smallest one that breaks it.
 ///
 /// # Panics
-/// When a case breaks the law. `PROPTEST_CASES` sets the number of cases.
+/// When a case breaks the law. `PROPTEST_CASES` sets the number of cases, `PROPTEST_RNG_SEED` which they are.
 pub fn check<S: Strategy>(cases: &S, law: impl Fn(S::Value))
 where
     S::Value: Debug,

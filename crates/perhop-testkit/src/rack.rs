@@ -163,7 +163,10 @@ impl Rack {
         let mut news: Vec<Left> = self.segments.drain(..below).filter(|left| !left.sacked).collect();
         // a number beyond what was sent leaves nothing that could be reported
         let floor = if ack.ack > at.max { at.max } else { una };
-        for &(start, end) in ack.sack.as_slice() {
+        // which pieces a segment falls into, if blocks that overlap end within it, follows from their order
+        let mut blocks = ack.sack.as_slice().to_vec();
+        blocks.sort_unstable();
+        for (start, end) in blocks {
             let mut start = start.max(floor);
             while start < end
                 && end <= at.max
