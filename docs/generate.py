@@ -7,6 +7,8 @@ A table stands between `<!-- schema: NAME -->` and `<!-- /schema -->`. NAME is a
 (`Tcp`), a variant of it (`Queue[fifo]`) or some of its settings (`Link.loss,drop`; with `!` one that must
 be given where the page speaks of it). The values of the profiles stand between `<!-- profiles: all -->` and
 `<!-- /profiles -->`, the reasons of one of them between `<!-- reasons: NAME -->` and `<!-- /reasons -->`.
+The tables of a run stand between `<!-- tables: all -->` and `<!-- /tables -->`, the columns of one of them
+between `<!-- columns: NAME -->` and `<!-- /columns -->`.
 An example is a block of TOML: a whole scenario if it has `[run]`, otherwise what takes the place of the
 ports in the scenario that `perhop init` writes.
 """
@@ -26,10 +28,11 @@ from typing import Any
 import perhop
 from perhop import _core
 from perhop.cli.__main__ import run as perhop_command
+from perhop.tables import SCHEMA as SCHEMA_OF_TABLES
 
 TOP = Path(__file__).resolve().parents[1]
 PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("papers/*/README.md")])
-PROFILES = TOP / "crates" / "perhop-scenario" / "src" / "profiles"
+PROFILES = TOP / "crates" / "perhop-scenario" / "src" / "written" / "profiles"
 STACKS = ("default", "rfc", "bsd", "ns2", "ns235", "linux")
 SCHEMA: dict[str, Any] = json.loads(_core.schema())
 WORDS = {
@@ -65,7 +68,13 @@ def main(arguments: list[str]) -> int:
 
 
 def _table(match: re.Match[str]) -> str:
-    makers = {"schema": _schema, "profiles": _profiles, "reasons": _reasons}
+    makers = {
+        "schema": _schema,
+        "profiles": _profiles,
+        "reasons": _reasons,
+        "tables": _tables,
+        "columns": _columns,
+    }
     if match[2] not in makers:
         return match[0]
     rows = makers[match[2]](match[3])
@@ -111,6 +120,20 @@ def _reasons(name: str) -> list[tuple[str, ...]]:
     lines = re.findall(r"^(\w+) = (.*?) +# (.*)$", text, flags=re.MULTILINE)
     rows = [(f"`{key}`", f"`{value.strip(chr(34))}`", reason) for key, value, reason in lines]
     return [("Setting", "Default", "From"), *rows]
+
+
+def _tables(_: str) -> list[tuple[str, ...]]:
+    rows = [
+        (f"`{'trace.' if table.trace else ''}{table.name}.parquet`", table.doc, str(table.since))
+        for table in SCHEMA_OF_TABLES.values()
+    ]
+    return [("File", "What is in it", "Format"), *rows]
+
+
+def _columns(name: str) -> list[tuple[str, ...]]:
+    columns = SCHEMA_OF_TABLES[name].columns
+    rows = [(f"`{one.name}`", one.unit, one.doc, str(one.since)) for one in columns]
+    return [("Column", "Unit", "Meaning", "Format"), *rows]
 
 
 def _settings(rules: dict[str, Any], only: str) -> list[tuple[str, ...]]:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
-from perhop.record import TABLES_1, combined_hash, table_hashes
+from perhop.record import combined_hash, table_hashes
+from perhop.tables import FORMAT, SCHEMA, complete
 
 FILE = Path("diffserv.toml")
 
@@ -192,27 +194,37 @@ def test_udp_alone_runs_and_is_reported(cli: Cli, tmp_path: Path) -> None:
     assert len(StoredRun.load("run").tables["flows"]) == 0
 
 
-def as_format_1(folder: Path) -> None:
-    """Make of a run folder what the version before wrote: four tables, and no drops by reason or colour."""
-    tables = StoredRun.load(folder).tables
-    for name in set(tables) - set(TABLES_1):
+def as_older(folder: Path, version: int) -> None:
+    """Make of a run folder what an older format had: fewer tables, fewer columns, and some that are gone."""
+    old = {}
+    for name, table in StoredRun.load(folder).tables.items():
         (folder / f"{name}.parquet").unlink()
-    queues = tables["queues"]
-    kept = [name for name in queues.columns if not re.fullmatch(r"dropped_(?!packets|bytes).*", name)]
-    assert len(queues.columns) - len(kept) == 6
-    old = {name: tables[name] for name in TABLES_1} | {"queues": queues.select(kept)}
-    for name, table in old.items():
-        table.write_parquet(folder / f"{name}.parquet")
+        columns = [column.name for column in SCHEMA[name].columns if column.since <= version]
+        if SCHEMA[name].since <= version:
+            old[name] = table.select(columns).with_columns(gone=pl.lit(0))
+            old[name].write_parquet(folder / f"{name}.parquet")
     file = folder / "record.json"
     hashes = table_hashes(old)
-    changes = {"format": 1, "table_hashes": hashes, "output_hash": combined_hash(hashes)}
+    changes = {"format": version, "table_hashes": hashes, "output_hash": combined_hash(hashes)}
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
 
 
-def test_a_folder_of_format_1_is_read_and_reported(cli: Cli, run_folder: Path) -> None:
-    as_format_1(run_folder)
+def test_a_run_has_the_columns_of_today(run_folder: Path) -> None:
     stored = StoredRun.load(run_folder)
-    assert tuple(stored.tables) == TABLES_1
+    assert stored.record.format == FORMAT
+    for name, table in stored.tables.items():
+        assert table.columns == [column.name for column in SCHEMA[name].columns]
+        assert_frame_equal(stored.table(name), table)
+        assert complete(name, None).schema == table.schema, name
+
+
+@pytest.mark.parametrize("version", range(1, FORMAT))
+def test_a_folder_of_an_older_format_is_read_and_reported(cli: Cli, run_folder: Path, version: int) -> None:
+    as_older(run_folder, version)
+    stored = StoredRun.load(run_folder)
+    assert len(stored.tables) == (4 if version == 1 else 7)
+    assert "initial_backlog_bytes" not in stored.tables["queues"].columns
+    assert stored.table("queues")["initial_backlog_bytes"].null_count() == len(stored.tables["queues"])
     done = cli("report", run_folder)
     assert done.code == 0, done.err
     # what both versions have is compared
@@ -228,7 +240,7 @@ def test_a_folder_of_format_1_is_read_and_reported(cli: Cli, run_folder: Path) -
 
 def test_a_folder_of_a_later_format_is_refused(cli: Cli, run_folder: Path) -> None:
     file = run_folder / "record.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 3}))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": FORMAT + 1}))
     done = cli("replay", run_folder)
     assert done.code == ExitCode.STORE
-    assert "format 3 is from a newer perhop" in done.err
+    assert f"format {FORMAT + 1} is from a newer perhop" in done.err

@@ -15,7 +15,8 @@ from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.record import combined_hash, place, table_hashes, write
-from perhop.run import TABLES, run_jobs
+from perhop.run import run_jobs
+from perhop.tables import FORMAT, TABLES
 
 
 def test_the_folder_holds_what_a_reader_needs(run_folder: Path, two_way: Path) -> None:
@@ -36,7 +37,7 @@ def test_the_folder_holds_what_a_reader_needs(run_folder: Path, two_way: Path) -
     assert resolved["run"]["replication"] == 0
     assert resolved["flow"][0]["tcp"]["cc"] == "reno"
     record = json.loads((run_folder / "record.json").read_text())
-    assert record["format"] == 2
+    assert record["format"] == FORMAT
     assert record["perhop"] == perhop.__version__
     assert record["results_version"] == perhop.RESULTS_VERSION
     assert record["seed"] == 1

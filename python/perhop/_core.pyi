@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "FORMAT",
     "RESULTS_VERSION",
     "ScenarioError",
     "Simulation",
@@ -16,10 +17,12 @@ __all__ = [
     "resolve",
     "run_batch",
     "schema",
+    "tables",
 ]
 
 __version__: str
 RESULTS_VERSION: int
+FORMAT: int
 
 _Columns = dict[str, NDArray[np.float64] | NDArray[np.uint64] | list[str]]
 
@@ -34,6 +37,26 @@ class Diagnostic(TypedDict):
     rule: str
     hint: str | None
     rendered: str
+
+@type_check_only
+class Column(TypedDict):
+    """A column of a table: name, unit, first format that has it, meaning, type."""
+
+    name: str
+    unit: str
+    since: int
+    doc: str
+    type: str
+
+@type_check_only
+class Table(TypedDict):
+    """A table and its columns; a trace is there only where it was asked for."""
+
+    name: str
+    since: int
+    doc: str
+    trace: bool
+    columns: list[Column]
 
 @type_check_only
 class RawResult(TypedDict):
@@ -67,6 +90,7 @@ class Simulation:
     def finish(self) -> RawResult: ...
 
 def schema() -> str: ...
+def tables() -> list[Table]: ...
 def resolve(source: bytes, name: str, overrides: list[str]) -> str: ...
 def check(source: bytes, name: str, overrides: list[str]) -> tuple[list[Diagnostic], list[Diagnostic]]: ...
 def packet_hops(source: bytes, name: str, overrides: list[str]) -> float: ...

@@ -17,17 +17,12 @@ import polars as pl
 
 from perhop import _core
 from perhop.folder import new_folder, write_file
-from perhop.run import TABLES, Result
+from perhop.run import Result
 from perhop.scenario import Scenario
+from perhop.tables import FORMAT, TABLES, complete, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-FORMAT = 2
-"""Version of the folder's layout; rises by one with every incompatible change."""
-
-TABLES_1 = TABLES[:4]
-"""The tables of format 1, which is still read."""
 
 SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
 """The scenario of a run: as it was given, and with overrides and defaults filled in."""
@@ -96,8 +91,10 @@ class StoredRun:
             raise DamagedRunError(f"{folder}: a scenario file cannot be read: {error.strerror}") from error
         try:
             # a blank or a bracket in the folder's name is part of the name, not a pattern
-            names = TABLES if record.format > 1 else TABLES_1
-            tables = {name: pl.read_parquet(folder / f"{name}.parquet", glob=False) for name in names}
+            tables = {
+                name: pl.read_parquet(folder / f"{name}.parquet", glob=False)
+                for name in tables_of(record.format)
+            }
         except (OSError, pl.exceptions.PolarsError) as error:
             raise DamagedRunError(f"{folder}: a table cannot be read: {error}") from error
         changed = [name for name in SCENARIOS if record.scenario_hashes.get(name) != found[name]]
@@ -114,6 +111,10 @@ class StoredRun:
                 f"{mistakes[0]['rendered'].rstrip()}"
             )
         return stored
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table with every column of today; what the run is older than is null."""
+        return complete(name, self.tables.get(name))
 
     def trace(self, kind: str) -> pl.LazyFrame | None:
         """Return a trace, or None where it was not asked for.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop import _core
+from perhop.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,25 +19,6 @@ if TYPE_CHECKING:
     from perhop._core import RawResult
     from perhop.papers.study import AnyJob
     from perhop.scenario import Scenario
-
-TABLES = ("flows", "links", "queues", "series", "udp", "marks", "conditioners")
-"""The tables every run has, in the order in which they are hashed."""
-
-TRACES = ("packets", "queue", "cwnd", "tcp")
-"""What can be traced."""
-
-TRACE_TCP = pl.Schema(
-    {
-        "time_s": pl.Float64,
-        "flow": pl.String,
-        "event": pl.String,
-        "packet": pl.Int64,
-        "cwnd_packets": pl.Float64,
-        "ssthresh_packets": pl.Float64,
-        "rto_s": pl.Float64,
-    }
-)
-"""Columns of the trace ``tcp``."""
 
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is: simulated seconds of a run, work of many."""
@@ -94,7 +76,7 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
     scenario
         What to run.
     trace
-        Any of `TRACES`; the results do not depend on it.
+        Any of `perhop.tables.TRACES`; the results do not depend on it.
     progress
         Called several times a second.
 
@@ -114,21 +96,12 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
         step *= 2.0 if took < _SLICE_WALL_S / 2 else 0.5 if took > _SLICE_WALL_S * 2 else 1.0
         if progress is not None:
             progress(reached, duration)
-    raw = simulation.finish()
-    traced = {kind: _frame(columns) for kind, columns in raw["trace"].items()}
-    if "tcp" in trace:
-        traced.setdefault("tcp", pl.DataFrame(schema=TRACE_TCP))
+    raw: Mapping[str, Any] = dict(simulation.finish())
     return Result(
-        flows=_frame(raw["flows"]),
-        links=_frame(raw["links"]),
-        queues=_frame(raw["queues"]),
-        series=_frame(raw["series"]),
-        udp=_frame(raw["udp"]),
-        marks=_frame(raw["marks"]),
-        conditioners=_frame(raw["conditioners"]),
+        **{name: _frame(raw[name]) for name in TABLES},
         counts=raw["counts"],
         event_digest=raw["event_digest"],
-        trace=traced,
+        trace={kind: _frame(columns) for kind, columns in raw["trace"].items()},
         invariants=list(raw["invariants"]),
     )
 

@@ -53,8 +53,6 @@ def transfers(flows: pl.DataFrame, duration_s: float) -> pl.DataFrame:
     duration_s
         How long the run was: a transfer that was to start later has not begun.
     """
-    if "completed_s" not in flows.columns:
-        return pl.DataFrame()
     took = pl.col("took_s")
     groups = with_time(flows).group_by(_group("name").alias("group"), maintain_order=True)
     return groups.agg(
@@ -91,8 +89,6 @@ def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
 
 def drops_have_colors(queues: pl.DataFrame, meaning: Description) -> bool:
     """Whether drops by colour say more than drops: a queue looks at colours, or dropped what is not green."""
-    if not {f"dropped_{color}" for color in COLORS} <= set(queues.columns):
-        return False
     kinds = {one.queue for link in meaning.links for one in link.port.classes}
     worse = queues.select(pl.sum("dropped_yellow", "dropped_red")).sum_horizontal().sum()
     return bool(kinds & _COLORED_QUEUES) or worse > 0

@@ -8,7 +8,8 @@ use perhop_sim::{Results, TraceKinds};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::{error, tables};
+use crate::error;
+use crate::simulation::to_python;
 
 type Outcome = Result<(Loaded, Results), Vec<Diagnostic>>;
 type Job = (Vec<u8>, String, Vec<String>);
@@ -21,7 +22,7 @@ pub fn run_batch(py: Python<'_>, jobs: Vec<Job>, threads: usize) -> PyResult<Bou
     let list = PyList::empty(py);
     for outcome in outcomes {
         let (loaded, results) = outcome.map_err(|diagnostics| error::raise(py, &diagnostics))?;
-        list.append(tables::to_python(py, &loaded.scenario, &results)?)?;
+        list.append(to_python(py, &loaded, &results, &[])?)?;
     }
     Ok(list)
 }

@@ -25,10 +25,13 @@ mod _core {
     use crate::scenario::{check, describe, packet_hops, resolve, schema};
     #[pymodule_export]
     use crate::simulation::Simulation;
+    #[pymodule_export]
+    use crate::tables::tables;
 
     #[pymodule_init]
     fn init(m: &Bound<'_, PyModule>) -> PyResult<()> {
         m.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        m.add("RESULTS_VERSION", perhop_sim::RESULTS_VERSION)
+        m.add("RESULTS_VERSION", perhop_sim::RESULTS_VERSION)?;
+        m.add("FORMAT", perhop_sim::tables::FORMAT)
     }
 }

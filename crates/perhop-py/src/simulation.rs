@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use perhop_core::time::Instant;
 use perhop_scenario::Loaded;
-use perhop_sim::TraceKinds;
+use perhop_sim::tables::{Run, TABLES, TRACES, Table};
+use perhop_sim::{Results, TraceKinds};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,6 +17,8 @@ use crate::tables;
 #[pyclass(frozen)]
 pub struct Simulation {
     loaded: Loaded,
+    /// What is recorded.
+    trace: Vec<&'static Table>,
     /// Absent once finished; locked, since Python may share the object between threads.
     run: Mutex<Option<perhop_sim::Simulation>>,
 }
@@ -32,10 +35,10 @@ impl Simulation {
         overrides: Vec<String>,
         trace: Vec<String>,
     ) -> PyResult<Self> {
-        let kinds = trace_kinds(&trace)?;
+        let trace = traces(&trace)?;
         let loaded = loaded(py, source, name, &overrides)?;
-        let run = py.detach(|| perhop_sim::Simulation::new(&loaded.scenario, kinds));
-        Ok(Self { loaded, run: Mutex::new(Some(run)) })
+        let run = py.detach(|| perhop_sim::Simulation::new(&loaded.scenario, trace_kinds(&trace)));
+        Ok(Self { loaded, trace, run: Mutex::new(Some(run)) })
     }
 
     /// When the run ends, s.
@@ -63,7 +66,7 @@ impl Simulation {
                 run.map(perhop_sim::Simulation::finish)
             })
             .ok_or_else(over)?;
-        tables::to_python(py, &self.loaded.scenario, &results)
+        to_python(py, &self.loaded, &results, &self.trace)
     }
 }
 
@@ -71,19 +74,37 @@ fn over() -> PyErr {
     PyRuntimeError::new_err("the run is finished: make a new Simulation")
 }
 
-fn trace_kinds(names: &[String]) -> PyResult<TraceKinds> {
-    let mut kinds = TraceKinds::default();
-    for name in names {
-        match name.as_str() {
-            "packets" => kinds.packets = true,
-            "queue" => kinds.queue = true,
-            "cwnd" => kinds.cwnd = true,
-            "tcp" => kinds.tcp = true,
-            other => {
-                let message = format!("trace {other:?} is not one of packets, queue, cwnd, tcp");
-                return Err(PyValueError::new_err(message));
-            }
-        }
-    }
-    Ok(kinds)
+fn traces(names: &[String]) -> PyResult<Vec<&'static Table>> {
+    let find = |name: &String| {
+        TRACES.into_iter().find(|table| table.name == name).ok_or_else(|| {
+            let known = TRACES.map(|table| table.name).join(", ");
+            PyValueError::new_err(format!("trace {name:?} is not one of {known}"))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn trace_kinds(tables: &[&Table]) -> TraceKinds {
+    let asked = |name: &str| tables.iter().any(|table| table.name == name);
+    TraceKinds { packets: asked("packets"), queue: asked("queue"), cwnd: asked("cwnd"), tcp: asked("tcp") }
+}
+
+/// Everything a run leaves, with the tables of `trace`.
+pub fn to_python<'py>(
+    py: Python<'py>,
+    loaded: &Loaded,
+    results: &Results,
+    trace: &[&'static Table],
+) -> PyResult<Bound<'py, PyDict>> {
+    let run = Run::new(&loaded.scenario, results);
+    let dict = tables::to_python(py, &run, TABLES)?;
+    dict.set_item("trace", tables::to_python(py, &run, trace.iter().copied())?)?;
+    let counts = PyDict::new(py);
+    counts.set_item("events", results.counts.events)?;
+    counts.set_item("packet_hops", results.counts.packet_hops)?;
+    counts.set_item("packets_created", results.counts.packets_created)?;
+    dict.set_item("counts", counts)?;
+    dict.set_item("invariants", &results.invariants)?;
+    dict.set_item("event_digest", format!("{:016x}", results.event_digest))?;
+    Ok(dict)
 }

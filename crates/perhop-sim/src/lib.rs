@@ -22,6 +22,7 @@ mod results;
 mod router;
 mod sample;
 mod simulation;
+pub mod tables;
 mod totals;
 
 pub use observe::{

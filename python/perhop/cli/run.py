@@ -86,7 +86,7 @@ def command(
 
 
 def _trace_kinds(given: list[str]) -> list[str]:
-    from perhop.run import TRACES
+    from perhop.tables import TRACES
 
     kinds = [kind.strip() for text in given for kind in text.split(",")]
     for kind in kinds:

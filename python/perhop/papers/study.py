@@ -16,7 +16,7 @@ Job = tuple[bytes, str, list[str]]
 
 
 class TracedJob(NamedTuple):
-    """A job whose result comes with traces, any of `perhop.run.TRACES`."""
+    """A job whose result comes with traces, any of `perhop.tables.TRACES`."""
 
     source: bytes
     name: str

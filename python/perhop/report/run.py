@@ -18,18 +18,6 @@ _ROWS_SHOWN = 20
 _ROWS_FOLDED = 500
 
 
-# what runs of older versions do not have
-_LATER_COLUMNS = {
-    "flows": ("spurious_timeouts", "rtt_samples", "completed_s"),
-    "links": ("lost_packets",),
-    "queues": (
-        *("initial_backlog_packets", "initial_backlog_bytes"),
-        *("marked_packets", "dropped_early", "dropped_forced", "dropped_overflow"),
-        *(f"dropped_{color}" for color in summary.COLORS),
-    ),
-}
-
-
 def render(run: StoredRun, view: tcp.View | None = None) -> str:
     """Return the page about a run as HTML. The same folder gives the same page.
 
@@ -57,15 +45,15 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
                 topology.draw(meaning),
                 "Rate and one-way delay of each link, by direction where they differ.",
             ),
-            "flows": _listing(summary.with_time(_complete(run, "flows")), first="[[flow]]"),
-            "transfers": summary.transfers(run.tables["flows"], meaning.run.duration_s).to_dicts(),
-            "links": _listing(_complete(run, "links"), "utilization"),
-            "queues": _listing(_with_balance(_complete(run, "queues")), "max_packets"),
+            "flows": _listing(summary.with_time(run.table("flows")), first="[[flow]]"),
+            "transfers": summary.transfers(run.table("flows"), meaning.run.duration_s).to_dicts(),
+            "links": _listing(run.table("links"), "utilization"),
+            "queues": _listing(_with_balance(run.table("queues")), "max_packets"),
             "unsettled": summary.unsettled(run.tables["series"], meaning),
-            "colors": summary.drops_have_colors(run.tables["queues"], meaning),
-            "conditioners": _listing(_table(run, "conditioners")),
-            "udp": _listing(_table(run, "udp"), first="[[udp]]"),
-            "marks": _listing(_by_mark(_table(run, "marks")), first="[[flow]] and [[udp]]"),
+            "colors": summary.drops_have_colors(run.table("queues"), meaning),
+            "conditioners": _listing(run.table("conditioners")),
+            "udp": _listing(run.table("udp"), first="[[udp]]"),
+            "marks": _listing(_by_mark(run.table("marks")), first="[[flow]] and [[udp]]"),
             "link_views": {link.name: link for link in meaning.links},
             "figures": figures,
             "silent": silent,
@@ -119,11 +107,6 @@ def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[st
     }
 
 
-def _table(run: StoredRun, name: str) -> pl.DataFrame:
-    """Return a table, empty where the run is older than it."""
-    return run.tables.get(name, pl.DataFrame())
-
-
 def _by_mark(marks: pl.DataFrame) -> pl.DataFrame:
     """Return for each flow with marks a list of them: mark, packets, share of the flow's bytes."""
     if marks.is_empty() or (marks["mark"] == "BE").all():
@@ -133,13 +116,6 @@ def _by_mark(marks: pl.DataFrame) -> pl.DataFrame:
     return rows.agg(marks=pl.struct("mark", "arrived_packets", "share")).filter(
         pl.col("marks").list.eval(pl.element().struct.field("mark") != "BE").list.any()
     )
-
-
-def _complete(run: StoredRun, name: str) -> pl.DataFrame:
-    """Return a table with every column that the page shows; one that the run did not write is null."""
-    table = run.tables[name]
-    missing = [column for column in _LATER_COLUMNS[name] if column not in table.columns]
-    return table.with_columns(pl.lit(None).alias(column) for column in missing)
 
 
 def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:

@@ -1,0 +1,158 @@
+//! What a run leaves as tables: each column with its name, unit, meaning, and the first format that has it.
+//!
+//! Whoever writes or shows tables reads them from here: the Python package, a program in Rust, `docs/results.md`.
+
+mod flows;
+mod ports;
+mod series;
+mod trace;
+
+use perhop_core::packet::Dscp;
+use perhop_scenario::model::Scenario;
+
+use crate::results::Results;
+use crate::sample::Subject;
+
+/// Version of the tables; raised by one with the first change after a release.
+pub const FORMAT: u32 = 3;
+
+/// The tables of every run. Their hashes are combined in this order.
+pub const TABLES: [&Table; 7] = [
+    &flows::FLOWS,
+    &ports::LINKS,
+    &ports::QUEUES,
+    &series::SERIES,
+    &flows::UDP,
+    &flows::MARKS,
+    &ports::CONDITIONERS,
+];
+
+/// The tables of what was recorded, each only where it was asked for.
+pub const TRACES: [&Table; 4] = [&trace::PACKETS, &trace::QUEUE, &trace::CWND, &trace::TCP];
+
+/// A table and how it is read.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// The first format that has it.
+    pub since: u32,
+    /// What it has a row for.
+    pub doc: &'static str,
+    /// How many rows it has.
+    pub rows: fn(&Run<'_>) -> usize,
+    /// From left to right.
+    pub columns: &'static [Column],
+}
+
+/// A column and how it is read.
+#[derive(Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit, `1` for a ratio; empty for text and for counts of what the name says.
+    pub unit: &'static str,
+    /// The first format that has it.
+    pub since: u32,
+    /// What it means.
+    pub doc: &'static str,
+    /// How it is read.
+    pub of: Of,
+}
+
+/// The type of a column, with what gives the value in a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Of {
+    /// Words.
+    Text(for<'a> fn(&'a Run<'_>, usize) -> &'a str),
+    /// A count.
+    Count(fn(&Run<'_>, usize) -> u64),
+    /// A number modulo 2^32.
+    Modulo32(fn(&Run<'_>, usize) -> u32),
+    /// A whole number that may be negative.
+    Integer(fn(&Run<'_>, usize) -> i64),
+    /// A real number; NaN where there is none.
+    Real(fn(&Run<'_>, usize) -> f64),
+}
+
+impl Of {
+    /// The name of the type.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::Count(_) => "count",
+            Self::Modulo32(_) => "modulo32",
+            Self::Integer(_) => "integer",
+            Self::Real(_) => "real",
+        }
+    }
+}
+
+/// A finished run, from which the tables are read.
+#[derive(Debug)]
+pub struct Run<'a> {
+    scenario: &'a Scenario,
+    results: &'a Results,
+    /// The name of each code point.
+    marks: Vec<String>,
+    /// The path of each column of the series.
+    paths: Vec<String>,
+}
+
+impl<'a> Run<'a> {
+    /// The `results` of `scenario`.
+    #[must_use]
+    pub fn new(scenario: &'a Scenario, results: &'a Results) -> Self {
+        let path = |subject: Subject| match subject {
+            Subject::Flow(i) => format!("flow.{}", scenario.flows[i].name),
+            Subject::Udp(i) => format!("udp.{}", scenario.udp[i].name),
+            Subject::Link(i) => format!("link.{}", results.link_names[i]),
+            Subject::Queue(i) => results.queues[i].path.clone(),
+        };
+        Self {
+            scenario,
+            results,
+            marks: (0..=u8::MAX).map_while(Dscp::new).map(|mark| mark.to_string()).collect(),
+            paths: results.series.columns.iter().map(|column| path(column.0)).collect(),
+        }
+    }
+
+    fn node(&self, node: usize) -> &str {
+        &self.scenario.nodes[node].name
+    }
+
+    /// Name of a flow by its number: TCP flows first, then UDP flows.
+    fn flow(&self, flow: usize) -> &str {
+        match flow.checked_sub(self.scenario.flows.len()) {
+            None => &self.scenario.flows[flow].name,
+            Some(k) => &self.scenario.udp[k].name,
+        }
+    }
+
+    fn mark(&self, mark: Dscp) -> &str {
+        &self.marks[mark.index()]
+    }
+}
+
+/// Columns: name, unit, first format, type and value, meaning. The value is that of `$row`, row `$i` of `$run`.
+macro_rules! columns {
+    (
+        $run:ident, $i:ident, $row:ident = $source:expr;
+        $($name:literal, $unit:literal, $since:literal, $kind:ident($value:expr), $doc:literal;)*
+    ) => {
+        &[$($crate::tables::Column {
+            name: $name,
+            unit: $unit,
+            since: $since,
+            doc: $doc,
+            of: $crate::tables::Of::$kind(|$run, $i| {
+                // names come from the scenario
+                #[allow(unused_variables)]
+                let $row = &$source;
+                $value
+            }),
+        }),*]
+    };
+}
+use columns;

@@ -1,0 +1,71 @@
+"""What tables a run leaves: their columns with unit, meaning, and the first format that has them."""
+
+from __future__ import annotations
+
+import msgspec
+import polars as pl
+
+from perhop import _core
+
+FORMAT = _core.FORMAT
+"""Version of a run folder's layout; rises with the first change after a release."""
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column: ``type`` is ``text``, ``count``, ``modulo32``, ``integer`` or ``real``."""
+
+    name: str
+    unit: str
+    since: int
+    doc: str
+    type: str
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A table; one that is a ``trace`` is there only where it was asked for."""
+
+    name: str
+    since: int
+    doc: str
+    trace: bool
+    columns: list[Column]
+
+
+SCHEMA = {table.name: table for table in msgspec.convert(_core.tables(), list[Table])}
+"""Every table by its name."""
+
+TABLES = tuple(table.name for table in SCHEMA.values() if not table.trace)
+"""The tables every run has, in the order in which they are hashed."""
+
+TRACES = tuple(table.name for table in SCHEMA.values() if table.trace)
+"""What can be traced."""
+
+_TYPES = {
+    "text": pl.String(),
+    "count": pl.UInt64(),
+    "modulo32": pl.UInt32(),
+    "integer": pl.Int64(),
+    "real": pl.Float64(),
+}
+
+
+def tables_of(version: int) -> tuple[str, ...]:
+    """Return those of `TABLES` that a folder of a format has."""
+    return tuple(name for name in TABLES if SCHEMA[name].since <= version)
+
+
+def complete(name: str, table: pl.DataFrame | None) -> pl.DataFrame:
+    """Return a table with every column of today.
+
+    Parameters
+    ----------
+    name
+        Which table.
+    table
+        As a run of any format left it, None where it left none; what it lacks is null.
+    """
+    columns = {column.name: _TYPES[column.type] for column in SCHEMA[name].columns}
+    if table is None:
+        return pl.DataFrame(schema=columns)
+    lacking = {column: kind for column, kind in columns.items() if column not in table.columns}
+    return table.with_columns(pl.lit(None, kind).alias(column) for column, kind in lacking.items())
