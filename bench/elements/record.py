@@ -39,9 +39,11 @@ def measure() -> Iterator[tuple[str, list[float]]]:
     for file in SAMPLES.rglob("new/sample.json"):
         if file.stat().st_mtime < started:
             continue
-        name = json.loads(file.with_name("benchmark.json").read_text())["full_id"]
+        bench = json.loads(file.with_name("benchmark.json").read_text())
+        operations = (bench["throughput"] or {}).get("Elements", 1)
         sample = json.loads(file.read_text())
-        yield name, [spent / n for spent, n in zip(sample["times"], sample["iters"], strict=True)]
+        each = zip(sample["times"], sample["iters"], strict=True)
+        yield bench["full_id"], [spent / (n * operations) for spent, n in each]
 
 
 def show(ns: float) -> str:

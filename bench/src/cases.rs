@@ -2,6 +2,7 @@
 
 use perhop_scenario::model::Scenario;
 
+const FULL_100: &str = include_str!("../cases/full-100.toml");
 const DUMBBELL_100: &str = include_str!("../cases/dumbbell-100.toml");
 const DUMBBELL_1000: &str = include_str!("../cases/dumbbell-1000.toml");
 const GROWTH: &str = include_str!("../cases/growth.toml");
@@ -49,8 +50,12 @@ const fn growth(id: &'static str, flows: u64, duration: u64) -> Case {
 const DUMBBELL: Case = as_written("dumbbell-100", "bench/cases/dumbbell-100.toml", DUMBBELL_100);
 const LOSSES: Case = as_written("lossy-reno", "bench/cases/lossy.toml", LOSSY);
 
-/// Every case.
-pub const ALL: [Case; 12] = [
+/// The case that stands for the work perhop is for: SACK, a meter of three colours for each flow, a queue of three levels.
+pub const HEADLINE: &str = "full-100";
+
+/// Every case, the headline first.
+pub const ALL: [Case; 13] = [
+    as_written(HEADLINE, "bench/cases/full-100.toml", FULL_100),
     DUMBBELL,
     as_written("dumbbell-1000", "bench/cases/dumbbell-1000.toml", DUMBBELL_1000),
     changed(DUMBBELL, "fifo-100", "port.r1-r2.class.all.queue={ kind = \"fifo\", limit = \"150p\" }"),

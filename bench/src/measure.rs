@@ -9,9 +9,21 @@ use perhop_sim::{Results, Simulation, TraceKinds};
 use serde::{Deserialize, Serialize};
 
 use crate::allocator;
+use crate::cachegrind::Cost;
 
 /// Runs of each case; the fastest counts, since other programs can only add to the time.
 pub const RUNS: usize = 7;
+
+/// What the network went through: a speed means little without it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Load {
+    /// Part of the time that the busiest link between routers transmits, or the busiest link where there is none.
+    pub used: f64,
+    /// Packets dropped by queues, or lost by links.
+    pub drops: u64,
+    /// Time-outs of all senders.
+    pub timeouts: u64,
+}
 
 /// What was measured.
 #[derive(Clone, Debug)]
@@ -30,6 +42,10 @@ pub struct Measurement {
     pub peak_engine_bytes: u64,
     /// Allocations in the second half of the run, for each packet that a host sent in it.
     pub allocations_per_packet: f64,
+    /// What the network went through.
+    pub load: Load,
+    /// What a hop costs, or why that is not known.
+    pub cost: Result<Cost, String>,
 }
 
 impl Measurement {
@@ -69,13 +85,21 @@ pub struct Run {
     peak: u64,
     /// In the second half.
     allocations: u64,
+    load: Load,
 }
 
-/// What the runs of a case, one at least, come to, with the run of its first half.
+impl Run {
+    /// Packets that finished a link.
+    pub const fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+}
+
+/// What the runs of a case, one at least, come to, with the run of its first half and the cost of a hop.
 ///
 /// # Errors
 /// Two runs that differ.
-pub fn measurement(half: &Run, runs: &[Run]) -> Result<Measurement, String> {
+pub fn measurement(half: &Run, runs: &[Run], cost: Result<Cost, String>) -> Result<Measurement, String> {
     let first = &runs[0];
     if runs.iter().any(|run| run.event_digest != first.event_digest) {
         return Err("two runs of the same scenario differ".to_owned());
@@ -89,16 +113,19 @@ pub fn measurement(half: &Run, runs: &[Run]) -> Result<Measurement, String> {
         setup_s: least(|run| run.setup_s),
         peak_engine_bytes: first.peak,
         allocations_per_packet: float(first.allocations) / float(first.packets_sent - half.packets_sent),
+        load: first.load,
+        cost,
     })
 }
 
-/// Halves the simulated time of `scenario`.
-pub fn halve(scenario: &mut Scenario) {
-    scenario.run.duration = half(scenario);
-    scenario.run.interval = scenario.run.duration;
+/// Ends `scenario` at `until`.
+pub fn shorten(scenario: &mut Scenario, until: Span) {
+    scenario.run.duration = until;
+    scenario.run.interval = until;
 }
 
-const fn half(scenario: &Scenario) -> Span {
+/// Half of the simulated time of `scenario`.
+pub const fn half(scenario: &Scenario) -> Span {
     Span::from_nanos(scenario.run.duration.as_nanos() / 2)
 }
 
@@ -131,6 +158,7 @@ pub fn run(scenario: &Scenario) -> Result<Run, String> {
         packet_hops: results.counts.packet_hops,
         events: results.counts.events,
         packets_sent: packets_sent(scenario, &results),
+        load: load(scenario, &results),
         user_cpu_s: end - built,
         setup_s: built - start,
         peak,
@@ -145,6 +173,21 @@ fn packets_sent(scenario: &Scenario, results: &Results) -> u64 {
         scenario.links.iter().filter(|link| host(link.from)).map(|link| link.name.as_str()).collect();
     let rows = results.link_names.iter().zip(&results.links);
     rows.filter(|(name, _)| hosts.contains(name.as_str())).map(|(_, row)| row.stats.packets).sum()
+}
+
+fn load(scenario: &Scenario, results: &Results) -> Load {
+    let router = |node: usize| scenario.nodes[node].kind == NodeKind::Router;
+    let used = |between: bool| {
+        let rows = scenario.links.iter().zip(&results.links);
+        let rows = rows.filter(|(link, _)| !between || router(link.from) && router(link.to));
+        rows.map(|(_, row)| row.utilization_data + row.utilization_acks).reduce(f64::max)
+    };
+    Load {
+        used: used(true).or_else(|| used(false)).unwrap_or_default(),
+        drops: results.queues.iter().map(|row| row.stats.dropped.packets).sum::<u64>()
+            + results.links.iter().map(|row| row.lost).sum::<u64>(),
+        timeouts: results.flows.iter().map(|row| row.stats.timeouts).sum(),
+    }
 }
 
 /// User time so far, s.
