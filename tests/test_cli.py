@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -36,6 +37,7 @@ def test_exit_codes_are_the_documented_ones() -> None:
         "MACHINE": 7,
         "STORE": 8,
         "INTERRUPTED": 130,
+        "PIPE": 141,
         "TERMINATED": 143,
     }
 
@@ -387,16 +389,54 @@ def test_a_terminal_that_lacks_characters_gets_question_marks(process: Cli, tmp_
     assert process("report", "é", **plain).out == "?/report.html\n"
 
 
-def test_a_closed_pipe_is_no_error(process: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "command", ["check two-way.toml -s run.warmup=99s", "describe two-way.toml", "schema"]
+)
+def test_a_reader_that_goes_away_is_no_defect(process: Cli, tmp_path: Path, command: str) -> None:
     process("init")
+    read, write = os.pipe()
+    os.close(read)
     done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m perhop.cli schema | head -c 1; exit ${{PIPESTATUS[0]}}"],
+        [sys.executable, "-m", "perhop.cli", *command.split()],
         cwd=tmp_path,
-        capture_output=True,
+        stdout=write,
+        stderr=subprocess.PIPE,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    os.close(write)
+    assert (done.returncode, done.stderr) == (ExitCode.PIPE, "")
+
+
+def test_a_run_goes_on_when_nobody_reads_its_warnings(process: Cli, tmp_path: Path) -> None:
+    process("init")
+    read, write = os.pipe()
+    os.close(read)
+    command = ["run", "two-way.toml", "--until", "20s", "-s", "flow.up.tcp.ecn=true", "-o", "run"]
+    done = subprocess.run(
+        [sys.executable, "-m", "perhop.cli", *command], cwd=tmp_path, stderr=write, check=False
+    )
+    os.close(write)
+    assert done.returncode == 0
+    assert (tmp_path / "run" / "record.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("check two-way.toml -s run.warmup=99s >&-", 3),
+        ("run two-way.toml --until 20s >&-", 0),
+        ("run two-way.toml --until 20s <&- >&- 2>&-", 0),
+        ("run missing.toml >&- 2>&-", 2),
+    ],
+)
+def test_closed_streams_change_no_status(process: Cli, tmp_path: Path, command: str, code: int) -> None:
+    process("init")
+    shell = f"{sys.executable} -m perhop.cli {command}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "internal" in done.stderr) == (code, False)
+    if command.startswith("run two-way"):
+        assert StoredRun.load(tmp_path / "out" / "two-way-1").record.seed == 1
 
 
 def test_a_full_standard_output_is_told(tmp_path: Path) -> None:
@@ -425,7 +465,7 @@ def test_a_signal_leaves_nothing_half_written(
         [sys.executable, "-m", "perhop.cli", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
     try:
-        while not any(".partial-" in path.name for path in tmp_path.rglob("*")):
+        while not any(path.name.endswith(".partial") for path in tmp_path.rglob("*")):
             assert running.poll() is None
             time.sleep(0.05)
         for _ in range(2):
@@ -439,6 +479,17 @@ def test_a_signal_leaves_nothing_half_written(
     assert err.splitlines()[-1] == f"{code.name.lower()}: nothing half-written is left behind"
     assert "Traceback" not in err
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+def test_a_signal_after_the_work_is_done_changes_nothing(
+    process: Cli, tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import atexit, os\natexit.register(lambda: os.kill(os.getpid(), {int(number)}))\n"
+    )
+    done = process("init", PYTHONPATH=str(tmp_path))
+    assert (done.code, done.err) == (0, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])

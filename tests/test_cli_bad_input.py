@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conftest import Cli
+from perhop import StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.papers.pack import Pack
+from perhop.scenario import Scenario
 
 # what is replaced in the valid scenario, by what, and a word of the message
 MISTAKES = {
@@ -153,6 +157,115 @@ def test_force_is_advised_only_where_it_is_heeded(cli: Cli, run_folder: Path) ->
     assert "--force" in cli("run", "two-way.toml", "-o", run_folder).err
 
 
+def test_a_run_is_replaced_only_with_nothing_else_in_it(cli: Cli, run_folder: Path) -> None:
+    notes = run_folder / "notes.txt"
+    notes.write_text("years of work")
+    done = cli("run", "two-way.toml", "-o", run_folder, "--force")
+    assert done.code == ExitCode.USAGE
+    assert done.err.startswith("error: run exists and holds other files than a run's: it is left alone\n")
+    assert notes.read_text() == "years of work"
+
+
+def test_a_folder_that_came_into_being_during_a_run_is_left_alone(
+    cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Scenario.run
+
+    def run(self: Scenario, **settings: Any) -> Any:
+        Path("here").mkdir()
+        Path("here/notes.txt").write_text("years of work")
+        return whole(self, **settings)
+
+    monkeypatch.setattr(Scenario, "run", run)
+    done = cli("run", two_way, "-o", "here")
+    assert done.code == ExitCode.STORE
+    assert done.err == (
+        "error: here came into being meanwhile and is left alone; "
+        f"what was written is in {Path('here-2').resolve()}\n"
+    )
+    assert [path.name for path in Path("here").iterdir()] == ["notes.txt"]
+    assert StoredRun.load("here-2").record.seed == 1
+
+
+def test_of_two_runs_into_one_folder_the_second_is_refused(
+    cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Scenario.run
+
+    def run(self: Scenario, **settings: Any) -> Any:
+        monkeypatch.setattr(Scenario, "run", whole)
+        for force in ((), ("--force",)):
+            second = cli("run", two_way, "--seed", "2", "-o", "here", *force)
+            assert second.code == ExitCode.STORE
+            assert second.err.startswith("error: here: another command is writing it, in ")
+        return whole(self, **settings)
+
+    monkeypatch.setattr(Scenario, "run", run)
+    assert cli("run", two_way, "-o", "here").code == 0
+    assert StoredRun.load("here").record.seed == 1
+    assert not Path("here.partial").exists()
+
+
+def test_a_report_is_written_through_no_link_and_over_no_other_file(cli: Cli, run_folder: Path) -> None:
+    page, victim = run_folder / "report.html", Path("victim")
+    victim.write_text("precious")
+    page.symlink_to(victim.resolve())
+    for arguments in (("report", run_folder), ("report", run_folder, "-o", page)):
+        done = cli(*arguments)
+        assert (done.code, done.err.splitlines()[0]) == (
+            ExitCode.USAGE,
+            "error: run/report.html is a link",
+        )
+    assert victim.read_text() == "precious"
+    assert cli("report", run_folder, "--force").code == 0
+    assert victim.read_text() == "precious"
+    assert not page.is_symlink()
+    assert cli("report", run_folder).code == 0
+
+    page.write_text("my own page")
+    assert cli("report", run_folder).err.startswith("error: run/report.html exists\n")
+    assert page.read_text() == "my own page"
+
+
+@pytest.mark.parametrize("name", ["x.pdf", "x.svg", "x.png", "x.CSV", "x.html.gz"])
+def test_a_report_is_html_under_no_other_name(cli: Cli, run_folder: Path, name: str) -> None:
+    done = cli("report", run_folder, "-o", name)
+    assert done.code == ExitCode.USAGE
+    assert done.err.startswith(f"error: -o {name}: a report is a page (HTML)")
+    assert "write x" in done.err
+    assert not Path(name).exists()
+
+
+@pytest.mark.parametrize("name", ["x.html", "x.htm", "x", "x.2"])
+def test_a_report_may_have_a_name_that_promises_nothing_else(cli: Cli, run_folder: Path, name: str) -> None:
+    assert cli("report", run_folder, "-o", name).code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("check", "n\udcff.toml"), ("run", "x", "-o", "o\udcff"), ("run", "x", "-s", "run.seed=\udcff")],
+    ids=["file", "folder", "override"],
+)
+def test_a_name_that_is_not_text_is_refused(cli: Cli, arguments: tuple[str, ...]) -> None:
+    done = cli(*arguments)
+    assert done.code == ExitCode.USAGE
+    assert re.fullmatch(r"error: '.*\\xff.*' is not text in UTF-8\nhint: use another name\n", done.err)
+
+
+def test_a_folder_above_whose_name_is_not_text_is_no_obstacle(cli: Cli, two_way: Path) -> None:
+    place = Path("\udcff")
+    place.mkdir()
+    os.chdir(place)
+    assert cli("run", Path("..") / two_way, "-o", "run", "--trace", "tcp", "--report").code == 0
+    assert cli("replay", "run").code == 0
+
+
+def test_a_name_that_is_too_long_is_refused_before_anything_runs(cli: Cli, two_way: Path) -> None:
+    done = cli("run", two_way, "-o", "x" * 256)
+    assert (done.code, done.err) == (ExitCode.USAGE, f"error: {'x' * 256}: File name too long\n")
+    assert cli("run", two_way, "-o", "x" * 255).code == 0
+
+
 @pytest.mark.parametrize("arguments", [("frobnicate",), ("run",), ("reproduce", "nobody")])
 def test_commands_that_cannot_be(cli: Cli, arguments: tuple[str, ...]) -> None:
     done = cli(*arguments)
@@ -191,7 +304,7 @@ def test_run_folders_that_cannot_be_trusted(cli: Cli, run_folder: Path, command:
     elif damage == "not JSON":
         record.write_text("{")
     elif damage == "newer":
-        record.write_text(record.read_text().replace('"format": 2', '"format": 99'))
+        record.write_text(re.sub('"format": [0-9]+', '"format": 99', record.read_text()))
     elif damage == "field lost":
         record.write_text(record.read_text().replace('"seed"', '"sead"'))
     elif damage == "table lost":
@@ -216,8 +329,10 @@ def test_run_folders_that_cannot_be_trusted(cli: Cli, run_folder: Path, command:
         ({"host": {"a": 1}}, "Object missing required field `platform` - at `$.host`"),
         ({"host": []}, "Expected `object`, got `array` - at `$.host`"),
         ({"format": None}, "Expected `int`, got `null` - at `$.format`"),
+        ({"results_version": -1}, "results_version, seed or replication is out of range"),
+        ({"seed": 10**400}, "results_version, seed or replication is out of range"),
     ],
-    ids=["array", "no text", "no UTF-8", "deep", "counts", "host", "host array", "format"],
+    ids=["array", "no text", "no UTF-8", "deep", "counts", "host", "host array", "format", "version", "seed"],
 )
 def test_a_damaged_record_is_told_with_what_is_wrong(
     cli: Cli, run_folder: Path, command: str, content: bytes | dict[str, object], wrong: str

@@ -16,6 +16,7 @@ import pytest
 from conftest import Cli, Reproduced
 from perhop import StoredRun
 from perhop.cli.exit import ExitCode
+from perhop.folder import always
 from perhop.plot import topology
 from perhop.report.page import write_page
 from perhop.scenario import Scenario
@@ -267,9 +268,9 @@ def test_a_page_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space left"):
-        write_page(page, "new")
+        write_page(page, "new", always)
     assert page.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 

@@ -14,7 +14,8 @@ import perhop
 from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
-from perhop.record import combined_hash, place, table_hashes, write
+from perhop.folder import new_folder
+from perhop.record import combined_hash, table_hashes, write
 from perhop.run import run_jobs
 from perhop.tables import FORMAT, TABLES
 
@@ -203,7 +204,7 @@ def test_nothing_is_left_when_writing_fails(two_way: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("perhop.folder._move_into_place", full)
-    with pytest.raises(OSError, match="No space left"), place("new/folder") as partial:
+    with pytest.raises(OSError, match="No space left"), new_folder("new/folder") as partial:
         write(result, scenario, partial)
     assert not Path("new").exists()
 

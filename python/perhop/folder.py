@@ -1,67 +1,128 @@
-"""Folders and files written whole or not at all."""
+"""Folders and files written whole or not at all, and never over what nobody offered."""
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import hashlib
 import os
+import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+# A claim is the folder `<place>.partial`. Whoever holds the lock of this file in it owns the place; the
+# system lets go of a lock when its process ends, however that ends. The file also marks the folder as ours.
+_LOCK = "perhop.lock"
+_NEW, _OLD = "new", "old"
+_LONGEST_NAME = 255
+
+
+class PlaceTakenError(Exception):
+    """Another command is writing the same folder, or something came into being there meanwhile."""
+
+
+def never(_: Path) -> bool:
+    """Offer nothing to be replaced."""
+    return False
+
+
+def always(_: Path) -> bool:
+    """Offer whatever it is to be replaced."""
+    return True
+
+
+def real_name(path: Path) -> Path:
+    """Return where a name is, links on the way to it followed, but not what it may itself be a link to."""
+    return path.parent.resolve() / path.name
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether something has this name, be it a link that leads nowhere.
+
+    Raises
+    ------
+    OSError
+        Nothing can have it: it is too long, or a part of it is a file.
+    """
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True
+
 
 @contextmanager
-def new_folder(place: str | Path) -> Iterator[Path]:
+def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -> Iterator[Path]:
     """Give an empty folder beside `place`, and move it there in one step when the context ends well.
 
     When the context ends with an exception, Ctrl-C included, nothing of it is left and what was at `place` is
-    still there.
+    still there. What a process left that was killed is cleared by the next that writes to the same place.
 
     Parameters
     ----------
     place
-        Where the folder goes. One that is there already is replaced: the caller decides whether it may be.
+        Where the folder goes.
+    may_replace
+        Tells of what is at `place` whether it may go; asked now and once more at the end.
 
     Raises
     ------
+    PlaceTakenError
+        Another process is at work on the same place; or something that must stay came into being there
+        meanwhile. Then the new folder is kept beside it, and the error names it.
     OSError
-        No folder can be made there; the error names `place`. One about a file in the folder names the place
-        that the file would have had.
+        No folder can be made there, or what is there must stay; the error names `place`. One about a file in
+        the folder names the place that the file would have had.
     """
-    folder = Path(place).resolve()
-    partial = folder.with_name(f"{folder.name}.partial-{os.getpid()}")
+    place = Path(place)
+    if is_there(place) and not may_replace(place):
+        raise FileExistsError(errno.EEXIST, "exists and is left alone", str(place))
+    folder = place.resolve()
     missing = [parent for parent in folder.parents if not parent.exists()]
     try:
-        try:
-            partial.mkdir(parents=True)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(place)) from error
-        yield partial
-        _move_into_place(partial, folder)
-    except BaseException as error:
-        shutil.rmtree(partial, ignore_errors=True)
+        with _claimed(folder, place) as claim:
+            new = claim / _NEW
+            try:
+                new.mkdir()
+                yield new
+                _move_into_place(claim, folder, place, may_replace)
+            except OSError as error:
+                _name_the_place(error, new, place)
+                raise
+    except BaseException:
         with suppress(OSError):
             for parent in missing:
                 parent.rmdir()
-        if isinstance(error, OSError) and isinstance(error.filename, str):
-            file = Path(error.filename)
-            if file.is_relative_to(partial):
-                error.filename = str(Path(place) / file.relative_to(partial))
         raise
 
 
-def write_file(file: str | Path, content: str | bytes) -> None:
+def write_file(file: str | Path, content: str | bytes, may_replace: Callable[[Path], bool] = never) -> None:
     """Write a file beside its place and move it there, so that no half of it is ever seen or left.
+
+    A link is not followed: it is replaced, if it may be.
+
+    Parameters
+    ----------
+    file, content
+        Where to, and what.
+    may_replace
+        Tells of what is there already whether it may go.
 
     Raises
     ------
     OSError
-        It cannot be written; the error names `file`.
+        It cannot be written, or what is there must stay; the error names `file`.
     """
-    real = Path(file).resolve()
-    partial = real.with_name(f"{real.name}.partial-{os.getpid()}")
+    file = Path(file)
+    partial = file.with_name(f".partial-{secrets.token_hex(8)}")
     try:
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
-        partial.replace(real)
+        with open(partial, "xb") as out:
+            out.write(content.encode() if isinstance(content, str) else content)
+        if not (is_there(file) and may_replace(file)):
+            _give_name(partial, file)
+        partial.replace(file)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from error
     finally:
@@ -69,15 +130,119 @@ def write_file(file: str | Path, content: str | bytes) -> None:
             partial.unlink()
 
 
-def _move_into_place(partial: Path, folder: Path) -> None:
-    if not folder.exists():
-        partial.rename(folder)
-        return
-    old = folder.with_name(f"{folder.name}.old-{os.getpid()}")
+def _give_name(partial: Path, file: Path) -> None:
+    """Give a file a second name, which unlike a move is refused where there is something."""
     try:
-        folder.rename(old)
-        partial.rename(folder)
+        os.link(partial, file)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+        file.touch(exist_ok=False)  # a file system without second names
+
+
+@contextmanager
+def _claimed(folder: Path, place: Path) -> Iterator[Path]:
+    """Hold the claim to a place, first cleared of what a killed process left in it."""
+    claim = _beside(folder, ".partial")
+    try:
+        lock = _lock(claim, place)
+    except OSError as error:
+        if error.errno == errno.EEXIST:
+            raise
+        raise OSError(error.errno, error.strerror, str(place)) from error
+    try:
+        _clear(claim, folder)
+        yield claim
     finally:
-        if not folder.exists():
-            old.rename(folder)
-        shutil.rmtree(old, ignore_errors=True)
+        _clear(claim, folder)
+        with suppress(OSError):
+            (claim / _LOCK).unlink()
+            claim.rmdir()
+        os.close(lock)
+
+
+def _lock(claim: Path, place: Path) -> int:
+    """Make the claim's folder unless it is there, and lock it."""
+    while True:
+        try:
+            claim.mkdir(parents=True)
+            made = True
+        except FileExistsError:
+            made = False
+        try:
+            _check_ours(claim, place)
+            lock = os.open(claim / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except FileNotFoundError:
+            continue  # its owner has just ended
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            # where a file system has no locks, who made the folder owns it, and may live
+            if isinstance(error, BlockingIOError) or not made:
+                os.close(lock)
+                raise PlaceTakenError(f"{place}: another command is writing it, in {claim}") from error
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), os.lstat(claim / _LOCK)):
+                return lock
+        os.close(lock)  # the lock of a claim that ended meanwhile
+
+
+def _check_ours(claim: Path, place: Path) -> None:
+    """Refuse what has the name of a claim and is none."""
+    try:
+        names = os.listdir(claim)
+    except NotADirectoryError:
+        names = [""]
+    if claim.is_symlink() or (names and _LOCK not in names):
+        raise FileExistsError(errno.EEXIST, f"is in the way of {place}", str(claim))
+
+
+def _clear(claim: Path, folder: Path) -> None:
+    """Take away what is in a claim; a folder that was being replaced goes back to its place."""
+    with suppress(OSError):
+        (claim / _OLD).rename(folder)  # refused if something is there, but for an empty folder
+    for each in (_NEW, _OLD):
+        shutil.rmtree(claim / each, ignore_errors=True)
+
+
+def _move_into_place(claim: Path, folder: Path, place: Path, may_replace: Callable[[Path], bool]) -> None:
+    if is_there(folder) and may_replace(folder):
+        folder.rename(claim / _OLD)
+    number, goal = 1, folder
+    while not _moved(claim / _NEW, goal):
+        number += 1
+        goal = _beside(folder, f"-{number}")
+    shutil.rmtree(claim / _OLD, ignore_errors=True)
+    if goal != folder:
+        raise PlaceTakenError(
+            f"{place} came into being meanwhile and is left alone; what was written is in {goal}"
+        )
+
+
+def _moved(folder: Path, goal: Path) -> bool:
+    """Move a folder to a name that nothing has; say no if something has it."""
+    try:
+        goal.mkdir()
+    except FileExistsError:
+        return False
+    try:
+        folder.rename(goal)
+    except BaseException:
+        with suppress(OSError):
+            goal.rmdir()
+        raise
+    return True
+
+
+def _beside(folder: Path, suffix: str) -> Path:
+    """Give a name for a neighbour; that of a folder with a very long name is a hash."""
+    name = folder.name
+    if len(os.fsencode(name + suffix)) > _LONGEST_NAME:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return folder.with_name(name + suffix)
+
+
+def _name_the_place(error: OSError, new: Path, place: Path) -> None:
+    """Name what the user asked for where the error names the folder under way."""
+    if isinstance(error.filename, str) and (file := Path(error.filename)).is_relative_to(new):
+        error.filename = str(place / file.relative_to(new))

@@ -7,22 +7,21 @@ import os
 import platform
 import re
 import subprocess
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
 
 from perhop import _core
-from perhop.folder import new_folder, write_file
+from perhop.folder import write_file
 from perhop.run import Result
 from perhop.scenario import Scenario
 from perhop.tables import FORMAT, TABLES, complete, tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
 """The scenario of a run: as it was given, and with overrides and defaults filled in."""
@@ -64,6 +63,11 @@ class Record(msgspec.Struct, frozen=True):
     table_hashes: dict[str, str]
     scenario_hashes: dict[str, str]
     host: Host
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no perhop writes."""
+        if self.results_version < 1 or not (0 <= self.seed < 2**64 and 0 <= self.replication < 2**64):
+            raise ValueError("results_version, seed or replication is out of range")
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,20 @@ class _Format(msgspec.Struct):
     format: Any = None
 
 
+class _Mark(msgspec.Struct):
+    """What a `record.json` has in every version of perhop, and no other program's has."""
+
+    format: int
+    perhop: str
+    results_version: int
+
+
+_MADE = re.compile(
+    r"scenario(\.resolved)?\.toml|record\.json|report\.html|[a-z.]+\.(parquet|csv)|\.partial-\w+"
+)
+"""What a run's folder holds: also in later versions, and what a killed `perhop report` left."""
+
+
 def _read_record(folder: Path) -> Record:
     try:
         text = (folder / "record.json").read_bytes()
@@ -166,29 +184,13 @@ def _read_record(folder: Path) -> Record:
         raise DamagedRunError(f"{folder / 'record.json'} is damaged: {error}") from error
 
 
-@contextmanager
-def place(folder: str | Path, *, replace: bool = False) -> Iterator[Path]:
-    """Give the folder to write a run into, and move it to its place when the context ends well.
-
-    Parameters
-    ----------
-    folder
-        Where to; must not exist unless `replace`, and then must be a run's folder.
-    replace
-        Put the new folder in the place of an older run.
-
-    Raises
-    ------
-    OSError
-        No folder can be made there, or what is there must stay.
-    """
-    folder = Path(folder)
-    if folder.exists() and not replace:
-        raise FileExistsError(f"{folder} exists")
-    if folder.exists() and not (folder / "record.json").is_file():
-        raise FileExistsError(f"{folder} exists and is not a run folder: it is left alone")
-    with new_folder(folder) as partial:
-        yield partial
+def is_run(folder: Path) -> bool:
+    """Tell whether a folder is a run's, and nothing else is in it, so that nothing else is lost with it."""
+    try:
+        msgspec.json.decode((folder / "record.json").read_bytes(), type=_Mark)
+        return all(_MADE.fullmatch(path.name) for path in folder.iterdir())
+    except (OSError, ValueError, RecursionError):
+        return False
 
 
 def write(
@@ -201,7 +203,7 @@ def write(
     result, scenario
         What came out, and of what.
     folder
-        Where to: an empty folder, such as `place` gives.
+        Where to: an empty folder, such as `perhop.folder.new_folder` gives.
     trace
         What was traced.
     command
@@ -243,10 +245,12 @@ def write(
     return record
 
 
-def _write_table(write: Callable[[Path], None], file: Path) -> None:
+def _write_table(write: Callable[[IO[bytes]], None], file: Path) -> None:
     """Write a table; what the system refuses is an OSError that names the file, as polars does not say it."""
     try:
-        write(file)
+        # polars takes no name that is not UTF-8
+        with open(file, "xb") as out:
+            write(out)
     except (OSError, pl.exceptions.PolarsError) as error:
         refused = re.search(r"\(os error (\d+)\)", str(error))
         number = getattr(error, "errno", None) or (int(refused[1]) if refused else None)

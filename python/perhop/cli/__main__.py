@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from perhop.cli.exit import CommandError, ExitCode
@@ -15,7 +16,10 @@ from perhop.cli.exit import CommandError, ExitCode
 if TYPE_CHECKING:
     import typer
 
-_WRONG_PLACE = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+_WRONG_PLACE = (
+    *(errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EACCES, errno.EPERM),
+    *(errno.ENAMETOOLONG, errno.ELOOP),
+)
 
 
 class Terminated(BaseException):
@@ -32,12 +36,16 @@ def main(arguments: list[str] | None = None) -> None:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
+    _open_closed_streams()
     try:
         signal.signal(signal.SIGTERM, stop)
         # a shell that starts a command in the background may have it ignore Ctrl-C
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, stop)
         status = run(sys.argv[1:] if arguments is None else arguments)
+        # the work is done; what comes now is Python taking itself apart
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)
     except KeyboardInterrupt:
         status = ExitCode.INTERRUPTED
     except Terminated:
@@ -53,19 +61,21 @@ def run(arguments: list[str]) -> int:
     try:
         from perhop.cli.parser import build_app
 
+        _check_text(arguments)
         status = build_app()(arguments or ["--help"], standalone_mode=False, prog_name="perhop")
         sys.stdout.flush()
     except KeyboardInterrupt:
         status = ExitCode.INTERRUPTED
     except Terminated:
         status = ExitCode.TERMINATED
-    except BrokenPipeError:
-        # the reader, such as `head`, has seen enough; Python would complain once more at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.DONE
     except BaseException as error:
         import typer
 
+        # the parser makes an exit of a pipe that breaks while a command runs
+        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+            # Python would complain once more at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ExitCode.PIPE
         if isinstance(error, typer.TyperException):
             return _usage(error)
         if not isinstance(error, typer.Abort):
@@ -76,6 +86,30 @@ def run(arguments: list[str]) -> int:
     if status in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         print(f"{ExitCode(status).name.lower()}: nothing half-written is left behind", file=sys.stderr)
     return int(status or ExitCode.DONE)
+
+
+def _open_closed_streams() -> None:
+    """Open what the caller closed, as by ``>&-``; else a file would take its number, and what is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.fstat(number)
+                continue
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
+
+
+def _check_text(arguments: list[str]) -> None:
+    """Refuse what is not text in the encoding of the locale: no message and no record could repeat it."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(argument).decode(errors="backslashreplace")
+            encoding = sys.getfilesystemencoding().upper()
+            told = f"{shown!r} is not text in {encoding}"
+            hint = "use another name" if encoding == "UTF-8" else "use a locale of UTF-8, or PYTHONUTF8=1"
+            raise CommandError(ExitCode.USAGE, told, hint) from None
 
 
 def _is_panic(error: BaseException) -> bool:
@@ -127,7 +161,7 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         # what is written to a file has the file's name
         place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
         told = f"{place}: {error.strerror or error}" if place else error.strerror or error
-        code = ExitCode.USAGE if isinstance(error, _WRONG_PLACE) else ExitCode.MACHINE
+        code = ExitCode.USAGE if error.errno in _WRONG_PLACE else ExitCode.MACHINE
         return code, f"error: {told}"
     if isinstance(error, ImportError) and "_core" in str(error):
         return ExitCode.MACHINE, "error: the compiled core is missing\nhint: make build"
@@ -141,6 +175,11 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         from perhop.record import DamagedRunError
 
         if isinstance(error, DamagedRunError):
+            return ExitCode.STORE, f"error: {error}"
+    if "perhop.folder" in sys.modules:
+        from perhop.folder import PlaceTakenError
+
+        if isinstance(error, PlaceTakenError):
             return ExitCode.STORE, f"error: {error}"
     if "perhop.papers.error" in sys.modules:
         from perhop.papers.error import PackError

@@ -22,9 +22,11 @@ class ExitCode(IntEnum):
     MACHINE = 7
     """This machine lacks something."""
     STORE = 8
-    """A run folder is locked, damaged or from a newer version."""
+    """A folder is in use, damaged or from a newer version, or came into being during the run."""
     INTERRUPTED = 130
     """Ctrl-C."""
+    PIPE = 141
+    """Who read the output, such as `head`, has gone."""
     TERMINATED = 143
     """SIGTERM."""
 

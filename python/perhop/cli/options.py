@@ -11,6 +11,8 @@ import typer
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from perhop.scenario import Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
@@ -56,9 +58,11 @@ def seconds(option: str, text: str) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def check_target(file: Path, force: bool) -> None:
-    """Refuse to write a file that is there already, lacks its folder, or would change a run's folder."""
-    real = file.resolve()
+def check_target(file: Path, may_replace: Callable[[Path], bool]) -> None:
+    """Refuse to write over what must stay, where there is no folder, or into a run's folder."""
+    from perhop.folder import is_there, real_name
+
+    real = real_name(file)
     run = next((folder for folder in real.parents if (folder / "record.json").is_file()), None)
     if run is not None and real != run / "report.html":
         raise CommandError(
@@ -68,9 +72,12 @@ def check_target(file: Path, force: bool) -> None:
         raise CommandError(
             ExitCode.USAGE, f"{file}: there is no folder {file.parent}", "make the folder first"
         )
-    if real.exists() and not real.is_file():
+    if not is_there(file):
+        return
+    if file.exists() and not file.is_file():
         raise CommandError(ExitCode.USAGE, f"{file} is not a file that can be replaced", "give another name")
-    if real.exists() and not force:
+    if not may_replace(file):
+        what = "is a link" if file.is_symlink() else "exists"
         raise CommandError(
-            ExitCode.USAGE, f"{file} exists", "give another file with -o, or replace it with --force"
+            ExitCode.USAGE, f"{file} {what}", "give another file with -o, or replace it with --force"
         )

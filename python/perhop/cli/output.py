@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ def print_json(value: Any) -> None:
 
 
 def note(text: str) -> None:
-    """Print a remark to stderr."""
-    print(text, file=sys.stderr)
+    """Print a remark to stderr; that nobody reads it any more is no reason to end."""
+    with suppress(BrokenPipeError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def print_lines(title: str, lines: Sequence[str], whole: str = "") -> None:

@@ -47,7 +47,8 @@ def build_app() -> typer.Typer:
         callback=_global_options,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Exit: 0 done, 2 usage, 3 invalid file, 4 a run failed, 6 replay differs, "
-        "7 this machine lacks something, 8 run folder damaged, 130 interrupted, 143 terminated, "
+        "7 this machine lacks something, 8 run folder damaged or in use, 130 interrupted, "
+        "141 nobody reads the output any more, 143 terminated, "
         "1 a defect in perhop.",
     )
     for name in COMMANDS:

@@ -8,6 +8,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from perhop.cli.output import note
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -69,4 +71,4 @@ class Progress:
             return
         self._said = now
         left = (now - self._began) * (1 - fraction) / fraction
-        print(f"{self._label}: {fraction:.0%}, about {left:.0f} s left", file=sys.stderr, flush=True)
+        note(f"{self._label}: {fraction:.0%}, about {left:.0f} s left")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mimetypes import MimeTypes
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,19 +35,33 @@ def command(
 ) -> None:
     """Write one self-contained HTML page about a run; it opens offline."""
     from perhop.cli.output import print_json
+    from perhop.folder import always, never, real_name
     from perhop.record import StoredRun
-    from perhop.report.page import write_page
+    from perhop.report.page import is_page, write_page
     from perhop.report.run import render
 
     own = run / "report.html"
     page = out or own
     stored = StoredRun.load(run)
-    options.check_target(page, force or page.resolve() == own.resolve())
-    write_page(page, render(stored, _view(stored, flow or [], begin, end)))
+    may_replace = always if force else is_page if real_name(page) == real_name(own) else never
+    options.check_target(page, may_replace)
+    _check_format(page)
+    write_page(page, render(stored, _view(stored, flow or [], begin, end)), may_replace)
     if as_json:
         print_json({"report": str(page)})
     else:
         print(page)
+
+
+def _check_format(page: Path) -> None:
+    """Refuse a name that promises something else than a page."""
+    kind, packed = MimeTypes().guess_type(page.name)
+    if packed or kind not in ("text/html", None):
+        raise CommandError(
+            ExitCode.USAGE,
+            f"-o {page}: a report is a page (HTML), not {page.suffix}",
+            f"write {page.with_suffix('.html')}; browsers print to PDF, and the run's tables are Parquet",
+        )
 
 
 def _view(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> View:

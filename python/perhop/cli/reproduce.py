@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from perhop.papers.study import AnyJob, Outcome, Study
 
 PAPERS = ("kalampoukas", "feroz", "laatu")
-_FILES = frozenset({"report.html", "result.json"})
 
 
 def command(
@@ -55,9 +54,9 @@ def _reproduce(paper: str, quick: bool, folder: Path, workers: int, as_json: boo
     from perhop.folder import new_folder
     from perhop.papers.study import load_study
 
-    _check_folder(folder, folder, _FILES)
+    ours = _check_folder(folder)
     study = load_study(paper)
-    with new_folder(folder) as partial:
+    with new_folder(folder, ours) as partial:
         done = _write(study, quick, partial, workers)
     _say_left_out(done)
     if as_json:
@@ -74,11 +73,9 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
     from perhop.papers.study import load_study
     from perhop.report.study import render_index
 
-    _check_folder(folder, folder, _FILES | set(PAPERS))
-    for paper in PAPERS:
-        _check_folder(folder / paper, folder, _FILES)
+    ours = _check_folder(folder, PAPERS)
     studies = [load_study(paper) for paper in PAPERS]
-    with new_folder(folder) as partial:
+    with new_folder(folder, ours) as partial:
         done = []
         for study in studies:
             (partial / study.key).mkdir()
@@ -105,13 +102,51 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
     return ExitCode.DONE
 
 
-def _check_folder(folder: Path, whole: Path, known: frozenset[str] | set[str]) -> None:
-    if folder.exists() and {path.name for path in folder.iterdir()} - known:
+def _check_folder(folder: Path, keys: Sequence[str] = ()) -> Callable[[Path], bool]:
+    """Return what tells whether a folder holds studies and nothing else; refuse one that does not."""
+    from perhop.folder import is_there
+
+    def ours(found: Path) -> bool:
+        return _is_study(found, keys)
+
+    if is_there(folder) and not ours(folder):
         raise CommandError(
             ExitCode.USAGE,
-            f"{whole} exists and holds other files: it is left alone",
+            f"{folder} exists and holds other files: it is left alone",
             "give another folder with -o",
         )
+    return ours
+
+
+def _is_study(folder: Path, keys: Sequence[str]) -> bool:
+    """Tell whether a folder is one that a study, or studies named by `keys`, left, and holds nothing else."""
+    from perhop.report.page import is_page
+
+    def ours(path: Path) -> bool:
+        if path.name in keys:
+            return not path.is_symlink() and _is_study(path, ())
+        return is_page(path) if path.name == "report.html" else _is_document(path)
+
+    try:
+        return all(ours(path) for path in folder.iterdir())
+    except OSError:
+        return False
+
+
+def _is_document(file: Path) -> bool:
+    """Tell whether a file is the `result.json` of a study or of several."""
+    import json
+
+    if file.name != "result.json" or file.is_symlink():
+        return False
+    try:
+        found = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    documents = found if isinstance(found, list) else [found]
+    return all(
+        isinstance(one, dict) and {"paper", "results_version", "claims"} <= one.keys() for one in documents
+    )
 
 
 def _write(study: Study[Any, Any], quick: bool, folder: Path, workers: int) -> Outcome:

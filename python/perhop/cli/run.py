@@ -45,16 +45,14 @@ def command(
     from perhop import record, summary
     from perhop.cli.output import note, print_json, warn
     from perhop.cli.progress import Progress
+    from perhop.folder import never, new_folder
 
     kinds = _trace_kinds(trace or [])
     loaded = options.load(scenario, overrides, seed, until)
     folder = out or Path("out") / f"{scenario.stem}-{loaded.describe().run.seed}"
-    if folder.exists() and not force:
-        # only a run is ever replaced
-        replace = ", or replace it with --force" if (folder / "record.json").is_file() else ""
-        raise CommandError(ExitCode.USAGE, f"{folder} exists", f"give another folder with -o{replace}")
+    _check_place(folder, force)
     warn(loaded.warnings())
-    with record.place(folder, replace=force) as partial:
+    with new_folder(folder, record.is_run if force else never) as partial:
         with Progress(f"running {scenario.name}") as progress:
             result = loaded.run(trace=kinds, progress=progress.update)
         again = _again(scenario, loaded.overrides, kinds)
@@ -83,6 +81,22 @@ def command(
         _print(result, meaning, folder)
         print(page or f"next: perhop report {shlex.quote(str(folder))}")
     return _status(written)
+
+
+def _check_place(folder: Path, force: bool) -> None:
+    """Refuse a folder that is there; only one that holds a run and nothing else is ever replaced."""
+    from perhop.folder import is_there
+    from perhop.record import is_run
+
+    if not is_there(folder) or (force and is_run(folder)):
+        return
+    if is_run(folder):
+        told, replace = "exists", ", or replace it with --force"
+    elif (folder / "record.json").is_file():
+        told, replace = "exists and holds other files than a run's: it is left alone", ""
+    else:
+        told, replace = "exists", ""
+    raise CommandError(ExitCode.USAGE, f"{folder} {told}", f"give another folder with -o{replace}")
 
 
 def _trace_kinds(given: list[str]) -> list[str]:

@@ -17,11 +17,12 @@ def command(
 ) -> None:
     """Print the JSON Schema of scenario files (JSON, with or without --json)."""
     from perhop import _core
-    from perhop.folder import write_file
+    from perhop.folder import always, never, write_file
 
     text = _core.schema().rstrip() + "\n"
     if out is None:
         print(text, end="")
     else:
-        options.check_target(out, force)
-        write_file(out, text)
+        may_replace = always if force else never
+        options.check_target(out, may_replace)
+        write_file(out, text, may_replace)

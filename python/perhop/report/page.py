@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from perhop.folder import write_file
+from perhop.folder import never, write_file
 from perhop.units import bit_rate, duration, percent, size
+
+_MARK = b'<meta name="generator" content="perhop">'
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,16 @@ def _number(value: float | int | None, digits: int = 3) -> str:
     return f"{value:.{digits}f}"
 
 
-def write_page(path: str | Path, html: str) -> None:
-    """Write a page beside its place and move it there, so that no half of it is ever seen."""
+def is_page(file: Path) -> bool:
+    """Tell whether a file, itself and not what a link leads to, is a page of perhop."""
+    if file.is_symlink() or not file.is_file():
+        return False
+    with open(file, "rb") as content:
+        return _MARK in content.read(1000)
+
+
+def write_page(path: str | Path, html: str, may_replace: Callable[[Path], bool] = never) -> None:
+    """Write a page beside its place and move it there; see `perhop.folder.write_file`."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, html)
+    write_file(path, html, may_replace)
