@@ -52,7 +52,7 @@ def test_a_mistake_in_the_file_is_named_with_its_place(cli: Cli, two_way: Path, 
     assert "two-way.toml" in done.out
     found = cli("check", two_way, "--json").json()["files"][0]["diagnostics"]
     assert found
-    assert {"path", "line", "column", "value", "rule", "hint", "rendered"} == set(found[0])
+    assert {"path", "line", "column", "value", "rule", "hint", "count", "rendered"} == set(found[0])
     done = cli("run", two_way)
     assert done.code == ExitCode.INVALID
     assert word in done.err
@@ -68,6 +68,19 @@ def test_all_mistakes_in_one_pass(cli: Cli, two_way: Path) -> None:
     found = cli("check", two_way, "--json").json()["files"][0]["diagnostics"]
     assert len(found) >= 3
     assert "did you mean" in json.dumps(found).lower()
+
+
+def test_of_many_mistakes_the_first_are_told_and_the_others_counted(cli: Cli, two_way: Path) -> None:
+    drop = f'drop = {{ flow = "up", packets = [{"7, " * 2000}] }}'
+    link = '[[link]]\nends = ["x", "y"]\nrate = "1Mbit/s"\n'
+    two_way.write_text(two_way.read_text() + link + drop)
+    done = cli("check", two_way)
+    assert done.code == ExitCode.INVALID
+    assert "× and 1902 more, from here on" in done.out
+    assert done.out.endswith("two-way.toml: 2002 mistakes\n")
+    assert len(done.out) < 100_000
+    found = cli("check", two_way, "--json").json()["files"][0]["diagnostics"]
+    assert (len(found), found[-1]["count"], found[-1]["path"]) == (101, 1902, "")
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ class Diagnostic(TypedDict):
     value: str | None
     rule: str
     hint: str | None
+    count: int
     rendered: str
 
 @type_check_only

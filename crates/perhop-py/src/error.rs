@@ -12,7 +12,7 @@ pyo3::create_exception!(
     "A scenario that breaks rules; `diagnostics` lists every one, the message shows them."
 );
 
-/// A list of dicts with path, line, column, value, rule, hint and rendered.
+/// A list of dicts with path, line, column, value, rule, hint, count and rendered.
 pub fn to_python<'py>(py: Python<'py>, diagnostics: &[Diagnostic]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for d in diagnostics {
@@ -23,6 +23,7 @@ pub fn to_python<'py>(py: Python<'py>, diagnostics: &[Diagnostic]) -> PyResult<B
         item.set_item("value", &d.value)?;
         item.set_item("rule", &d.rule)?;
         item.set_item("hint", &d.hint)?;
+        item.set_item("count", d.count)?;
         item.set_item("rendered", render(d, false))?;
         list.append(item)?;
     }

@@ -17,6 +17,7 @@ pub use written::{file, profile, units};
 
 use elements::{Elements, NoElements};
 use read::diagnostic::Source;
+use read::found::Found;
 use read::mistakes::Report;
 use read::overlay;
 use read::shape::Shape;
@@ -32,7 +33,7 @@ pub struct Loaded {
     pub file: ScenarioFile,
     /// What it means.
     pub scenario: model::Scenario,
-    /// What is valid and almost surely meant otherwise, from top to bottom.
+    /// What is valid and almost surely meant otherwise, from top to bottom; at most 100, as mistakes are.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -55,7 +56,8 @@ impl Loaded {
 /// `name` is how diagnostics call the file. `overrides` are `path=value`, applied in order.
 ///
 /// # Errors
-/// Every mistake in the file and in the overrides, the file's first and from top to bottom.
+/// The mistakes in the file and in the overrides, the file's first and from top to bottom. After 100 a last one says how
+/// many more there are and where they begin.
 pub fn load(source: &[u8], name: &str, overrides: &[String]) -> Result<Loaded, Vec<Diagnostic>> {
     load_with(source, name, overrides, &NoElements)
 }
@@ -71,11 +73,15 @@ pub fn load_with(
     elements: &dyn Elements,
 ) -> Result<Loaded, Vec<Diagnostic>> {
     let mut tree = Tree::parse(text(source, name).map_err(|d| vec![*d])?)?;
-    let mut found = overlay::apply(&mut tree, overrides);
+    let mut found = Found::default();
+    found.extend(overlay::apply(&mut tree, overrides));
     let (mut shape, mut json) = Shape::check(&tree, schema());
-    found.extend(shape.found);
+    found.join(shape.found);
     let filled = profile::fill(&tree, &mut json, &mut shape.damaged);
-    found.extend(filled.found);
+    found.join(filled.found);
+    if found.is_endless() {
+        return Err(found.into_told());
+    }
     let mut report = Report::new(&tree, &shape.damaged, filled.origins);
     let loaded = match serde_json::from_value::<ScenarioFile>(json) {
         Ok(mut file) => {
@@ -91,15 +97,13 @@ pub fn load_with(
             None
         }
     };
-    let (mistakes, mut warnings) = report.into_found();
-    found.extend(mistakes);
-    for list in [&mut found, &mut warnings] {
-        list.sort_by_key(Diagnostic::order);
-        list.dedup_by(|a, b| a.repeats(b));
-    }
+    let (mistakes, warnings) = report.into_found();
+    found.join(mistakes);
     match loaded {
-        Some((file, scenario)) if found.is_empty() => Ok(Loaded { file, scenario, warnings }),
-        _ => Err(found),
+        Some((file, scenario)) if found.is_empty() => {
+            Ok(Loaded { file, scenario, warnings: warnings.into_told() })
+        }
+        _ => Err(found.into_told()),
     }
 }
 

@@ -6,6 +6,7 @@ mod custom;
 mod domain;
 mod fuzz;
 mod interfaces;
+mod limits;
 mod load;
 mod losses;
 mod overrides;

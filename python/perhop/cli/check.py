@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
+
+if TYPE_CHECKING:
+    from perhop._core import Diagnostic
 
 
 def command(
@@ -22,7 +25,6 @@ def command(
 
 def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int:
     from perhop.cli.output import note, print_json, warn
-    from perhop.units import counted
 
     found, unread = [], []
     for file in files:
@@ -44,10 +46,17 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
             for mistake in mistakes:
                 print(mistake["rendered"].rstrip() + "\n")
             warn(warnings)
-            verdict = counted(len(mistakes), "mistake") if mistakes else "valid"
-            print(f"{name}: {verdict}" + (f", {counted(len(warnings), 'warning')}" if warnings else ""))
+            verdict = _counted(mistakes, "mistake") if mistakes else "valid"
+            print(f"{name}: {verdict}" + (f", {_counted(warnings, 'warning')}" if warnings else ""))
     for message in unread:
         note(message)
     if unread:
         return ExitCode.USAGE
     return ExitCode.INVALID if any(mistakes for _, mistakes, _ in found) else ExitCode.DONE
+
+
+def _counted(diagnostics: list[Diagnostic], what: str) -> str:
+    """Return how many there are; the last of a long list stands for those that are not told."""
+    from perhop.units import counted
+
+    return counted(sum(one["count"] for one in diagnostics), what)

@@ -27,6 +27,8 @@ pub struct Diagnostic {
     pub rule: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// How many this is: one, or in the last of a long list all those that are not told one by one.
+    pub count: usize,
     severity: Severity,
     text: Arc<Source>,
     span: Range<usize>,
@@ -37,7 +39,7 @@ impl Diagnostic {
     pub(crate) fn new(source: &Arc<Source>, span: Range<usize>, path: String, rule: String) -> Self {
         let span = source.floor(span.start)..source.floor(span.end.max(span.start));
         let (line, start) = source.line_of(span.start);
-        let column = source.text[start..span.start].chars().count() + 1;
+        let column = source.column(start, span.start) + 1;
         let value = suggest::short(source.text[span.clone()].trim_matches(['"', '\'']));
         Self {
             path,
@@ -46,6 +48,7 @@ impl Diagnostic {
             value,
             rule,
             hint: None,
+            count: 1,
             severity: Severity::Error,
             text: Arc::clone(source),
             span,
@@ -68,6 +71,14 @@ impl Diagnostic {
     pub(crate) fn without_value(mut self) -> Self {
         self.value.clear();
         self
+    }
+
+    /// Makes it stand for `count`, of which it is the first.
+    pub(crate) fn sum_up(&mut self, count: usize) {
+        self.rule = format!("and {count} more, from here on");
+        (self.count, self.hint) = (count, None);
+        self.path.clear();
+        self.value.clear();
     }
 
     /// Whether both say the same about the same place.
@@ -134,13 +145,26 @@ pub(crate) struct Source {
     rank: usize,
     /// Byte offset of every line.
     lines: Vec<usize>,
+    /// Characters before every block of bytes: a line may be as long as the file.
+    chars: Vec<usize>,
+}
+
+/// Bytes of a block.
+const BLOCK: usize = 256;
+
+/// Characters that begin in `bytes`.
+fn count_chars(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| !matches!(byte, 0x80..=0xbf)).count()
 }
 
 impl Source {
     /// `rank` is 0 for the file, then 1, 2, ... for the overrides.
     pub(crate) fn new(name: String, text: String, rank: usize) -> Self {
         let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
-        Self { name, text, rank, lines }
+        let blocks = text.as_bytes().chunks(BLOCK).map(count_chars);
+        let before = blocks.scan(0, |before, chars| Some(std::mem::replace(before, *before + chars)));
+        let chars = before.collect();
+        Self { name, text, rank, lines, chars }
     }
 
     /// The whole text.
@@ -153,8 +177,17 @@ impl Source {
         self.text.floor_char_boundary(offset)
     }
 
+    /// Characters from byte `start` to byte `offset`.
+    fn column(&self, start: usize, offset: usize) -> usize {
+        let before = |at: usize| {
+            let block = (at / BLOCK).min(self.chars.len().saturating_sub(1));
+            self.chars.get(block).map_or(0, |n| n + count_chars(&self.text.as_bytes()[block * BLOCK..at]))
+        };
+        before(offset) - before(start)
+    }
+
     /// Number (from 0) and first byte of the line that holds `offset`.
-    fn line_of(&self, offset: usize) -> (usize, usize) {
+    pub(crate) fn line_of(&self, offset: usize) -> (usize, usize) {
         let line = self.lines.partition_point(|start| *start <= offset).saturating_sub(1);
         (line, self.lines.get(line).copied().unwrap_or(0))
     }
@@ -183,7 +216,7 @@ impl SourceCode for Source {
             // Asked for the place alone, not for lines to show.
             (line_shown, start) = (first, span.offset());
         }
-        let column = self.text[self.line_of(start).1..start].chars().count();
+        let column = self.column(self.line_of(start).1, start);
         Ok(Box::new(MietteSpanContents::new_named(
             self.name.clone(),
             &self.text.as_bytes()[start..end],

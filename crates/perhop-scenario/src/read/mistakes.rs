@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::read::diagnostic::Diagnostic;
+use crate::read::found::Found;
 use crate::read::tree::{Step, Tree};
-
-/// Mistakes that get a "did you mean".
-const LONG: usize = 100;
 
 /// For settings that come from another table of the file: where they are written.
 pub(crate) type Origins = BTreeMap<Vec<Step>, Vec<Step>>;
@@ -17,14 +15,14 @@ pub(crate) struct Report<'a> {
     pub tree: &'a Tree,
     damaged: &'a BTreeSet<Vec<Step>>,
     origins: Origins,
-    found: Vec<Diagnostic>,
-    warnings: Vec<Diagnostic>,
+    found: Found,
+    warnings: Found,
 }
 
 impl<'a> Report<'a> {
     /// Nothing found yet; `damaged` are values that the first check refused.
     pub(crate) fn new(tree: &'a Tree, damaged: &'a BTreeSet<Vec<Step>>, origins: Origins) -> Self {
-        Self { tree, damaged, origins, found: Vec::new(), warnings: Vec::new() }
+        Self { tree, damaged, origins, found: Found::default(), warnings: Found::default() }
     }
 
     /// Whether the value at `steps`, all above it and all in it is what was written.
@@ -120,11 +118,11 @@ impl<'a> Report<'a> {
 
     /// Whether so much was found that looking for names that somebody may have meant is no help any more.
     pub(crate) fn is_long(&self) -> bool {
-        self.found.len() > LONG
+        self.found.is_long()
     }
 
     /// Every mistake, and every warning.
-    pub(crate) fn into_found(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    pub(crate) fn into_found(self) -> (Found, Found) {
         (self.found, self.warnings)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::read::diagnostic::{Diagnostic, Source};
 use crate::read::suggest;
-use crate::read::tree::{Entry, Node, Place, Tree, Value, element_name, plain};
+use crate::read::tree::{Entry, Node, Place, Tree, Value, element_name, index_of, plain};
 
 /// Why an override cannot be applied, and a hint.
 type Refusal = (String, Option<String>);
@@ -81,11 +81,11 @@ fn child<'a>(node: &'a mut Node, key: &str, place: &Place) -> Result<&'a mut Nod
     let Value::Table(entries) = &mut node.value else {
         return Err((format!("there is no `{key}` here: what is above it has a value, not keys"), None));
     };
-    let same = |e: &Entry| e.key == key || (key.contains("->") && plain(&e.key) == key);
-    let index = entries.iter().position(same).unwrap_or_else(|| {
-        let table = Node { value: Value::Table(Vec::new()), place: place.clone() };
-        entries.push(Entry { key: key.to_owned(), place: place.clone(), node: table });
-        entries.len() - 1
+    let direction = entries.iter().position(|e| key.contains("->") && plain(&e.key) == key);
+    let index = direction.map_or_else(|| index_of(entries, key), Ok).unwrap_or_else(|index| {
+        let node = Node { value: Value::Table(Vec::new()), place: place.clone() };
+        entries.insert(index, Entry { key: key.to_owned(), place: place.clone(), node });
+        index
     });
     Ok(&mut entries[index].node)
 }
@@ -113,19 +113,22 @@ fn write_default_port(root: &mut Node, name: &str, class: bool, place: &Place) {
     let Some((at, to)) = link_ends(root, name) else { return };
     let node = |value| Node { value, place: place.clone() };
     let entry = |key: &str, node| Entry { key: key.to_owned(), place: place.clone(), node };
-    if let (true, Value::Table(top)) = (root.get("port").is_none(), &mut root.value) {
-        top.push(entry("port", node(Value::Array(Vec::new()))));
+    if let Value::Table(top) = &mut root.value
+        && let Err(index) = index_of(top, "port")
+    {
+        top.insert(index, entry("port", node(Value::Array(Vec::new()))));
     }
     let Some(Value::Array(ports)) = root.get_mut("port").map(|list| &mut list.value) else { return };
     let index = ports.iter().position(|port| element_name("port", port).as_deref() == Some(name));
     let index = index.unwrap_or_else(|| {
-        ports.push(node(Value::Table(vec![entry("at", at), entry("to", to)])));
+        ports.push(node(Value::table(vec![entry("at", at), entry("to", to)])));
         ports.len() - 1
     });
-    let class = class && ports[index].get("class").is_none();
-    if let (true, Value::Table(port)) = (class, &mut ports[index].value) {
-        let all = Value::Table(vec![entry("name", node(Value::String("all".to_owned())))]);
-        port.push(entry("class", node(Value::Array(vec![node(all)]))));
+    if let (true, Value::Table(port)) = (class, &mut ports[index].value)
+        && let Err(index) = index_of(port, "class")
+    {
+        let all = Value::table(vec![entry("name", node(Value::String("all".to_owned())))]);
+        port.insert(index, entry("class", node(Value::Array(vec![node(all)]))));
     }
 }
 
@@ -157,6 +160,6 @@ fn split_directions(link: &mut Node, key: &str) -> Result<(), Refusal> {
         _ => {}
     }
     let entry = |key: String| Entry { key, place: node.place.clone(), node: node.clone() };
-    node.value = Value::Table(vec![entry(format!("{a}->{b}")), entry(format!("{b}->{a}"))]);
+    node.value = Value::table(vec![entry(format!("{a}->{b}")), entry(format!("{b}->{a}"))]);
     Ok(())
 }

@@ -7,8 +7,11 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::read::diagnostic::{Diagnostic, Source};
+use crate::read::suggest;
 use crate::read::tree::{Entry, Node, Place, Tree, Value};
 
+/// Longest file whose syntax is read on behind its first mistake: one made of nothing else would fill the memory.
+const RECOVERED: usize = 1 << 18;
 /// Most lines of broken syntax that are reported one by one; a file with more is hardly TOML at all.
 const MOST_SYNTAX: usize = 10;
 
@@ -17,7 +20,13 @@ impl Tree {
     pub(crate) fn parse(source: Source) -> Result<Self, Vec<Diagnostic>> {
         let source = Arc::new(source);
         let mut found = Vec::new();
-        let (table, errors) = DeTable::parse_recoverable(source.text());
+        let (table, errors) = match DeTable::parse(source.text()) {
+            Ok(table) => (table, Vec::new()),
+            Err(first) if source.text().len() > RECOVERED => {
+                (Spanned::new(0..0, DeTable::new()), vec![first])
+            }
+            Err(_) => DeTable::parse_recoverable(source.text()),
+        };
         for error in errors {
             let rule = format!("not TOML: {}", error.message().trim());
             found.push(Diagnostic::new(&source, error.span().unwrap_or(0..0), String::new(), rule));
@@ -25,8 +34,12 @@ impl Tree {
         let span = table.span();
         let mut convert = Convert { source: 0, offset: 0, outside: Vec::new() };
         let value = convert.table(table.into_inner());
-        let wide = convert.outside.into_iter();
-        found.extend(wide.map(|(span, rule)| Diagnostic::new(&source, span, String::new(), rule)));
+        convert.outside.sort_by_key(|span| span.start);
+        convert.outside.dedup_by_key(|span| source.line_of(span.start));
+        for span in convert.outside {
+            let rule = outside(source.text(), &span);
+            found.push(Diagnostic::new(&source, span, String::new(), rule));
+        }
         if !found.is_empty() {
             // One mistake of syntax often makes several messages on its line: the first says it best.
             found.sort_by_key(Diagnostic::order);
@@ -51,10 +64,15 @@ impl Tree {
         let mut convert = Convert { source, offset, outside: Vec::new() };
         let value = convert.value(span.clone(), parsed.into_inner());
         match convert.outside.pop() {
-            Some((_, rule)) => Err(rule),
+            Some(span) => Err(outside(text, &(span.start - offset..span.end - offset))),
             None => Ok(Node { value, place: place(span) }),
         }
     }
+}
+
+/// What is wrong with the number at `span` of `text`.
+fn outside(text: &str, span: &Range<usize>) -> String {
+    format!("`{}` does not fit in a TOML integer (64 bits)", suggest::short(&text[span.clone()]))
 }
 
 /// Turns toml's values into ours.
@@ -62,8 +80,8 @@ struct Convert {
     source: usize,
     /// Bytes before the parsed text in its source.
     offset: usize,
-    /// Numbers that do not fit.
-    outside: Vec<(Range<usize>, String)>,
+    /// Where numbers do not fit.
+    outside: Vec<Range<usize>>,
 }
 
 impl Convert {
@@ -76,7 +94,7 @@ impl Convert {
             let place = self.place(&key.span());
             Entry { key: key.into_inner().into_owned(), place, node: self.node(value) }
         });
-        Value::Table(entries.collect())
+        Value::table(entries.collect())
     }
 
     fn node(&mut self, value: Spanned<DeValue<'_>>) -> Node {
@@ -90,7 +108,7 @@ impl Convert {
             DeValue::String(text) => Value::String(text.into_owned()),
             DeValue::Integer(n) => {
                 Value::Integer(i64::from_str_radix(n.as_str(), n.radix()).unwrap_or_else(|_| {
-                    self.outside.push((span, format!("`{n}` does not fit in a TOML integer (64 bits)")));
+                    self.outside.push(self.place(&span).span);
                     0
                 }))
             }

@@ -11,6 +11,12 @@ use crate::written::units::{Limit, Rate, Size, Time};
 impl<'a> Shape<'a> {
     /// Text that may have a format.
     pub(crate) fn text(&mut self, node: &Node, text: &str, schema: &'a Json, rules: &'a Json) -> Json {
+        let longest = rules["maxLength"].as_u64().unwrap_or(u64::MAX);
+        let length = text.chars().count();
+        if length as u64 > longest {
+            let rule = format!("{length} characters: {longest} are the most");
+            return self.refuse(node, schema, rule, Some("choose a shorter one".to_owned()));
+        }
         match rules::check_format(rules["format"].as_str().unwrap_or_default(), text) {
             Ok(()) => Json::String(text.to_owned()),
             Err(error) => self.refuse(node, schema, error.rule, Some(error.hint)),

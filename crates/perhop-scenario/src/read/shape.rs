@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-use crate::read::diagnostic::Diagnostic;
+use crate::read::found::Found;
 use crate::read::rules;
 use crate::read::suggest;
 use crate::read::tree::{Entry, Node, Step, Tree, Value};
@@ -19,7 +19,7 @@ pub(crate) struct Shape<'a> {
     root: &'a Json,
     at: Vec<Step>,
     /// Every mistake.
-    pub found: Vec<Diagnostic>,
+    pub found: Found,
     /// Values that are not what was written.
     pub damaged: BTreeSet<Vec<Step>>,
 }
@@ -27,7 +27,8 @@ pub(crate) struct Shape<'a> {
 impl<'a> Shape<'a> {
     /// Checks `tree` against the schema `root`; returns the file as JSON that fits the schema.
     pub(crate) fn check(tree: &'a Tree, root: &'a Json) -> (Self, Json) {
-        let mut shape = Self { tree, root, at: Vec::new(), found: Vec::new(), damaged: BTreeSet::new() };
+        let mut shape =
+            Self { tree, root, at: Vec::new(), found: Found::default(), damaged: BTreeSet::new() };
         let json = shape.value(&tree.root, root);
         (shape, json)
     }
@@ -101,9 +102,9 @@ impl<'a> Shape<'a> {
                 out.insert(key.clone(), self.value(node, property));
             } else {
                 let keys = known.into_iter().flat_map(Map::keys).map(String::as_str);
-                let hint = suggest::among(key, keys);
-                let error =
-                    self.tree.diagnostic_at(&self.at, place, format!("there is no setting `{key}` here"));
+                let hint = self.hint(|| suggest::among(key, keys));
+                let rule = format!("there is no setting `{}` here", suggest::short(key));
+                let error = self.tree.diagnostic_at(&self.at, place, rule);
                 self.found.push(error.with_hint(hint));
             }
             self.at.pop();
@@ -124,7 +125,7 @@ impl<'a> Shape<'a> {
         at.push(Step::from(key.to_owned()));
         let error = self.tree.diagnostic_at(&at, &node.place, format!("`{key}` is missing"));
         self.found.push(error.without_value().with_hint(Some(format!("{add}: {}", lower_first(about)))));
-        self.damaged.insert(at);
+        self.damage(at);
         rules::placeholder(self.root, property)
     }
 
@@ -157,13 +158,9 @@ impl<'a> Shape<'a> {
         if words().any(|word| word == text) {
             return Json::String(text.clone());
         }
-        let hint = suggest::near(text, words());
-        self.refuse(
-            node,
-            schema,
-            format!("`{}` is not one of {}", suggest::short(text), list_words(words())),
-            hint,
-        )
+        let hint = self.hint(|| suggest::near(text, words()));
+        let rule = format!("`{}` is not one of {}", suggest::short(text), list_words(words()));
+        self.refuse(node, schema, rule, hint)
     }
 
     /// One of several tables told apart by a word in them.
@@ -188,7 +185,7 @@ impl<'a> Shape<'a> {
             let error =
                 self.tree.diagnostic_at(&at, &node.place, format!("`{tag}` is missing")).without_value();
             self.found.push(error.with_hint(Some(format!("`{tag}` is one of {}", list_words(words())))));
-            self.damaged.insert(self.at.clone());
+            self.damage(self.at.clone());
             return rules::placeholder(self.root, schema);
         };
         if let Value::String(text) = &word.node.value
@@ -202,12 +199,12 @@ impl<'a> Shape<'a> {
             other => kind_of(other).to_owned(),
         };
         let hint = match &word.node.value {
-            Value::String(text) => suggest::near(text, words()),
+            Value::String(text) => self.hint(|| suggest::near(text, words())),
             _ => None,
         };
         self.refuse(&word.node, schema, format!("{text} is not one of {}", list_words(words())), hint);
         self.at.pop();
-        self.damaged.insert(self.at.clone());
+        self.damage(self.at.clone());
         rules::placeholder(self.root, schema)
     }
 
@@ -258,8 +255,20 @@ impl<'a> Shape<'a> {
     ) -> Json {
         let Node { place, .. } = node;
         self.found.push(self.tree.diagnostic_at(&self.at, place, rule).with_hint(hint));
-        self.damaged.insert(self.at.clone());
+        self.damage(self.at.clone());
         rules::placeholder(self.root, schema)
+    }
+
+    /// The value at `at` is not what was written; nobody asks where there is no end to the mistakes.
+    fn damage(&mut self, at: Vec<Step>) {
+        if !self.found.is_endless() {
+            self.damaged.insert(at);
+        }
+    }
+
+    /// What `look` suggests, where there is not too much wrong to look for it.
+    fn hint(&self, look: impl FnOnce() -> Option<String>) -> Option<String> {
+        if self.found.is_long() { None } else { look() }
     }
 }
 

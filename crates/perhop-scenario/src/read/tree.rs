@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::read::diagnostic::{Diagnostic, Source};
+use crate::read::suggest;
 
 /// Where something is written: which source (0 the file, then the overrides) and which bytes of it.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub(crate) enum Value {
     Datetime,
     /// A list.
     Array(Vec<Node>),
-    /// Keys and values in the order written.
+    /// Keys and values, in the order of the keys.
     Table(Vec<Entry>),
 }
 
@@ -148,11 +149,11 @@ impl Tree {
             match step {
                 Step::Key(key) => {
                     let dot = if path.is_empty() { "" } else { "." };
-                    let _ = write!(path, "{dot}{key}");
+                    let _ = write!(path, "{dot}{}", bounded(key));
                     kind = key;
                 }
                 Step::Index(index) => match child.and_then(|c| element_name(kind, c)) {
-                    Some(name) => drop(write!(path, ".{name}")),
+                    Some(name) => drop(write!(path, ".{}", bounded(&name))),
                     None => drop(write!(path, "[{index}]")),
                 },
             }
@@ -172,6 +173,19 @@ impl Tree {
     }
 }
 
+impl Value {
+    /// A table of `entries`.
+    pub(crate) fn table(mut entries: Vec<Entry>) -> Self {
+        entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        Self::Table(entries)
+    }
+}
+
+/// Where among `entries` the one under `key` is, or where it would be.
+pub(crate) fn index_of(entries: &[Entry], key: &str) -> Result<usize, usize> {
+    entries.binary_search_by(|entry| entry.key.as_str().cmp(key))
+}
+
 impl Node {
     /// The value one step below.
     pub(crate) fn child(&self, step: &Step) -> Option<&Self> {
@@ -184,7 +198,7 @@ impl Node {
     /// The value under `key`.
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
-            Value::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
+            Value::Table(entries) => Some(&entries[index_of(entries, key).ok()?].node),
             _ => None,
         }
     }
@@ -192,7 +206,10 @@ impl Node {
     /// The value under `key`, to be changed.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         match &mut self.value {
-            Value::Table(entries) => entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node),
+            Value::Table(entries) => {
+                let index = index_of(entries, key).ok()?;
+                Some(&mut entries[index].node)
+            }
             _ => None,
         }
     }
@@ -212,6 +229,11 @@ impl Node {
             _ => &[],
         }
     }
+}
+
+/// `text` as it is, unless nobody could have meant it: two names joined have fewer bytes.
+fn bounded(text: &str) -> Cow<'_, str> {
+    if text.len() <= 600 { Cow::Borrowed(text) } else { Cow::Owned(suggest::short(text)) }
 }
 
 /// What identifies an element of the list `kind` in a path, `None` where that is not written.

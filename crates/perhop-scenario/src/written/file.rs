@@ -186,6 +186,7 @@ pub struct Flow {
     pub to: End,
     /// What the flow was contracted as; any word.
     #[serde(default = "defaults::traffic_class")]
+    #[schemars(length(max = 64))]
     pub class: String,
     /// First transmission.
     #[serde(default = "defaults::no_time")]

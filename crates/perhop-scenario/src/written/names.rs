@@ -45,7 +45,15 @@ text!(
     ["slow", "s[3]", "s[*]"]
 );
 
+/// Most characters of a name. Names are part of paths, of which there may be millions.
+const LONGEST_NAME: usize = 64;
+
 fn word(text: &str, extra: &[char], what: &str) -> Result<String, UnitError> {
+    let length = text.chars().count();
+    if length > LONGEST_NAME {
+        let rule = format!("{length} characters: {LONGEST_NAME} are the most");
+        return Err(UnitError { rule, hint: "choose a shorter one".to_owned() });
+    }
     match text.chars().find(|c| !c.is_alphanumeric() && *c != '_' && !extra.contains(c)) {
         None if !text.is_empty() => Ok(text.to_owned()),
         None => Err(UnitError { rule: format!("{what} cannot be empty"), hint: "give it a name".to_owned() }),

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value as Json};
 
-use crate::read::diagnostic::Diagnostic;
+use crate::read::found::Found;
 use crate::read::mistakes::{Origins, Report};
 use crate::read::suggest;
 use crate::read::tree::{Step, Tree, steps};
@@ -61,7 +61,7 @@ pub fn built_in() -> &'static [Profile] {
 /// What filling in the profiles found.
 pub(crate) struct Filled {
     /// Every mistake.
-    pub found: Vec<Diagnostic>,
+    pub found: Found,
     /// For settings of flows that a profile of the file gives: where.
     pub origins: Origins,
 }
@@ -72,7 +72,8 @@ pub(crate) fn fill(tree: &Tree, json: &mut Json, damaged: &mut BTreeSet<Vec<Step
     let own: Vec<Map<String, Json>> = objects(&json["profile"]).cloned().collect();
     let known = !damaged.contains(&steps!["profile"][..])
         && (0..own.len()).all(|j| Report::is_whole(damaged, &steps!["profile", j, "name"]));
-    let mut profiles = Profiles { tree, own: &own, known, found: Vec::new(), damaged, made: BTreeMap::new() };
+    let mut profiles =
+        Profiles { tree, own: &own, known, found: Found::default(), damaged, made: BTreeMap::new() };
     profiles.names();
     profiles.bases();
     let mut origins = Origins::new();
@@ -109,7 +110,7 @@ struct Profiles<'a> {
     own: &'a [Map<String, Json>],
     /// Whether every name was read; if not, one that is not found may be missing only here.
     known: bool,
-    found: Vec<Diagnostic>,
+    found: Found,
     damaged: &'a mut BTreeSet<Vec<Step>>,
     /// Profiles already put together, by name; `None` where a base is not known.
     made: BTreeMap<String, Option<Given>>,
@@ -139,7 +140,7 @@ impl Profiles<'_> {
         }
         let own = self.own.iter().filter_map(|profile| text(profile, "name"));
         let known = BUILT_IN.iter().map(|profile| profile.name.as_str()).chain(own);
-        let hint = suggest::among(name, known);
+        let hint = if self.found.is_long() { None } else { suggest::among(name, known) };
         self.error(at, format!("there is no profile `{name}`"), hint);
     }
 
@@ -241,8 +242,9 @@ impl Profiles<'_> {
             return;
         }
         // What the flow leaves out is not known; the defaults stand in, and nothing is said about them.
-        for key in built_in_settings(0).keys().filter(|key| !tcp.contains_key(*key)) {
-            self.damaged.insert(at(key));
+        if !self.found.is_endless() {
+            let keys = built_in_settings(0).into_iter().map(|(key, _)| key);
+            self.damaged.extend(keys.filter(|key| !tcp.contains_key(key)).map(|key| at(&key)));
         }
     }
 }

@@ -56,6 +56,7 @@ pub struct Udp {
     pub to: End,
     /// What the flow was contracted as; any word.
     #[serde(default = "defaults::traffic_class")]
+    #[schemars(length(max = 64))]
     pub class: String,
     /// The mark that the sending host gives its packets: a code point by name or number.
     #[serde(default = "defaults::mark")]
