@@ -45,14 +45,6 @@ impl<T> Lane<T> {
         Some(first)
     }
 
-    /// Removes the value at `position`, counted from the front.
-    pub fn remove(&mut self, position: usize) -> Option<T> {
-        match position.checked_sub(1) {
-            None => self.pop_front(),
-            Some(behind) => self.rest.as_mut()?.remove(behind),
-        }
-    }
-
     /// The first value.
     #[must_use]
     pub const fn front(&self) -> Option<&T> {
@@ -97,10 +89,6 @@ mod tests {
                 0..=2 if step % 13 < 8 => {
                     lane.push_back(step);
                     ring.push_back(step);
-                }
-                4 if step % 3 == 0 => {
-                    let at = step as usize % 4;
-                    assert_eq!(lane.remove(at), ring.remove(at));
                 }
                 _ => assert_eq!(lane.pop_front(), ring.pop_front()),
             }

@@ -3,9 +3,11 @@
 //! The port moves packets between its parts, so that no part needs to know another. Cost: with one class, a queue
 //! operation; with more, one scheduler decision for each departure.
 
+use core::array;
+
 use crate::classify::Classifier;
 use crate::node::Departure;
-use crate::packet::{ClassId, Color, Ecn, Kind, Meta, Packet};
+use crate::packet::{ClassId, Color, Kind, Meta, Packet};
 use crate::queue::{AnyQueue, Backlog, Queue};
 use crate::sched::{Heads, Scheduler, Select};
 use crate::sink::{DropReason, Sink, SiteId};
@@ -20,8 +22,6 @@ pub struct ClassStats {
     pub sent: Backlog,
     /// Dropped by the queue, at arrival or later.
     pub dropped: Backlog,
-    /// Removed by [`Port::take`].
-    pub taken: Backlog,
     /// Largest backlog in packets.
     pub max_packets: u64,
     /// Packets with data that wait now.
@@ -36,37 +36,39 @@ pub struct ClassStats {
 pub struct DropStats {
     /// Dropped while green, yellow, red.
     pub by_color: [u64; 3],
-    /// Chosen by chance.
-    pub early: u64,
-    /// The average was too high.
-    pub forced: u64,
-    /// There was no room.
-    pub overflow: u64,
+    /// Dropped for each reason, by its number; see [`DropStats::of`].
+    by_reason: [u64; DropReason::COUNT],
     /// Not dropped: marked by the queue instead (CE, RFC 3168 section 5).
     pub marked: u64,
 }
 
 impl DropStats {
+    /// Dropped for this reason.
+    #[must_use]
+    pub const fn of(&self, why: DropReason) -> u64 {
+        self.by_reason[why as usize]
+    }
+
     /// What was counted after `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
-            by_color: [0, 1, 2].map(|color| self.by_color[color] - before.by_color[color]),
-            early: self.early - before.early,
-            forced: self.forced - before.forced,
-            overflow: self.overflow - before.overflow,
+            by_color: array::from_fn(|color| self.by_color[color] - before.by_color[color]),
+            by_reason: array::from_fn(|why| self.by_reason[why] - before.by_reason[why]),
             marked: self.marked - before.marked,
         }
     }
 
-    fn count(&mut self, color: Color, why: DropReason) {
+    /// Whether every one of `dropped` packets has a colour and a reason.
+    #[must_use]
+    pub fn conserved(&self, dropped: Backlog) -> bool {
+        let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+        sum(&self.by_reason) == dropped.packets && sum(&self.by_color) == dropped.packets
+    }
+
+    const fn count(&mut self, color: Color, why: DropReason) {
         self.by_color[color as usize] += 1;
-        match why {
-            DropReason::Early => self.early += 1,
-            DropReason::Forced => self.forced += 1,
-            DropReason::Overflow => self.overflow += 1,
-            _ => {}
-        }
+        self.by_reason[why as usize] += 1;
     }
 }
 
@@ -78,16 +80,16 @@ impl ClassStats {
             offered: self.offered - before.offered,
             sent: self.sent - before.sent,
             dropped: self.dropped - before.dropped,
-            taken: self.taken - before.taken,
             ..*self
         }
     }
 
-    /// Whether offered = sent + dropped + taken + `backlog`, in packets and in bytes.
+    /// Whether offered = sent + dropped + `backlog`, in packets and in bytes.
     #[must_use]
     pub fn conserved(&self, backlog: Backlog) -> bool {
-        let sum = [self.sent, self.dropped, self.taken, backlog].iter().fold(Backlog::default(), |a, b| {
-            Backlog { packets: a.packets + b.packets, bytes: a.bytes + b.bytes }
+        let sum = [self.sent, self.dropped, backlog].iter().fold(Backlog::default(), |a, b| Backlog {
+            packets: a.packets + b.packets,
+            bytes: a.bytes + b.bytes,
         });
         sum == self.offered
     }
@@ -113,7 +115,6 @@ impl Passed {
 #[derive(Default)]
 struct Removed {
     dropped: Backlog,
-    taken: Backlog,
     drops: DropStats,
 }
 
@@ -122,7 +123,7 @@ pub struct Class<P: Packet> {
     site: SiteId,
     queue: AnyQueue<P>,
     passed: Passed,
-    /// Made when the first packet is dropped, marked or taken; apart, so that the rest touches fewer cache lines.
+    /// Made when the first packet is dropped or marked; apart, so that the rest touches fewer cache lines.
     removed: Option<Box<Removed>>,
 }
 
@@ -143,8 +144,8 @@ impl<P: Packet> Class<P> {
     #[must_use]
     pub fn stats(&self) -> ClassStats {
         let Passed { offered, sent, max_packets, data_packets, max_data_packets } = self.passed;
-        let (dropped, taken) = self.removed.as_ref().map(|r| (r.dropped, r.taken)).unwrap_or_default();
-        ClassStats { offered, sent, dropped, taken, max_packets, data_packets, max_data_packets }
+        let dropped = self.removed.as_ref().map(|removed| removed.dropped).unwrap_or_default();
+        ClassStats { offered, sent, dropped, max_packets, data_packets, max_data_packets }
     }
 
     /// Dropped packets by colour and reason, since the start of the run.
@@ -169,9 +170,8 @@ impl<P: Packet> Class<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> bool {
         self.passed.offered.add(pkt.meta().len);
         self.passed.data_packets += u64::from(pkt.meta().kind == Kind::Data);
-        let came_marked = pkt.meta().ecn == Ecn::Ce;
         let (passed, removed) = (&mut self.passed, &mut self.removed);
-        let mut watch = Watch { passed, removed, sink, accepted: false, came_marked };
+        let mut watch = Watch { passed, removed, sink, accepted: false };
         self.queue.enqueue(now, pkt, &mut watch);
         let accepted = watch.accepted;
         let passed = &mut self.passed;
@@ -182,7 +182,7 @@ impl<P: Packet> Class<P> {
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
         let (passed, removed) = (&mut self.passed, &mut self.removed);
-        let mut watch = Watch { passed, removed, sink, accepted: false, came_marked: true };
+        let mut watch = Watch { passed, removed, sink, accepted: false };
         let pkt = self.queue.dequeue(now, &mut watch)?;
         self.passed.sent.add(pkt.meta().len);
         self.passed.left(pkt.meta());
@@ -190,11 +190,12 @@ impl<P: Packet> Class<P> {
         Some(pkt)
     }
 
-    fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        let pkt = self.queue.take(now, pred)?;
-        self.removed.get_or_insert_default().taken.add(pkt.meta().len);
-        self.passed.left(pkt.meta());
-        Some(pkt)
+    /// Returns whether the queue ran empty.
+    fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> bool {
+        let waited = self.backlog().packets > 0;
+        let (passed, removed) = (&mut self.passed, &mut self.removed);
+        self.queue.on_timeout(now, &mut Watch { passed, removed, sink, accepted: false });
+        waited && self.backlog().packets == 0
     }
 }
 
@@ -204,8 +205,6 @@ struct Watch<'a, P> {
     removed: &'a mut Option<Box<Removed>>,
     sink: &'a mut dyn Sink<P>,
     accepted: bool,
-    /// Whether the packet that is offered was marked (CE) before.
-    came_marked: bool,
 }
 
 impl<P: Packet> Sink<P> for Watch<'_, P> {
@@ -217,11 +216,13 @@ impl<P: Packet> Sink<P> for Watch<'_, P> {
         self.sink.dropped(now, site, pkt, why);
     }
 
+    fn marked(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.removed.get_or_insert_default().drops.marked += 1;
+        self.sink.marked(now, site, meta);
+    }
+
     fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {
         self.accepted = true;
-        if !self.came_marked && meta.ecn == Ecn::Ce {
-            self.removed.get_or_insert_default().drops.marked += 1;
-        }
         self.sink.enqueued(now, site, meta);
     }
 }
@@ -272,11 +273,14 @@ impl<P: Packet> Port<P> {
 
     /// A measurement begins: the largest backlogs of every class are from here on those of what follows.
     pub fn restart_extremes(&mut self) {
-        let classes: &mut [Class<P>] = match &mut self.0 {
+        self.classes_mut().iter_mut().for_each(Class::restart_extremes);
+    }
+
+    fn classes_mut(&mut self) -> &mut [Class<P>] {
+        match &mut self.0 {
             Inside::Single(class) => class,
             Inside::Several(several) => &mut several.classes,
-        };
-        classes.iter_mut().for_each(Class::restart_extremes);
+        }
     }
 
     /// Puts `pkt` into its class's queue, or drops it.
@@ -297,11 +301,27 @@ impl<P: Packet> Port<P> {
         }
     }
 
-    /// Removes the first packet of class `id` that `pred` accepts.
-    pub fn take(&mut self, now: Instant, id: ClassId, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        match &mut self.0 {
-            Inside::Single(class) => class[usize::from(id.0)].take(now, pred),
-            Inside::Several(several) => several.take(now, id, pred),
+    /// Whether any of its queues ever has a deadline.
+    #[must_use]
+    pub fn has_deadlines(&self) -> bool {
+        self.classes().iter().any(|class| class.queue.has_deadlines())
+    }
+
+    /// The first deadline of its queues, if there is one.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.classes().iter().filter_map(|class| class.queue.next_timeout()).min()
+    }
+
+    /// The deadlines of its queues up to `now` have come. An extra call changes nothing.
+    pub fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) {
+        for at in 0..self.classes().len() {
+            let emptied = self.classes_mut()[at].on_timeout(now, sink);
+            if let Inside::Several(several) = &mut self.0
+                && emptied
+            {
+                several.scheduler.on_emptied(now, class_id(at));
+            }
         }
     }
 
@@ -345,25 +365,21 @@ impl<P: Packet> Several<P> {
             }
         }
     }
-
-    fn take(&mut self, now: Instant, id: ClassId, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        let class = &mut self.classes[usize::from(id.0)];
-        let pkt = class.take(now, pred)?;
-        if class.queue.backlog().packets == 0 {
-            self.scheduler.on_emptied(now, id);
-        }
-        Some(pkt)
-    }
 }
 
 struct PortHeads<'a, P: Packet>(&'a [Class<P>]);
 
 impl<P: Packet> Heads for PortHeads<'_, P> {
     fn classes(&self) -> u16 {
-        u16::try_from(self.0.len()).unwrap_or(u16::MAX)
+        class_id(self.0.len()).0
     }
 
     fn head(&self, class: ClassId) -> Option<&Meta> {
         self.0[usize::from(class.0)].queue.peek()
     }
+}
+
+/// A position among classes, of which a port has at most 2^16.
+fn class_id(at: usize) -> ClassId {
+    ClassId(u16::try_from(at).unwrap_or(u16::MAX))
 }

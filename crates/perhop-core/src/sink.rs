@@ -22,14 +22,30 @@ pub enum DropReason {
     Policed,
     /// No class takes it.
     Unclassified,
-    /// Removed by an ACK filter.
-    Filtered,
     /// On a link's list of losses.
     LossList,
     /// Lost by a link by chance.
     Loss,
     /// No room in a shaper.
     Shaper,
+}
+
+impl DropReason {
+    /// How many reasons there are.
+    pub const COUNT: usize = 9;
+
+    /// Every reason, by its number.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Overflow,
+        Self::Early,
+        Self::Forced,
+        Self::Sojourn,
+        Self::Policed,
+        Self::Unclassified,
+        Self::LossList,
+        Self::Loss,
+        Self::Shaper,
+    ];
 }
 
 /// Receives dropped packets, and hears of every step.
@@ -40,6 +56,8 @@ pub trait Sink<P: Packet> {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason);
     /// A meter coloured a packet; `meta.color` is the verdict.
     fn coloured(&mut self, _now: Instant, _site: SiteId, _meta: &Meta) {}
+    /// A queue marked a packet that was not marked (CE, RFC 3168 section 5), as it arrived or at its turn.
+    fn marked(&mut self, _now: Instant, _site: SiteId, _meta: &Meta) {}
     /// A queue accepted a packet.
     fn enqueued(&mut self, _now: Instant, _site: SiteId, _meta: &Meta) {}
     /// A packet left its queue for the link.

@@ -5,7 +5,7 @@ use perhop_core::packet::ClassId;
 use perhop_core::queue::Fifo;
 use perhop_core::sched::{PairedCounter, StrictPriority};
 use perhop_core::units::QueueSize;
-use perhop_testkit::queue::DropsRed;
+use perhop_testkit::queue::AtItsTurn;
 use perhop_testkit::{classifier_laws, queue_laws, scheduler_laws};
 
 const EIGHT: QueueSize = QueueSize::Packets(8);
@@ -15,7 +15,7 @@ const NOTHING: QueueSize = QueueSize::Packets(0);
 queue_laws!(fifo_packets, |site| Box::new(Fifo::new(site, EIGHT)), limit = EIGHT);
 queue_laws!(fifo_bytes, |site| Box::new(Fifo::new(site, KILOBYTES)), limit = KILOBYTES);
 queue_laws!(fifo_of_nothing, |site| Box::new(Fifo::new(site, NOTHING)), limit = NOTHING);
-queue_laws!(drops_red, |site| Box::new(DropsRed::new(site, EIGHT)), limit = EIGHT);
+queue_laws!(at_its_turn, |site| Box::new(AtItsTurn::new(site, EIGHT)), limit = EIGHT);
 
 fn paired_counter(share: f64) -> Box<PairedCounter> {
     Box::new(PairedCounter::new(ClassId(1), ClassId(0), share).expect("a share inside (0, 1)"))

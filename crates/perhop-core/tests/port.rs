@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use perhop_core::classify::{KindClassifier, Selector};
 use perhop_core::node::Departure;
-use perhop_core::packet::{ClassId, Color, Meta};
+use perhop_core::packet::{ClassId, Color, Ecn, Meta};
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::{Backlog, Fifo};
 use perhop_core::sched::{Heads, Scheduler, Select, StrictPriority};
@@ -12,7 +12,7 @@ use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::packet::{TestPacket, id};
-use perhop_testkit::queue::DropsRed;
+use perhop_testkit::queue::{AtItsTurn, PATIENCE};
 use perhop_testkit::sink::{Event, Recorder};
 
 const NOW: Instant = Instant::ZERO;
@@ -65,7 +65,7 @@ fn departure(port: &mut Port<TestPacket>, sink: &mut Recorder) -> Option<u32> {
 #[test]
 fn the_scheduler_hears_of_every_arrival_departure_and_emptying() {
     let told = Arc::new(Mutex::new(Vec::new()));
-    let class = |site| Class::new(SiteId(site), Box::new(DropsRed::new(SiteId(site), LIMIT)));
+    let class = |site| Class::new(SiteId(site), Box::new(AtItsTurn::new(SiteId(site), LIMIT)));
     let selectors: [&[Selector]; 2] = [&[Selector::PureAck], &[Selector::Data]];
     let classifier = Box::new(KindClassifier::new(selectors));
     let mut port = Port::new(PORT, classifier, vec![class(0), class(1)], Box::new(Noting(Arc::clone(&told))));
@@ -81,8 +81,12 @@ fn the_scheduler_hears_of_every_arrival_departure_and_emptying() {
     assert_eq!(departure(&mut port, &mut sink), Some(1));
     assert_eq!(heard(), [Told::Enqueued(0, 4), Told::Emptied(0), Told::Served(1, 1)]);
 
-    assert_eq!(port.take(NOW, ClassId(1), &mut |_| true).map(|p| p.id()), Some(2));
-    assert_eq!(heard(), [Told::Emptied(1)]);
+    let late = NOW + PATIENCE;
+    assert_eq!(port.next_timeout(), Some(late));
+    port.on_timeout(late, &mut sink);
+    assert_eq!(heard(), [Told::Emptied(1)], "2 was dropped at its deadline");
+    port.on_timeout(late, &mut sink);
+    assert_eq!((heard(), port.next_timeout()), (vec![], None));
     assert!(port.is_empty());
     assert_eq!(departure(&mut port, &mut sink), None);
 
@@ -101,12 +105,12 @@ fn counts_what_passes_and_the_longest_queue() {
         port.enqueue(NOW, pkt, &mut sink);
     }
     assert_eq!(departure(&mut port, &mut sink), Some(1));
-    assert!(port.take(NOW, ClassId(0), &mut |m| id(m) == 2).is_some());
+    assert_eq!(departure(&mut port, &mut sink), Some(2));
 
     let count = |packets, bytes| Backlog { packets, bytes: Bytes(bytes) };
     let stats = port.classes()[0].stats();
     assert_eq!(stats.offered, count(4, 3056));
-    assert_eq!((stats.sent, stats.dropped, stats.taken), (count(1, 28), count(2, 1528), count(1, 1500)));
+    assert_eq!((stats.sent, stats.dropped), (count(2, 1528), count(2, 1528)));
     assert_eq!((stats.max_packets, stats.max_data_packets, stats.data_packets), (2, 1, 0));
     assert!(stats.conserved(port.classes()[0].backlog()));
     assert!(!stats.conserved(count(1, 28)));
@@ -119,8 +123,38 @@ fn counts_what_passes_and_the_longest_queue() {
         (dropped, 3, 0),
         (dropped, 4, 0),
         (Event::Sent, 1, 0),
+        (Event::Sent, 2, 0),
     ];
     assert_eq!(heard, expected);
+}
+
+/// Two that can be marked, one that came marked and a red one: what the queue does at their turn is counted as it is told.
+#[test]
+fn what_is_marked_and_dropped_at_departure_is_counted() {
+    let queue = Box::new(AtItsTurn::new(SiteId(0), QueueSize::Packets(5)));
+    let mut port = Port::single(Class::new(SiteId(0), queue));
+    let mut sink = Recorder::default();
+    assert!(port.has_deadlines());
+    let arrivals = [
+        TestPacket::data(1).ecn(Ecn::Ect0),
+        TestPacket::data(2).color(Color::Red),
+        TestPacket::data(3).ecn(Ecn::Ce),
+        TestPacket::data(4).ecn(Ecn::Ect1),
+        TestPacket::data(5).color(Color::Yellow),
+    ];
+    for pkt in arrivals {
+        port.enqueue(NOW, pkt, &mut sink);
+    }
+    let left: Vec<_> = (0..3).filter_map(|_| departure(&mut port, &mut sink)).collect();
+    assert_eq!(left, [1, 3, 4]);
+    port.on_timeout(NOW + PATIENCE, &mut sink);
+
+    let (stats, drops) = (port.classes()[0].stats(), port.classes()[0].drops());
+    assert_eq!((drops.marked, drops.by_color), (2, [0, 1, 1]));
+    assert_eq!((drops.of(DropReason::Sojourn), stats.dropped.packets), (2, 2));
+    assert!(drops.conserved(stats.dropped) && !drops.conserved(Backlog::default()));
+    assert!(DropReason::ALL.iter().enumerate().all(|(number, &why)| why as usize == number));
+    assert_eq!(sink.of(Event::Marked).map(id).collect::<Vec<_>>(), [1, 4]);
 }
 
 #[test]

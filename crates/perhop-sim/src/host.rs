@@ -116,6 +116,8 @@ pub struct Host {
     deadlines: Deadlines,
     /// Flows whose segments a port dropped during the current call.
     lost: Vec<FlowId>,
+    /// Whether the queues of any port have deadlines.
+    timed: bool,
     /// Steps of the connections since the engine last took them, where they are traced.
     log: Option<Vec<TcpRecord>>,
 }
@@ -140,6 +142,7 @@ impl Host {
         }
         Self {
             site,
+            timed: ports.iter().any(|out| out.port.has_deadlines()),
             ports: ports.into(),
             ends: ends.into(),
             slots: FlowTable::new(&pairs),
@@ -255,6 +258,25 @@ impl Host {
         self.deadlines.set(slot, end.receiver.next_timeout());
     }
 
+    /// The first deadline of the ports' queues.
+    #[cold]
+    fn next_of_queues(&self) -> Option<Instant> {
+        self.ports.iter().filter_map(|out| out.port.next_timeout()).min()
+    }
+
+    /// Serves the deadlines of the ports' queues.
+    #[cold]
+    fn serve_queues(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+        for out in self.ports.iter_mut() {
+            if out.backpressure().is_some() {
+                out.port.on_timeout(now, &mut Lost { io: &mut *io, flows: &mut self.lost });
+            } else {
+                out.port.on_timeout(now, io);
+            }
+        }
+        self.write_off();
+    }
+
     /// Stops backpressure from waiting for packets that a port has dropped.
     fn write_off(&mut self) {
         while let Some(flow) = self.lost.pop() {
@@ -279,6 +301,10 @@ impl Sink<SimPacket> for Lost<'_> {
             self.flows.push(pkt.meta().flow);
         }
         self.io.dropped(now, site, pkt, why);
+    }
+
+    fn marked(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.io.marked(now, site, meta);
     }
 
     fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {
@@ -386,10 +412,14 @@ impl Node<SimPacket> for Host {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.deadlines.next()
+        let own = self.deadlines.next();
+        if self.timed { own.into_iter().chain(self.next_of_queues()).min() } else { own }
     }
 
     fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+        if self.timed {
+            self.serve_queues(now, io);
+        }
         while let Some(slot) = self.deadlines.pop_due(now) {
             match &mut self.ends[slot as usize] {
                 End::Sending(end) => {

@@ -280,8 +280,12 @@ pub fn broken_invariants(engine: &Engine, names: &[String], sites: &[String]) ->
     for class in engine.classes() {
         let (path, stats, backlog) = (&sites[class.site().0 as usize], class.stats(), class.backlog());
         if !stats.conserved(backlog) {
-            broken
-                .push(format!("{path}: offered != sent + dropped + taken + backlog: {stats:?}, {backlog:?}"));
+            broken.push(format!("{path}: offered != sent + dropped + backlog: {stats:?}, {backlog:?}"));
+        }
+        let drops = class.drops();
+        if !drops.conserved(stats.dropped) {
+            let dropped = stats.dropped.packets;
+            broken.push(format!("{path}: {dropped} packets dropped, by colour and reason {drops:?}"));
         }
     }
     let mut held = engine.recorder.idle_packets();

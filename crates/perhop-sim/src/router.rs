@@ -44,6 +44,8 @@ pub struct Router {
     pub seats: Vec<Seat>,
     /// By port: which of `seats` treat what comes in there; nothing where there are no seats.
     treating: Vec<Vec<usize>>,
+    /// Ports whose queues have deadlines.
+    timed: Vec<usize>,
 }
 
 impl Router {
@@ -55,7 +57,8 @@ impl Router {
                 treating[port.0 as usize].push(at);
             }
         }
-        Self { site, outgoing, routes, seats, treating }
+        let timed = (0..outgoing.len()).filter(|&port| outgoing[port].port.has_deadlines()).collect();
+        Self { site, outgoing, routes, seats, treating, timed }
     }
 
     fn route(&self, meta: &Meta) -> Option<u32> {
@@ -138,10 +141,15 @@ impl Node<SimPacket> for Router {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        self.seats.iter().filter_map(|seat| seat.conditioner.next_timeout()).min()
+        let seats = self.seats.iter().filter_map(|seat| seat.conditioner.next_timeout());
+        let queues = self.timed.iter().filter_map(|&port| self.outgoing[port].port.next_timeout());
+        seats.chain(queues).min()
     }
 
     fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+        for &port in &self.timed {
+            self.outgoing[port].port.on_timeout(now, io);
+        }
         for seat in &mut self.seats {
             seat.conditioner.on_timeout(now);
         }

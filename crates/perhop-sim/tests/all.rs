@@ -4,4 +4,5 @@ mod common;
 mod determinism;
 mod diffserv;
 mod engine;
+mod own_queue;
 mod tables;

@@ -14,6 +14,8 @@ pub enum Event {
     Dropped(DropReason),
     /// A meter gave its verdict.
     Coloured,
+    /// A queue marked a packet.
+    Marked,
     /// A queue accepted a packet.
     Enqueued,
     /// A packet left for the link.
@@ -58,6 +60,10 @@ impl Sink<TestPacket> for Recorder {
 
     fn coloured(&mut self, now: Instant, site: SiteId, meta: &Meta) {
         self.note(now, site, Event::Coloured, *meta);
+    }
+
+    fn marked(&mut self, now: Instant, site: SiteId, meta: &Meta) {
+        self.note(now, site, Event::Marked, *meta);
     }
 
     fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {

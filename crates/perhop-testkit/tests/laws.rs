@@ -6,7 +6,6 @@ use perhop_core::queue::{Backlog, Fifo, Queue};
 use perhop_core::sched::{Heads, Scheduler, Select, StrictPriority};
 use perhop_core::sink::{Sink, SiteId};
 use perhop_core::time::{Instant, Span};
-use perhop_core::timed::Timed;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::ack::{AckAction, AckPolicy, Arrival};
 use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
@@ -27,14 +26,18 @@ enum Flaw {
     Nothing,
     /// A met deadline stays.
     StuckDeadline,
+    /// Nobody is told that there are deadlines.
+    SilentDeadline,
     /// A call before the deadline moves it.
     EarlyCallCounts,
     /// Packets vanish.
     Leak,
     /// Lengths change.
     Rewrite,
-    /// A packet that cannot say so is marked as having met congestion.
+    /// A packet is marked as having met congestion, and the sink is told.
     Mark,
+    /// It is marked when its turn comes, and nobody is told.
+    SilentMark,
     /// A packet that waits takes another colour.
     Recolour,
 }
@@ -52,26 +55,15 @@ impl Ticking {
     }
 }
 
-impl Timed for Ticking {
-    fn next_timeout(&self) -> Option<Instant> {
-        Some(self.next)
-    }
-
-    fn on_timeout(&mut self, now: Instant) {
-        match self.flaw {
-            Flaw::StuckDeadline => {}
-            Flaw::EarlyCallCounts => self.next = now + PERIOD,
-            _ if now >= self.next => self.next = now + PERIOD,
-            _ => {}
-        }
-    }
-}
-
 impl Queue<TestPacket> for Ticking {
     fn enqueue(&mut self, now: Instant, pkt: TestPacket, sink: &mut dyn Sink<TestPacket>) {
         let pkt = match self.flaw {
             Flaw::Rewrite => pkt.len(1),
-            Flaw::Mark => pkt.ecn(Ecn::Ce),
+            Flaw::Mark => {
+                let marked = pkt.ecn(Ecn::Ce);
+                sink.marked(now, SiteId(7), marked.meta());
+                marked
+            }
             _ => pkt,
         };
         self.fifo.enqueue(now, pkt, sink);
@@ -82,19 +74,36 @@ impl Queue<TestPacket> for Ticking {
             self.fifo.dequeue(now, sink)?;
         }
         let pkt = self.fifo.dequeue(now, sink)?;
-        Some(if self.flaw == Flaw::Recolour { pkt.color(Color::Red) } else { pkt })
+        Some(match self.flaw {
+            Flaw::Recolour => pkt.color(Color::Red),
+            Flaw::SilentMark => pkt.ecn(Ecn::Ce),
+            _ => pkt,
+        })
     }
 
     fn peek(&self) -> Option<&Meta> {
         self.fifo.peek()
     }
 
-    fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<TestPacket> {
-        self.fifo.take(now, pred)
-    }
-
     fn backlog(&self) -> Backlog {
         self.fifo.backlog()
+    }
+
+    fn has_deadlines(&self) -> bool {
+        self.flaw != Flaw::SilentDeadline
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        Some(self.next)
+    }
+
+    fn on_timeout(&mut self, now: Instant, _sink: &mut dyn Sink<TestPacket>) {
+        match self.flaw {
+            Flaw::StuckDeadline => {}
+            Flaw::EarlyCallCounts => self.next = now + PERIOD,
+            _ if now >= self.next => self.next = now + PERIOD,
+            _ => {}
+        }
     }
 }
 
@@ -133,9 +142,21 @@ fn packets_must_not_change() {
 }
 
 #[test]
-#[should_panic(expected = "announced once, as it waits")]
+#[should_panic(expected = "NotEct cannot be marked")]
 fn a_packet_that_is_not_capable_must_not_be_marked() {
     queue_walk(Flaw::Mark);
+}
+
+#[test]
+#[should_panic(expected = "a packet changed while it waited")]
+fn a_mark_must_be_told() {
+    queue_walk(Flaw::SilentMark);
+}
+
+#[test]
+#[should_panic(expected = "of a queue that has none")]
+fn a_deadline_must_not_come_as_a_surprise() {
+    queue_walk(Flaw::SilentDeadline);
 }
 
 #[test]
@@ -173,7 +194,8 @@ impl Scheduler for Scripted {
 }
 
 fn scheduler_walk(answers: &'static [Select]) {
-    let ops = [scheduler::Op::Enqueue { class: 1, len: 99, red: false }, scheduler::Op::Dequeue];
+    let ops =
+        [scheduler::Op::Enqueue { class: 1, len: 99, red: false, capable: false }, scheduler::Op::Dequeue];
     scheduler::serves_what_waits(|| Box::new(Scripted(answers, 0)), 2, &ops);
 }
 
@@ -202,7 +224,7 @@ fn the_time_to_wait_for_must_not_be_put_off() {
     const AT: Select = Select::NotBefore(Instant::from_nanos(1));
     const LATER: [Select; 4] =
         [AT, AT, Select::NotBefore(Instant::from_nanos(2)), Select::NotBefore(Instant::from_nanos(2))];
-    let arrival = scheduler::Op::Enqueue { class: 1, len: 99, red: false };
+    let arrival = scheduler::Op::Enqueue { class: 1, len: 99, red: false, capable: false };
     let ops = [arrival, scheduler::Op::Dequeue, scheduler::Op::Dequeue];
     scheduler::serves_what_waits(|| Box::new(Scripted(&LATER, 0)), 2, &ops);
 }
@@ -212,7 +234,7 @@ fn the_time_to_wait_for_must_not_be_put_off() {
 fn the_time_to_wait_for_must_not_be_brought_forward() {
     const WAIT: Select = Select::NotBefore(Instant::from_nanos(1));
     const SERVE: Select = Select::Serve(ClassId(1));
-    let arrival = scheduler::Op::Enqueue { class: 1, len: 99, red: false };
+    let arrival = scheduler::Op::Enqueue { class: 1, len: 99, red: false, capable: false };
     let ops = [arrival, scheduler::Op::Dequeue, scheduler::Op::Dequeue];
     scheduler::serves_what_waits(|| Box::new(Scripted(&[WAIT, WAIT, SERVE, SERVE], 0)), 2, &ops);
 }

@@ -12,7 +12,6 @@ use perhop_core::param_error::ParamError;
 use perhop_core::queue::{Backlog, Queue};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
-use perhop_core::timed::Timed;
 use perhop_core::units::{Bytes, QueueSize};
 
 /// What a [`DropFront`] is built from.
@@ -52,8 +51,6 @@ impl<P: Packet> DropFront<P> {
     }
 }
 
-impl<P: Packet> Timed for DropFront<P> {}
-
 impl<P: Packet> Queue<P> for DropFront<P> {
     fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
         let len = pkt.meta().len;
@@ -79,13 +76,6 @@ impl<P: Packet> Queue<P> for DropFront<P> {
 
     fn peek(&self) -> Option<&Meta> {
         self.packets.front().map(Packet::meta)
-    }
-
-    fn take(&mut self, _now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        let at = self.packets.iter().position(|pkt| pred(pkt.meta()))?;
-        let pkt = self.packets.remove(at)?;
-        self.bytes -= pkt.meta().len;
-        Some(pkt)
     }
 
     fn backlog(&self) -> Backlog {

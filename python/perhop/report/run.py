@@ -125,7 +125,7 @@ def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
         def total(*counts: str) -> pl.Expr:
             return pl.sum_horizontal(pl.col(f"{count}_{unit}").cast(pl.Int64) for count in counts)
 
-        came, gone = total("initial_backlog", "in"), total("out", "dropped", "taken", "backlog")
+        came, gone = total("initial_backlog", "in"), total("out", "dropped", "backlog")
         return (came - gone).alias(f"balance_{unit}")
 
     return queues.with_columns(balance("packets"), balance("bytes"))

@@ -7,7 +7,6 @@ use super::{Backlog, Fifo, Queue};
 use crate::packet::{Meta, Packet};
 use crate::sink::Sink;
 use crate::time::Instant;
-use crate::timed::Timed;
 
 /// A queue of any kind.
 pub enum AnyQueue<P: Packet> {
@@ -36,23 +35,6 @@ impl<P: Packet> AnyQueue<P> {
             Self::Other(queue) => &**queue,
         }
     }
-
-    fn get_mut(&mut self) -> &mut dyn Queue<P> {
-        match self {
-            Self::Fifo(queue) => queue,
-            Self::Other(queue) => &mut **queue,
-        }
-    }
-}
-
-impl<P: Packet> Timed for AnyQueue<P> {
-    fn next_timeout(&self) -> Option<Instant> {
-        self.get().next_timeout()
-    }
-
-    fn on_timeout(&mut self, now: Instant) {
-        self.get_mut().on_timeout(now);
-    }
 }
 
 impl<P: Packet> Queue<P> for AnyQueue<P> {
@@ -76,15 +58,26 @@ impl<P: Packet> Queue<P> for AnyQueue<P> {
         self.get().peek()
     }
 
-    fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        self.get_mut().take(now, pred)
-    }
-
     #[inline]
     fn backlog(&self) -> Backlog {
         match self {
             Self::Fifo(queue) => queue.backlog(),
             Self::Other(queue) => queue.backlog(),
+        }
+    }
+
+    fn has_deadlines(&self) -> bool {
+        self.get().has_deadlines()
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.get().next_timeout()
+    }
+
+    fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) {
+        match self {
+            Self::Fifo(queue) => queue.on_timeout(now, sink),
+            Self::Other(queue) => queue.on_timeout(now, sink),
         }
     }
 }

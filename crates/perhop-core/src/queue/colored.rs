@@ -14,7 +14,6 @@ use crate::packet::{Color, Meta, Packet};
 use crate::rng::Chance;
 use crate::sink::{DropReason, Sink};
 use crate::time::Instant;
-use crate::timed::Timed;
 use crate::units::{Bytes, QueueSize};
 
 /// What the average counts by which a colour is dropped.
@@ -211,8 +210,6 @@ const fn level<const N: usize>(color: Color) -> usize {
     if at < N { at } else { N - 1 }
 }
 
-impl<P: Packet, const N: usize> Timed for Colored<P, N> {}
-
 impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         match self.conventions {
@@ -229,12 +226,6 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
 
     fn peek(&self) -> Option<&Meta> {
         self.fifo.peek()
-    }
-
-    fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        let pkt = self.fifo.take(now, pred)?;
-        self.left(now, pkt.meta());
-        Some(pkt)
     }
 
     fn backlog(&self) -> Backlog {

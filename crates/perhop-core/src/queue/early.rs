@@ -209,11 +209,12 @@ pub(super) fn admit<P: Packet>(
         //= rfc3168-5-full-queue
         _ if !(room() && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
         _ => {
-            if verdict == Verdict::Early {
+            if verdict == Verdict::Early && pkt.meta().ecn != Ecn::Ce {
                 //= floyd1993-4-mark-or-drop
                 //= rfc3168-5-instead
                 //= rfc3168-5-mark
                 pkt.meta_mut().ecn = Ecn::Ce;
+                sink.marked(now, fifo.site(), pkt.meta());
             }
             fifo.push(now, pkt, sink);
             return true;

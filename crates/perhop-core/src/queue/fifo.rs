@@ -9,7 +9,6 @@ use crate::lane::Lane;
 use crate::packet::{Meta, Packet};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
-use crate::timed::Timed;
 use crate::units::{Bytes, QueueSize};
 
 /// A drop-tail queue.
@@ -49,8 +48,6 @@ impl<P: Packet> Fifo<P> {
     }
 }
 
-impl<P: Packet> Timed for Fifo<P> {}
-
 impl<P: Packet> Queue<P> for Fifo<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         if !self.has_room_for(pkt.meta().len) {
@@ -68,13 +65,6 @@ impl<P: Packet> Queue<P> for Fifo<P> {
 
     fn peek(&self) -> Option<&Meta> {
         self.packets.front().map(Packet::meta)
-    }
-
-    fn take(&mut self, _now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        let at = self.packets.iter().position(|pkt| pred(pkt.meta()))?;
-        let pkt = self.packets.remove(at)?;
-        self.bytes -= pkt.meta().len;
-        Some(pkt)
     }
 
     fn backlog(&self) -> Backlog {

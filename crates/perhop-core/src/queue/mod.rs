@@ -22,7 +22,6 @@ pub use rio::{Rio, RioParams};
 use crate::packet::{Meta, Packet};
 use crate::sink::Sink;
 use crate::time::Instant;
-use crate::timed::Timed;
 use crate::units::{Bytes, QueueSize};
 
 /// What waits in a queue; the packet being transmitted is not in it.
@@ -77,18 +76,27 @@ const fn float(length: u64) -> f64 {
     f64::from_bits(BEFORE.to_bits() | length) - BEFORE
 }
 
-/// A queue with its drop policy. It may drop at arrival (RED) or at departure (CoDel).
+/// A queue with its drop policy. It may drop and mark at arrival (RED), at departure (CoDel) and at deadlines of its own.
 ///
-/// `now` never decreases between calls. Laws: `perhop_testkit::laws::queue`.
-pub trait Queue<P: Packet>: Timed + Send {
+/// It hands `sink` every packet that it drops, and tells it of each that it marks. `now` never decreases between calls. Laws:
+/// `perhop_testkit::laws::queue`.
+pub trait Queue<P: Packet>: Send {
     /// Accepts `pkt` and tells `sink` so, or hands it to `sink` as dropped.
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>);
     /// The next packet to transmit. `None` does not promise an empty queue: the policy may have dropped the rest.
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P>;
     /// What `dequeue` considers first; a policy that drops at departure may return another.
     fn peek(&self) -> Option<&Meta>;
-    /// Removes and returns the first packet that `pred` accepts (ACK filters). The order of the rest stays.
-    fn take(&mut self, now: Instant, _pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P>;
     /// What waits.
     fn backlog(&self) -> Backlog;
+    /// Whether it ever has a deadline. Who owns the queue asks once, and asks a queue that has none for nothing more.
+    fn has_deadlines(&self) -> bool {
+        false
+    }
+    /// When [`Queue::on_timeout`] should next be called, if ever.
+    fn next_timeout(&self) -> Option<Instant> {
+        None
+    }
+    /// The deadline has come. An extra call changes nothing.
+    fn on_timeout(&mut self, _now: Instant, _sink: &mut dyn Sink<P>) {}
 }

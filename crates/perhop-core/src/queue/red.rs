@@ -14,7 +14,6 @@ use crate::param_error::ParamError;
 use crate::rng::{Chance, Stream};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
-use crate::timed::Timed;
 use crate::units::{BitRate, Bytes, QueueSize};
 
 /// Parameters of [`Red`].
@@ -116,8 +115,6 @@ impl<P: Packet> Red<P> {
     }
 }
 
-impl<P: Packet> Timed for Red<P> {}
-
 impl<P: Packet> Queue<P> for Red<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         match self.conventions {
@@ -134,12 +131,6 @@ impl<P: Packet> Queue<P> for Red<P> {
 
     fn peek(&self) -> Option<&Meta> {
         self.fifo.peek()
-    }
-
-    fn take(&mut self, now: Instant, pred: &mut dyn FnMut(&Meta) -> bool) -> Option<P> {
-        let pkt = self.fifo.take(now, pred)?;
-        self.left(now, pkt.meta());
-        Some(pkt)
     }
 
     fn backlog(&self) -> Backlog {

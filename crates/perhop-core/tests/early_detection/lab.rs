@@ -1,11 +1,11 @@
 //! A queue on a bench: packets in, what became of them out.
 
-use perhop_core::packet::{Color, Dscp, Ecn, Meta};
+use perhop_core::packet::{Color, Dscp, Ecn, Packet};
 use perhop_core::queue::Queue;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
-use perhop_testkit::packet::{TestPacket, id};
-use perhop_testkit::sink::{Event, Recorder};
+use perhop_testkit::packet::TestPacket;
+use perhop_testkit::sink::{Event, Heard, Recorder};
 
 pub const SITE: SiteId = SiteId(7);
 
@@ -40,10 +40,20 @@ impl<Q: Queue<TestPacket>> Lab<Q> {
     /// A packet arrives; its fate, and its colour as observers saw it.
     pub fn arrival(&mut self, pkt: impl FnOnce(u32) -> TestPacket) -> (Fate, Color) {
         let pkt = pkt(self.arrivals);
+        let ecn = pkt.meta().ecn;
         self.arrivals += 1;
         self.queue.enqueue(self.now, pkt, &mut self.sink);
-        let [heard] = self.sink.heard[..] else { panic!("one event for one arrival: {:?}", self.sink) };
+        let (heard, marked) = match self.sink.heard[..] {
+            [heard] => (heard, false),
+            [Heard { event: Event::Marked, .. }, heard] => (heard, true),
+            _ => panic!("one end of one arrival: {:?}", self.sink),
+        };
         assert_eq!((heard.at, heard.site), (self.now, SITE));
+        assert_eq!(
+            marked,
+            heard.meta.ecn == Ecn::Ce && ecn != Ecn::Ce,
+            "of every mark it tells, and of no other"
+        );
         self.sink.heard.clear();
         let fate = match heard.event {
             Event::Enqueued => Fate::Accepted(heard.meta.ecn),
@@ -74,16 +84,6 @@ impl<Q: Queue<TestPacket>> Lab<Q> {
 
     pub fn empty(&mut self) {
         while self.depart().is_some() {}
-    }
-
-    /// An ACK filter takes the packet that came last, if it waits.
-    pub fn take_last(&mut self) -> Option<TestPacket> {
-        let last = self.arrivals - 1;
-        self.take(|meta| id(meta) == last)
-    }
-
-    pub fn take(&mut self, mut pred: impl FnMut(&Meta) -> bool) -> Option<TestPacket> {
-        self.queue.take(self.now, &mut pred)
     }
 }
 

@@ -36,7 +36,7 @@ impl Waiting for Pseudocode {
 
     fn depart(&mut self, now: Instant) -> Option<Bytes> {
         let first: Meta = *self.waiting.first()?;
-        self.departure(now, 0);
+        self.departure(now);
         Some(first.len)
     }
 

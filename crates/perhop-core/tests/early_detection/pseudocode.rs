@@ -235,8 +235,8 @@ impl Pseudocode {
         Fate::Accepted(if chosen { Ecn::Ce } else { meta.ecn })
     }
 
-    pub fn departure(&mut self, now: Instant, at: usize) -> u32 {
-        let gone = self.waiting.remove(at);
+    pub fn departure(&mut self, now: Instant) -> u32 {
+        let gone = self.waiting.remove(0);
         let colour = self.of(&gone);
         let sent = if self.conventions.idle_sent { gone.len.0 as f64 * self.byte } else { 0.0 };
         let from = now + Span::from_nanos(sent as u64);

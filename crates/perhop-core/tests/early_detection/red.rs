@@ -81,10 +81,10 @@ fn the_average_decays_by_the_packets_that_idle_time_had_room_for() {
     // three packets: 1.265625 x 0.75^3
     close(&lab.queue.averages(), &[0.533_935_546_875]);
     lab.pass(MS);
-    assert!(lab.take_last().is_some());
+    assert!(lab.depart().is_some());
     lab.pass(Span::from_millis(15));
     lab.arrive(1250);
-    // one and a half: x 0.75^1.5, from the moment at which the filter took the last
+    // one and a half: x 0.75^1.5, from the moment at which the last left
     close(&lab.queue.averages(), &[0.533_935_546_875 * 0.649_519_052_838_328_9]);
     // no time at all
     lab.empty();
@@ -207,8 +207,8 @@ fn the_first_drop_above_min_th_is_uniform_over_one_packet_more() {
         lab.pass(MS);
         assert_eq!(lab.arrive(2000), IN);
         let survivors = core::iter::from_fn(|| {
-            let fate = lab.arrive(1);
-            lab.take_last();
+            // of no length: still 2000 bytes wait
+            let fate = lab.arrive(0);
             (fate == IN).then_some(fate)
         });
         counts[survivors.count()] += 1;

@@ -12,7 +12,7 @@ use perhop_testkit::packet::{AF11, AF12, AF13, TestPacket};
 use super::lab::{Fate, Lab, SITE};
 use super::pseudocode::{Draws, Pseudocode};
 
-/// Phases of heavy and of light load, with departures, takes and pauses in between.
+/// Phases of heavy and of light load, with departures and pauses in between.
 fn agree<Q: Queue<TestPacket>>(
     fates: &mut Fates,
     queue: Box<Q>,
@@ -45,14 +45,8 @@ fn agree<Q: Queue<TestPacket>>(
                 }
             }
             roll if roll < 96 => {
-                let expected = (!paper.waiting.is_empty()).then(|| paper.departure(lab.now, 0));
+                let expected = (!paper.waiting.is_empty()).then(|| paper.departure(lab.now));
                 assert_eq!(lab.depart().map(|pkt| pkt.id()), expected, "operation {step}");
-            }
-            roll if roll < 98 => {
-                let dscp = [AF11, AF12, AF13][chance.below(3) as usize];
-                let at = paper.waiting.iter().position(|meta| meta.dscp == dscp);
-                let expected = at.map(|at| paper.departure(lab.now, at));
-                assert_eq!(lab.take(|meta| meta.dscp == dscp).map(|pkt| pkt.id()), expected);
             }
             _ => lab.pass(Span::from_micros(chance.below(30_000))),
         }

@@ -1,5 +1,7 @@
 //! Tables of links, queues and conditioners.
 
+use perhop_core::sink::DropReason;
+
 use super::{Table, columns};
 
 /// Links.
@@ -37,8 +39,6 @@ pub static QUEUES: Table = Table {
         "out_packets", "packets", 1, Count(queue.stats.sent.packets), "handed to the link";
         "dropped_packets", "packets", 1, Count(queue.stats.dropped.packets),
             "dropped, at arrival or later";
-        "taken_packets", "packets", 1, Count(queue.stats.taken.packets),
-            "removed by an ACK filter; zero until there is one";
         "initial_backlog_packets", "packets", 3, Count(queue.initial_backlog.packets),
             "waiting when the measured time began";
         "initial_backlog_bytes", "byte", 3, Count(queue.initial_backlog.bytes.0), "their length";
@@ -47,14 +47,13 @@ pub static QUEUES: Table = Table {
         "out_bytes", "byte", 1, Count(queue.stats.sent.bytes.0), "length of `out_packets`";
         "dropped_bytes", "byte", 1, Count(queue.stats.dropped.bytes.0),
             "length of `dropped_packets`";
-        "taken_bytes", "byte", 1, Count(queue.stats.taken.bytes.0), "length of `taken_packets`";
         "backlog_bytes", "byte", 1, Count(queue.backlog.bytes.0), "length of `backlog_packets`";
         "marked_packets", "packets", 3, Count(queue.drops.marked),
             "marked (CE) by the queue instead of dropped, with `ecn`";
-        "dropped_early", "packets", 2, Count(queue.drops.early), "dropped by chance";
-        "dropped_forced", "packets", 2, Count(queue.drops.forced),
+        "dropped_early", "packets", 2, Count(queue.drops.of(DropReason::Early)), "dropped by chance";
+        "dropped_forced", "packets", 2, Count(queue.drops.of(DropReason::Forced)),
             "dropped because the average was too high";
-        "dropped_overflow", "packets", 2, Count(queue.drops.overflow), "dropped for want of room";
+        "dropped_overflow", "packets", 2, Count(queue.drops.of(DropReason::Overflow)), "dropped for want of room";
         "dropped_green", "packets", 2, Count(queue.drops.by_color[0]),
             "dropped while green; a queue that looks at no colours leaves the meter's, or green";
         "dropped_yellow", "packets", 2, Count(queue.drops.by_color[1]), "dropped while yellow";

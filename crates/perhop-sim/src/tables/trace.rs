@@ -143,7 +143,6 @@ const fn reason(event: PacketEvent) -> &'static str {
         DropReason::Sojourn => "sojourn",
         DropReason::Policed => "policed",
         DropReason::Unclassified => "unclassified",
-        DropReason::Filtered => "filtered",
         DropReason::LossList => "loss-list",
         DropReason::Loss => "loss",
         DropReason::Shaper => "shaper",

@@ -68,7 +68,7 @@ fn red_keeps_the_mean_queue_between_its_thresholds() {
     let (mean, largest) = backlog(&results, 10.0, 60.0);
     assert!((15.0..75.0).contains(&mean), "{mean} packets on average");
     assert!(largest < 200, "{largest}");
-    assert!(row.drops.early > 100, "{:?}", row.drops);
+    assert!(row.drops.of(DropReason::Early) > 100, "{:?}", row.drops);
     let busy = super::link(&results, "r->d").utilization_data;
     assert!(busy > 0.95, "{busy} with {mean} packets on average");
     // a queue without it stands at its limit
@@ -117,7 +117,7 @@ fn ecn_marks_what_would_be_dropped_and_senders_halve() {
     assert_eq!(results.trace.tcp.iter().find(expired), None);
     // a queue that marks drops those that cannot be marked
     let deaf = run(BOTTLENECK, &overrides[..1], ALL);
-    assert!(queue(&deaf, CLASS).drops.early > 100);
+    assert!(queue(&deaf, CLASS).drops.of(DropReason::Early) > 100);
 }
 
 /// Colours and reasons in the trace of what the queue at `path` dropped.
@@ -177,7 +177,7 @@ fn drops_by_colour_and_by_reason_add_up() {
         let results = run(&format!("{BOTTLENECK}{marked}"), &[&replaced], ALL);
         let row = queue(&results, CLASS);
         let drops = row.drops;
-        let reasons = [drops.early, drops.forced, drops.overflow];
+        let reasons = [DropReason::Early, DropReason::Forced, DropReason::Overflow].map(|why| drops.of(why));
         assert_eq!(dropped(&results, CLASS), (drops.by_color, reasons), "{given}");
         assert_eq!(reasons.iter().sum::<u64>(), row.stats.dropped.packets, "{given}");
         assert_eq!(drops.by_color.iter().sum::<u64>(), row.stats.dropped.packets, "{given}");

@@ -1,5 +1,6 @@
 //! Schedulers on a link of 10 Mbit/s with UDP flows that always have more to send.
 
+use perhop_core::sink::DropReason;
 use perhop_sim::{Results, TraceKinds};
 
 use super::{EDGE, link, near, queue};
@@ -70,7 +71,7 @@ fn a_bounded_class_of_cbq_has_its_share_and_no_more() {
     let alone = shares([500; 3], "cbq", [&share("bounded = true"), rest[0], rest[1]], &silent);
     assert!(near(throughputs(&alone)[0], 2e6, 0.01), "{:?}", throughputs(&alone));
     assert!(near(busy(&alone), 0.2, 0.01), "{}", busy(&alone));
-    assert!(queue(&alone, "port.e-d.class.c0").drops.overflow > 10_000);
+    assert!(queue(&alone, "port.e-d.class.c0").drops.of(DropReason::Overflow) > 10_000);
     // where it may borrow it takes the whole link
     let borrows = shares([500; 3], "cbq", [&share(""), rest[0], rest[1]], &silent);
     assert!(near(throughputs(&borrows)[0], 1e7, 1e-3), "{:?}", throughputs(&borrows));

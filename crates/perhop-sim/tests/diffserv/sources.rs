@@ -1,5 +1,6 @@
 //! When UDP packets leave and arrive, what an overloaded link does to them, and short TCP transfers.
 
+use perhop_core::sink::DropReason;
 use perhop_core::time::{Instant, Span};
 use perhop_sim::{PacketEvent, Results, TcpEvent, TraceKinds};
 
@@ -158,7 +159,7 @@ fn an_overloaded_link_carries_its_rate_and_loses_the_rest() {
     let on_links: u64 = results.links.iter().map(|link| link.stats.packets - link.stats.delivered).sum();
     let dropped = queue.stats.dropped.packets;
     assert_eq!(flow.sent.packets, flow.arrived.packets + dropped + queue.backlog.packets + on_links);
-    assert_eq!((queue.drops.overflow, queue.drops.by_color), (dropped, [dropped, 0, 0]));
+    assert_eq!((queue.drops.of(DropReason::Overflow), queue.drops.by_color), (dropped, [dropped, 0, 0]));
     // a packet each 0.5 ms finds room each 1.25 ms: 3 of 5 are lost once the queue is full
     assert!(near(float(dropped) / float(flow.sent.packets), 0.6, 0.01), "{dropped}");
     // 50 before it, itself, and the rest of the one on the link

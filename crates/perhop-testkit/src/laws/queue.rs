@@ -2,8 +2,9 @@
 
 use arbitrary::Arbitrary;
 use perhop_core::packet::{Color, Dscp, Ecn, Meta, Packet};
-use perhop_core::queue::{Backlog, Queue};
-use perhop_core::sink::SiteId;
+use perhop_core::port::{Class, Port};
+use perhop_core::queue::{AnyQueue, Backlog, Queue};
+use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use proptest::prelude::*;
@@ -33,11 +34,6 @@ pub enum Op {
     },
     /// The link is idle.
     Dequeue,
-    /// An ACK filter looks for a packet of this flow, modulo 4.
-    Take {
-        /// Whose packet.
-        flow: u8,
-    },
     /// Time passes, in ns.
     Wait(u32),
 }
@@ -49,10 +45,19 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
         5 => (0..FLOWS, len, prop::bool::weighted(0.1), 0u8..16)
             .prop_map(|(flow, len, red, mark)| Op::Enqueue { flow, len, red, mark }),
         3 => Just(Op::Dequeue),
-        1 => (0..FLOWS).prop_map(|flow| Op::Take { flow }),
         2 => (0u32..200_000_000).prop_map(Op::Wait),
     ];
     prop::collection::vec(op, 0..200)
+}
+
+/// The packet of an [`Op::Enqueue`].
+fn packet(number: u32, flow: u8, len: u16, red: bool, mark: u8) -> TestPacket {
+    TestPacket::data(number)
+        .flow(u32::from(flow % FLOWS))
+        .len(u64::from(len % LARGEST) + 1)
+        .color(if red { Color::Red } else { Color::Green })
+        .dscp(MARKS[usize::from(mark) % 4])
+        .ecn(ECN[usize::from(mark) / 4 % 4])
 }
 
 /// What a queue let an outsider see after an operation.
@@ -68,7 +73,7 @@ pub struct Seen {
 pub type Transcript = (Vec<Seen>, Recorder);
 
 /// Packets and bytes are conserved, flows stay in order, `limit` holds, times are right, every packet is accounted
-/// for by the sink, `peek` and `take` keep their word, deadlines lie ahead.
+/// for by the sink, marks are told, `peek` keeps its word, deadlines lie ahead and are known of from the start.
 pub fn books_balance(
     build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>,
     limit: QueueSize,
@@ -90,6 +95,36 @@ pub fn early_timeouts_change_nothing(
 ) {
     let disturbed = Walk::new(build(SITE), limit, true).run(ops);
     assert_eq!(disturbed, books_balance(build, limit, ops));
+}
+
+/// A port with this queue counts what the queue tells: every drop under its reason and its colour, every mark.
+pub fn a_port_counts_it_all(build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>, ops: &[Op]) {
+    let mut port = Port::single(Class::new(SITE, AnyQueue::Other(build(SITE))));
+    let (mut now, mut number, mut sink) = (Instant::ZERO, 0, Recorder::default());
+    for op in ops {
+        match *op {
+            Op::Enqueue { flow, len, red, mark } => {
+                number += 1;
+                port.enqueue(now, packet(number, flow, len, red, mark), &mut sink);
+            }
+            Op::Dequeue => drop(port.dequeue(now, &mut sink)),
+            Op::Wait(ns) => {
+                now += Span::from_nanos(u64::from(ns));
+                port.on_timeout(now, &mut sink);
+            }
+        }
+    }
+    let (stats, drops) = (port.classes()[0].stats(), port.classes()[0].drops());
+    let heard = |event| sink.of(event).count() as u64;
+    assert_eq!(
+        (stats.sent.packets, drops.marked),
+        (heard(Event::Sent), heard(Event::Marked)),
+        "sent, marked"
+    );
+    for why in DropReason::ALL {
+        assert_eq!(drops.of(why), heard(Event::Dropped(why)), "dropped: {why:?}");
+    }
+    assert!(drops.conserved(stats.dropped) && stats.conserved(port.classes()[0].backlog()));
 }
 
 struct Walk {
@@ -126,7 +161,6 @@ impl Walk {
             let out = match *op {
                 Op::Enqueue { flow, len, red, mark } => self.enqueue(flow, len, red, mark),
                 Op::Dequeue => self.dequeue(),
-                Op::Take { flow } => self.take(u32::from(flow % FLOWS)),
                 Op::Wait(ns) => self.wait(Span::from_nanos(u64::from(ns))),
             };
             self.look(out);
@@ -140,13 +174,7 @@ impl Walk {
 
     fn enqueue(&mut self, flow: u8, len: u16, red: bool, mark: u8) -> Option<Meta> {
         let number = u32::try_from(self.offered.packets).expect("fewer operations than 2^32");
-        let color = if red { Color::Red } else { Color::Green };
-        let pkt = TestPacket::data(number)
-            .flow(u32::from(flow % FLOWS))
-            .len(u64::from(len % LARGEST) + 1)
-            .color(color)
-            .dscp(MARKS[usize::from(mark) % 4])
-            .ecn(ECN[usize::from(mark) / 4 % 4]);
+        let pkt = packet(number, flow, len, red, mark);
         let mut meta = Meta { enqueued_at: self.now, ..*pkt.meta() };
         count(&mut self.offered, &meta);
         let before = self.sink.heard.len();
@@ -154,15 +182,18 @@ impl Walk {
         let heard = &self.sink.heard[before..];
         let announced: Vec<Meta> =
             heard.iter().filter(|h| h.event == Event::Enqueued).map(|h| h.meta).collect();
-        // the queue may colour what arrives, and mark what it accepts
+        // the queue may colour what arrives
         if let Some(first) = heard.iter().find(|h| id(&h.meta) == number).map(|h| h.meta) {
             meta.color = first.color;
-            meta.ecn = marked(meta.ecn, first.ecn);
         }
         self.waiting.push(meta);
-        self.strike_dropped(before);
+        self.hear(before);
         if self.waiting.last().is_some_and(|last| id(last) == number) {
-            assert_eq!(announced, [meta], "an accepted packet is announced once, as it waits");
+            assert_eq!(
+                &announced[..],
+                &self.waiting[self.waiting.len() - 1..],
+                "an accepted packet is announced once, as it waits"
+            );
         } else {
             assert!(announced.iter().all(|m| id(m) == number), "announced a packet that did not arrive");
         }
@@ -173,7 +204,7 @@ impl Walk {
         let head = self.queue.peek().copied();
         let before = self.sink.heard.len();
         let out = self.queue.dequeue(self.now, &mut self.sink);
-        let dropped = self.strike_dropped(before);
+        let dropped = self.hear(before);
         let Some(pkt) = out else {
             assert!(dropped > 0 || self.waiting.is_empty(), "dequeue did nothing although packets wait");
             return None;
@@ -188,26 +219,11 @@ impl Walk {
         Some(meta)
     }
 
-    fn take(&mut self, flow: u32) -> Option<Meta> {
-        let wanted = |m: &Meta| m.flow.0 == flow;
-        let first = self.waiting.iter().copied().find(wanted);
-        let taken = self.queue.take(self.now, &mut |m| wanted(m));
-        assert_eq!(
-            taken.as_ref().map(TestPacket::id),
-            first.as_ref().map(id),
-            "take must remove the first match"
-        );
-        taken.map(|pkt| {
-            self.strike(pkt.meta());
-            *pkt.meta()
-        })
-    }
-
     fn wait(&mut self, span: Span) -> Option<Meta> {
         let until = self.now + span;
         while let Some(at) = self.queue.next_timeout().filter(|&at| at <= until) {
             self.now = self.now.max(at);
-            self.queue.on_timeout(self.now);
+            self.timeout();
             let next = self.queue.next_timeout();
             assert!(next.is_none_or(|at| at > self.now), "a deadline at {next:?} after {}", self.now);
         }
@@ -215,34 +231,47 @@ impl Walk {
         None
     }
 
-    /// Removes from the books what the sink was given since it had heard `before` events.
-    fn strike_dropped(&mut self, before: usize) -> usize {
-        let dropped: Vec<_> = self.sink.heard[before..]
-            .iter()
-            .filter(|h| matches!(h.event, Event::Dropped(_)))
-            .copied()
-            .collect();
-        for heard in &dropped {
-            assert_eq!(
-                (heard.at, heard.site),
-                (self.now, SITE),
-                "a drop is reported when and where it happens"
-            );
-            self.strike(&heard.meta);
-        }
-        dropped.len()
+    fn timeout(&mut self) {
+        let before = self.sink.heard.len();
+        self.queue.on_timeout(self.now, &mut self.sink);
+        self.hear(before);
     }
 
-    /// Removes a packet from the books; it must leave as it came, but for its congestion mark and, if it never
-    /// waited, the time at which it would have begun to.
+    /// Notes in the books what the sink was told since it had heard `before` events: marks, and drops, which it counts.
+    fn hear(&mut self, before: usize) -> usize {
+        let mut dropped = 0;
+        for at in before..self.sink.heard.len() {
+            let heard = self.sink.heard[at];
+            assert_eq!((heard.at, heard.site), (self.now, SITE), "it is told when and where it happens");
+            match heard.event {
+                Event::Dropped(_) => {
+                    self.strike(&heard.meta);
+                    dropped += 1;
+                }
+                Event::Marked => self.mark(&heard.meta),
+                Event::Coloured | Event::Enqueued | Event::Sent => {}
+            }
+        }
+        dropped
+    }
+
+    /// Notes that a packet which waits, or has just come, is marked.
+    fn mark(&mut self, meta: &Meta) {
+        let found = self.waiting.iter_mut().find(|m| id(m) == id(meta));
+        let known = found.unwrap_or_else(|| panic!("a packet was marked that did not wait: {meta:?}"));
+        assert!(matches!(known.ecn, Ecn::Ect0 | Ecn::Ect1), "{:?} cannot be marked", known.ecn);
+        known.ecn = Ecn::Ce;
+    }
+
+    /// Removes a packet from the books; it must leave as it came, but for a mark that was told and, if it never waited, the
+    /// time at which it would have begun to.
     fn strike(&mut self, meta: &Meta) {
         let found = self.waiting.iter().position(|m| id(m) == id(meta));
         let at = found.unwrap_or_else(|| panic!("a packet left that did not wait: {meta:?}"));
         let known = self.waiting.remove(at);
         let waited = known.enqueued_at < self.now;
         let enqueued_at = if waited { known.enqueued_at } else { meta.enqueued_at };
-        let ecn = marked(known.ecn, meta.ecn);
-        assert_eq!(*meta, Meta { ecn, enqueued_at, ..known }, "a packet changed while it waited");
+        assert_eq!(*meta, Meta { enqueued_at, ..known }, "a packet changed while it waited");
         count(&mut self.gone, meta);
     }
 
@@ -257,8 +286,10 @@ impl Walk {
             packets: self.gone.packets + seen.backlog.packets,
             bytes: self.gone.bytes + seen.backlog.bytes,
         };
-        assert_eq!(self.offered, total, "in = out + dropped + taken + backlog");
+        assert_eq!(self.offered, total, "in = out + dropped + backlog");
         assert_eq!(seen.backlog.packets, self.waiting.len() as u64);
+        let silent = seen.deadline.is_some() && !self.queue.has_deadlines();
+        assert!(!silent, "a deadline at {:?} of a queue that has none", seen.deadline);
         match self.limit {
             QueueSize::Packets(limit) => {
                 assert!(seen.backlog.packets <= limit, "{} > limit", seen.backlog.packets)
@@ -280,14 +311,9 @@ impl Walk {
         }
         self.seen.push(seen);
         if self.pester && seen.deadline.is_none_or(|at| at > self.now) {
-            self.queue.on_timeout(self.now);
+            self.timeout();
         }
     }
-}
-
-/// What the ECN field may be now that it was `before`: the same, or experienced if it could say so.
-fn marked(before: Ecn, now: Ecn) -> Ecn {
-    if now == Ecn::Ce && before != Ecn::NotEct { now } else { before }
 }
 
 /// Makes the queue laws tests of one element, in a module `$name`.
@@ -310,6 +336,13 @@ macro_rules! queue_laws {
             fn repeats() {
                 $crate::check(&$crate::laws::queue::ops(), |ops| {
                     $crate::laws::queue::repeats($build, $limit, &ops);
+                });
+            }
+
+            #[test]
+            fn a_port_counts_it_all() {
+                $crate::check(&$crate::laws::queue::ops(), |ops| {
+                    $crate::laws::queue::a_port_counts_it_all($build, &ops);
                 });
             }
 

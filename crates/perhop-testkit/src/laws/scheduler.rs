@@ -2,18 +2,18 @@
 
 use arbitrary::Arbitrary;
 use perhop_core::node::Departure;
-use perhop_core::packet::{ClassId, Color, Meta, Packet};
+use perhop_core::packet::{ClassId, Color, Ecn, Meta, Packet};
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::Backlog;
 use perhop_core::sched::{Heads, Scheduler, Select};
-use perhop_core::sink::SiteId;
+use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::QueueSize;
 use proptest::prelude::*;
 
 use crate::link::ByTrafficClass;
 use crate::packet::{TestPacket, id};
-use crate::queue::DropsRed;
+use crate::queue::AtItsTurn;
 use crate::sink::{Event, Recorder, count};
 
 const LIMIT: QueueSize = QueueSize::Packets(8);
@@ -30,14 +30,11 @@ pub enum Op {
         len: u16,
         /// Its queue will drop it when its turn comes.
         red: bool,
+        /// Else it will mark it.
+        capable: bool,
     },
     /// The link is idle.
     Dequeue,
-    /// An ACK filter removes the first packet of this class, modulo the number of classes.
-    Take {
-        /// Whose packet.
-        class: u8,
-    },
     /// Time passes, in ns.
     Wait(u32),
 }
@@ -47,9 +44,9 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let len = prop_oneof![Just(27), Just(LARGEST - 1), 0..LARGEST];
     let red = prop::bool::weighted(0.1);
     let op = prop_oneof![
-        5 => (any::<u8>(), len, red).prop_map(|(class, len, red)| Op::Enqueue { class, len, red }),
+        5 => (any::<u8>(), len, red, any::<bool>())
+            .prop_map(|(class, len, red, capable)| Op::Enqueue { class, len, red, capable }),
         4 => Just(Op::Dequeue),
-        1 => any::<u8>().prop_map(|class| Op::Take { class }),
         1 => (0u32..200_000_000).prop_map(Op::Wait),
     ];
     prop::collection::vec(op, 0..200)
@@ -145,7 +142,8 @@ struct Books {
     offered: Backlog,
     sent: Backlog,
     dropped: Backlog,
-    taken: Backlog,
+    overflows: u64,
+    marked: u64,
 }
 
 impl Books {
@@ -171,7 +169,7 @@ impl Walk {
     fn new(inner: Box<dyn Scheduler>, classes: u16, ask_twice: bool) -> Self {
         let queue = |c: u16| {
             let site = SiteId(u32::from(c));
-            Class::new(site, Box::new(DropsRed::new(site, LIMIT)))
+            Class::new(site, Box::new(AtItsTurn::new(site, LIMIT)))
         };
         let scheduler = Box::new(Watched::new(inner, classes, ask_twice));
         let port = Port::new(
@@ -194,42 +192,45 @@ impl Walk {
         let classes = self.books.len();
         for op in ops {
             match *op {
-                Op::Enqueue { class, len, red } => self.enqueue(usize::from(class) % classes, len, red),
+                Op::Enqueue { class, len, red, capable } => {
+                    self.enqueue(usize::from(class) % classes, len, red, capable);
+                }
                 Op::Dequeue => {
                     self.dequeue();
                 }
-                Op::Take { class } => self.take(usize::from(class) % classes),
-                Op::Wait(ns) => self.now += Span::from_nanos(u64::from(ns)),
+                Op::Wait(ns) => self.wait(Span::from_nanos(u64::from(ns))),
             }
             self.balance();
         }
         while !self.port.is_empty() {
             if let Some(at) = self.dequeue() {
-                self.now = at;
+                self.wait(at.saturating_since(self.now));
             }
             self.balance();
         }
         (self.left, self.sink)
     }
 
-    fn enqueue(&mut self, class: usize, len: u16, red: bool) {
+    fn enqueue(&mut self, class: usize, len: u16, red: bool, capable: bool) {
         let color = if red { Color::Red } else { Color::Green };
+        let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
         let number = u8::try_from(class).expect("fewer than 256 classes");
-        let pkt = TestPacket::data(self.number).class(number).len(u64::from(len % LARGEST) + 1).color(color);
+        let len = u64::from(len % LARGEST) + 1;
+        let pkt = TestPacket::data(self.number).class(number).len(len).color(color).ecn(ecn);
         self.number += 1;
         let books = &mut self.books[class];
         count(&mut books.offered, pkt.meta());
         books.waiting.push(*pkt.meta());
         let before = self.sink.heard.len();
         self.port.enqueue(self.now, pkt, &mut self.sink);
-        self.strike_dropped(before);
+        self.hear(before);
     }
 
     /// Returns the time to wait for, if the port named one.
     fn dequeue(&mut self) -> Option<Instant> {
         let before = self.sink.heard.len();
         let departure = self.port.dequeue(self.now, &mut self.sink);
-        self.strike_dropped(before);
+        self.hear(before);
         match departure {
             Departure::Packet(pkt) => {
                 let books = &mut self.books[usize::from(pkt.meta().class.0)];
@@ -246,33 +247,50 @@ impl Walk {
         }
     }
 
-    fn take(&mut self, class: usize) {
-        let id = ClassId(u16::try_from(class).expect("a port has at most 2^16 classes"));
-        if let Some(pkt) = self.port.take(self.now, id, &mut |_| true) {
-            let books = &mut self.books[class];
-            assert_eq!(books.strike(pkt.meta()), 0, "take must remove the first match");
-            count(&mut books.taken, pkt.meta());
+    /// As a node does: it serves the deadlines of its ports as they come.
+    fn wait(&mut self, span: Span) {
+        let until = self.now + span;
+        while let Some(at) = self.port.next_timeout().filter(|&at| at <= until) {
+            self.now = self.now.max(at);
+            let before = self.sink.heard.len();
+            self.port.on_timeout(self.now, &mut self.sink);
+            self.hear(before);
+            assert!(self.port.next_timeout().is_none_or(|at| at > self.now), "a deadline was not served");
         }
+        self.now = until;
     }
 
-    fn strike_dropped(&mut self, before: usize) {
+    /// Writes down what the sink was told since it had heard `before` events.
+    fn hear(&mut self, before: usize) {
         for heard in &self.sink.heard[before..] {
-            if let Event::Dropped(_) = heard.event {
-                let books = &mut self.books[usize::from(heard.meta.class.0)];
-                books.strike(&heard.meta);
-                count(&mut books.dropped, &heard.meta);
+            let books = &mut self.books[usize::from(heard.meta.class.0)];
+            match heard.event {
+                Event::Dropped(why) => {
+                    books.strike(&heard.meta);
+                    count(&mut books.dropped, &heard.meta);
+                    books.overflows += u64::from(why == DropReason::Overflow);
+                }
+                Event::Marked => books.marked += 1,
+                Event::Coloured | Event::Enqueued | Event::Sent => {}
             }
         }
     }
 
     fn balance(&self) {
         for (class, books) in self.port.classes().iter().zip(&self.books) {
-            let stats = class.stats();
-            assert!(stats.conserved(class.backlog()), "in = out + dropped + taken + backlog: {stats:?}");
+            let (stats, drops) = (class.stats(), class.drops());
+            assert!(stats.conserved(class.backlog()), "in = out + dropped + backlog: {stats:?}");
+            assert!(drops.conserved(stats.dropped), "a drop without a reason: {drops:?}");
             assert_eq!(class.backlog().packets, books.waiting.len() as u64);
             assert_eq!(
-                (stats.offered, stats.sent, stats.dropped, stats.taken),
-                (books.offered, books.sent, books.dropped, books.taken)
+                (stats.offered, stats.sent, stats.dropped),
+                (books.offered, books.sent, books.dropped)
+            );
+            let late = books.dropped.packets - books.overflows;
+            assert_eq!(
+                (drops.of(DropReason::Overflow), drops.of(DropReason::Sojourn), drops.marked),
+                (books.overflows, late, books.marked),
+                "dropped for want of room, for waiting, and marked at their turn"
             );
         }
     }
