@@ -19,6 +19,7 @@ from perhop.papers import load_pack
 from perhop.papers.kalampoukas import Reproduction, make_plan, reduce
 from perhop.papers.kalampoukas.setup import Setup
 from perhop.papers.kalampoukas.sweeps import make_sweeps, reduce_sweep
+from perhop.run import run_jobs
 
 COMMAND = "perhop reproduce kalampoukas --quick"
 
@@ -29,7 +30,7 @@ def base() -> Reproduction:
     plan = make_plan(quick=True)
     jobs = plan.jobs[: len(plan.figures) * plan.replications]
     plan = replace(plan, readings=(), jobs=jobs)
-    return reduce(plan, _core.run_batch(list(jobs), 2), COMMAND, _core.RESULTS_VERSION)
+    return reduce(plan, run_jobs(jobs, 2), COMMAND, _core.RESULTS_VERSION)
 
 
 def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -> None:
@@ -67,7 +68,7 @@ def test_nothing_is_lost_and_theorem_2_holds(base: Reproduction) -> None:
 
 def test_the_threshold_curve_follows_the_bounded_form() -> None:
     sweep = next(sweep for sweep in make_sweeps() if sweep.id == "threshold")
-    found = reduce_sweep(sweep, _core.run_batch(list(sweep.jobs), 2))
+    found = reduce_sweep(sweep, run_jobs(sweep.jobs, 2))
     assert float(found.error("bounded").max()) < 0.01
     assert float(found.error("printed").max()) > 0.9
     fifo = two_way.fifo(Setup("fifo").model())

@@ -66,7 +66,7 @@ def test_every_point_of_a_sweep_is_a_valid_scenario(sweep: Any) -> None:
 def test_deeper_buckets_change_the_meter() -> None:
     pack = load_pack("laatu")
     text, name, overrides = job(pack, Setup("aggregate", depth=4.0), "test", 0, 1, DURATION_S)
-    resolved = _core.resolve(text, name, overrides)
+    resolved = Scenario(text, name, tuple(overrides)).resolve()
     assert "90000" in resolved or "90kB" in resolved
 
 

@@ -8,6 +8,7 @@ import platform
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -70,7 +71,7 @@ class Record(msgspec.Struct, frozen=True):
             raise ValueError("results_version, seed or replication is out of range")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StoredRun:
     """A run read back from its folder."""
 
@@ -140,6 +141,10 @@ class StoredRun:
 
     def scenario(self) -> Scenario:
         """Return the scenario as it was run, overrides included."""
+        return self._scenario
+
+    @cached_property
+    def _scenario(self) -> Scenario:
         source = (self.folder / "scenario.toml").read_bytes()
         return Scenario(source, str(self.folder / "scenario.toml"), tuple(self.record.overrides))
 
@@ -209,7 +214,6 @@ def write(
     command
         The command that makes the run again.
     """
-    settings = scenario.describe().run
     tables = result.tables()
     hashes = table_hashes(tables)
     texts = dict(zip(SCENARIOS, (scenario.source, scenario.resolve().encode()), strict=True))
@@ -219,8 +223,8 @@ def write(
         results_version=_core.RESULTS_VERSION,
         commit=_commit(),
         scenario=scenario.name,
-        seed=settings.seed,
-        replication=settings.replication,
+        seed=scenario.seed,
+        replication=scenario.replication,
         overrides=list(scenario.overrides),
         trace=list(trace),
         command=command,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop import _core
+from perhop.scenario import Scenario
 from perhop.tables import TABLES
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from perhop._core import RawResult
     from perhop.papers.study import AnyJob
-    from perhop.scenario import Scenario
 
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is: simulated seconds of a run, work of many."""
@@ -85,7 +85,7 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
     ScenarioError
         The scenario has mistakes.
     """
-    simulation = _core.Simulation(scenario.source, scenario.name, list(scenario.overrides), list(trace))
+    simulation = scenario.core.simulate([trace] if isinstance(trace, str) else list(trace))
     duration = simulation.duration_s
     reached, step = 0.0, duration / 1000
     while reached < duration:
@@ -158,7 +158,7 @@ def job_work(jobs: Sequence[AnyJob]) -> list[float]:
         changes = [change for change in overrides if not change.startswith("run.replication=")]
         key = (source, tuple(changes))
         if key not in known:
-            known[key] = _core.packet_hops(source, name, changes)
+            known[key] = Scenario(source, name, key[1]).work()
         found.append(known[key])
     return found
 
@@ -178,12 +178,9 @@ def expected_s(work: Sequence[float], workers: int) -> float:
 
 def _run_job(job: AnyJob, keep: Callable[[Any, RawResult], Any] | None) -> Any:
     source, name, overrides, *trace = job
-    if trace:
-        simulation = _core.Simulation(source, name, overrides, list(trace[0]))
-        simulation.advance_to(simulation.duration_s)
-        result = simulation.finish()
-    else:
-        (result,) = _core.run_batch([(source, name, overrides)], 1)
+    simulation = _core.Scenario(source, name, overrides).simulate([kind for kinds in trace for kind in kinds])
+    simulation.advance_to(simulation.duration_s)
+    result = simulation.finish()
     return result if keep is None else keep(job, result)
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from perhop import overrides
 from perhop.units import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from perhop import _core
     from perhop._core import Diagnostic
+    from perhop.overrides import Value
     from perhop.run import Progress, Result
 
 # Reading stops here, so that a device or a film named by mistake is refused instead of read to its end.
@@ -155,9 +160,28 @@ class Description(msgspec.Struct, frozen=True):
     flows: list[FlowView]
 
 
-@dataclass(frozen=True)
+class Key(NamedTuple):
+    """What a run's results depend on: runs with equal keys have equal results.
+
+    Parameters
+    ----------
+    treatment
+        SHA-256, in hexadecimal, of the resolved scenario without seed and replication.
+    seed, replication
+        Of the run.
+    results_version
+        Of the perhop that would run it.
+    """
+
+    treatment: str
+    seed: int
+    replication: int
+    results_version: int
+
+
+@dataclass(frozen=True, repr=False)
 class Scenario:
-    """A scenario file with overrides.
+    """A scenario file with overrides. It is read when something is first asked of it, and once.
 
     Parameters
     ----------
@@ -167,6 +191,11 @@ class Scenario:
         What messages call it.
     overrides
         ``path=value`` each, applied in order.
+
+    Raises
+    ------
+    ScenarioError
+        From everything but `check`, `warnings` and `diagnose`: the scenario has mistakes.
     """
 
     source: bytes
@@ -179,9 +208,57 @@ class Scenario:
         with open(path, "rb") as file:
             return cls(file.read(_READ_AT_MOST + 1), str(path), overrides)
 
-    def override(self, *assignments: str) -> Scenario:
-        """Return the scenario with further ``path=value`` overrides."""
-        return replace(self, overrides=(*self.overrides, *assignments))
+    @classmethod
+    def from_text(cls, text: str, name: str = "scenario") -> Scenario:
+        """Take a scenario's text, and what messages shall call it."""
+        return cls(text.encode(), name)
+
+    def __repr__(self) -> str:
+        overrides = f", overrides={self.overrides!r}" if self.overrides else ""
+        return f"<Scenario {self.name!r}, {len(self.source)} bytes{overrides}>"
+
+    def __reduce__(self) -> tuple[type[Scenario], tuple[bytes, str, tuple[str, ...]]]:
+        return Scenario, (self.source, self.name, self.overrides)
+
+    def override(self, *assignments: str | Mapping[str, Value], **values: Value) -> Scenario:
+        """Return the scenario with further overrides, applied after those it has.
+
+        Parameters
+        ----------
+        assignments
+            ``path=value`` as for ``perhop run -s``, or mappings of paths to values.
+        values
+            Values by path, two underscores for a dot.
+
+        Raises
+        ------
+        TypeError
+            An assignment is neither, or a value is of a type that TOML has not.
+
+        Examples
+        --------
+        >>> scenario = Scenario.from_text("")
+        >>> scenario.override("run.seed=2", {"flow.up.tcp.window": "64KiB"}, run__replication=3).overrides
+        ('run.seed=2', 'flow.up.tcp.window="64KiB"', 'run.replication=3')
+        """
+        return replace(self, overrides=(*self.overrides, *overrides.assignments(assignments, values)))
+
+    @cached_property
+    def core(self) -> _core.Scenario:
+        """The scenario as the core read it."""
+        from perhop import _core
+
+        return _core.Scenario(self.source, self.name, list(self.overrides))
+
+    @property
+    def seed(self) -> int:
+        """Key of every random stream."""
+        return self.core.seed
+
+    @property
+    def replication(self) -> int:
+        """Second key of every random stream."""
+        return self.core.replication
 
     def check(self) -> list[Diagnostic]:
         """Return every mistake; an empty list means that it will run."""
@@ -192,24 +269,32 @@ class Scenario:
         return self.diagnose()[1]
 
     def diagnose(self) -> tuple[list[Diagnostic], list[Diagnostic]]:
-        """Return what `check` and what `warnings` return, from one reading."""
+        """Return what `check` and what `warnings` return."""
         from perhop import _core
 
-        return _core.check(self.source, self.name, list(self.overrides))
+        try:
+            return [], self.core.warnings
+        except _core.ScenarioError as error:
+            return error.diagnostics, []
+
+    def key(self) -> Key:
+        """Return what identifies the results: equal whatever names, comments and order the file has."""
+        from perhop import _core
+
+        treatment = hashlib.sha256(self.core.treatment().encode()).hexdigest()
+        return Key(treatment, self.seed, self.replication, _core.RESULTS_VERSION)
+
+    def work(self) -> float:
+        """Estimate how much work a run is, in packets that cross links."""
+        return self.core.packet_hops
 
     def resolve(self) -> str:
         """Return the scenario as TOML with every default filled in and the overrides applied."""
-        from perhop import _core
-
-        return _core.resolve(self.source, self.name, list(self.overrides))
+        return self.core.resolve()
 
     def describe(self) -> Description:
         """Return what the scenario means."""
-        from perhop import _core
-
-        return msgspec.json.decode(
-            _core.describe(self.source, self.name, list(self.overrides)), type=Description
-        )
+        return msgspec.json.decode(self.core.describe(), type=Description)
 
     def run(self, *, trace: Sequence[str] = (), progress: Progress | None = None) -> Result:
         """Run the scenario to its end; see `perhop.run.run`."""

@@ -1,6 +1,5 @@
 //! `perhop._core`: converts types and releases the interpreter. No algorithm lives here.
 
-mod batch;
 mod describe;
 mod error;
 mod scenario;
@@ -18,11 +17,9 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::batch::run_batch;
-    #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]
-    use crate::scenario::{check, describe, packet_hops, resolve, schema};
+    use crate::scenario::{Scenario, schema};
     #[pymodule_export]
     use crate::simulation::Simulation;
     #[pymodule_export]

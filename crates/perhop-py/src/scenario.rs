@@ -1,15 +1,13 @@
-//! Checking, resolving and describing scenario files.
+//! A scenario that was read and found without mistakes.
 
-use perhop_scenario::{Loaded, load};
+use std::sync::Arc;
+
+use perhop_scenario::{Loaded, cost, load};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::error::{raise, to_python};
-
-/// Loads a scenario or raises what is wrong with it.
-pub fn loaded(py: Python<'_>, source: &[u8], name: &str, overrides: &[String]) -> PyResult<Loaded> {
-    py.detach(|| load(source, name, overrides)).map_err(|diagnostics| raise(py, &diagnostics))
-}
+use crate::simulation::Simulation;
 
 /// JSON Schema of a scenario file.
 #[pyfunction]
@@ -17,40 +15,61 @@ pub fn schema() -> String {
     format!("{:#}", perhop_scenario::schema())
 }
 
-/// The scenario with every default filled in, as TOML.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
-pub fn resolve(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>) -> PyResult<String> {
-    Ok(loaded(py, source, name, &overrides)?.resolved_toml())
-}
+/// A scenario, read once: everything that is asked of it comes from here.
+#[pyclass(frozen)]
+pub struct Scenario(Arc<Loaded>);
 
-/// Everything wrong with the scenario and, where nothing is, what is almost surely meant otherwise.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
-pub fn check<'py>(
-    py: Python<'py>,
-    source: &[u8],
-    name: &str,
-    overrides: Vec<String>,
-) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
-    match py.detach(|| load(source, name, &overrides)) {
-        Ok(loaded) => Ok((PyList::empty(py), to_python(py, &loaded.warnings)?)),
-        Err(diagnostics) => Ok((to_python(py, &diagnostics)?, PyList::empty(py))),
+#[pymethods]
+impl Scenario {
+    /// Reads a scenario or raises everything that is wrong with it.
+    #[new]
+    #[pyo3(signature = (source, name, overrides))]
+    #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
+    fn new(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>) -> PyResult<Self> {
+        let loaded = py.detach(|| load(source, name, &overrides));
+        loaded.map(|loaded| Self(Arc::new(loaded))).map_err(|diagnostics| raise(py, &diagnostics))
     }
-}
 
-/// Roughly how often packets will cross links in a run of the scenario.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
-pub fn packet_hops(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>) -> PyResult<f64> {
-    let loaded = loaded(py, source, name, &overrides)?;
-    Ok(perhop_scenario::cost::packet_hops(&loaded.scenario))
-}
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.scenario.run.seed
+    }
 
-/// What the scenario means, names expanded, as JSON.
-#[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
-pub fn describe(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>) -> PyResult<String> {
-    let loaded = loaded(py, source, name, &overrides)?;
-    Ok(crate::describe::to_json(&loaded).to_string())
+    #[getter]
+    fn replication(&self) -> u64 {
+        self.0.scenario.run.replication
+    }
+
+    /// What is valid and almost surely meant otherwise.
+    #[getter]
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        to_python(py, &self.0.warnings)
+    }
+
+    /// Roughly how often packets will cross links in a run.
+    #[getter]
+    fn packet_hops(&self) -> f64 {
+        cost::packet_hops(&self.0.scenario)
+    }
+
+    /// The scenario with every default filled in, as TOML.
+    fn resolve(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.resolved_toml())
+    }
+
+    /// The same without seed and replication.
+    fn treatment(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.treatment_toml())
+    }
+
+    /// What the scenario means, names expanded, as JSON.
+    fn describe(&self, py: Python<'_>) -> String {
+        py.detach(|| crate::describe::to_json(&self.0).to_string())
+    }
+
+    /// A run of it at time zero that records `trace`.
+    #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
+    fn simulate(&self, py: Python<'_>, trace: Vec<String>) -> PyResult<Simulation> {
+        Simulation::new(py, Arc::clone(&self.0), &trace)
+    }
 }

@@ -1,6 +1,6 @@
 //! One run, advanced in slices.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use perhop_core::time::Instant;
 use perhop_scenario::Loaded;
@@ -10,37 +10,29 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::scenario::loaded;
 use crate::tables;
 
 /// A run of a scenario in virtual time.
 #[pyclass(frozen)]
 pub struct Simulation {
-    loaded: Loaded,
+    loaded: Arc<Loaded>,
     /// What is recorded.
     trace: Vec<&'static Table>,
     /// Absent once finished; locked, since Python may share the object between threads.
     run: Mutex<Option<perhop_sim::Simulation>>,
 }
 
-#[pymethods]
 impl Simulation {
-    #[new]
-    #[pyo3(signature = (source, name, overrides, trace))]
-    #[expect(clippy::needless_pass_by_value, reason = "how Python hands over lists")]
-    fn new(
-        py: Python<'_>,
-        source: &[u8],
-        name: &str,
-        overrides: Vec<String>,
-        trace: Vec<String>,
-    ) -> PyResult<Self> {
-        let trace = traces(&trace)?;
-        let loaded = loaded(py, source, name, &overrides)?;
+    /// A run at time zero that records the tables called `trace`.
+    pub fn new(py: Python<'_>, loaded: Arc<Loaded>, trace: &[String]) -> PyResult<Self> {
+        let trace = traces(trace)?;
         let run = py.detach(|| perhop_sim::Simulation::new(&loaded.scenario, trace_kinds(&trace)));
         Ok(Self { loaded, trace, run: Mutex::new(Some(run)) })
     }
+}
 
+#[pymethods]
+impl Simulation {
     /// When the run ends, s.
     #[getter]
     fn duration_s(&self) -> f64 {
@@ -71,7 +63,7 @@ impl Simulation {
 }
 
 fn over() -> PyErr {
-    PyRuntimeError::new_err("the run is finished: make a new Simulation")
+    PyRuntimeError::new_err("the run is finished: simulate the scenario again")
 }
 
 fn traces(names: &[String]) -> PyResult<Vec<&'static Table>> {
@@ -90,7 +82,7 @@ fn trace_kinds(tables: &[&Table]) -> TraceKinds {
 }
 
 /// Everything a run leaves, with the tables of `trace`.
-pub fn to_python<'py>(
+fn to_python<'py>(
     py: Python<'py>,
     loaded: &Loaded,
     results: &Results,

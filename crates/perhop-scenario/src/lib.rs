@@ -42,12 +42,27 @@ impl Loaded {
     /// scenario.
     #[must_use]
     pub fn resolved_toml(&self) -> String {
+        self.toml(&[])
+    }
+
+    /// [`Self::resolved_toml`] without seed and replication: equal texts are the same treatment.
+    #[must_use]
+    pub fn treatment_toml(&self) -> String {
+        self.toml(&["seed", "replication"])
+    }
+
+    /// The file as TOML, `without` some settings of the run.
+    fn toml(&self, without: &[&str]) -> String {
         // Everything in the structs has a TOML form: tables with text keys, integers below 2^63, finite numbers.
         // As JSON first: two formats for each struct take the compiler much longer than one.
-        serde_json::to_value(&self.file)
-            .map_err(|error| error.to_string())
-            .and_then(|json| toml::to_string(&json).map_err(|error| error.to_string()))
-            .unwrap_or_else(|error| unreachable!("a scenario that was read from TOML: {error}"))
+        let written =
+            serde_json::to_value(&self.file).map_err(|error| error.to_string()).and_then(|mut json| {
+                if let Some(run) = json["run"].as_object_mut() {
+                    run.retain(|key, _| !without.contains(&key.as_str()));
+                }
+                toml::to_string(&json).map_err(|error| error.to_string())
+            });
+        written.unwrap_or_else(|error| unreachable!("a scenario that was read from TOML: {error}"))
     }
 }
 

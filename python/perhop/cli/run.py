@@ -49,7 +49,7 @@ def command(
 
     kinds = _trace_kinds(trace or [])
     loaded = options.load(scenario, overrides, seed, until)
-    folder = out or Path("out") / f"{scenario.stem}-{loaded.describe().run.seed}"
+    folder = out or Path("out") / f"{scenario.stem}-{loaded.seed}"
     _check_place(folder, force)
     warn(loaded.warnings())
     with new_folder(folder, record.is_run if force else never) as partial:

@@ -12,7 +12,7 @@ Result = Mapping[str, Any]
 """What the engine returns for one run: columns by table."""
 
 Job = tuple[bytes, str, list[str]]
-"""Scenario text, its name in errors, overrides: what the engine's `run_batch` takes."""
+"""Scenario text, its name in errors, overrides: what `perhop.run.run_jobs` takes."""
 
 
 class TracedJob(NamedTuple):

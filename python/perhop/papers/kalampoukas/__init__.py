@@ -1,6 +1,6 @@
 """Two-way TCP over an asymmetric link: the study of Kalampoukas, Varma and Ramakrishnan (1997).
 
-`make_plan` lists the runs, the engine's `run_batch` does them, `reduce` turns the results into the document
+`make_plan` lists the runs, `perhop.run.run_jobs` does them, `reduce` turns the results into the document
 of `perhop reproduce kalampoukas`. `make_sweeps` and `reduce_sweep` do the same for the maps and curves beyond
 the paper.
 """

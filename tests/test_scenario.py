@@ -1,0 +1,123 @@
+"""`Scenario`: read once, overridden with values of Python, told apart by what its results depend on."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perhop
+from conftest import Cli
+from perhop import Scenario, ScenarioError, _core
+
+TEXT = """
+[run]
+duration = "1s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+ends = ["a", "b"]
+rate = "1Mbit/s"
+[[flow]]
+name = "up"
+from = "a"
+to = "b"
+"""
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    return Scenario.from_text(TEXT, "small.toml")
+
+
+def test_it_says_briefly_what_it_is(scenario: Scenario) -> None:
+    assert repr(scenario) == f"<Scenario 'small.toml', {len(TEXT)} bytes>"
+    assert repr(scenario.override("run.seed=2")).endswith("bytes, overrides=('run.seed=2',)>")
+
+
+def test_it_is_read_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("small.toml").write_text(TEXT)
+    read = []
+
+    class Counted:
+        def __new__(cls, *given: object) -> object:
+            read.append(given)
+            return original(*given)
+
+    original = _core.Scenario
+    monkeypatch.setattr(_core, "Scenario", Counted)
+    assert cli("run", "small.toml", "-o", "run").code == 0
+    assert len(read) == 1
+    assert cli("replay", "run").code == 0
+    assert len(read) == 2
+
+
+def test_it_can_be_sent_to_another_process(scenario: Scenario) -> None:
+    changed = scenario.override("run.seed=5")
+    assert changed.seed == 5
+    copied = pickle.loads(pickle.dumps(changed))
+    assert copied == changed
+    assert hash(copied) == hash(changed)
+    assert copied.run().event_digest == changed.run().event_digest
+
+
+def test_its_key_is_what_results_depend_on(scenario: Scenario) -> None:
+    key = scenario.key()
+    assert (key.seed, key.replication, key.results_version) == (1, 0, perhop.RESULTS_VERSION)
+    assert len(key.treatment) == 64
+    written = f"# the same\n{TEXT.replace('1Mbit/s', '1000 kbit/s')}"
+    assert Scenario.from_text(written, "other.toml").key() == key
+    again = scenario.override(run__seed=2, run__replication=7).key()
+    assert again == (key.treatment, 2, 7, perhop.RESULTS_VERSION)
+    other = scenario.override({"link.a-b.rate": "2Mbit/s"}).key()
+    assert other.treatment != key.treatment
+    # what is resolved is the same scenario
+    assert Scenario.from_text(scenario.resolve(), "resolved.toml").key() == key
+
+
+def test_overrides_take_values_of_python(scenario: Scenario) -> None:
+    loss = {"kind": "random", "rate": np.float64(0.25)}
+    changed = scenario.override(
+        "run.duration=2s",
+        {"run.seed": np.int64(3), "flow.up.tcp.window": "64KiB", "link.a-b.loss": loss},
+        run__replication=4,
+        flow__up__tcp={"sack": True, "names": ["x", 'quoted "y"', "\x7f"]},
+    )
+    assert changed.overrides == (
+        "run.duration=2s",
+        "run.seed=3",
+        'flow.up.tcp.window="64KiB"',
+        'link.a-b.loss={ "kind" = "random", "rate" = 0.25 }',
+        "run.replication=4",
+        'flow.up.tcp={ "sack" = true, "names" = ["x", "quoted \\"y\\"", "\\u007f"] }',
+    )
+    run = scenario.override("run.duration=2s", run__seed=3).override({"flow.up.tcp.mss": "500B"}).describe()
+    assert (run.run.seed, run.run.duration_s, run.flows[0].mss_bytes) == (3, 2.0, 500)
+
+
+def test_an_override_of_another_type_is_refused_at_once(scenario: Scenario) -> None:
+    with pytest.raises(TypeError, match=r"not \('run.seed', 3\).*override\(\{'run.seed': 3\}\)"):
+        scenario.override(("run.seed", 3))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"run.seed: None is of type NoneType"):
+        scenario.override(run__seed=None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"a path of an override is text, not 3"):
+        scenario.override({3: 4})  # type: ignore[dict-item]
+
+
+def test_mistakes_come_from_whatever_is_asked(scenario: Scenario) -> None:
+    wrong = scenario.override({"run.sed": 3})
+    assert [one["path"] for one in wrong.check()] == ["run.sed"]
+    assert wrong.warnings() == []
+    for ask in (wrong.run, wrong.key, wrong.resolve, wrong.describe, wrong.work, lambda: wrong.seed):
+        with pytest.raises(ScenarioError, match=r"run.sed"):
+            ask()
+
+
+def test_one_trace_may_be_named_without_a_list(scenario: Scenario) -> None:
+    assert set(scenario.run(trace="tcp").trace) == {"tcp"}
+    with pytest.raises(ValueError, match=r'trace "tpc" is not one of packets, queue, cwnd, tcp'):
+        scenario.run(trace="tpc")
