@@ -5,6 +5,8 @@
 //! A link that falls idle with nothing waiting schedules nothing: a packet that finds it idle is transmitted at
 //! once, which costs one event per hop; a packet that must wait costs two.
 
+mod ahead;
+
 use perhop_core::node::{Departure, Node};
 use perhop_core::packet::{Kind, PortId};
 use perhop_core::port::Class;
@@ -94,6 +96,8 @@ pub struct Engine {
     pub hops: u64,
     /// Running digest of all arrivals.
     pub digest: u64,
+    /// Which nodes are routers, where looking ahead pays.
+    ahead: Option<Vec<bool>>,
 }
 
 impl Engine {
@@ -108,7 +112,9 @@ impl Engine {
     ) -> Self {
         let desk = |first_link| Desk { armed: Instant::MAX, first_link };
         let desks = first_link.into_iter().map(desk).collect();
+        let ahead = ahead::routers(&nodes, &links);
         let mut engine = Self {
+            ahead,
             nodes,
             links,
             desks,
@@ -173,6 +179,9 @@ impl Engine {
     }
 
     fn arrive(&mut self, now: Instant, id: usize) {
+        if let Some(routers) = &self.ahead {
+            self.look_ahead(routers);
+        }
         let link = &mut self.links[id];
         let Some(pkt) = link.deliver() else { return };
         let (to, to_port) = (link.to as usize, link.to_port);

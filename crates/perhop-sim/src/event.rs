@@ -69,6 +69,26 @@ impl<E: Copy> EventList<E> {
         self.heap.first().copied()
     }
 
+    /// The second level of the heap: the next event after the first is among these four.
+    pub fn next(&self) -> impl Iterator<Item = E> {
+        self.level(1, 5).iter().map(|(_, event)| *event)
+    }
+
+    /// The third level of the heap: most of the events after that are among these sixteen.
+    pub fn soon(&self) -> impl Iterator<Item = E> {
+        self.level(5, 21).iter().map(|(_, event)| *event)
+    }
+
+    /// The event after the first.
+    pub fn second(&self) -> Option<E> {
+        self.level(1, 5).iter().min_by_key(|(due, _)| *due).map(|(_, event)| *event)
+    }
+
+    fn level(&self, from: usize, to: usize) -> &[(Due, E)] {
+        let len = self.heap.len();
+        &self.heap[from.min(len)..to.min(len)]
+    }
+
     /// Adds an event.
     pub fn push(&mut self, due: Due, event: E) {
         let hole = self.heap.len();
@@ -140,6 +160,7 @@ mod tests {
             for (seq, (op, at)) in (0u64..).zip(ops) {
                 let due = Due::new(Instant::from_nanos(at), seq);
                 prop_assert_eq!(list.first().map(|(d, _): (Due, u64)| d), model.first().copied());
+                prop_assert_eq!(list.second(), model.iter().nth(1).map(|due| due.seq));
                 if op == 0 && !model.is_empty() {
                     list.pop();
                     model.pop_first();

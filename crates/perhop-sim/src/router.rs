@@ -65,6 +65,12 @@ impl Router {
         self.routes.get(route_key(meta.flow, meta.dir))
     }
 
+    /// The port by which a packet leaves, if it has a route.
+    pub fn way_out(&self, meta: &Meta) -> Option<(u32, &Outgoing)> {
+        let port = self.route(meta)?;
+        Some((port, &self.outgoing[port as usize]))
+    }
+
     /// Takes `pkt` through the conditioners from number `first` on, and forwards what comes out.
     fn condition(
         &mut self,
