@@ -103,3 +103,24 @@ fn mistakes() {
     assert_snapshot!(of("node.s.count=4"), @"52:6 flow.bulk.to: `s[*]` has 4 members and `d[*]` has 3: they cannot be paired (give both nodes the same count, or one a multiple of the other's)");
     assert_snapshot!(of("run.seed=99999999999999999999"), @"1:1 run.seed: `99999999999999999999` does not fit in a TOML integer (64 bits)");
 }
+
+#[test]
+fn another_kind_takes_a_whole_table() {
+    let queue = r#"queue = { kind = "red", limit = "60p", min_th = "5p", max_th = "15p", max_p = 0.1 }"#;
+    let text = BASE.replace(r#"queue = { kind = "fifo", limit = "64kB" }"#, queue);
+    let at = "port.slow-fast.class.data.queue";
+    let load = |overrides: &[&str]| {
+        let overrides: Vec<String> = overrides.iter().map(|rest| format!("{at}{rest}")).collect();
+        load(text.as_bytes(), "test.toml", &overrides)
+    };
+    assert_snapshot!(lines(load(&[".kind=fifo"])), @r#"1:38 port.slow-fast.class.data.queue.kind: `fifo` has no max_p, max_th, min_th, which the file sets (give the whole table: `-s 'port.slow-fast.class.data.queue={ kind = "fifo", limit = "60p" }'`)"#);
+    assert!(load(&[r#"={ kind = "fifo", limit = "60p" }"#]).is_ok());
+    let found = lines(load(&[".kind=rio"]));
+    assert!(found.contains(r#"={ kind = "rio", limit = "60p", green = ..., red = ... }'"#), "{found}");
+    // Settings that other overrides give are not missing.
+    let fifo = BASE.replace(", limit = \"64kB\"", "");
+    let red = [".kind=red", ".min_th=5p", ".max_th=15p", ".max_p=0.1"].map(|rest| format!("{at}{rest}"));
+    assert_snapshot!(lines(perhop_scenario::load(fifo.as_bytes(), "test.toml", &red)), @"no mistake");
+    let found = lines(perhop_scenario::load(fifo.as_bytes(), "test.toml", &red[..2]));
+    assert!(found.contains("queue.kind: `red` needs max_th, max_p (give the whole table"), "{found}");
+}

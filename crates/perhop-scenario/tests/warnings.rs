@@ -1,6 +1,6 @@
 //! What is valid and warned of, and what is close to it and is not.
 
-use crate::common::{BASE, DOMAIN, changed, domain, overridden, valid};
+use crate::common::{BASE, DOMAIN, changed, domain, overridden, shipped, valid};
 use insta::assert_snapshot;
 use perhop_scenario::{Diagnostic, Loaded, load, render};
 
@@ -31,6 +31,19 @@ fn one(old: &str, new: &str) -> String {
 fn scenarios_that_make_sense_are_not_warned_of() {
     assert_snapshot!(lines(changed(&[])), @"no warning");
     assert_snapshot!(lines(domain(&[])), @"no warning");
+}
+
+#[test]
+fn nothing_that_comes_with_perhop_is_warned_of() {
+    let all = shipped();
+    assert!(all.len() >= 40, "{} files", all.len());
+    for (name, text) in all {
+        let found = load(text.as_bytes(), &name, &[]);
+        // Elements from outside are not known here.
+        if !name.contains("own-elements") {
+            assert_eq!(lines(found), "no warning", "{name}");
+        }
+    }
 }
 
 #[test]
@@ -189,8 +202,8 @@ fn a_queue_off_the_way_of_a_flow_marks_none_of_its_data() {
     assert_snapshot!(at("r", "d[*]"), @"flow.up.tcp.ecn");
     // Of several flows that are written as one, one suffices.
     assert_snapshot!(at("s[1]", "r"), @"flow.up.tcp.ecn");
-    // ACKs are not marked.
-    assert_snapshot!(at("fast", "slow"), @"flow.up.tcp.ecn flow.bulk.tcp.ecn");
+    // ACKs are not marked, and nothing else is there.
+    assert_snapshot!(at("fast", "slow"), @"flow.up.tcp.ecn flow.bulk.tcp.ecn port.fast-slow.at");
 }
 
 #[test]
@@ -218,4 +231,79 @@ fn a_link_marks_data_of_the_flows_that_it_lists() {
     };
     assert_snapshot!(list(r#"pure_ack_size = "28B""#, "up"), @"flow.bulk.tcp.ecn");
     assert_snapshot!(list(r#"delay = "5ms""#, "bulk[1]"), @"flow.up.tcp.ecn");
+}
+
+#[test]
+fn something_is_measured_and_starts_before_the_end() {
+    let run = |more: &str| lines(changed(&[("duration = \"60s\"", &format!("duration = \"60s\"\n{more}"))]));
+    assert_snapshot!(run("interval = \"60s\"\nwarmup = \"59.4s\""), @"no warning");
+    assert_snapshot!(run("interval = \"60001ms\""), @"4:12 run.interval: no sample is ever taken: the run ends at 60s (write a shorter interval)");
+    assert_snapshot!(run("warmup = \"59.5s\""), @"4:10 run.warmup: of 60s the warm-up leaves less than a hundredth to be measured (write a shorter warm-up or a longer duration)");
+    let start =
+        |start: &str| lines(changed(&[("name = \"up\"", &format!("name = \"up\"\nstart = \"{start}\""))]));
+    assert_snapshot!(start("59s"), @"no warning");
+    assert_snapshot!(start("60s"), @"46:9 flow.up.start: flow `up` never starts: the run ends at 60s (let it start before the end)");
+    let udp = ("name = \"cbr\"", "name = \"cbr\"\nstart = \"2m\"".replace("2m", "120s"));
+    assert_snapshot!(paths(domain(&[(udp.0, &udp.1)])), @"udp.cbr.start");
+}
+
+#[test]
+fn thresholds_are_reached_and_do_not_cross() {
+    let red = |limit: &str| one(r#"limit = "100p""#, &format!(r#"limit = "{limit}""#));
+    assert_snapshot!(red("45p"), @"no warning");
+    assert_snapshot!(red("44p"), @"93:65 port.r2-r3.class.be.queue.max_th: max_th (45p) is never reached: the queue holds 44p (write a longer `limit` or a smaller `max_th`)");
+    // What is counted otherwise is not compared.
+    assert_snapshot!(red("1kB"), @"no warning");
+    assert_snapshot!(one(r#"max_p = 0.1, limit = "30kB""#, r#"max_p = 0.1, limit = "20kB""#), @"88:35 port.r2-r3.class.af.queue.red.max_th: max_th (22kB) is never reached: the queue holds 20kB (write a longer `limit` or a smaller `max_th`)");
+    let yellow = |min: &str, max: &str| {
+        let old = r#"yellow = { min_th = "22kB", max_th = "45kB""#;
+        one(old, &format!(r#"yellow = {{ min_th = "{min}", max_th = "{max}""#))
+    };
+    // One threshold alone says something else.
+    assert_snapshot!(yellow("9kB", "45kB"), @"no warning");
+    assert_snapshot!(yellow("9kB", "20kB"), @"87:21 port.r2-r3.class.af.queue.yellow.min_th: yellow is dropped earlier than red: its thresholds (9kB to 20kB) are below those of red (10kB to 22kB) (exchange the thresholds of yellow and red)");
+    let rio = (r#"green = { min_th = "55p", max_th = "65p""#, r#"green = { min_th = "5p", max_th = "15p""#);
+    assert_snapshot!(paths(domain(&[rio])), @"port.r3-r2.class.af.queue.green.min_th");
+}
+
+#[test]
+fn a_port_that_drops_early_is_where_data_is() {
+    let class = format!("[[port.class]]\nname = \"all\"\nqueue = {RED}\n").replace(", ecn = true", "");
+    let port = |at: &str, to: &str, more: &str| {
+        let text = format!("{BASE}\n{more}[[port]]\nat = \"{at}\"\nto = \"{to}\"\n{class}");
+        lines(load(text.as_bytes(), "test.toml", &[]))
+    };
+    assert_snapshot!(port("r", "d[*]", ""), @"no warning");
+    assert_snapshot!(port("d[*]", "r", ""), @"55:6 port.d-r.at: the queues of this port see ACKs only (data goes the other way: write `at = \"r\"` and `to = \"d[*]\"`)");
+    // Marks of ACKs are there to be told apart.
+    assert_snapshot!(port("d[*]", "r", "ack.marking = { kind = \"copy\" }\n"), @"no warning");
+    let unused = "[[node]]\nname = \"x\"\n[[link]]\nends = [\"x\", \"r\"]\nrate = \"1Mbit/s\"\n";
+    assert_snapshot!(port("x", "r", unused), @"60:6 port.x-r.at: the queues of this port see no packet (no flow sends data this way)");
+}
+
+#[test]
+fn meters_commit_what_links_carry() {
+    let cir = |cir: &str, per: &str| {
+        let meter = METER.replace("800kbit/s", cir).replace("pir = \"1Mbit/s\"", "pir = \"9Mbit/s\"");
+        lines(domain(&[(METER, &format!("{meter}\nper = \"{per}\""))]))
+    };
+    // At two edges one each, before a core link of 3 Mbit/s, beside 300 kbit/s of the other meter for another flow.
+    assert_snapshot!(cir("1350kbit/s", "aggregate"), @"no warning");
+    assert_snapshot!(cir("1351kbit/s", "aggregate"), @"43:34 conditioner.customer.meter.cir: the meters commit 3002kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
+    // Four flows of `bulk`.
+    assert_snapshot!(cir("675kbit/s", "flow"), @"no warning");
+    assert_snapshot!(cir("676kbit/s", "flow"), @"43:34 conditioner.customer.meter.cir: the meters commit 3004kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
+}
+
+#[test]
+fn a_host_holds_the_window_of_its_own_connection() {
+    let up = |window: &str, more: &str| {
+        let window = format!("window = \"{window}\"");
+        lines(changed(&[("window = \"64KiB\"", &window), ("backpressure = 1\n", more)]))
+    };
+    // 64 kB of packets of 1500 bytes, one in transmission and one at each end.
+    assert_snapshot!(up("66kB", ""), @"no warning");
+    assert_snapshot!(up("68kB", ""), @"47:18 flow.up.tcp.window: the window (67160B) is more than the way and this host's own queue (64kB) hold: the host drops its own packets (a real host waits instead: write `backpressure` in a [[port]] of `slow->fast`, a smaller `tcp.window` or a longer `limit`)");
+    assert_snapshot!(up("6MB", "backpressure = 1\n"), @"no warning");
+    assert_snapshot!(paths(changed(&[("rate = \"15Mbit/s\"\ndelay", "rate = \"1Mbit/s\"\ndelay")])), @"flow.bulk.tcp.window");
 }

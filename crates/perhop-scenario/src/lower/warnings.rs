@@ -3,6 +3,9 @@
 //! Marks are followed as sets, flow by flow: a conditioner may give each mark of a colour that its meter has. Which packets
 //! are green depends on the run, so that a warning says what may happen, and need not in this run.
 
+mod network;
+mod settings;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use perhop_core::dscp::Dscp;
@@ -57,6 +60,8 @@ pub(crate) fn find(
         }
     }
     ecn_in_vain(file, scenario, &data.marked, tables.flows, report);
+    settings::find(file, report);
+    network::find(file, scenario, ways, &data.promised, tables, report);
 }
 
 /// A flow, by its number, and the length of its longest packets.
@@ -82,6 +87,8 @@ struct Data {
     longest: Vec<Option<Longest>>,
     /// By TCP flow: whether it has ECN and a queue or a link may mark its data.
     marked: Vec<bool>,
+    /// By link and conditioner: how many flows cross the one that the other metered last.
+    promised: network::Promised,
 }
 
 impl Data {
@@ -91,7 +98,9 @@ impl Data {
             conditioner.from.iter().for_each(|link| by_link[*link].push(c));
         }
         let longest = vec![None; scenario.conditioners.len()];
-        let mut data = Self { splits: BTreeMap::new(), longest, marked: vec![false; scenario.flows.len()] };
+        let marked = vec![false; scenario.flows.len()];
+        let promised = network::Promised::new();
+        let mut data = Self { splits: BTreeMap::new(), longest, marked, promised };
         for loss in scenario.links.iter().flat_map(|link| &link.losses).filter(|loss| loss.mark) {
             data.marked[loss.flow] = true;
         }
@@ -104,7 +113,11 @@ impl Data {
             let mut marks = bit(mark);
             // Which marks came from which conditioner, the last one at the end.
             let mut givers: Vec<(u64, usize)> = Vec::new();
+            let mut metered = None;
             for link in &way.forward {
+                if let Some(c) = metered {
+                    *data.promised.entry((*link, c)).or_default() += 1;
+                }
                 let port = &scenario.links[*link].port;
                 data.splits_at(*link, port, f, marks, &givers);
                 if ecn && !data.marked[f] {
@@ -115,6 +128,7 @@ impl Data {
                     let taken = marks & conditioner.pattern.data_of(id, known).bits();
                     if taken != 0 {
                         data.longest[*c] = longer(data.longest[*c], Some((f, length)));
+                        metered = conditioner.meter.as_ref().map(|_| *c).or(metered);
                         let given = given(conditioner, taken);
                         givers.push((given & !marks, *c));
                         marks = marks & !taken | given;

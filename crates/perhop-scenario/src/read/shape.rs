@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 use crate::read::found::Found;
 use crate::read::rules;
 use crate::read::suggest;
-use crate::read::tree::{Entry, Node, Step, Tree, Value};
+use crate::read::tree::{Entry, Node, Step, Tree, Value, index_of};
 
 /// What the check found.
 pub(crate) struct Shape<'a> {
@@ -191,7 +191,10 @@ impl<'a> Shape<'a> {
         if let Value::String(text) = &word.node.value
             && let Some(variant) = variants.iter().find(|v| v["properties"][tag]["const"] == text.as_str())
         {
-            return self.table(node, entries, variant);
+            return match self.changed_kind(text, word, entries, variant) {
+                Some(json) => json,
+                None => self.table(node, entries, variant),
+            };
         }
         self.at.push(Step::from(tag.to_owned()));
         let text = match &word.node.value {
@@ -206,6 +209,41 @@ impl<'a> Shape<'a> {
         self.at.pop();
         self.damage(self.at.clone());
         rules::placeholder(self.root, schema)
+    }
+
+    /// Reports that an override made `kind` of a table of another kind whose settings it has no use for, or that lacks
+    /// some; returns a permitted table instead.
+    fn changed_kind(
+        &mut self,
+        kind: &str,
+        word: &Entry,
+        entries: &[Entry],
+        variant: &'a Json,
+    ) -> Option<Json> {
+        let own = variant["properties"].as_object()?;
+        let written = |key: &str| index_of(entries, key).ok().map(|index| &entries[index].node);
+        let foreign = entries.iter().filter(|e| e.node.place.source == 0 && !own.contains_key(&e.key));
+        let foreign: Vec<&str> = foreign.map(|entry| entry.key.as_str()).collect();
+        let needed = variant["required"].as_array().into_iter().flatten().filter_map(Json::as_str);
+        let missing: Vec<&str> = needed.filter(|key| written(key).is_none()).collect();
+        if word.node.place.source == 0 || (foreign.is_empty() && missing.is_empty()) {
+            return None;
+        }
+        let rule = match foreign.is_empty() {
+            true => format!("`{kind}` needs {}", missing.join(", ")),
+            false => format!("`{kind}` has no {}, which the file sets", foreign.join(", ")),
+        };
+        let setting = |key: &String| match written(key).and_then(Node::text) {
+            Some(text) => Some(format!("{key} = \"{text}\"")),
+            None => missing.contains(&key.as_str()).then(|| format!("{key} = ...")),
+        };
+        let table = own.keys().filter_map(setting).collect::<Vec<_>>().join(", ");
+        let hint = format!("give the whole table: `-s '{}={{ {table} }}'`", self.tree.path(&self.at));
+        self.at.push(Step::from(word.key.clone()));
+        let json = self.refuse(&word.node, variant, rule, Some(hint));
+        self.at.pop();
+        self.damage(self.at.clone());
+        Some(json)
     }
 
     /// A table that only overrides made, as `queue.limit=9p` does where the file leaves `queue` to its default: the

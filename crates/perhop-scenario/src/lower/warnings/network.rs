@@ -1,0 +1,167 @@
+//! Parts of the file that do not fit the network they are in: a port on the wrong side, promises above a link, a window
+//! that a host's own queue cannot hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perhop_core::units::{Bytes, QueueSize};
+
+use crate::lower::warnings::{Tables, class_of};
+use crate::meant::model::{Meter, Queue, Scenario};
+use crate::meant::routes::Route;
+use crate::read::mistakes::Report;
+use crate::read::tree::steps;
+use crate::written::defaults;
+use crate::written::file::ScenarioFile;
+use crate::written::units::{Limit, Rate, Size};
+
+/// How many flows that a conditioner meters last cross a link, by link and conditioner.
+pub(super) type Promised = BTreeMap<(usize, usize), u64>;
+
+/// Warns of what does not fit the `ways` of the flows.
+pub(super) fn find(
+    file: &ScenarioFile,
+    scenario: &Scenario,
+    ways: &[Route],
+    promised: &Promised,
+    tables: &Tables,
+    report: &mut Report,
+) {
+    ports_without_data(file, scenario, ways, tables, report);
+    promises(scenario, promised, tables, report);
+    windows(scenario, ways, tables, report);
+}
+
+/// A port whose queue drops early is in front of a link that data crosses, unless somebody thought of the marks of ACKs.
+fn ports_without_data(
+    file: &ScenarioFile,
+    scenario: &Scenario,
+    ways: &[Route],
+    tables: &Tables,
+    report: &mut Report,
+) {
+    let early = |link: &usize| {
+        let queues = scenario.links[*link].port.classes.iter().map(|class| &class.queue);
+        queues.into_iter().any(|queue| matches!(queue, Queue::Red(_) | Queue::Rio(_) | Queue::Gred(_)))
+    };
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (link, port) in tables.ports.iter().enumerate() {
+        if let Some(i) = port.filter(|_| early(&link)) {
+            members.entry(i).or_default().push(link);
+        }
+    }
+    let marked_acks = file.conditioner.iter().any(|conditioner| conditioner.ack_marking.is_some())
+        || file.flow.iter().any(|flow| flow.ack.marking != defaults::ack_marking());
+    if members.is_empty() || marked_acks {
+        return;
+    }
+    let data: BTreeSet<usize> = ways.iter().flat_map(|way| &way.forward).copied().collect();
+    let acks: BTreeSet<usize> =
+        ways[..scenario.flows.len()].iter().flat_map(|way| &way.reverse).copied().collect();
+    for (i, links) in members {
+        if links.iter().any(|link| data.contains(link)) {
+            continue;
+        }
+        let (at, to) = (&file.port[i].at, &file.port[i].to);
+        let what = if links.iter().any(|link| acks.contains(link)) { "ACKs only" } else { "no packet" };
+        // The two directions of a link follow one another.
+        let hint = match links.iter().any(|link| data.contains(&(link ^ 1))) {
+            true => format!("data goes the other way: write `at = \"{to}\"` and `to = \"{at}\"`"),
+            false => "no flow sends data this way".to_owned(),
+        };
+        report.warn(&steps!["port", i, "at"], format!("the queues of this port see {what}"), Some(hint));
+    }
+}
+
+/// What meters commit together fits the links.
+fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &mut Report) {
+    let mut links: BTreeMap<usize, Vec<(usize, u128)>> = BTreeMap::new();
+    for ((link, c), flows) in promised {
+        let conditioner = &scenario.conditioners[*c];
+        let Some(cir) = conditioner.meter.as_ref().and_then(committed) else { continue };
+        let times = if conditioner.per_flow { *flows } else { 1 };
+        links.entry(*link).or_default().push((*c, u128::from(cir) * u128::from(times)));
+    }
+    // By `[[conditioner]]`: one that promises most on a link, and the link that is promised most often over.
+    let mut worst: BTreeMap<usize, (u128, u128, usize)> = BTreeMap::new();
+    for (link, parts) in links {
+        let (sum, rate) = (parts.iter().map(|(_, part)| part).sum(), scenario.links[link].rate);
+        let rate = u128::from(rate.bits_per_sec());
+        let largest = parts.iter().max_by_key(|(c, part)| (*part, std::cmp::Reverse(*c)));
+        if let Some((c, _)) = largest.filter(|_| sum > rate) {
+            let worst = worst.entry(tables.conditioners[*c]).or_insert((sum, rate, link));
+            if sum * worst.1 > worst.0 * rate {
+                *worst = (sum, rate, link);
+            }
+        }
+    }
+    for (i, (sum, _, link)) in worst {
+        let link = &scenario.links[link];
+        let rate = Rate(link.rate);
+        let sum = u64::try_from(sum).ok().and_then(perhop_core::units::BitRate::new).map_or(rate, Rate);
+        let rule = format!("the meters commit {sum} on `{}`, which has {rate}", link.name);
+        let hint = "what is in profile there is more than the link carries: commit less".to_owned();
+        report.warn(&steps!["conditioner", i, "meter", "cir"], rule, Some(hint));
+    }
+}
+
+/// The rate in bit/s that a meter commits.
+fn committed(meter: &Meter) -> Option<u64> {
+    match meter {
+        Meter::TokenBucket(params) => Some(params.cir.bits_per_sec()),
+        Meter::SrTcm(params) => Some(params.cir.bits_per_sec()),
+        Meter::TrTcm(params) => Some(params.cir.bits_per_sec()),
+        // its pool is of tokens for packets, and what it commits depends on their length
+        Meter::TcpFriendly(_) | Meter::Custom(_) => None,
+    }
+}
+
+/// A host whose own link is the narrowest on the way can keep the window of a connection in its queue and on the way.
+fn windows(scenario: &Scenario, ways: &[Route], tables: &Tables, report: &mut Report) {
+    let mut said = BTreeSet::new();
+    for ((flow, way), i) in scenario.flows.iter().zip(ways).zip(tables.flows) {
+        let Some((first, rest)) = way.forward.split_first() else { continue };
+        let first = &scenario.links[*first];
+        let narrowest = rest.iter().all(|link| scenario.links[*link].rate > first.rate);
+        let endless = flow.tcp.params.size.is_none();
+        if !narrowest || !endless || first.port.backpressure.is_some() || said.contains(i) {
+            continue;
+        }
+        let delays = way.forward.iter().chain(&way.reverse).map(|link| scenario.links[*link].delay);
+        let round_trip: u128 = delays.map(|delay| u128::from(delay.as_nanos())).sum();
+        let on_the_way = round_trip * u128::from(first.rate.bits_per_sec()) / 8_000_000_000;
+        let (window, mss) = (flow.tcp.params.window, flow.tcp.params.mss.0.max(1));
+        let packets = u128::from(window.0 / mss);
+        let longest = u128::from(mss + flow.tcp.header.0);
+        let held = |limit: QueueSize| match limit {
+            QueueSize::Packets(n) => u128::from(n),
+            QueueSize::Bytes(n) => u128::from(n) / longest,
+        };
+        let Some(class) = class_of(&first.port, flow.mark) else { continue };
+        let limit = limit_of(&first.port.classes[class].queue);
+        // One is being transmitted, and one is at each end.
+        if packets > held(limit) + on_the_way / longest + 3 {
+            said.insert(*i);
+            let rule = format!(
+                "the window ({}) is more than the way and this host's own queue ({}) hold: the host drops its own packets",
+                Size(Bytes(window.0)),
+                Limit(limit)
+            );
+            let name = &first.name;
+            let hint = format!(
+                "a real host waits instead: write `backpressure` in a [[port]] of `{name}`, a smaller `tcp.window` or a \
+                 longer `limit`"
+            );
+            report.warn(&steps!["flow", *i, "tcp", "window"], rule, Some(hint));
+        }
+    }
+}
+
+fn limit_of(queue: &Queue) -> QueueSize {
+    match queue {
+        Queue::Fifo { limit } => *limit,
+        Queue::Red(params) => params.limit,
+        Queue::Rio(params) => params.limit,
+        Queue::Gred(params) => params.limit,
+        Queue::Custom(given) => given.limit,
+    }
+}

@@ -1,0 +1,93 @@
+//! Settings that are valid one by one and hardly meant together: thresholds that cross, times that leave nothing.
+
+use perhop_core::units::QueueSize;
+
+use crate::read::mistakes::Report;
+use crate::read::tree::{Step, steps};
+use crate::written::file::{Queue, ScenarioFile};
+use crate::written::units::{Limit, Time};
+
+/// Warns of what can be seen without the network.
+pub(super) fn find(file: &ScenarioFile, report: &mut Report) {
+    times(file, report);
+    for (i, port) in file.port.iter().enumerate() {
+        for (j, class) in port.class.iter().enumerate() {
+            thresholds(&class.queue, &steps!["port", i, "class", j, "queue"], report);
+        }
+    }
+}
+
+/// Something is measured, and what starts does so before the end.
+fn times(file: &ScenarioFile, report: &mut Report) {
+    let run = &file.run;
+    let (duration, interval) = (run.duration.0.as_nanos(), run.interval.0.as_nanos());
+    let at = steps!["run", "interval"];
+    if interval > duration && report.tree.is_written(&at) {
+        let rule = format!("no sample is ever taken: the run ends at {}", run.duration);
+        report.warn(&at, rule, Some("write a shorter interval".to_owned()));
+    }
+    let measured = duration - run.warmup.0.as_nanos().min(duration);
+    if measured < duration / 100 {
+        let rule = format!("of {} the warm-up leaves less than a hundredth to be measured", run.duration);
+        let hint = "write a shorter warm-up or a longer duration".to_owned();
+        report.warn(&steps!["run", "warmup"], rule, Some(hint));
+    }
+    let tcp = file.flow.iter().enumerate().map(|(i, flow)| ("flow", i, &flow.name, flow.start));
+    let udp = file.udp.iter().enumerate().map(|(i, flow)| ("udp", i, &flow.name, flow.start));
+    for (list, i, name, Time(start)) in tcp.chain(udp) {
+        if start >= run.duration.0 {
+            let rule = format!("flow `{name}` never starts: the run ends at {}", run.duration);
+            report.warn(&steps![list, i, "start"], rule, Some("let it start before the end".to_owned()));
+        }
+    }
+}
+
+/// The least and the largest threshold of a colour, and the limit of its own if it has one.
+type Colour = (&'static str, Limit, Limit, Option<Limit>);
+
+/// Better colours are dropped later, and the queue is long enough for its thresholds.
+fn thresholds(queue: &Queue, at: &[Step], report: &mut Report) {
+    let (limit, colours): (_, Vec<Colour>) = match queue {
+        Queue::Fifo { .. } | Queue::Custom { .. } => return,
+        Queue::Red { limit, min_th, max_th, .. } => (limit, vec![("", *min_th, *max_th, None)]),
+        Queue::Rio { limit, green, red, .. } => {
+            let of = |name, curve: &crate::written::port::Curve| (name, curve.min_th, curve.max_th, None);
+            (limit, vec![of("green", green), of("red", red)])
+        }
+        Queue::Gred { limit, green, yellow, red, .. } => {
+            let of = |name, q: &crate::written::port::VirtualQueue| (name, q.min_th, q.max_th, q.limit);
+            (limit, vec![of("green", green), of("yellow", yellow), of("red", red)])
+        }
+    };
+    let key = |colour: &'static str, key: &'static str| {
+        let colour = (!colour.is_empty()).then_some(Step::from(colour));
+        at.iter().cloned().chain(colour).chain([Step::from(key)]).collect::<Vec<_>>()
+    };
+    for (colour, _, max_th, own) in &colours {
+        let limit = own.unwrap_or(*limit);
+        if below(limit, *max_th) {
+            let rule = format!("max_th ({max_th}) is never reached: the queue holds {limit}");
+            let hint = "write a longer `limit` or a smaller `max_th`".to_owned();
+            report.warn(&key(colour, "max_th"), rule, Some(hint));
+        }
+    }
+    for pair in colours.windows(2) {
+        let [(better, min, max, _), (worse, worse_min, worse_max, _)] = pair else { continue };
+        if below(*min, *worse_min) && below(*max, *worse_max) {
+            let rule = format!(
+                "{better} is dropped earlier than {worse}: its thresholds ({min} to {max}) are below those of {worse} \
+                 ({worse_min} to {worse_max})"
+            );
+            let hint = format!("exchange the thresholds of {better} and {worse}");
+            report.warn(&key(better, "min_th"), rule, Some(hint));
+        }
+    }
+}
+
+/// Whether both count the same and `a` is less.
+fn below(a: Limit, b: Limit) -> bool {
+    match (a.0, b.0) {
+        (QueueSize::Packets(a), QueueSize::Packets(b)) | (QueueSize::Bytes(a), QueueSize::Bytes(b)) => a < b,
+        _ => false,
+    }
+}
