@@ -13,7 +13,7 @@ use perhop_core::classify::{
 use perhop_core::conditioner::{Conditioner, ConditionerParts};
 use perhop_core::marker::{Action, Marker};
 use perhop_core::meter::{TrTcm, TrTcmParams};
-use perhop_core::packet::{ClassId, Dir, Dscp, FlowId, Kind, Meta, Packet, TcpView, TrafficClass};
+use perhop_core::packet::{ClassId, Dir, Dscp, FlowId, Kind, Meta, Packet, PortId, TcpView, TrafficClass};
 use perhop_core::shaper::{Shaper, ShaperParams};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
@@ -112,20 +112,20 @@ fn shaper(limit: u64) -> Shaper<Pkt> {
 fn shapers(c: &mut Criterion) {
     let (mut waits, mut now) = (shaper(1000), Instant::ZERO);
     for _ in 0..100 {
-        drop(waits.push(now, Pkt(Box::new(data())), &mut Deaf));
+        drop(waits.push(now, PortId(0), Pkt(Box::new(data())), &mut Deaf).on());
     }
     c.bench_function("shaper: release and hold, 90 packets waiting", |b| {
         b.iter(|| {
             now = waits.next_timeout().unwrap_or(now);
-            let pkt = waits.pop(now).expect("one waits");
-            waits.push(now, black_box(pkt), &mut Deaf)
+            let (_, pkt) = waits.pop(now).expect("one waits");
+            waits.push(now, PortId(0), black_box(pkt), &mut Deaf).on()
         });
     });
     let (mut passes, mut now, mut pkt) = (shaper(1000), Instant::ZERO, Some(Pkt(Box::new(data()))));
     c.bench_function("shaper: a packet that conforms", |b| {
         b.iter(|| {
             now += GAP;
-            pkt = pkt.take().and_then(|pkt| passes.push(now, black_box(pkt), &mut Deaf));
+            pkt = pkt.take().and_then(|pkt| passes.push(now, PortId(0), black_box(pkt), &mut Deaf).on());
         });
     });
     assert!(pkt.is_some(), "10 Mbit/s through 10 Mbit/s: none is held");
@@ -140,7 +140,7 @@ fn conditioners(c: &mut Criterion) {
                 now += GAP;
                 flow = (flow + 7919) % FLOWS;
                 pkt.iter_mut().for_each(|pkt| pkt.meta_mut().flow = FlowId(flow));
-                pkt = pkt.take().and_then(|pkt| edge.push(now, black_box(pkt), &mut Deaf));
+                pkt = pkt.take().and_then(|pkt| edge.push(now, PortId(0), black_box(pkt), &mut Deaf).on());
             });
         });
         assert!(pkt.is_some() && edge.conserved(), "it marks and drops nothing");

@@ -10,10 +10,10 @@ use crate::classify::Classifier;
 use crate::dscp::ColorMap;
 use crate::marker::{Action, Marker};
 use crate::meter::Meter;
-use crate::packet::{Color, Kind, Meta, Packet};
+use crate::packet::{Color, Kind, Meta, Packet, PortId};
 use crate::param_error::ParamError;
 use crate::queue::Backlog;
-use crate::shaper::Shaper;
+use crate::shaper::{Passage, Shaper};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
 use crate::timed::Timed;
@@ -91,7 +91,7 @@ impl ConditionerStats {
     }
 }
 
-/// Treats the packets that come in by one port of a node.
+/// Treats the packets that come in by one port of a node, or by several.
 ///
 /// Packets that the shaper holds are overtaken by those whose action is another, but not by each other.
 pub struct Conditioner<P> {
@@ -118,10 +118,10 @@ impl<P: Packet> Conditioner<P> {
     //= rfc2475-2.3.3.2-one-or-many
     //= rfc2475-2.3.3.4-drop
     //= rfc2597-3-conditioning
-    /// A packet has come in. `None`: it is held or was dropped; else it goes on, with its mark and colour of now.
-    pub fn push(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> Option<P> {
+    /// A packet has come in by `from`. What goes on has its mark and colour of now.
+    pub fn push(&mut self, now: Instant, from: PortId, mut pkt: P, sink: &mut dyn Sink<P>) -> Passage<P> {
         if self.parts.classifier.as_ref().is_some_and(|known| known.classify(pkt.meta()).is_none()) {
-            return Some(pkt);
+            return Passage::On(pkt);
         }
         if let Some(marker) = self.parts.ack_marker.as_mut().filter(|_| pkt.meta().kind == Kind::PureAck) {
             pkt.meta_mut().dscp = marker.mark(pkt.meta());
@@ -137,19 +137,22 @@ impl<P: Packet> Conditioner<P> {
             Action::Drop => {
                 self.stats.dropped.add(pkt.meta().len);
                 sink.dropped(now, self.site, pkt, DropReason::Policed);
-                return None;
+                return Passage::Gone;
             }
-            Action::Shape => pkt = self.shape(now, pkt, sink)?,
+            Action::Shape => match self.shape(now, from, pkt, sink) {
+                Passage::On(conforming) => pkt = conforming,
+                otherwise => return otherwise,
+            },
         }
         self.stats.passed.add(pkt.meta().len);
-        Some(pkt)
+        Passage::On(pkt)
     }
 
-    /// The next packet that the shaper releases by now. Ask until there is none.
-    pub fn pop(&mut self, now: Instant) -> Option<P> {
-        let pkt = self.parts.shaper.as_mut()?.pop(now)?;
+    /// The next packet that the shaper releases by now, and the port by which it came. Ask until there is none.
+    pub fn pop(&mut self, now: Instant) -> Option<(PortId, P)> {
+        let (from, pkt) = self.parts.shaper.as_mut()?.pop(now)?;
         self.stats.released.add(pkt.meta().len);
-        Some(pkt)
+        Some((from, pkt))
     }
 
     /// A packet leaves by the port that this conditioner's packets come in by.
@@ -160,6 +163,12 @@ impl<P: Packet> Conditioner<P> {
         if let Some(meter) = &mut self.parts.meter {
             meter.observe_reverse(now, meta);
         }
+    }
+
+    /// Whether it ever has a deadline.
+    #[must_use]
+    pub fn has_deadlines(&self) -> bool {
+        self.parts.shaper.is_some() || self.parts.meter.as_ref().is_some_and(|meter| meter.has_deadlines())
     }
 
     /// When [`Conditioner::on_timeout`] and then [`Conditioner::pop`] should next be called, if ever.
@@ -216,9 +225,9 @@ impl<P: Packet> Conditioner<P> {
     }
 
     /// Through the shaper, counting what it drops.
-    fn shape(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> Option<P> {
+    fn shape(&mut self, now: Instant, from: PortId, pkt: P, sink: &mut dyn Sink<P>) -> Passage<P> {
         let shaper = self.parts.shaper.as_mut().expect("`new` refuses a marker that shapes without a shaper");
-        shaper.push(now, pkt, &mut Watch { dropped: &mut self.stats.dropped, sink })
+        shaper.push(now, from, pkt, &mut Watch { dropped: &mut self.stats.dropped, sink })
     }
 }
 

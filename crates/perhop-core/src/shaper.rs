@@ -8,7 +8,7 @@
 
 use crate::lane::Lane;
 use crate::meter::bucket::{Bucket, Cost, Inflow};
-use crate::packet::Packet;
+use crate::packet::{Packet, PortId};
 use crate::param_error::ParamError;
 use crate::queue::Backlog;
 use crate::sink::{DropReason, Sink, SiteId};
@@ -26,6 +26,27 @@ pub struct ShaperParams {
     pub limit: QueueSize,
 }
 
+/// What became of a packet that came to a conditioner or a shaper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passage<P> {
+    /// It goes on.
+    On(P),
+    /// It waits; it will be asked for.
+    Held,
+    /// It was dropped.
+    Gone,
+}
+
+impl<P> Passage<P> {
+    /// The packet, if it goes on.
+    pub fn on(self) -> Option<P> {
+        match self {
+            Self::On(pkt) => Some(pkt),
+            Self::Held | Self::Gone => None,
+        }
+    }
+}
+
 /// A queue that lets packets go as its token bucket fills.
 ///
 /// A packet is held if one is held already or the tokens do not suffice. Its driver asks [`Shaper::pop`] at
@@ -36,7 +57,8 @@ pub struct Shaper<P> {
     limit: QueueSize,
     inflow: Inflow,
     bucket: Bucket,
-    packets: Lane<P>,
+    /// Each with the port by which it came.
+    packets: Lane<(PortId, P)>,
     bytes: Bytes,
 }
 
@@ -53,25 +75,25 @@ impl<P: Packet> Shaper<P> {
 
     //= rfc2475-2.3.3.3-finite
     //= rfc2475-2.3.3.4-shaper-of-nothing
-    /// Gives `pkt` back if it may go on at once; else holds it, or hands it to `sink` where there is no room.
-    pub fn push(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> Option<P> {
+    /// `pkt`, which came by `from`, goes on at once, or is held, or is handed to `sink` where there is no room.
+    pub fn push(&mut self, now: Instant, from: PortId, pkt: P, sink: &mut dyn Sink<P>) -> Passage<P> {
         let len = pkt.meta().len;
         if self.packets.is_empty() && self.conforms(now, len) {
-            return Some(pkt);
+            return Passage::On(pkt);
         }
         if self.bucket.lacks(Cost::of(len)).is_none() || !self.backlog().has_room(self.limit, len) {
             sink.dropped(now, self.site, pkt, DropReason::Shaper);
-            return None;
+            return Passage::Gone;
         }
         self.bytes += len;
-        self.packets.push_back(pkt);
-        None
+        self.packets.push_back((from, pkt));
+        Passage::Held
     }
 
     //= rfc2475-2.3.3.3-delay
-    /// The first packet that waits, if it may go on by now.
-    pub fn pop(&mut self, now: Instant) -> Option<P> {
-        let len = self.packets.front()?.meta().len;
+    /// The first packet that waits, if it may go on by now, and the port by which it came.
+    pub fn pop(&mut self, now: Instant) -> Option<(PortId, P)> {
+        let len = self.packets.front()?.1.meta().len;
         if !self.conforms(now, len) {
             return None;
         }
@@ -82,7 +104,7 @@ impl<P: Packet> Shaper<P> {
     /// The first nanosecond at which [`Shaper::pop`] gives a packet.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        let cost = Cost::of(self.packets.front()?.meta().len);
+        let cost = Cost::of(self.packets.front()?.1.meta().len);
         self.bucket.lacks(cost).map(|tokens| self.inflow.when(tokens))
     }
 

@@ -6,9 +6,9 @@ use perhop_core::conditioner::{Conditioner, ConditionerParts};
 use perhop_core::dscp::ColorMap;
 use perhop_core::marker::{Action, Marker};
 use perhop_core::meter::{Meter, TokenBucket, TokenBucketParams};
-use perhop_core::packet::{ClassId, Color, Dir, Dscp, Meta, Packet, TrafficClass};
+use perhop_core::packet::{ClassId, Color, Dir, Dscp, Meta, Packet, PortId, TrafficClass};
 use perhop_core::queue::Backlog;
-use perhop_core::shaper::{Shaper, ShaperParams};
+use perhop_core::shaper::{Passage, Shaper, ShaperParams};
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
@@ -64,7 +64,11 @@ fn a_conditioner_of_nothing_passes_and_counts() {
     let mut nothing = conditioner(ConditionerParts::default());
     let mut sink = Recorder::default();
     let pkt = marked(1, Dscp::EF).color(Color::Yellow);
-    assert_eq!(nothing.push(NOW, pkt.clone(), &mut sink), Some(pkt), "neither mark nor colour changes");
+    assert_eq!(
+        nothing.push(NOW, PortId(0), pkt.clone(), &mut sink).on(),
+        Some(pkt),
+        "neither mark nor colour changes"
+    );
     assert_eq!((nothing.stats().green, nothing.stats().passed), (packets(1), packets(1)));
     assert!(nothing.conserved());
     assert_eq!(sink, Recorder::default());
@@ -85,7 +89,8 @@ fn colours_are_remarked_or_dropped() {
         ..ConditionerParts::default()
     });
     let mut sink = Recorder::default();
-    let out: Vec<_> = (0..6).map(|id| edge.push(NOW, TestPacket::data(id), &mut sink)).collect();
+    let out: Vec<_> =
+        (0..6).map(|id| edge.push(NOW, PortId(0), TestPacket::data(id), &mut sink).on()).collect();
     let marks: Vec<_> = out.iter().map(|pkt| pkt.as_ref().map(|pkt| pkt.meta().dscp)).collect();
     let thrice = [Some(af(1)), Some(af(2)), None];
     assert_eq!(marks, [thrice, thrice].concat());
@@ -113,8 +118,8 @@ fn packets_without_a_class_are_neither_treated_nor_counted() {
         ..ConditionerParts::default()
     });
     let mut sink = Recorder::default();
-    assert_eq!(edge.push(NOW, marked(1, af(1)), &mut sink), Some(marked(1, af(1))));
-    assert_eq!(edge.push(NOW, marked(2, Dscp::EF), &mut sink), None);
+    assert_eq!(edge.push(NOW, PortId(0), marked(1, af(1)), &mut sink).on(), Some(marked(1, af(1))));
+    assert_eq!(edge.push(NOW, PortId(0), marked(2, Dscp::EF), &mut sink).on(), None);
     assert_eq!((edge.stats().green, edge.stats().passed), (packets(1), packets(0)));
 }
 
@@ -131,7 +136,9 @@ fn a_map_of_colours_is_what_a_colour_aware_meter_sees() {
     let verdicts = |mut edge: Conditioner<TestPacket>| {
         // came red from elsewhere: only the mark counts, or nothing
         let came = [marked(1, af(2)), marked(2, af(1)), marked(3, af(1))].map(|pkt| pkt.color(Color::Red));
-        came.map(|pkt| edge.push(NOW, pkt, &mut Recorder::default()).map(|pkt| pkt.meta().color))
+        came.map(|pkt| {
+            edge.push(NOW, PortId(0), pkt, &mut Recorder::default()).on().map(|pkt| pkt.meta().color)
+        })
     };
     let (green, yellow, red) = (Some(Color::Green), Some(Color::Yellow), Some(Color::Red));
     assert_eq!(verdicts(build(colors)), [yellow, yellow, red]);
@@ -144,7 +151,7 @@ fn without_a_meter_the_map_decides() {
     let colors = Some(ColorMap::af(Color::Red));
     let mut edge = conditioner(ConditionerParts { colors, marker, ..ConditionerParts::default() });
     let mut sink = Recorder::default();
-    let out = [af(1), af(2), af(3)].map(|mark| edge.push(NOW, marked(0, mark), &mut sink));
+    let out = [af(1), af(2), af(3)].map(|mark| edge.push(NOW, PortId(0), marked(0, mark), &mut sink).on());
     assert_eq!(out.map(|pkt| pkt.map(|pkt| pkt.meta().dscp)), [Some(af(1)), Some(Dscp::DEFAULT), None]);
     assert_eq!(sink.of(Event::Coloured).count(), 0, "no meter, no verdict");
 }
@@ -169,9 +176,14 @@ fn shaped_packets_wait_their_turn_and_the_others_go_on() {
     let mut sink = Recorder::default();
     // colours in turn: 0 green takes the whole burst, 2 red and 3 green wait, 5 red finds no room
     let out: Vec<_> = (0..6)
-        .map(|id| edge.push(Instant::ZERO, TestPacket::data(id), &mut sink).map(|pkt| pkt.id()))
+        .map(|id| match edge.push(Instant::ZERO, PortId(id), TestPacket::data(id), &mut sink) {
+            Passage::On(pkt) => Passage::On(pkt.id()),
+            Passage::Held => Passage::Held,
+            Passage::Gone => Passage::Gone,
+        })
         .collect();
-    assert_eq!(out, [Some(0), Some(1), None, None, Some(4), None]);
+    let (held, gone) = (Passage::Held, Passage::Gone);
+    assert_eq!(out, [Passage::On(0), Passage::On(1), held, held, Passage::On(4), gone]);
     let dropped: Vec<_> =
         sink.heard.iter().filter(|h| h.event == Event::Dropped(DropReason::Shaper)).collect();
     assert_eq!(dropped.iter().map(|h| h.site).collect::<Vec<_>>(), [SHAPER]);
@@ -181,9 +193,9 @@ fn shaped_packets_wait_their_turn_and_the_others_go_on() {
     let due = |ms| Some(Instant::from_nanos(ms));
     assert_eq!(edge.next_timeout(), due(1_500_000));
     assert_eq!(edge.pop(Instant::from_nanos(1_499_999)), None);
-    assert_eq!(edge.pop(Instant::from_nanos(1_500_000)).map(|pkt| pkt.id()), Some(2));
+    assert_eq!(edge.pop(Instant::from_nanos(1_500_000)).map(|(from, pkt)| (from.0, pkt.id())), Some((2, 2)));
     assert_eq!(edge.next_timeout(), due(3_000_000));
-    assert_eq!(edge.pop(Instant::from_nanos(3_000_000)).map(|pkt| pkt.id()), Some(3));
+    assert_eq!(edge.pop(Instant::from_nanos(3_000_000)).map(|(from, pkt)| (from.0, pkt.id())), Some((3, 3)));
     assert_eq!((edge.next_timeout(), edge.pop(Instant::from_nanos(9_000_000))), (None, None));
     assert_eq!((edge.stats().released, edge.held(), edge.conserved()), (packets(2), packets(0), true));
 }
@@ -220,8 +232,8 @@ fn acks_are_policed_with_their_new_class() {
     let went: Vec<_> = came
         .into_iter()
         .filter_map(|pkt| {
-            let pkt = acks.push(NOW, pkt, &mut sink)?;
-            premium.push(NOW, pkt, &mut sink)
+            let pkt = acks.push(NOW, PortId(0), pkt, &mut sink).on()?;
+            premium.push(NOW, PortId(0), pkt, &mut sink).on()
         })
         .map(|pkt| (pkt.id(), pkt.meta().dscp.to_string()))
         .collect();
@@ -257,6 +269,10 @@ impl Meter for Listens {
     fn observe_reverse(&mut self, _now: Instant, meta: &Meta) {
         self.0 += meta.len.0;
     }
+
+    fn has_deadlines(&self) -> bool {
+        true
+    }
 }
 
 /// Data that leaves by the port is told to the meter, and its mark to the ACK that comes back.
@@ -278,7 +294,7 @@ fn both_ways_are_watched() {
     let meta = ack.meta_mut();
     meta.dir = Dir::Reverse;
     meta.tcp.iter_mut().for_each(|tcp| tcp.ack = 200);
-    let marks = edge.push(NOW, ack.clone(), &mut sink).map(|pkt| pkt.meta().dscp);
+    let marks = edge.push(NOW, PortId(0), ack.clone(), &mut sink).on().map(|pkt| pkt.meta().dscp);
     assert_eq!(marks, Some(af(3)));
     // the meter measured the ACK with its new mark, after three packets the other way
     assert_eq!(sink.of(Event::Coloured).map(|meta| meta.dscp).collect::<Vec<_>>(), [af(3)]);
@@ -288,7 +304,7 @@ fn both_ways_are_watched() {
         edge.on_timeout(Instant::from_nanos(now));
     }
     assert_eq!(edge.next_timeout(), Some(Instant::from_nanos(2_004_500)));
-    assert!(edge.push(Instant::from_nanos(1_004_501), ack, &mut sink).is_none());
+    assert!(edge.push(Instant::from_nanos(1_004_501), PortId(0), ack, &mut sink).on().is_none());
 }
 
 /// The earlier of the meter's deadline and the shaper's.
@@ -303,7 +319,7 @@ fn the_next_deadline_is_the_earlier() {
             ..ConditionerParts::default()
         });
         for id in 0..2 {
-            edge.push(Instant::ZERO, TestPacket::data(id), &mut Recorder::default());
+            edge.push(Instant::ZERO, PortId(0), TestPacket::data(id), &mut Recorder::default()).on();
         }
         edge.next_timeout().map(Instant::as_nanos)
     };
@@ -358,18 +374,18 @@ proptest! {
             let out = match op {
                 Op::Push { treated: false, len } => {
                     let pkt = marked(id, Dscp::EF).len(len);
-                    prop_assert_eq!(edge.push(now, pkt.clone(), &mut sink), Some(pkt));
+                    prop_assert_eq!(edge.push(now, PortId(0), pkt.clone(), &mut sink).on(), Some(pkt));
                     None
                 }
                 Op::Push { treated: true, len } => {
                     came = (came.0 + 1, came.1 + len);
-                    let out = edge.push(now, TestPacket::data(id).len(len), &mut sink);
+                    let out = edge.push(now, PortId(0), TestPacket::data(id).len(len), &mut sink).on();
                     let shaped_now = out.as_ref().filter(|pkt| marker.action(pkt.meta().color) == Action::Shape);
                     shaped.extend(shaped_now.map(TestPacket::id));
                     out
                 }
                 Op::Pop => {
-                    let out = edge.pop(now);
+                    let out = edge.pop(now).map(|(_, pkt)| pkt);
                     shaped.extend(out.as_ref().map(TestPacket::id));
                     out
                 }

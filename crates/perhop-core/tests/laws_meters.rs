@@ -70,6 +70,10 @@ impl Meter for OnePerInterval {
         // a deadline that moves earlier
         self.interval_ends = self.interval_ends.min(now + Span::from_millis(1));
     }
+
+    fn has_deadlines(&self) -> bool {
+        true
+    }
 }
 
 meter_laws!(

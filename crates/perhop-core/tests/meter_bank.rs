@@ -42,6 +42,10 @@ impl Meter for Listener {
     fn observe_reverse(&mut self, _now: Instant, _meta: &Meta) {
         self.heard += 1;
     }
+
+    fn has_deadlines(&self) -> bool {
+        true
+    }
 }
 
 fn packet(flow: u32, dir: Dir) -> Meta {

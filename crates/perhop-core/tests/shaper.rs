@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use perhop_core::packet::Packet;
+use perhop_core::packet::{Packet, PortId};
 use perhop_core::queue::Backlog;
 use perhop_core::shaper::{Shaper, ShaperParams};
 use perhop_core::sink::{DropReason, SiteId};
@@ -129,14 +129,14 @@ proptest! {
             match op {
                 Op::Push(len) => {
                     let before = sink.heard.len();
-                    let passed = shaper.push(ns(now), TestPacket::data(id).len(len), &mut sink);
+                    let passed = shaper.push(ns(now), PortId(0), TestPacket::data(id).len(len), &mut sink).on();
                     let (passes, kept) = rule.push(now, id, len);
                     prop_assert_eq!(passed.map(|pkt| pkt.id()), passes.then_some(id));
                     let dropped: Vec<_> = sink.heard[before..].iter().map(|h| (h.event, h.site, h.at)).collect();
                     let drop = (Event::Dropped(DropReason::Shaper), SITE, ns(now));
                     prop_assert_eq!(dropped, if passes || kept { vec![] } else { vec![drop] });
                 }
-                Op::Pop => prop_assert_eq!(shaper.pop(ns(now)).map(|pkt| pkt.id()), rule.pop(now)),
+                Op::Pop => prop_assert_eq!(shaper.pop(ns(now)).map(|(_, pkt)| pkt.id()), rule.pop(now)),
                 Op::Wait(ns) => now += ns,
                 Op::UntilDue => {
                     let Some(due) = rule.due(now) else { continue };
@@ -146,7 +146,7 @@ proptest! {
                         prop_assert_eq!(rule.pop(now), None);
                     }
                     now = due;
-                    let out = shaper.pop(ns(now)).map(|pkt| pkt.id());
+                    let out = shaper.pop(ns(now)).map(|(_, pkt)| pkt.id());
                     prop_assert!(out.is_some());
                     prop_assert_eq!(out, rule.pop(now));
                 }
@@ -171,10 +171,10 @@ proptest! {
             let then = now + Span::from_nanos(gap);
             while let Some(due) = shaper.next_timeout().filter(|due| *due <= then) {
                 now = now.max(due);
-                left.extend(shaper.pop(now).map(|pkt| (now.as_nanos(), pkt.meta().len.0)));
+                left.extend(shaper.pop(now).map(|(_, pkt)| (now.as_nanos(), pkt.meta().len.0)));
             }
             now = then;
-            let passed = shaper.push(now, TestPacket::data(id).len(len), &mut sink);
+            let passed = shaper.push(now, PortId(0), TestPacket::data(id).len(len), &mut sink).on();
             left.extend(passed.map(|pkt| (now.as_nanos(), pkt.meta().len.0)));
         }
         for first in 0..left.len() {
@@ -194,12 +194,13 @@ proptest! {
 fn a_burst_then_the_rate() {
     let mut shaper = shaper(8_000_000, 1500, QueueSize::Packets(10));
     let mut sink = Recorder::default();
-    let at_once: Vec<_> =
-        (0..4).map(|id| shaper.push(ns(0), TestPacket::data(id).len(1000), &mut sink).is_some()).collect();
+    let at_once: Vec<_> = (0..4)
+        .map(|id| shaper.push(ns(0), PortId(0), TestPacket::data(id).len(1000), &mut sink).on().is_some())
+        .collect();
     assert_eq!(at_once, [true, false, false, false]);
     let mut left = Vec::new();
     while let Some(due) = shaper.next_timeout() {
-        left.extend(shaper.pop(due).map(|pkt| (pkt.id(), due.as_nanos())));
+        left.extend(shaper.pop(due).map(|(_, pkt)| (pkt.id(), due.as_nanos())));
     }
     assert_eq!(left, [(1, 500_000), (2, 1_500_000), (3, 2_500_000)]);
 }
@@ -210,13 +211,13 @@ fn the_rate_is_exact_in_the_long_run() {
     let mut shaper = shaper(3, 2, QueueSize::Packets(1000));
     let mut sink = Recorder::default();
     for id in 0..1002 {
-        let passed = shaper.push(ns(0), TestPacket::data(id).len(1), &mut sink);
+        let passed = shaper.push(ns(0), PortId(0), TestPacket::data(id).len(1), &mut sink).on();
         assert_eq!(passed.is_some(), id < 2, "the burst");
     }
     for byte in 1..=1000u64 {
         let due = shaper.next_timeout().expect("one waits");
         assert_eq!(due, ns((byte * 8_000_000_000).div_ceil(3)));
-        assert_eq!(shaper.pop(due).map(|pkt| pkt.id()), Some(u32::try_from(byte).expect("small") + 1));
+        assert_eq!(shaper.pop(due).map(|(_, pkt)| pkt.id()), Some(u32::try_from(byte).expect("small") + 1));
     }
 }
 
@@ -224,11 +225,14 @@ fn the_rate_is_exact_in_the_long_run() {
 fn a_packet_longer_than_the_burst_is_dropped_and_blocks_nobody() {
     let mut shaper = shaper(8_000_000, 1000, QueueSize::Packets(10));
     let mut sink = Recorder::default();
-    assert_eq!(shaper.push(ns(0), TestPacket::data(1).len(1001), &mut sink), None);
+    assert_eq!(shaper.push(ns(0), PortId(0), TestPacket::data(1).len(1001), &mut sink).on(), None);
     assert_eq!(sink.of(Event::Dropped(DropReason::Shaper)).count(), 1);
-    assert_eq!(shaper.push(ns(0), TestPacket::data(2).len(1000), &mut sink).map(|pkt| pkt.id()), Some(2));
-    assert_eq!(shaper.push(ns(0), TestPacket::data(3).len(1000), &mut sink), None);
-    assert_eq!(shaper.push(ns(5), TestPacket::data(4).len(u64::MAX / 2), &mut sink), None);
+    assert_eq!(
+        shaper.push(ns(0), PortId(0), TestPacket::data(2).len(1000), &mut sink).on().map(|pkt| pkt.id()),
+        Some(2)
+    );
+    assert_eq!(shaper.push(ns(0), PortId(0), TestPacket::data(3).len(1000), &mut sink).on(), None);
+    assert_eq!(shaper.push(ns(5), PortId(0), TestPacket::data(4).len(u64::MAX / 2), &mut sink).on(), None);
     assert_eq!((shaper.backlog().packets, shaper.next_timeout()), (1, Some(ns(1_000_000))));
 }
 
@@ -237,8 +241,8 @@ fn a_packet_longer_than_the_burst_is_dropped_and_blocks_nobody() {
 fn without_room_it_drops_what_does_not_conform() {
     let mut shaper = shaper(8_000_000, 1500, QueueSize::Packets(0));
     let mut sink = Recorder::default();
-    let passes =
-        [0, 1_499_999, 1_500_000].map(|now| shaper.push(ns(now), TestPacket::data(0), &mut sink).is_some());
+    let passes = [0, 1_499_999, 1_500_000]
+        .map(|now| shaper.push(ns(now), PortId(0), TestPacket::data(0), &mut sink).on().is_some());
     assert_eq!(passes, [true, false, true]);
     assert_eq!(shaper.next_timeout(), None);
 }

@@ -1,10 +1,9 @@
 //! A node that forwards by a table from (flow, direction) to port, and conditions what comes in.
 
-use std::collections::VecDeque;
-
 use perhop_core::conditioner::Conditioner;
 use perhop_core::node::{Departure, Io, Node};
 use perhop_core::packet::{Dir, FlowId, Meta, Packet, PortId};
+use perhop_core::shaper::Passage;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
 
@@ -23,14 +22,12 @@ pub struct Seat {
     pub conditioner: Conditioner<SimPacket>,
     /// The ports whose packets it treats.
     ports: Vec<PortId>,
-    /// The port of each packet that its shaper holds, in order.
-    held: VecDeque<PortId>,
 }
 
 impl Seat {
     /// `conditioner` for what comes in by `ports`.
     pub const fn new(conditioner: Conditioner<SimPacket>, ports: Vec<PortId>) -> Self {
-        Self { conditioner, ports, held: VecDeque::new() }
+        Self { conditioner, ports }
     }
 }
 
@@ -44,8 +41,10 @@ pub struct Router {
     pub seats: Vec<Seat>,
     /// By port: which of `seats` treat what comes in there; nothing where there are no seats.
     treating: Vec<Vec<usize>>,
+    /// Which of `seats` have deadlines, those that shape among them. The others are never asked.
+    timed_seats: Vec<usize>,
     /// Ports whose queues have deadlines.
-    timed: Vec<usize>,
+    timed_ports: Vec<usize>,
 }
 
 impl Router {
@@ -57,8 +56,9 @@ impl Router {
                 treating[port.0 as usize].push(at);
             }
         }
-        let timed = (0..outgoing.len()).filter(|&port| outgoing[port].port.has_deadlines()).collect();
-        Self { site, outgoing, routes, seats, treating, timed }
+        let timed_seats = (0..seats.len()).filter(|&at| seats[at].conditioner.has_deadlines()).collect();
+        let timed_ports = (0..outgoing.len()).filter(|&port| outgoing[port].port.has_deadlines()).collect();
+        Self { site, outgoing, routes, seats, treating, timed_seats, timed_ports }
     }
 
     fn route(&self, meta: &Meta) -> Option<u32> {
@@ -82,16 +82,9 @@ impl Router {
     ) {
         let treating = self.treating.get(from.0 as usize).map_or(&[][..], Vec::as_slice);
         for &at in treating.iter().filter(|&&at| at >= first) {
-            let seat = &mut self.seats[at];
-            let held = seat.conditioner.held().packets;
-            match seat.conditioner.push(now, pkt, io) {
-                Some(passed) => pkt = passed,
-                None => {
-                    if seat.conditioner.held().packets > held {
-                        seat.held.push_back(from);
-                    }
-                    return;
-                }
+            match self.seats[at].conditioner.push(now, from, pkt, io) {
+                Passage::On(passed) => pkt = passed,
+                Passage::Held | Passage::Gone => return,
             }
         }
         self.forward(now, pkt, io);
@@ -99,9 +92,9 @@ impl Router {
 
     /// Lets go what shapers release by now.
     fn release(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
-        for at in 0..self.seats.len() {
-            while let Some(pkt) = self.seats[at].conditioner.pop(now) {
-                let from = self.seats[at].held.pop_front().expect("a port for each packet that is held");
+        for timed in 0..self.timed_seats.len() {
+            let at = self.timed_seats[timed];
+            while let Some((from, pkt)) = self.seats[at].conditioner.pop(now) {
                 self.condition(now, from, at + 1, pkt, io);
             }
         }
@@ -147,17 +140,17 @@ impl Node<SimPacket> for Router {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let seats = self.seats.iter().filter_map(|seat| seat.conditioner.next_timeout());
-        let queues = self.timed.iter().filter_map(|&port| self.outgoing[port].port.next_timeout());
+        let seats = self.timed_seats.iter().filter_map(|&at| self.seats[at].conditioner.next_timeout());
+        let queues = self.timed_ports.iter().filter_map(|&port| self.outgoing[port].port.next_timeout());
         seats.chain(queues).min()
     }
 
     fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
-        for &port in &self.timed {
+        for &port in &self.timed_ports {
             self.outgoing[port].port.on_timeout(now, io);
         }
-        for seat in &mut self.seats {
-            seat.conditioner.on_timeout(now);
+        for &at in &self.timed_seats {
+            self.seats[at].conditioner.on_timeout(now);
         }
         self.release(now, io);
     }

@@ -25,6 +25,8 @@ enum Flaw {
     CountsPackets,
     /// A met deadline stays.
     StuckDeadline,
+    /// Nobody is told that there is a deadline.
+    SilentDeadline,
 }
 
 #[derive(Clone)]
@@ -35,11 +37,16 @@ struct Faulty {
 
 impl Timed for Faulty {
     fn next_timeout(&self) -> Option<Instant> {
-        (self.flaw == Flaw::StuckDeadline).then_some(Instant::ZERO + Span::from_nanos(1))
+        let due = match self.flaw {
+            Flaw::StuckDeadline => true,
+            Flaw::SilentDeadline => self.count == 0,
+            _ => false,
+        };
+        due.then_some(Instant::ZERO + Span::from_nanos(1))
     }
 
     fn on_timeout(&mut self, _now: Instant) {
-        self.count += u32::from(self.flaw == Flaw::CountsCalls);
+        self.count += u32::from(matches!(self.flaw, Flaw::CountsCalls | Flaw::SilentDeadline));
     }
 }
 
@@ -114,6 +121,12 @@ fn an_early_call_must_change_nothing() {
 #[should_panic(expected = "a deadline at Some(Instant(1)) after 0.000000001s")]
 fn a_deadline_must_lie_ahead() {
     repeats(build(Flaw::StuckDeadline), &[NS]);
+}
+
+#[test]
+#[should_panic(expected = "a deadline of a meter that has none")]
+fn a_deadline_must_not_come_as_a_surprise() {
+    repeats(build(Flaw::SilentDeadline), &[NS]);
 }
 
 #[test]

@@ -123,4 +123,8 @@ impl<M: Meter + Clone> Meter for MeterBank<M> {
             self.arm(position);
         }
     }
+
+    fn has_deadlines(&self) -> bool {
+        self.prototype.has_deadlines()
+    }
 }

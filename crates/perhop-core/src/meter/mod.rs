@@ -28,6 +28,10 @@ pub trait Meter: Timed + Send {
     fn measure(&mut self, now: Instant, meta: &Meta) -> Color;
     /// A packet of the other direction passed (the TCP-friendly marker watches acknowledgments).
     fn observe_reverse(&mut self, _now: Instant, _meta: &Meta) {}
+    /// Whether it ever has a deadline. Who owns the meter asks once, and asks one that has none for nothing more.
+    fn has_deadlines(&self) -> bool {
+        false
+    }
 }
 
 impl<M: Meter + ?Sized> Meter for Box<M> {
@@ -37,5 +41,9 @@ impl<M: Meter + ?Sized> Meter for Box<M> {
 
     fn observe_reverse(&mut self, now: Instant, meta: &Meta) {
         (**self).observe_reverse(now, meta);
+    }
+
+    fn has_deadlines(&self) -> bool {
+        (**self).has_deadlines()
     }
 }

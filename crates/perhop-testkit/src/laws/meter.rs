@@ -227,6 +227,7 @@ fn wait<M: Meter>(meter: &mut M, now: &mut Instant, span: Span) {
         meter.on_timeout(*now);
         let next = meter.next_timeout();
         assert!(next.is_none_or(|at| at > *now), "a deadline at {next:?} after {now}");
+        assert!(meter.has_deadlines(), "a deadline of a meter that has none");
     }
     *now = until;
 }

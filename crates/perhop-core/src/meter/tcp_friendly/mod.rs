@@ -271,4 +271,8 @@ impl Meter for TcpFriendly {
             self.flows[place].acked(tcp.ack);
         }
     }
+
+    fn has_deadlines(&self) -> bool {
+        true
+    }
 }
