@@ -10,19 +10,20 @@ import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
 
 from perhop import _core
+from perhop.disk import TraceFiles, is_trace, trace_file, write_table
 from perhop.folder import write_file
 from perhop.run import Result
 from perhop.scenario import Scenario
 from perhop.tables import FORMAT, TABLES, complete, tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
 """The scenario of a run: as it was given, and with overrides and defaults filled in."""
@@ -131,7 +132,7 @@ class StoredRun:
         """
         if kind not in self.record.trace:
             return None
-        file = self.folder / f"trace.{kind}.parquet"
+        file = trace_file(self.folder, kind)
         try:
             found = pl.scan_parquet(file, glob=False)
             found.collect_schema()
@@ -193,7 +194,9 @@ def is_run(folder: Path) -> bool:
     """Tell whether a folder is a run's, and nothing else is in it, so that nothing else is lost with it."""
     try:
         msgspec.json.decode((folder / "record.json").read_bytes(), type=_Mark)
-        return all(_MADE.fullmatch(path.name) for path in folder.iterdir())
+        return all(
+            _MADE.fullmatch(path.name) and (not path.is_dir() or is_trace(path)) for path in folder.iterdir()
+        )
     except (OSError, ValueError, RecursionError):
         return False
 
@@ -210,7 +213,7 @@ def write(
     folder
         Where to: an empty folder, such as `perhop.folder.new_folder` gives.
     trace
-        What was traced.
+        What was traced; what `result` has not of it was written as it came.
     command
         The command that makes the run again.
     """
@@ -239,37 +242,13 @@ def write(
     for name, source in texts.items():
         write_file(folder / name, source)
     for name, table in tables.items():
-        _write_table(table.write_parquet, folder / f"{name}.parquet")
+        write_table(table.write_parquet, folder / f"{name}.parquet")
+    traces = TraceFiles(folder)
     for kind, table in result.trace.items():
-        _write_table(table.write_parquet, folder / f"trace.{kind}.parquet")
-        if kind == "tcp":
-            _write_table(_plain(table).write_csv, folder / "trace.tcp.csv")
+        traces.add(kind, table)
     text = msgspec.json.format(msgspec.json.encode(record), indent=2)
     write_file(folder / "record.json", text + b"\n")
     return record
-
-
-def _write_table(write: Callable[[IO[bytes]], None], file: Path) -> None:
-    """Write a table; what the system refuses is an OSError that names the file, as polars does not say it."""
-    try:
-        # polars takes no name that is not UTF-8
-        with open(file, "xb") as out:
-            write(out)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        refused = re.search(r"\(os error (\d+)\)", str(error))
-        number = getattr(error, "errno", None) or (int(refused[1]) if refused else None)
-        if number is None:
-            raise
-        raise OSError(number, os.strerror(number), str(file)) from error
-
-
-def _plain(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table whose times have nine decimals and whose other fractions have six, never an exponent."""
-    return table.with_columns(
-        pl.col(name).cast(pl.Decimal(38, 9 if name.endswith("_s") else 6))
-        for name, kind in table.schema.items()
-        if kind.is_float()
-    )
 
 
 def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:

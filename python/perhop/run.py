@@ -20,11 +20,17 @@ if TYPE_CHECKING:
     from perhop._core import RawResult
     from perhop.papers.study import AnyJob
 
+Keep = Callable[[str, pl.DataFrame], None]
+"""Called with the kind of a trace and further rows of it."""
+
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is: simulated seconds of a run, work of many."""
 
 HOPS_PER_S = 5e6
 """Packet-hops, as `job_work` counts them, that a core of 2023 does in a second; studies have 4 to 12e6."""
+
+PART_ROWS = 1 << 18
+"""Rows of traces after which they leave the core; with all columns they take 50 MB there."""
 
 # The core is asked for slices that take about this long, so that Ctrl-C and a progress bar get their turn.
 _SLICE_WALL_S = 0.1
@@ -68,7 +74,13 @@ class Result:
         return {name: getattr(self, name) for name in TABLES}
 
 
-def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | None = None) -> Result:
+def run(
+    scenario: Scenario,
+    *,
+    trace: Sequence[str] = (),
+    keep: Keep | None = None,
+    progress: Progress | None = None,
+) -> Result:
     """Run a scenario to its end.
 
     Parameters
@@ -77,6 +89,9 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
         What to run.
     trace
         Any of `perhop.tables.TRACES`; the results do not depend on it.
+    keep
+        Called with the kind and further rows of a trace, in order, at least once for each kind; `trace` of
+        the result is empty then, and a trace of any length takes little memory.
     progress
         Called several times a second.
 
@@ -85,23 +100,35 @@ def run(scenario: Scenario, *, trace: Sequence[str] = (), progress: Progress | N
     ScenarioError
         The scenario has mistakes.
     """
-    simulation = scenario.core.simulate([trace] if isinstance(trace, str) else list(trace))
+    kinds = [trace] if isinstance(trace, str) else list(trace)
+    gathered: dict[str, list[pl.DataFrame]] = {kind: [] for kind in kinds}
+
+    def record(rows: Mapping[str, Mapping[str, Any]]) -> None:
+        for kind, columns in rows.items():
+            if keep is None:
+                gathered[kind].append(_frame(columns))
+            else:
+                keep(kind, _frame(columns))
+
+    simulation = scenario.core.simulate(kinds)
     duration = simulation.duration_s
     reached, step = 0.0, duration / 1000
     while reached < duration:
         reached = min(duration, reached + step)
         began = time.perf_counter()
-        simulation.advance_to(reached)
+        while not simulation.advance_to(reached, PART_ROWS if trace else None):
+            record(simulation.take_recorded())
         took = time.perf_counter() - began
         step *= 2.0 if took < _SLICE_WALL_S / 2 else 0.5 if took > _SLICE_WALL_S * 2 else 1.0
         if progress is not None:
             progress(reached, duration)
     raw: Mapping[str, Any] = dict(simulation.finish())
+    record(raw["trace"])
     return Result(
         **{name: _frame(raw[name]) for name in TABLES},
         counts=raw["counts"],
         event_digest=raw["event_digest"],
-        trace={kind: _frame(columns) for kind, columns in raw["trace"].items()},
+        trace={kind: pl.concat(parts) for kind, parts in gathered.items() if parts},
         invariants=list(raw["invariants"]),
     )
 

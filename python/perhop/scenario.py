@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perhop import _core
     from perhop._core import Diagnostic
     from perhop.overrides import Value
-    from perhop.run import Progress, Result
+    from perhop.run import Keep, Progress, Result
 
 # Reading stops here, so that a device or a film named by mistake is refused instead of read to its end.
 _READ_AT_MOST = 64 * 1024 * 1024
@@ -296,8 +296,10 @@ class Scenario:
         """Return what the scenario means."""
         return msgspec.json.decode(self.core.describe(), type=Description)
 
-    def run(self, *, trace: Sequence[str] = (), progress: Progress | None = None) -> Result:
+    def run(
+        self, *, trace: Sequence[str] = (), keep: Keep | None = None, progress: Progress | None = None
+    ) -> Result:
         """Run the scenario to its end; see `perhop.run.run`."""
         from perhop.run import run
 
-        return run(self, trace=trace, progress=progress)
+        return run(self, trace=trace, keep=keep, progress=progress)

@@ -39,15 +39,25 @@ impl Simulation {
         self.loaded.scenario.run.duration.as_secs_f64()
     }
 
-    /// Processes every event before `t_s` seconds.
+    /// Processes every event before `t_s` seconds, unless `rows` were recorded and not taken before that; returns
+    /// whether it got there.
+    #[pyo3(signature = (t_s, rows=None))]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates; never negative")]
-    fn advance_to(&self, py: Python<'_>, t_s: f64) -> PyResult<()> {
+    fn advance_to(&self, py: Python<'_>, t_s: f64, rows: Option<usize>) -> PyResult<bool> {
         let until = Instant::from_nanos((t_s.max(0.0) * 1e9) as u64);
-        py.detach(|| {
-            let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-            run.as_mut().map(|run| run.advance_to(until))
+        self.with_run(py, |run| match rows {
+            Some(rows) => run.advance_while_room(until, rows),
+            None => {
+                run.advance_to(until);
+                true
+            }
         })
-        .ok_or_else(over)
+    }
+
+    /// What was recorded and not taken yet.
+    fn take_recorded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let recorded = self.with_run(py, perhop_sim::Simulation::take_recorded)?;
+        tables::to_python(py, &Run::new(&self.loaded.scenario, &recorded), self.trace.iter().copied())
     }
 
     /// Runs to the end and returns the results.
@@ -59,6 +69,18 @@ impl Simulation {
             })
             .ok_or_else(over)?;
         to_python(py, &self.loaded, &results, &self.trace)
+    }
+}
+
+impl Simulation {
+    /// Calls the run without the interpreter.
+    fn with_run<T: Send>(
+        &self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut perhop_sim::Simulation) -> T + Send,
+    ) -> PyResult<T> {
+        py.detach(|| self.run.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(call))
+            .ok_or_else(over)
     }
 }
 

@@ -146,25 +146,30 @@ impl Engine {
 
     /// Processes every event before `end`.
     pub fn run_until(&mut self, end: Instant) {
-        loop {
+        self.run_while(end, |_| true);
+    }
+
+    /// Processes events before `end` as long as `more`, and says whether none is left.
+    pub fn run_while(&mut self, end: Instant, more: impl Fn(&Recorder) -> bool) -> bool {
+        while more(&self.recorder) {
             let timer_first = match (self.events.first(), self.timers.first()) {
-                (None, None) => return,
+                (None, None) => return true,
                 (Some(_), None) => false,
                 (None, Some(_)) => true,
                 (Some(event), Some(timer)) => timer.0 < event.0,
             };
             if timer_first {
-                let Some((due, node)) = self.timers.first() else { return };
+                let Some((due, node)) = self.timers.first() else { return true };
                 if due.at() >= end {
-                    return;
+                    return true;
                 }
                 self.processed += 1;
                 self.timers.pop();
                 self.expire(due.at(), node as usize);
             } else {
-                let Some((due, event)) = self.events.first() else { return };
+                let Some((due, event)) = self.events.first() else { return true };
                 if due.at() >= end {
-                    return;
+                    return true;
                 }
                 self.processed += 1;
                 match event {
@@ -176,6 +181,7 @@ impl Engine {
                 }
             }
         }
+        false
     }
 
     fn arrive(&mut self, now: Instant, id: usize) {

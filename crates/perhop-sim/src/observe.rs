@@ -134,6 +134,13 @@ pub struct Trace {
     pub tcp: Vec<TcpRecord>,
 }
 
+impl Trace {
+    /// Records of all kinds together.
+    pub const fn rows(&self) -> usize {
+        self.packets.len() + self.queue.len() + self.cwnd.len() + self.tcp.len()
+    }
+}
+
 /// The engine's side of a node's calls: packet store, ports to ask, recorder.
 #[derive(Debug)]
 pub struct Recorder {

@@ -107,7 +107,7 @@ pub struct ConditionerResult {
 }
 
 /// Totals of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Events processed.
     pub events: u64,
@@ -118,7 +118,7 @@ pub struct Counts {
 }
 
 /// Everything a run leaves.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Results {
     /// In the scenario's order.
     pub flows: Vec<FlowResult>,

@@ -5,6 +5,7 @@ use perhop_scenario::elements::ElementError;
 use perhop_scenario::model::Scenario;
 
 use crate::build::{Built, build};
+use crate::engine::Engine;
 use crate::observe::TraceKinds;
 use crate::registry::Registry;
 use crate::results::{
@@ -74,11 +75,32 @@ impl Simulation {
 
     /// Processes every event before `until`, at most to the end of the run.
     pub fn advance_to(&mut self, until: Instant) {
+        self.advance(until, |engine, stop| {
+            engine.run_until(stop);
+            true
+        });
+    }
+
+    /// The same, but stops as soon as `rows` are recorded that [`Self::take_recorded`] did not take; says whether it
+    /// got to `until`.
+    pub fn advance_while_room(&mut self, until: Instant, rows: usize) -> bool {
+        self.advance(until, |engine, stop| engine.run_while(stop, |recorder| recorder.trace.rows() < rows))
+    }
+
+    /// What was recorded since the last call, as results that hold nothing else.
+    pub fn take_recorded(&mut self) -> Results {
+        let trace = std::mem::take(&mut self.built.engine.recorder.trace);
+        Results { trace, sites: self.built.sites.clone(), ..Results::default() }
+    }
+
+    fn advance(&mut self, until: Instant, run: impl Fn(&mut Engine, Instant) -> bool) -> bool {
         let until = until.min(self.end);
         while self.now < until {
             let warmup = if self.baseline.is_none() { self.warmup } else { Instant::MAX };
             let stop = until.min(self.next_sample).min(warmup);
-            self.built.engine.run_until(stop);
+            if !run(&mut self.built.engine, stop) {
+                return false;
+            }
             self.now = stop;
             if stop == warmup {
                 self.baseline = Some(self.totals());
@@ -91,6 +113,7 @@ impl Simulation {
                 self.next_sample += self.interval;
             }
         }
+        true
     }
 
     /// Runs to the end and returns the results.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use perhop_scenario::load;
-use perhop_sim::Simulation;
 use perhop_sim::tables::{FORMAT, Of, Run, TABLES, TRACES, Table};
+use perhop_sim::{Simulation, Trace};
 
 use crate::common::ALL;
 use crate::determinism::{DIFFSERV, SHORT};
@@ -36,6 +36,31 @@ fn tables_and_columns_are_described() {
 #[test]
 fn the_format_is_the_newest_of_a_column() {
     assert_eq!(every().flat_map(|table| table.columns).map(|column| column.since).max(), Some(FORMAT));
+}
+
+#[test]
+fn a_trace_taken_in_parts_is_the_trace() {
+    let overrides: Vec<String> = SHORT.iter().map(ToString::to_string).collect();
+    let loaded = load(DIFFSERV.as_bytes(), "diffserv.toml", &overrides).expect("the starter is valid");
+    let whole = Simulation::new(&loaded.scenario, ALL).finish();
+    let mut run = Simulation::new(&loaded.scenario, ALL);
+    let mut parts = Vec::new();
+    while !run.advance_while_room(run.end(), 1000) {
+        let part = run.take_recorded();
+        assert!((1000..1100).contains(&part.trace.rows()), "{}", part.trace.rows());
+        assert_eq!(part.sites, whole.sites);
+        parts.push(part.trace);
+    }
+    let last = run.finish();
+    assert!(parts.len() > 10 && last.event_digest == whole.event_digest);
+    parts.push(last.trace);
+    fn joined<T: Clone>(parts: &[Trace], of: impl Fn(&Trace) -> &Vec<T>) -> Vec<T> {
+        parts.iter().flat_map(|part| of(part).clone()).collect()
+    }
+    assert_eq!(joined(&parts, |part| &part.packets), whole.trace.packets);
+    assert_eq!(joined(&parts, |part| &part.queue), whole.trace.queue);
+    assert_eq!(joined(&parts, |part| &part.cwnd), whole.trace.cwnd);
+    assert_eq!(format!("{:?}", joined(&parts, |part| &part.tcp)), format!("{:?}", whole.trace.tcp));
 }
 
 #[test]

@@ -45,6 +45,7 @@ def command(
     from perhop import record, summary
     from perhop.cli.output import note, print_json, warn
     from perhop.cli.progress import Progress
+    from perhop.disk import TraceFiles
     from perhop.folder import never, new_folder
 
     kinds = _trace_kinds(trace or [])
@@ -54,7 +55,7 @@ def command(
     warn(loaded.warnings())
     with new_folder(folder, record.is_run if force else never) as partial:
         with Progress(f"running {scenario.name}") as progress:
-            result = loaded.run(trace=kinds, progress=progress.update)
+            result = loaded.run(trace=kinds, keep=TraceFiles(partial).add, progress=progress.update)
         again = _again(scenario, loaded.overrides, kinds)
         written = record.write(result, loaded, partial, trace=kinds, command=again)
     page = _write_report(folder) if report else None

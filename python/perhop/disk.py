@@ -1,0 +1,93 @@
+"""Tables on disk; traces while a run goes on, so that only the disk bounds their length."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Literal
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class TraceFiles:
+    """The files of traces in a run's folder.
+
+    A trace of one part is a file, one of more a folder of that name with a file for each: polars and most
+    others read both by the one name.
+
+    Parameters
+    ----------
+    folder
+        Where to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._parts: dict[str, int] = {}
+
+    def add(self, kind: str, rows: pl.DataFrame) -> None:
+        """Write further rows of a trace.
+
+        Raises
+        ------
+        OSError
+            The disk is full, for example; the error names the file.
+        """
+        place = trace_file(self._folder, kind)
+        parts = self._parts.get(kind, 0)
+        if parts > 0 and rows.is_empty():
+            return
+        if parts == 1:
+            first = place.rename(place.with_suffix(".first"))
+            place.mkdir()
+            first.rename(_part(place, 0))
+        write_table(rows.write_parquet, _part(place, parts) if parts else place)
+        if kind == "tcp":
+            header, plain = parts == 0, _plain(rows)
+            csv = place.with_suffix(".csv")
+            write_table(lambda file: plain.write_csv(file, include_header=header), csv, "ab")
+        self._parts[kind] = parts + 1
+
+
+def trace_file(folder: Path, kind: str) -> Path:
+    """Return where a trace is in a run's folder."""
+    return folder / f"trace.{kind}.parquet"
+
+
+def is_trace(path: Path) -> bool:
+    """Tell whether a folder holds the parts of a trace and nothing else."""
+    return path.name.startswith("trace.") and all(_PART.fullmatch(part) for part in os.listdir(path))
+
+
+_PART = re.compile(r"\d{6,}\.parquet")
+
+
+def _part(place: Path, number: int) -> Path:
+    return place / f"{number:06}.parquet"
+
+
+def write_table(write: Callable[[IO[bytes]], None], file: Path, mode: Literal["xb", "ab"] = "xb") -> None:
+    """Write a table; what the system refuses is an OSError that names the file, as polars does not say it."""
+    try:
+        # polars takes no name that is not UTF-8
+        with open(file, mode) as out:
+            write(out)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        refused = re.search(r"\(os error (\d+)\)", str(error))
+        number = getattr(error, "errno", None) or (int(refused[1]) if refused else None)
+        if number is None:
+            raise
+        raise OSError(number, os.strerror(number), str(file)) from error
+
+
+def _plain(table: pl.DataFrame) -> pl.DataFrame:
+    """Return a table whose times have nine decimals and whose other fractions have six, never an exponent."""
+    return table.with_columns(
+        pl.col(name).cast(pl.Decimal(38, 9 if name.endswith("_s") else 6))
+        for name, kind in table.schema.items()
+        if kind.is_float()
+    )
