@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -57,7 +58,8 @@ def _reproduce(paper: str, quick: bool, folder: Path, workers: int, as_json: boo
     ours = _check_folder(folder)
     study = load_study(paper)
     with new_folder(folder, ours) as partial:
-        done = _write(study, quick, partial, workers)
+        done, draw = _measure(study, quick, partial, workers)
+        draw()
     _say_left_out(done)
     if as_json:
         print_json(done.document)
@@ -77,9 +79,12 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
     studies = [load_study(paper) for paper in PAPERS]
     with new_folder(folder, ours) as partial:
         done = []
-        for study in studies:
-            (partial / study.key).mkdir()
-            done.append(_write(study, quick, partial / study.key, workers))
+        with _drawing() as later:
+            for study in studies:
+                (partial / study.key).mkdir()
+                outcome, draw = _measure(study, quick, partial / study.key, workers)
+                done.append(outcome)
+                later(draw)
         again = f"perhop reproduce{' --quick' if quick else ''}"
         documents = [outcome.document for outcome in done]
         index = render_index(
@@ -149,8 +154,25 @@ def _is_document(file: Path) -> bool:
     )
 
 
-def _write(study: Study[Any, Any], quick: bool, folder: Path, workers: int) -> Outcome:
-    """Run the study and write its page and its document into an empty folder."""
+@contextmanager
+def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
+    """Draw pages one by one beside the runs of the next study; at the end all are there."""
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(max_workers=1)
+    pages: list[Future[None]] = []
+    try:
+        yield lambda draw: pages.append(pool.submit(draw))
+        for page in pages:
+            page.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _measure(
+    study: Study[Any, Any], quick: bool, folder: Path, workers: int
+) -> tuple[Outcome, Callable[[], None]]:
+    """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
     from perhop.folder import write_file
 
@@ -159,8 +181,7 @@ def _write(study: Study[Any, Any], quick: bool, folder: Path, workers: int) -> O
     kept = _run(study, plan.jobs, f"{study.key}, {len(plan.jobs)} runs", workers)
     done: Outcome = study.reduce(plan, kept, again, _core.RESULTS_VERSION)
     write_file(folder / "result.json", _encode(done.document))
-    write_file(folder / "report.html", study.page(plan, done))
-    return done
+    return done, lambda: write_file(folder / "report.html", study.page(plan, done))
 
 
 def _run(study: Study[Any, Any], jobs: Sequence[AnyJob], label: str, workers: int) -> list[Any]:
