@@ -1,8 +1,9 @@
-"""A long trace takes little memory: it is on the disk, in parts, and says the same as a whole one."""
+"""Long traces and fine series take little memory; what does not fit is told before it starts."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,22 +20,37 @@ DUMBBELL = Path(__file__).parents[1] / "bench" / "cases" / "dumbbell-100.toml"
 """A hundred flows: 240,000 steps of packets in a second."""
 
 
-def traced(until: str, folder: Path) -> tuple[int, int]:
-    """Run it in a process of its own and trace packets; return the rows and the peak of memory in MB."""
-    command = [sys.executable, "-m", "perhop.cli", "run", str(DUMBBELL), "--until", until]
-    running = subprocess.Popen([*command, "--trace", "packets", "-o", str(folder)], stdout=subprocess.DEVNULL)
+def peak_of(*arguments: str) -> int:
+    """Run it in a process of its own; return the peak of memory in MB."""
+    command = [sys.executable, "-m", "perhop.cli", "run", str(DUMBBELL), *arguments]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(running.pid, 0)
     running.returncode = os.waitstatus_to_exitcode(status)
     assert running.returncode == 0
+    return used.ru_maxrss // 1024
+
+
+def traced(until: str, folder: Path) -> tuple[int, int]:
+    """Run it and trace packets; return the rows and the peak of memory in MB."""
+    peak = peak_of("--until", until, "--trace", "packets", "-o", str(folder))
     trace = StoredRun.load(folder).trace("packets")
     assert trace is not None
-    return trace.select(pl.len()).collect().item(), used.ru_maxrss // 1024
+    return trace.select(pl.len()).collect().item(), peak
 
 
 def test_a_trace_of_two_million_rows(tmp_path: Path) -> None:
     rows, peak = traced("10s", tmp_path / "run")
     assert rows > 2_000_000
     assert peak < 330
+
+
+def test_four_million_values_of_series(tmp_path: Path) -> None:
+    peak = peak_of("--until", "20s", "-s", "run.interval=10ms", "-o", str(tmp_path / "run"))
+    rows = StoredRun.load(tmp_path / "run").tables["series"].height
+    assert rows > 4_000_000
+    needed = Scenario.load(DUMBBELL, ("run.duration=20s", "run.interval=10ms")).core.memory_bytes
+    # the program itself takes 130 MB
+    assert peak - 130 < needed / 1e6 < 1.5 * (peak - 130)
 
 
 @pytest.mark.long
@@ -72,3 +88,39 @@ def test_a_run_with_parts_is_replaced_unless_something_else_is_among_them(cli: C
     assert cli(*again, "--trace", "queue").code == 0
     (parts.folder / "trace.queue.parquet" / "notes.txt").write_text("years of work")
     assert cli(*again).code == ExitCode.USAGE
+
+
+def test_what_does_not_fit_into_memory_is_told_before_it_starts(process: Cli, tmp_path: Path) -> None:
+    process("init")
+    before = sorted(tmp_path.iterdir())
+    command = f"ulimit -v 3000000; exec {sys.executable} -m perhop.cli run two-way.toml"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} -s run.interval=30us --until 60s"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == ExitCode.MACHINE
+    assert re.search(r"^error: .* this run need about \d\.\d GB of memory, and ", done.stderr)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_trace_that_does_not_fit_on_the_disk_is_told_before_it_starts(
+    cli: Cli, two_way: Path, small_disk: Path
+) -> None:
+    done = cli("run", two_way, "--until", "2000s", "--trace", "packets,tcp", "-o", "small/new/run")
+    assert done.code == ExitCode.MACHINE
+    assert re.match(
+        r"error: small/new/run: the traces need about \d+\.\d MB and 0\.1 MB are free\n", done.err
+    )
+    assert list(small_disk.iterdir()) == []
+
+
+def test_memory_that_runs_out_is_no_defect(cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("perhop.scenario.Scenario.run", full)
+    done = cli("run", two_way)
+    assert (done.code, done.err) == (ExitCode.MACHINE, "error: out of memory\n")

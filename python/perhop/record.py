@@ -271,16 +271,23 @@ def _scenario_hashes(texts: Mapping[str, bytes]) -> dict[str, str]:
     return {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
 
 
+_HASHED_AT_ONCE = 1 << 16
+"""Values of a column that are copied at a time."""
+
+
 def _table_hash(table: pl.DataFrame) -> str:
     digest = hashlib.sha256()
     for column in table.iter_columns():
         digest.update(f"{column.name}\0{column.dtype}\0{len(column)}\0".encode())
-        if column.dtype == pl.String:
-            digest.update("\0".join(column.fill_null("\1").to_list()).encode())
-        else:
-            if column.dtype.is_float():
-                column = column.fill_null(float("nan"))
-            digest.update(column.to_numpy().tobytes())
+        for start in range(0, len(column), _HASHED_AT_ONCE):
+            values = column.slice(start, _HASHED_AT_ONCE)
+            if values.dtype == pl.String:
+                text = "\0".join(values.fill_null("\1").to_list())
+                digest.update(f"\0{text}".encode() if start else text.encode())
+            else:
+                if values.dtype.is_float():
+                    values = values.fill_null(float("nan"))
+                digest.update(values.to_numpy().tobytes())
     return digest.hexdigest()
 
 

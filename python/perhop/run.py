@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from perhop import _core
+from perhop.room import check_memory
 from perhop.scenario import Scenario
 from perhop.tables import TABLES
 
@@ -99,11 +101,14 @@ def run(
     ------
     ScenarioError
         The scenario has mistakes.
+    MemoryError
+        It needs more memory than there is; told before anything runs.
     """
+    check_memory(scenario.core.memory_bytes)
     kinds = [trace] if isinstance(trace, str) else list(trace)
     gathered: dict[str, list[pl.DataFrame]] = {kind: [] for kind in kinds}
 
-    def record(rows: Mapping[str, Mapping[str, Any]]) -> None:
+    def record(rows: Mapping[str, dict[str, Any]]) -> None:
         for kind, columns in rows.items():
             if keep is None:
                 gathered[kind].append(_frame(columns))
@@ -211,7 +216,17 @@ def _run_job(job: AnyJob, keep: Callable[[Any, RawResult], Any] | None) -> Any:
     return result if keep is None else keep(job, result)
 
 
-def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Turn columns into a table; a value that does not exist (NaN) becomes null, an empty column text."""
-    table = pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
-    return table.cast({pl.Null: pl.String})
+def _frame(columns: dict[str, Any]) -> pl.DataFrame:
+    """Turn columns into a table, and use them up: a long table has little room beside itself."""
+    return pl.DataFrame([_series(name, columns.pop(name)) for name in list(columns)])
+
+
+def _series(name: str, values: Any) -> pl.Series:
+    """Turn a column into a series; a value that does not exist (NaN) becomes null."""
+    if isinstance(values, list):
+        # equal words share their letters
+        number = {word: index for index, word in enumerate(dict.fromkeys(values))}
+        codes = np.fromiter(map(number.__getitem__, values), np.uint32, len(values))
+        return pl.Series(name, list(number), pl.String).gather(codes)
+    series = pl.Series(name, values)
+    return series.fill_nan(None) if series.dtype.is_float() else series

@@ -52,6 +52,12 @@ impl Scenario {
         cost::packet_hops(&self.0.scenario)
     }
 
+    /// Roughly how many bytes of memory a run needs, those of the program apart.
+    #[getter]
+    fn memory_bytes(&self) -> u64 {
+        cost::memory_bytes(&self.0.scenario)
+    }
+
     /// The scenario with every default filled in, as TOML.
     fn resolve(&self, py: Python<'_>) -> String {
         py.detach(|| self.0.resolved_toml())

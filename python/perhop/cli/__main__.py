@@ -163,6 +163,8 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         told = f"{place}: {error.strerror or error}" if place else error.strerror or error
         code = ExitCode.USAGE if error.errno in _WRONG_PLACE else ExitCode.MACHINE
         return code, f"error: {told}"
+    if isinstance(error, MemoryError):
+        return ExitCode.MACHINE, f"error: {str(error) or 'out of memory'}"
     if isinstance(error, ImportError) and "_core" in str(error):
         return ExitCode.MACHINE, "error: the compiled core is missing\nhint: make build"
     # imported only now: the error can be one of these only if its module is loaded already

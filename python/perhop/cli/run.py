@@ -47,12 +47,14 @@ def command(
     from perhop.cli.progress import Progress
     from perhop.disk import TraceFiles
     from perhop.folder import never, new_folder
+    from perhop.room import check_disk
 
     kinds = _trace_kinds(trace or [])
     loaded = options.load(scenario, overrides, seed, until)
     folder = out or Path("out") / f"{scenario.stem}-{loaded.seed}"
     _check_place(folder, force)
     warn(loaded.warnings())
+    check_disk(folder, kinds, loaded.work())
     with new_folder(folder, record.is_run if force else never) as partial:
         with Progress(f"running {scenario.name}") as progress:
             result = loaded.run(trace=kinds, keep=TraceFiles(partial).add, progress=progress.update)

@@ -15,6 +15,7 @@ mod warnings;
 use std::collections::BTreeMap;
 
 use crate::lower::resolve::{MOST, Names, Pairs};
+use crate::meant::cost;
 use crate::meant::elements::Elements;
 use crate::meant::model;
 use crate::meant::routes::{Route, routes};
@@ -74,11 +75,8 @@ const MOST_VALUES: u64 = 50_000_000;
 
 /// The series must fit into memory.
 fn check_series(scenario: &model::Scenario, report: &mut Report) {
-    let run = &scenario.run;
-    let Some(samples) = run.duration.as_nanos().checked_div(run.interval.as_nanos()) else { return };
-    let classes: usize = scenario.links.iter().map(|link| link.port.classes.len()).sum();
-    let columns = 4 * scenario.flows.len() + scenario.udp.len() + 2 * scenario.links.len() + 2 * classes;
-    if samples.saturating_mul(columns as u64) > MOST_VALUES {
+    let (samples, columns) = cost::series(scenario);
+    if samples.saturating_mul(columns) > MOST_VALUES {
         let rule = format!("{samples} samples of {columns} quantities are more than {MOST_VALUES} values");
         report.error(&steps!["run", "interval"], rule, Some("take a longer interval".to_owned()));
     }
