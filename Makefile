@@ -1,7 +1,7 @@
 # make demo       build, then reproduce every study, shortened; prints the path of the report
 # make build      .venv with the locked packages and .venv/bin/perhop
 # make test       everything CI runs
-# make test-long  the same, then laws on many other random cases, a trace of 10^8 rows, every study in full and the full sweep of the TCP laws
+# make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweep of the TCP laws
 # make bench      speed and memory, as JSON
 # make clean      remove what the others made
 
@@ -84,7 +84,8 @@ python-test: build
 
 test-long: test
 	export PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$RANDOM} PROPTEST_CASES=5000
-	echo "laws with PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED PROPTEST_CASES=$$PROPTEST_CASES"
+	export SCENARIO_CASES=20000
+	echo "laws with PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED PROPTEST_CASES=$$PROPTEST_CASES SCENARIO_CASES=$$SCENARIO_CASES"
 	cargo test --workspace --exclude perhop-py --locked --quiet
 	$(BIN)/pytest -m long
 	$(BIN)/perhop reproduce --json >/dev/null

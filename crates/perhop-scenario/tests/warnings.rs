@@ -1,8 +1,9 @@
 //! What is valid and warned of, and what is close to it and is not.
 
-use crate::common::{BASE, DOMAIN, changed, domain, overridden, shipped, valid};
+use crate::common::{BASE, DOMAIN, changed, domain, overridden, valid};
 use insta::assert_snapshot;
 use perhop_scenario::{Diagnostic, Loaded, load, render};
+use perhop_testkit::scenarios::shipped;
 
 const METER: &str = r#"{ kind = "tr-tcm", cir = "800kbit/s", pir = "1Mbit/s", cbs = "15p", pbs = "20kB" }"#;
 const AF: &str = r#"match = ["AF11", "AF12", "AF13"]"#;

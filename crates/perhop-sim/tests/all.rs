@@ -5,4 +5,5 @@ mod determinism;
 mod diffserv;
 mod engine;
 mod own_queue;
+mod random;
 mod tables;

@@ -19,6 +19,7 @@ pub mod probe;
 pub mod queue;
 pub mod rack;
 pub mod sack;
+pub mod scenarios;
 pub mod sink;
 pub mod stats;
 pub mod tcp;

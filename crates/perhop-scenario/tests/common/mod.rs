@@ -183,31 +183,6 @@ rate = "240kbit/s"
 packet_size = "200B"
 "#;
 
-/// Every scenario file of the repository and its text, in the order of their names.
-pub fn shipped() -> Vec<(String, String)> {
-    let top = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let mut folders: Vec<_> = ["papers", "examples", "bench", "oracles", "python/perhop/starters"]
-        .map(|name| top.join(name))
-        .to_vec();
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in
-            std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.expect("an entry").path())
-        {
-            let is_toml = entry.extension().is_some_and(|extension| extension == "toml");
-            if entry.is_dir() && !entry.ends_with("target") {
-                folders.push(entry);
-            } else if is_toml {
-                let text = std::fs::read_to_string(&entry).expect("text");
-                let is_scenario = text.contains("[[link]]") && text.contains("duration");
-                files.extend(is_scenario.then(|| (entry.display().to_string(), text)));
-            }
-        }
-    }
-    files.sort();
-    files
-}
-
 /// Loads [`BASE`] with each `(old, new)` replaced; every `old` must be there.
 pub fn changed(changes: &[(&str, &str)]) -> Result<Loaded, Vec<Diagnostic>> {
     load(replaced(BASE, changes).as_bytes(), "test.toml", &[])

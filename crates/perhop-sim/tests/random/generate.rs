@@ -1,0 +1,179 @@
+//! Valid scenarios made up at random: one to four routers in a row, every queue, scheduler and meter, loss, UDP and TCP,
+//! rates over decades.
+
+use std::fmt::Write as _;
+
+use perhop_testkit::scenarios::Numbers;
+
+/// What a scenario is made from; rates, sizes and windows in one place, so that all can be doubled.
+pub struct Made {
+    numbers: Numbers,
+    /// All rates are multiplied by this.
+    rates: u64,
+    /// And all sizes.
+    sizes: u64,
+    text: String,
+}
+
+/// How a scenario is made from its numbers.
+#[derive(Clone, Copy)]
+pub struct Form {
+    /// What all rates, sizes and windows are multiplied by.
+    pub scale: u64,
+    /// What stands before the name of each flow.
+    pub prefix: &'static str,
+    /// Whether there is nothing that draws random numbers by the name of a flow or counts packets of a fixed length.
+    pub plain: bool,
+}
+
+/// Scenario number `case`.
+pub fn scenario(case: u64, form: Form) -> String {
+    let numbers = Numbers::of_case(case);
+    let mut made = Made { numbers, rates: form.scale, sizes: form.scale, text: String::new() };
+    made.write(form);
+    made.text
+}
+
+impl Made {
+    fn put(&mut self, line: &str) {
+        let _ = writeln!(self.text, "{line}");
+    }
+
+    /// A rate, 100 kbit/s to 1 Gbit/s times `most` in a hundred.
+    fn rate(&mut self, most: u64) -> String {
+        let decades = [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+        let rate = self.numbers.pick(&decades) * (1 + self.numbers.number() % 9) / 9;
+        format!("\"{}bit/s\"", rate * most / 100 * self.rates)
+    }
+
+    fn size(&self, bytes: u64) -> String {
+        format!("\"{}B\"", bytes * self.sizes)
+    }
+
+    fn write(&mut self, form: Form) {
+        let routers = 1 + self.numbers.below(4);
+        let hosts = 1 + self.numbers.below(3);
+        let packet = self.size(1_000);
+        let seed = self.numbers.below(1_000);
+        self.put(&format!(
+            "[run]\nduration = \"2s\"\nseed = {seed}\npacket_size = {packet}\ninterval = \"500ms\""
+        ));
+        self.put(&format!(
+            "[[node]]\nname = \"s\"\ncount = {hosts}\n[[node]]\nname = \"d\"\ncount = {hosts}"
+        ));
+        for r in 0..routers {
+            self.put(&format!("[[node]]\nname = \"r{r}\"\nkind = \"router\""));
+        }
+        self.link("s[*]", "r0", form);
+        self.link(&format!("r{}", routers - 1), "d[*]", form);
+        for r in 1..routers {
+            self.link(&format!("r{}", r - 1), &format!("r{r}"), form);
+        }
+        if routers > 1 {
+            let (at, to) = if self.numbers.once_in(4) { (1, 0) } else { (0, 1) };
+            self.port(&format!("r{at}"), &format!("r{to}"));
+        }
+        if self.numbers.once_in(2) {
+            self.conditioner(form);
+        }
+        for flow in 0..=self.numbers.below(3) {
+            self.flow(flow, form);
+        }
+        if self.numbers.once_in(2) {
+            self.udp(form);
+        }
+    }
+
+    fn link(&mut self, a: &str, b: &str, form: Form) {
+        let (rate, delay) = (self.rate(100), self.numbers.pick(&[0, 1, 10, 40]));
+        self.put(&format!("[[link]]\nends = [\"{a}\", \"{b}\"]\nrate = {rate}\ndelay = \"{delay}ms\""));
+        if self.numbers.once_in(4) && !form.plain {
+            let loss = self.numbers.pick(&[0.001, 0.1, 0.9]);
+            self.put(&format!("loss = {loss}"));
+        }
+    }
+
+    fn port(&mut self, at: &str, to: &str) {
+        let kind = *self.numbers.pick(&["strict-priority", "wrr", "drr", "cbq", "paired-counter"]);
+        let more = if kind == "paired-counter" { ", data = \"rest\", share = 0.5" } else { "" };
+        self.put(&format!(
+            "[[port]]\nat = \"{at}\"\nto = \"{to}\"\nscheduler = {{ kind = \"{kind}\"{more} }}"
+        ));
+        let matches = *self.numbers.pick(&["AF11\", \"AF12\", \"AF13", "EF", "pure-ack"]);
+        for (name, matches) in [("first", matches), ("rest", "any")] {
+            let queue = self.queue();
+            self.put(&format!("[[port.class]]\nname = \"{name}\"\nmatch = [\"{matches}\"]\nqueue = {queue}"));
+            let quantum = self.size(1_500);
+            match kind {
+                "wrr" => self.put("weight = 2"),
+                "drr" => self.put(&format!("quantum = {quantum}")),
+                "cbq" => self.put("share = 0.5"),
+                _ => {}
+            }
+        }
+    }
+
+    fn queue(&mut self) -> String {
+        let size = |bytes| self.size(bytes);
+        let common = format!("limit = {}, w_q = 0.02", size(60_000));
+        let curve = |min, max| format!("{{ min_th = {}, max_th = {}, max_p = 0.1 }}", size(min), size(max));
+        let (low, middle, high) = (curve(5_000, 15_000), curve(12_000, 25_000), curve(20_000, 50_000));
+        match self.numbers.below(4) {
+            0 => format!("{{ kind = \"fifo\", limit = {} }}", self.size(20_000)),
+            1 => {
+                let thresholds = format!("min_th = {}, max_th = {}", self.size(5_000), self.size(15_000));
+                format!("{{ kind = \"red\", {common}, {thresholds}, max_p = 0.1, gentle = true }}")
+            }
+            2 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
+            _ => format!("{{ kind = \"gred\", {common}, green = {high}, yellow = {middle}, red = {low} }}"),
+        }
+    }
+
+    fn conditioner(&mut self, form: Form) {
+        let (cir, pir) = (100_000 * self.rates, 2_000_000 * self.rates);
+        let burst = self.size(10_000);
+        let meter = match self.numbers.below(if form.plain { 3 } else { 4 }) {
+            0 => format!("{{ kind = \"token-bucket\", cir = \"{cir}bit/s\", cbs = {burst} }}"),
+            1 => format!("{{ kind = \"sr-tcm\", cir = \"{cir}bit/s\", cbs = {burst}, ebs = {burst} }}"),
+            2 => format!(
+                "{{ kind = \"tr-tcm\", cir = \"{cir}bit/s\", pir = \"{pir}bit/s\", cbs = {burst}, pbs = {burst} }}"
+            ),
+            _ => "{ kind = \"tcp-friendly\", interval = \"1s\", tokens = 100 }".to_owned(),
+        };
+        let per =
+            if meter.contains("friendly") { "aggregate" } else { *self.numbers.pick(&["aggregate", "flow"]) };
+        self.put(&format!(
+            "[[conditioner]]\nname = \"edge\"\nat = \"r0\"\nfrom = \"s[*]\"\nper = \"{per}\"\nmeter = {meter}"
+        ));
+        let three = meter.contains("tcm");
+        let yellow = if three { "yellow = \"AF12\", " } else { "" };
+        self.put(&format!("marker = {{ green = \"AF11\", {yellow}red = \"AF13\" }}"));
+    }
+
+    fn flow(&mut self, number: usize, form: Form) {
+        let (from, to) = *self.numbers.pick(&[("s[*]", "d[*]"), ("s[0]", "d[*]"), ("d[0]", "s[0]")]);
+        let prefix = form.prefix;
+        self.put(&format!("[[flow]]\nname = \"{prefix}{number}\"\nfrom = \"{from}\"\nto = \"{to}\""));
+        let mark = *self.numbers.pick(&["BE", "AF11", "EF"]);
+        let start = self.numbers.below(100);
+        self.put(&format!("mark = \"{mark}\"\nstart = \"{start}ms\""));
+        let (mss, header, window) = (self.size(960), self.size(40), self.size(960 * 30));
+        let cc = *self.numbers.pick(&["reno", "cubic"]);
+        let recovery = *self.numbers.pick(&["tahoe", "reno", "newreno", "sack"]);
+        let tcp = format!(
+            "profile = \"rfc\", cc = \"{cc}\", recovery = \"{recovery}\", mss = {mss}, header = {header}, window = {window}"
+        );
+        self.put(&format!("tcp = {{ {tcp} }}"));
+    }
+
+    fn udp(&mut self, form: Form) {
+        let (rate, packet) = (self.rate(50), self.size(500));
+        let kinds = ["\"cbr\"", "\"poisson\"", "\"on-off\", on = \"100ms\", off = \"100ms\""];
+        let kind = if form.plain { kinds[0] } else { *self.numbers.pick(&kinds) };
+        self.put(&format!(
+            "[[udp]]\nname = \"{}u\"\nfrom = \"s[0]\"\nto = \"d[0]\"\nmark = \"EF\"",
+            form.prefix
+        ));
+        self.put(&format!("rate = {rate}\npacket_size = {packet}\npattern = {{ kind = {kind} }}"));
+    }
+}
