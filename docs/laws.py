@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from perhop import RESULTS_VERSION, Scenario
+from perhop import RESULTS_VERSION, Result, Scenario
 from perhop.models import throughput
 from perhop.run import run_jobs
 from perhop.stats.intervals import Interval, mean_interval
@@ -155,17 +156,17 @@ def measure(points: Sequence[Point], seeds: int = SEEDS, losses: int = LOSSES_A_
         for seed in range(1, 2 if point.even else seeds + 1):
             jobs.append((source, "laws.toml", [f"run.seed={seed}"]))
             owners.append(place)
-    runs: list[list[Any]] = [[] for _ in points]
+    runs: list[list[Result]] = [[] for _ in points]
     for place, result in zip(owners, run_jobs(jobs, THREADS), strict=True):
-        if result["invariants"]:
-            raise RuntimeError(f"{points[place]}: {result['invariants']}")
+        if result.invariants:
+            raise RuntimeError(f"{points[place]}: {result.invariants}")
         runs[place].append(result)
     return [_reduced(point, inside) for point, inside in zip(points, runs, strict=True)]
 
 
-def _reduced(point: Point, runs: Sequence[Any]) -> Measured:
+def _reduced(point: Point, runs: Sequence[Result]) -> Measured:
     def per_run(column: str) -> np.ndarray:
-        return np.array([float(run["flows"][column][0]) for run in runs])
+        return np.array([float(run.flows[column][0]) for run in runs])
 
     lost = 0.0 if point.even else point.p
     sent = _mean(per_run("throughput_bit_s") / (8 * (MSS + HEADER)) / (1 - lost))
@@ -188,10 +189,8 @@ def _mean(values: np.ndarray) -> Interval:
     return mean_interval(values) if len(values) > 1 else Interval(only, only, only, 1)
 
 
-def _windows(run: Any) -> np.ndarray:
-    series = run["series"]
-    chosen = np.array([quantity == "cwnd_bytes" for quantity in series["quantity"]])
-    return np.asarray(series["value"])[chosen]
+def _windows(run: Result) -> np.ndarray:
+    return run.series.filter(pl.col("quantity") == "cwnd_bytes")["value"].to_numpy()
 
 
 def outside(row: Mapping[str, Any]) -> bool:

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perhop.run import run_jobs
+import polars as pl
+
+from perhop.run import Result, run_jobs
 
 RATES_MBIT_S = (10, 100)
 RTTS_MS = (10, 50, 200)
@@ -192,19 +194,16 @@ def measure(points: Sequence[Link], threads: int) -> list[dict[str, Any]]:
     jobs = [(points[i].scenario(), "laws-link.toml", []) for i in order]
     rows: dict[int, dict[str, Any]] = {}
     for i, result in zip(order, run_jobs(jobs, threads), strict=True):
-        if result["invariants"]:
-            raise RuntimeError(f"{points[i]}: {result['invariants']}")
+        if result.invariants:
+            raise RuntimeError(f"{points[i]}: {result.invariants}")
         rows[i] = _row(points[i], result)
     return [rows[i] for i in range(len(points))]
 
 
-def _row(point: Link, result: Any) -> dict[str, Any]:
-    series, flows = result["series"], result["flows"]
-    goodput = [
-        float(value)
-        for path, quantity, value in zip(series["path"], series["quantity"], series["value"], strict=True)
-        if (path, quantity) == ("flow.f", "goodput_bit_s")
-    ][FIRST_TEETH:]
+def _row(point: Link, result: Result) -> dict[str, Any]:
+    flows = result.flows
+    own = result.series.filter((pl.col("path") == "flow.f") & (pl.col("quantity") == "goodput_bit_s"))
+    goodput = own["value"].to_list()[FIRST_TEETH:]
     payload = (PACKET - 40 - (12 if point.sender == "linux" else 0)) / PACKET
     return {
         "sender": point.sender,

@@ -7,14 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from perhop import Result, Scenario
 from perhop.cli.__main__ import run as run_cli
+from perhop.tables import TABLES, complete
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,17 @@ class Done:
 
 
 Cli = Callable[..., Done]
+
+
+def made(*, invariants: Sequence[str] = (), **tables: Any) -> Result:
+    """Make the result of a run from columns; those that are not given are null."""
+    return Result(
+        scenario=Scenario(b"", "made"),
+        **{name: complete(name, pl.DataFrame(tables[name]) if name in tables else None) for name in TABLES},
+        counts={},
+        event_digest="",
+        invariants=list(invariants),
+    )
 
 
 @pytest.fixture

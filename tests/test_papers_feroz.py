@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+from conftest import made
 from perhop.papers import Pack, PackError, load_pack
 from perhop.papers.feroz import Case, Numbers, Plan, Reproduction, make_plan, numbers, reduce
 from perhop.papers.feroz.measure import Marks, flow_marks, quantities, spacing_kept
@@ -46,7 +48,7 @@ def run(
         flows, rates = [f"bulk[{k}]" for k in range(10)], [8e4, 6e4, 4e4, 3e4, 2e4] * 2
     if case.assured_bit_s is not None:
         flows, rates = [*flows, "assured"], [*rates, changes.pop("obtained", 0.5) * case.assured_bit_s]
-    trace = changes.pop("trace", None)
+    trace = pl.DataFrame(changes.pop("trace")) if "trace" in changes else None
     return Numbers(
         tuple(flows),
         np.array(rates),
@@ -304,29 +306,27 @@ def test_marks_are_read_behind_the_marker() -> None:
     trace["path"][0] = "port.a-ea.class.all"
     trace["event"][1] = "sent"
     trace["flow"][2] = "bulk[0]"
-    found = flow_marks(trace, "assured")
+    found = flow_marks(pl.DataFrame(trace), "assured")
     assert len(found.time_s) == 48 - 3
     assert found.is_in.sum() == 16 - 1
 
 
 def test_a_result_is_kept_as_numbers() -> None:
-    result = {
-        "flows": {
+    result = made(
+        flows={
             "name": ["bulk[0]", "bulk[1]"],
             "goodput_bit_s": np.array([1e5, 3e5]),
             "timeouts": np.array([2, 3], dtype=np.uint64),
             "segments_sent": np.array([9, 0], dtype=np.uint64),
             "start_s": np.array([0.0, 1.0]),
-            "completed_s": np.array([np.nan, 4.0]),
+            "completed_s": [None, 4.0],
         },
-        "queues": {
+        queues={
             "path": ["port.r2-r3.class.all", "port.r3-d[0].class.all"],
             "dropped_packets": np.array([50, 7], dtype=np.uint64),
             "dropped_green": np.array([20, 7], dtype=np.uint64),
         },
-        "trace": {},
-        "invariants": [],
-    }
+    )
     kept = numbers(result)
     assert (kept.timeouts, kept.dropped, kept.dropped_in, kept.dropped_out) == (5, 50, 20, 30)
     found = quantities(BY_ID["1 none"], kept)
@@ -404,7 +404,7 @@ def test_a_queue_is_counted_by_colour() -> None:
         "event": ["enqueued", "enqueued", "dropped", "sent", "enqueued"],
         "color": ["green", "red", "red", "green", "red"],
     }
-    found = backlog(trace, "x")
+    found = backlog(pl.DataFrame(trace), "x")
     assert found.green.tolist() == [1, 1, 1, 0]
     assert found.red.tolist() == [0, 1, 1, 1]
     assert found.dropped_red_s.tolist() == [2.0]

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
+from conftest import made
+from perhop import Result
 from perhop.papers import PackError
 from perhop.papers.kalampoukas import BrokenRun, Figure, Plan, Reproduction, make_plan, reduce
 from perhop.papers.kalampoukas.predicates import within_closed_form
@@ -19,35 +21,40 @@ PLAN = make_plan()
 Efficiencies = tuple[float, float]
 
 
-def result(figure: Figure, slow: float, fast: float, **changes: Any) -> dict[str, Any]:
+def result(figure: Figure, slow: float, fast: float) -> Result:
     """One run with these efficiencies, shared among the connections of either direction."""
     m = figure.setup.connections
     ups = [] if figure.setup.alone else [f"up{k}" for k in range(m)]
     downs = [f"down{k}" for k in range(m)]
     rates = [slow * figure.setup.slow_rate / m] * len(ups) + [fast * figure.setup.fast_rate / m] * len(downs)
     names = ups + downs
-    found: dict[str, Any] = {
-        "flows": {
+    return made(
+        flows={
             "name": names,
             "from": ["slow"] * len(ups) + ["fast"] * len(downs),
             "goodput_bit_s": np.array(rates),
         },
-        "links": {"name": ["slow->fast", "fast->slow"], "utilization": np.array([0.999, 0.5])},
-        "queues": {
+        links={"name": ["slow->fast", "fast->slow"], "utilization": np.array([0.999, 0.5])},
+        queues={
             "path": ["port.slow-fast.class.acks", "port.slow-fast.class.data", "port.fast-slow.class.all"],
             "max_packets": np.array([40, 5, 7], dtype=np.uint64),
             "max_data_packets": np.array([0, 5, 5], dtype=np.uint64),
             "dropped_packets": np.array([0, 0, 0], dtype=np.uint64),
         },
-        "series": {
+        series={
             "time_s": np.repeat([3.0, 6.0], 2 * len(names)),
             "path": [f"flow.{name}" for name in names] * 4,
             "quantity": (["goodput_bit_s"] * len(names) + ["cwnd_bytes"] * len(names)) * 2,
             "value": np.array((rates + [1e9] * len(names)) * 2),
         },
-        "invariants": [],
-    }
-    return found | changes
+    )
+
+
+def changed(result: Result, column: str, queue: int, packets: int) -> Result:
+    """The same with another count of packets of one queue."""
+    counts = result.queues[column].to_list()
+    counts[queue] = packets
+    return replace(result, queues=result.queues.with_columns(pl.Series(column, counts, pl.UInt64)))
 
 
 def reproduce(efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0) -> Reproduction:
@@ -57,7 +64,7 @@ def reproduce(efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.
 
 def all_results(
     efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0, plan: Plan = PLAN
-) -> list[dict[str, Any]]:
+) -> list[Result]:
     """Give the runs of a plan around given efficiencies, under each reading as without."""
     offsets = spread * np.linspace(-1, 1, plan.replications)
     found = []
@@ -261,7 +268,7 @@ def test_curves_are_efficiencies_per_interval_with_sums() -> None:
 
 def test_a_broken_run_is_never_averaged_in() -> None:
     results = all_results(lambda _: (0.5, 0.5))
-    results[3]["invariants"] = ["queue port.slow-fast.class.all: 3 in, 2 out"]
+    results[3] = replace(results[3], invariants=["queue port.slow-fast.class.all: 3 in, 2 out"])
     with pytest.raises(BrokenRun, match=r"figure 2\.3: queue port"):
         reduce(PLAN, results, "", 1)
 
@@ -274,15 +281,16 @@ def test_missing_results_are_refused() -> None:
 def test_losses_and_long_queues_are_said() -> None:
     assert reproduce(bounded).warnings == []
     results = all_results(bounded)
-    results[0]["queues"]["dropped_packets"][2] = 4
-    results[1]["queues"]["max_data_packets"][1] = 44
+    results[0] = changed(results[0], "dropped_packets", 2, 4)
+    results[1] = changed(results[1], "max_data_packets", 1, 44)
     assert reduce(PLAN, results, "", 1).warnings == [
         "figure 2.3: packets were lost; the closed forms assume none",
         "figure 2.3: 44 data packets waited; Theorem 2 allows 43.0",
     ]
-    results[0]["queues"]["dropped_packets"][2] = 0
-    results[1]["queues"]["max_data_packets"][1] = 5
-    results[len(PLAN.figures) * PLAN.replications - 1]["queues"]["max_data_packets"][1] = 44
+    results[0] = changed(results[0], "dropped_packets", 2, 0)
+    results[1] = changed(results[1], "max_data_packets", 1, 5)
+    last = len(PLAN.figures) * PLAN.replications - 1
+    results[last] = changed(results[last], "max_data_packets", 1, 44)
     assert reduce(PLAN, results, "", 1).warnings == [
         "figure 5.3-b8: 44 data packets waited; Theorem 2 is not about this scheme, but would allow 43.0",
     ]
@@ -304,7 +312,7 @@ def test_a_sweep_is_put_on_its_grid() -> None:
     assert found.verdict("bounded") == (
         "bounded: off by more than 0.03 at 1 of 80 points, at most by 0.250 (asymmetry 2, ACK size 15 bytes)"
     )
-    results[5]["invariants"] = ["broken"]
+    results[5] = replace(results[5], invariants=["broken"])
     with pytest.raises(BrokenRun, match="map-bandwidth-allocation: broken"):
         reduce_sweep(sweep, results)
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from conftest import made
+from perhop import Result
 from perhop.papers import PackError, load_pack
 from perhop.papers.laatu import Plan, Reproduction, Run, Setup, jain, make_plan, read, reduce
 from perhop.papers.laatu.calibration import load_calibration, point_record, relative_error, setup_at
@@ -137,7 +139,7 @@ def test_the_printed_values_imply_an_excess_rate_near_a_megabit() -> None:
     assert high < 1200
 
 
-def result(**changes: Any) -> dict[str, Any]:
+def result(**changes: Any) -> Result:
     found: dict[str, Any] = {
         "flows": {
             "name": ["measured[0]", "measured[1]", "background[0]"],
@@ -163,9 +165,8 @@ def result(**changes: Any) -> dict[str, Any]:
             "class": ["best-effort"],
             "throughput_bit_s": np.array([8e6]),
         },
-        "invariants": [],
     }
-    return found | changes
+    return made(**found | changes)
 
 
 def test_reading_a_run() -> None:
@@ -177,7 +178,7 @@ def test_reading_a_run() -> None:
     assert run.timeouts.tolist() == [3, 1]
     assert run.background == 900.0
     assert run.dropped == (1.0, 20.0, 3.0)
-    constant = result()["udp"] | {"class": ["background"], "throughput_bit_s": np.array([200e3])}
+    constant = {"name": ["load"], "class": ["background"], "throughput_bit_s": [200e3]}
     assert read(result(udp=constant), 110.0).background == 1100.0
 
 

@@ -15,14 +15,14 @@ from typing import Annotated, Any, Literal
 import pytest
 
 import perhop
-from conftest import Cli
+from conftest import Cli, made
 from perhop.cli.exit import ExitCode
 from perhop.papers import Asked, Claim, PackError, Part
 from perhop.papers.claims import claim_entry
 from perhop.papers.document import check_claims, row
-from perhop.papers.study import AnyJob, BrokenRun, Result, Runner, Study, TracedJob, check_run, check_runs
+from perhop.papers.study import BrokenRun, Runner, Study, check_run, check_runs
 from perhop.report.study import Section, StudyPage, Table, render
-from perhop.run import HOPS_PER_S, expected_s, job_work, run_jobs
+from perhop.run import HOPS_PER_S, AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
 from perhop.stats.intervals import Interval, mean_interval
 
 STARTERS = Path(perhop.__file__).parent / "starters"
@@ -72,7 +72,7 @@ class Tiny(Study[TinyPlan, TinyOutcome]):
 
     def keep(self, job: AnyJob, result: Result) -> Any:
         check_run(job, result)
-        return float(result["flows"]["delivered_bytes"][0]), sorted(result["trace"])
+        return float(result.flows["delivered_bytes"][0]), sorted(result.trace)
 
     def reduce(self, plan: TinyPlan, kept: Sequence[Any], command: str, results_version: int) -> TinyOutcome:
         assert [traces for _, traces in kept] == [[], [], ["cwnd"]]
@@ -281,9 +281,9 @@ def test_the_time_expected_is_the_work_over_the_workers() -> None:
 def test_runs_and_jobs_must_match() -> None:
     jobs = Tiny().plan(quick=False).jobs
     with pytest.raises(ValueError, match="1 results for 3 jobs"):
-        check_runs(jobs, [{"invariants": []}])
+        check_runs(jobs, [made()])
     with pytest.raises(BrokenRun, match="tiny, traced: lost"):
-        check_runs(jobs, [{"invariants": []}, {"invariants": []}, {"invariants": ["lost"]}])
+        check_runs(jobs, [made(), made(), made(invariants=["lost"])])
 
 
 def test_a_claim_that_names_no_predicate_is_refused() -> None:

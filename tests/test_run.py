@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_bytes(cli: Cli, two_way: Path) -> None:
 def test_the_number_of_workers_changes_nothing(two_way: Path) -> None:
     source = two_way.read_bytes()
     jobs = [(source, "two-way.toml", [f"run.seed={seed}", "flow.up.start_jitter=1s"]) for seed in range(6)]
-    digests = [[result["event_digest"] for result in run_jobs(jobs, workers)] for workers in (1, 2, 5)]
+    digests = [[result.event_digest for result in run_jobs(jobs, workers)] for workers in (1, 2, 5)]
     assert digests[0] == digests[1] == digests[2]
     assert len(set(digests[0])) == 6
 

@@ -117,6 +117,31 @@ def test_mistakes_come_from_whatever_is_asked(scenario: Scenario) -> None:
             ask()
 
 
+def test_a_result_is_kept_and_told(scenario: Scenario, tmp_path: Path) -> None:
+    result = scenario.override(run__seed=4).run(trace="cwnd")
+    stored = result.save(tmp_path / "run")
+    assert stored.record.command == "perhop run small.toml -s run.seed=4 --trace cwnd"
+    assert stored.record.seed == 4
+    assert stored.table("flows").equals(result.flows)
+    cwnd = stored.trace("cwnd")
+    assert cwnd is not None
+    assert cwnd.collect().equals(result.trace["cwnd"])
+    assert stored.scenario().key() == result.scenario.key()
+    with pytest.raises(FileExistsError):
+        result.save(tmp_path / "run")
+    page = result.report(tmp_path / "run", replace=True)
+    assert page == tmp_path / "run" / "report.html"
+    assert "small" in page.read_text()
+    assert result.save(tmp_path / "run", replace=True).report() == page
+
+
+def test_results_are_compared_as_objects(scenario: Scenario) -> None:
+    one, other = scenario.run(), scenario.run()
+    assert one == one
+    assert one != other
+    assert len({one, other}) == 2
+
+
 def test_one_trace_may_be_named_without_a_list(scenario: Scenario) -> None:
     assert set(scenario.run(trace="tcp").trace) == {"tcp"}
     with pytest.raises(ValueError, match=r'trace "tpc" is not one of packets, queue, cwnd, tcp'):

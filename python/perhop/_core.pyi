@@ -56,16 +56,10 @@ class Table(TypedDict):
     columns: list[Column]
 
 @type_check_only
-class RawResult(TypedDict):
-    """What a run returns."""
+class Columns(TypedDict):
+    """What a run leaves: the columns of its tables and of its traces."""
 
-    flows: _Columns
-    links: _Columns
-    queues: _Columns
-    series: _Columns
-    udp: _Columns
-    marks: _Columns
-    conditioners: _Columns
+    tables: dict[str, _Columns]
     trace: dict[str, _Columns]
     counts: dict[str, int]
     invariants: list[str]
@@ -104,7 +98,7 @@ class Simulation:
     def duration_s(self) -> float: ...
     def advance_to(self, t_s: float, rows: int | None = None) -> bool: ...
     def take_recorded(self) -> dict[str, _Columns]: ...
-    def finish(self) -> RawResult: ...
+    def finish(self) -> Columns: ...
 
 def schema() -> str: ...
 def tables() -> list[Table]: ...

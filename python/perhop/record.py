@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import re
+import shlex
 import subprocess
 from dataclasses import dataclass
 from functools import cached_property
@@ -140,6 +141,15 @@ class StoredRun:
             raise DamagedRunError(f"{self.folder}: {file.name} cannot be read: {error}") from error
         return found
 
+    def report(self) -> Path:
+        """Write the page about the run into its folder, as ``perhop report`` does; return its path."""
+        from perhop.report.page import is_page, write_page
+        from perhop.report.run import render
+
+        page = self.folder / "report.html"
+        write_page(page, render(self), is_page)
+        return page
+
     def scenario(self) -> Scenario:
         """Return the scenario as it was run, overrides included."""
         return self._scenario
@@ -201,9 +211,7 @@ def is_run(folder: Path) -> bool:
         return False
 
 
-def write(
-    result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[str] = (), command: str = ""
-) -> Record:
+def write(result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[str] = ()) -> Record:
     """Write a run's files.
 
     Parameters
@@ -214,8 +222,6 @@ def write(
         Where to: an empty folder, such as `perhop.folder.new_folder` gives.
     trace
         What was traced; what `result` has not of it was written as it came.
-    command
-        The command that makes the run again.
     """
     tables = result.tables()
     hashes = table_hashes(tables)
@@ -230,7 +236,7 @@ def write(
         replication=scenario.replication,
         overrides=list(scenario.overrides),
         trace=list(trace),
-        command=command,
+        command=_command(scenario, trace),
         counts=msgspec.convert(result.counts, Counts),
         invariants=result.invariants,
         event_digest=result.event_digest,
@@ -249,6 +255,16 @@ def write(
     text = msgspec.json.format(msgspec.json.encode(record), indent=2)
     write_file(folder / "record.json", text + b"\n")
     return record
+
+
+def _command(scenario: Scenario, trace: Sequence[str]) -> str:
+    """Return the command that makes the run again, from a file called as the scenario is."""
+    words = ["perhop", "run", scenario.name]
+    for assignment in scenario.overrides:
+        words += ["-s", assignment]
+    if trace:
+        words += ["--trace", ",".join(trace)]
+    return shlex.join(words)
 
 
 def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:

@@ -6,21 +6,35 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from perhop import _core
 from perhop.room import check_memory
 from perhop.scenario import Scenario
 from perhop.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from perhop._core import RawResult
-    from perhop.papers.study import AnyJob
+    from perhop.record import StoredRun
+
+Job = tuple[bytes, str, list[str]]
+"""Scenario text, its name in errors, overrides."""
+
+
+class TracedJob(NamedTuple):
+    """A job whose result comes with traces, any of `perhop.tables.TRACES`."""
+
+    source: bytes
+    name: str
+    overrides: list[str]
+    trace: tuple[str, ...]
+
+
+AnyJob = Job | TracedJob
 
 Keep = Callable[[str, pl.DataFrame], None]
 """Called with the kind of a trace and further rows of it."""
@@ -38,12 +52,14 @@ PART_ROWS = 1 << 18
 _SLICE_WALL_S = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
-    """What a run returns.
+    """What a run returns. Two are equal only if they are the same; `event_digest` compares runs.
 
     Parameters
     ----------
+    scenario
+        What was run.
     flows, links, queues, udp, marks, conditioners
         One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner: rates, counters,
         delays and extremes of the time after the warm-up.
@@ -59,6 +75,7 @@ class Result:
         Digest of the event log, the same with and without tracing.
     """
 
+    scenario: Scenario
     flows: pl.DataFrame
     links: pl.DataFrame
     queues: pl.DataFrame
@@ -74,6 +91,32 @@ class Result:
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables that are hashed, by name."""
         return {name: getattr(self, name) for name in TABLES}
+
+    def save(self, folder: str | Path, *, replace: bool = False) -> StoredRun:
+        """Write the run into a folder, as ``perhop run`` does, and return it as read back.
+
+        Parameters
+        ----------
+        folder
+            Where to.
+        replace
+            Put it in the place of an earlier run, if one is there.
+
+        Raises
+        ------
+        OSError
+            The folder cannot be made, or what is there must stay.
+        """
+        from perhop import record
+        from perhop.folder import never, new_folder
+
+        with new_folder(folder, record.is_run if replace else never) as partial:
+            record.write(self, self.scenario, partial, trace=tuple(self.trace))
+        return record.StoredRun.load(folder)
+
+    def report(self, folder: str | Path, *, replace: bool = False) -> Path:
+        """Save the run as `save` does, with its page; return the path of the page."""
+        return self.save(folder, replace=replace).report()
 
 
 def run(
@@ -127,10 +170,11 @@ def run(
         step *= 2.0 if took < _SLICE_WALL_S / 2 else 0.5 if took > _SLICE_WALL_S * 2 else 1.0
         if progress is not None:
             progress(reached, duration)
-    raw: Mapping[str, Any] = dict(simulation.finish())
+    raw = simulation.finish()
     record(raw["trace"])
     return Result(
-        **{name: _frame(raw[name]) for name in TABLES},
+        scenario=scenario,
+        **{name: _frame(columns) for name, columns in raw["tables"].items()},
         counts=raw["counts"],
         event_digest=raw["event_digest"],
         trace={kind: pl.concat(parts) for kind, parts in gathered.items() if parts},
@@ -142,7 +186,7 @@ def run_jobs(
     jobs: Sequence[AnyJob],
     workers: int,
     progress: Progress | None = None,
-    keep: Callable[[Any, RawResult], Any] | None = None,
+    keep: Callable[[Any, Result], Any] | None = None,
     work: Sequence[float] | None = None,
 ) -> list[Any]:
     """Run many scenarios side by side; the results come in the order of the jobs, whatever `workers` is.
@@ -208,11 +252,9 @@ def expected_s(work: Sequence[float], workers: int) -> float:
     return sum(work) / (HOPS_PER_S * workers)
 
 
-def _run_job(job: AnyJob, keep: Callable[[Any, RawResult], Any] | None) -> Any:
+def _run_job(job: AnyJob, keep: Callable[[Any, Result], Any] | None) -> Any:
     source, name, overrides, *trace = job
-    simulation = _core.Scenario(source, name, overrides).simulate([kind for kinds in trace for kind in kinds])
-    simulation.advance_to(simulation.duration_s)
-    result = simulation.finish()
+    result = run(Scenario(source, name, tuple(overrides)), trace=[kind for kinds in trace for kind in kinds])
     return result if keep is None else keep(job, result)
 
 

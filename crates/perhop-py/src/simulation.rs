@@ -111,7 +111,8 @@ fn to_python<'py>(
     trace: &[&'static Table],
 ) -> PyResult<Bound<'py, PyDict>> {
     let run = Run::new(&loaded.scenario, results);
-    let dict = tables::to_python(py, &run, TABLES)?;
+    let dict = PyDict::new(py);
+    dict.set_item("tables", tables::to_python(py, &run, TABLES)?)?;
     dict.set_item("trace", tables::to_python(py, &run, trace.iter().copied())?)?;
     let counts = PyDict::new(py);
     counts.set_item("events", results.counts.events)?;

@@ -15,7 +15,8 @@ from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
-    from perhop.papers.study import AnyJob, Outcome, Study
+    from perhop.papers.study import Outcome, Study
+    from perhop.run import AnyJob
 
 PAPERS = ("kalampoukas", "feroz", "laatu")
 

@@ -58,9 +58,8 @@ def command(
     with new_folder(folder, record.is_run if force else never) as partial:
         with Progress(f"running {scenario.name}") as progress:
             result = loaded.run(trace=kinds, keep=TraceFiles(partial).add, progress=progress.update)
-        again = _again(scenario, loaded.overrides, kinds)
-        written = record.write(result, loaded, partial, trace=kinds, command=again)
-    page = _write_report(folder) if report else None
+        written = record.write(result, loaded, partial, trace=kinds)
+    page = str(record.StoredRun.load(folder).report()) if report else None
     meaning = loaded.describe()
     unsettled = summary.unsettled(result.series, meaning)
     if unsettled:
@@ -112,25 +111,6 @@ def _trace_kinds(given: list[str]) -> list[str]:
                 ExitCode.USAGE, f"--trace {kind!r}: no such trace", f"choose among {', '.join(TRACES)}"
             )
     return list(dict.fromkeys(kinds))
-
-
-def _again(scenario: Path, overrides: tuple[str, ...], kinds: list[str]) -> str:
-    words = ["perhop", "run", str(scenario)]
-    for assignment in overrides:
-        words += ["-s", assignment]
-    if kinds:
-        words += ["--trace", ",".join(kinds)]
-    return shlex.join(words)
-
-
-def _write_report(folder: Path) -> str:
-    from perhop.record import StoredRun
-    from perhop.report.page import write_page
-    from perhop.report.run import render
-
-    page = folder / "report.html"
-    write_page(page, render(StoredRun.load(folder)))
-    return str(page)
 
 
 def _print(result: Result, meaning: Description, folder: Path) -> None:

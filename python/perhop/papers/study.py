@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-Result = Mapping[str, Any]
-"""What the engine returns for one run: columns by table."""
-
-Job = tuple[bytes, str, list[str]]
-"""Scenario text, its name in errors, overrides: what `perhop.run.run_jobs` takes."""
-
-
-class TracedJob(NamedTuple):
-    """A job whose result comes with traces, any of `perhop.tables.TRACES`."""
-
-    source: bytes
-    name: str
-    overrides: list[str]
-    trace: tuple[str, ...]
-
-
-AnyJob = Job | TracedJob
+from perhop.run import AnyJob, Result
 
 
 class BrokenRun(RuntimeError):
@@ -155,8 +139,8 @@ def check_run(job: AnyJob, result: Result) -> None:
     BrokenRun
         If the run reports a broken invariant.
     """
-    if result["invariants"]:
-        raise BrokenRun(f"{job[1]}: {'; '.join(result['invariants'])}")
+    if result.invariants:
+        raise BrokenRun(f"{job[1]}: {'; '.join(result.invariants)}")
 
 
 def check_runs(jobs: Sequence[AnyJob], results: Sequence[Result]) -> None:

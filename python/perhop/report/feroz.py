@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from perhop.papers.feroz.document import Reproduction
 from perhop.papers.feroz.measure import BOTTLENECK, SweepResult, flow_marks
@@ -203,14 +204,12 @@ def _traced(plan: Plan, outcome: Reproduction) -> list[page.Drawing]:
     ]
 
 
-def backlog(trace: Mapping[str, Any], name: str) -> marks.Backlog:
+def backlog(trace: pl.DataFrame, name: str) -> marks.Backlog:
     """Count what waits at the bottleneck by colour, from a packet trace."""
-    at = np.array([path.startswith(BOTTLENECK) for path in trace["path"]], dtype=bool)
-    event, color = np.asarray(trace["event"])[at], np.asarray(trace["color"])[at]
-    time = np.asarray(trace["time_s"], dtype=np.float64)[at]
-    change = np.where(event == "enqueued", 1.0, 0.0) - np.where(event == "sent", 1.0, 0.0)
-    green = color == "green"
-    dropped = event == "dropped"
+    trace = trace.filter(pl.col("path").str.starts_with(BOTTLENECK))
+    time, event = trace["time_s"].to_numpy(), trace["event"]
+    change = (event == "enqueued").to_numpy().astype(float) - (event == "sent").to_numpy()
+    green, dropped = (trace["color"] == "green").to_numpy(), (event == "dropped").to_numpy()
     return marks.Backlog(
         name,
         time,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from perhop.papers.feroz.readings import Marker, Meter, Readings, assured_bit_s, overrides
 from perhop.papers.pack import Pack
 from perhop.papers.readings import Reading
-from perhop.papers.study import AnyJob, TracedJob
+from perhop.run import AnyJob, TracedJob
 
 DURATION_S = 100.0
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from perhop.papers.claims import Under, claim_entry
 from perhop.papers.document import guard_finding, judge, row
 from perhop.papers.feroz.measure import UNITS, Measurements, Numbers, Reduced, SweepResult, measure
@@ -57,7 +59,7 @@ class Reproduction:
     document: dict[str, Any]
     measurements: Measurements
     swept: tuple[SweepResult, ...]
-    traces: dict[str, Any]
+    traces: dict[str, pl.DataFrame]
     findings: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -86,10 +88,11 @@ def reduce(plan: Plan, kept: Sequence[Numbers], command: str, results_version: i
         "rows": [one for case in plan.cases for one in case_rows(m, case)],
         "claims": [judge_claim(plan, reduced, claim) for claim in plan.pack.claims],
     }
-    traces, first = {}, 0
+    traces: dict[str, pl.DataFrame] = {}
+    first = 0
     for case in plan.cases:
-        if case.trace:
-            traces[case.id] = kept[first].trace
+        if (trace := kept[first].trace) is not None:
+            traces[case.id] = trace
         first += case.replications
     found = (*guard_findings(reduced), *findings(m, swept))
     return Reproduction(document, m, swept, traces, found, run_warnings(m), plan.left_out)

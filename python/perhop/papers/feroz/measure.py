@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from perhop.papers.feroz.plan import INTERVAL_S, Case, Plan, Sweep
 from perhop.papers.readings import Reading
-from perhop.papers.study import Result, check_count
+from perhop.papers.study import check_count
+from perhop.run import Result
 from perhop.stats.intervals import Interval, mean_interval
 
 Floats = npt.NDArray[np.float64]
@@ -68,16 +69,16 @@ class Numbers:
     dropped: int
     dropped_in: int
     dropped_out: int
-    trace: Mapping[str, Any] | None
+    trace: pl.DataFrame | None
 
 
 def numbers(result: Result) -> Numbers:
     """Keep of a run what the study needs."""
-    flows, queues = result["flows"], result["queues"]
-    at = np.array([path.startswith(BOTTLENECK) for path in queues["path"]])
+    flows, queues = result.flows, result.queues
+    bottleneck = queues.filter(pl.col("path").str.starts_with(BOTTLENECK))
 
     def total(column: str) -> int:
-        return int(np.asarray(queues[column])[at].sum())
+        return int(bottleneck[column].sum())
 
     completed = np.asarray(flows["completed_s"], dtype=np.float64)
     start = np.asarray(flows["start_s"], dtype=np.float64)
@@ -91,7 +92,7 @@ def numbers(result: Result) -> Numbers:
         dropped,
         dropped_in,
         dropped - dropped_in,
-        result["trace"].get("packets"),
+        result.trace.get("packets"),
     )
 
 
@@ -232,17 +233,11 @@ class Marks:
     is_in: npt.NDArray[np.bool_]
 
 
-def flow_marks(trace: Mapping[str, Any], flow: str) -> Marks:
+def flow_marks(trace: pl.DataFrame, flow: str) -> Marks:
     """Read a flow's marks from a packet trace: its packets as they enter the queue behind its marker."""
-    rows = [
-        k
-        for k, (path, event, name) in enumerate(
-            zip(trace["path"], trace["event"], trace["flow"], strict=True)
-        )
-        if name == flow and event == "enqueued" and path.startswith("port.e") and "-r2." in path
-    ]
-    time = np.asarray(trace["time_s"], dtype=np.float64)[rows]
-    return Marks(time, np.array([trace["mark"][k] == "AF11" for k in rows], dtype=bool))
+    behind = pl.col("path").str.starts_with("port.e") & pl.col("path").str.contains("-r2.", literal=True)
+    own = trace.filter((pl.col("flow") == flow) & (pl.col("event") == "enqueued") & behind)
+    return Marks(own["time_s"].to_numpy(), (own["mark"] == "AF11").to_numpy())
 
 
 def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> tuple[float, float]:

@@ -22,8 +22,8 @@ from perhop.papers.feroz.readings import (
 )
 from perhop.papers.pack import Claim, Pack, load_pack
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
-from perhop.papers.study import AnyJob
 from perhop.papers.verdict import MIN_REPLICATIONS
+from perhop.run import AnyJob
 from perhop.scenario import Scenario
 
 SWEEP_REPLICATIONS = 4

@@ -9,7 +9,8 @@ from perhop.papers.kalampoukas.document import Reproduction, reduce
 from perhop.papers.kalampoukas.measure import Curve
 from perhop.papers.kalampoukas.plan import Figure, Plan, make_plan
 from perhop.papers.kalampoukas.sweeps import Axis, Sweep, SweepResult, make_sweeps, reduce_sweep
-from perhop.papers.study import BrokenRun, Job
+from perhop.papers.study import BrokenRun
+from perhop.run import Job
 
 __all__ = [
     "Axis",

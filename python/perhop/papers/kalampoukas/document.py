@@ -14,7 +14,7 @@ from perhop.papers.kalampoukas.plan import Figure, Plan
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.pack import Claim
 from perhop.papers.readings import Reading
-from perhop.papers.study import Result
+from perhop.run import Result
 
 PER_ROW = ("within_closed_form", "within_published")
 """Predicates that give a verdict for each row of the published table."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from perhop.papers.kalampoukas.plan import Figure, Plan
 from perhop.papers.kalampoukas.setup import Setup
 from perhop.papers.readings import Reading
-from perhop.papers.study import Result, check_runs
+from perhop.papers.study import check_runs
+from perhop.run import Result
 from perhop.stats.intervals import Interval, mean_interval
 
 SLOW_LINK = "slow->fast"
@@ -87,28 +89,27 @@ def quantities(figure: Figure, result: Result) -> dict[str, float]:
         `slow_queue_packets`: the same with ACKs; with a class for ACKs, the sum of both classes' longest.
         `dropped`: packets lost at any queue.
     """
-    links, queues = result["links"], result["queues"]
-    at_slow = np.array([path.startswith(SLOW_PORT) for path in queues["path"]])
-    link = list(links["name"]).index(SLOW_LINK)
+    links, queues = result.links, result.queues
+    at_slow = queues.filter(pl.col("path").str.starts_with(SLOW_PORT))
+    link = links.row(by_predicate=pl.col("name") == SLOW_LINK, named=True)
     slow, fast = connection_efficiencies(figure.setup, result)
     return {
         "slow_efficiency": slow,
         "fast_efficiency": fast,
         "fast_throughput": fast * figure.setup.fast_rate / 1e3,
-        "slow_link_utilization": float(links["utilization"][link]),
-        "slow_queue_data": float(np.asarray(queues["max_data_packets"])[at_slow].sum()),
-        "slow_queue_packets": float(np.asarray(queues["max_packets"])[at_slow].sum()),
-        "dropped": float(np.asarray(queues["dropped_packets"]).sum()),
+        "slow_link_utilization": float(link["utilization"]),
+        "slow_queue_data": float(at_slow["max_data_packets"].sum()),
+        "slow_queue_packets": float(at_slow["max_packets"].sum()),
+        "dropped": float(queues["dropped_packets"].sum()),
     }
 
 
 def connection_efficiencies(setup: Setup, result: Result) -> tuple[float, float]:
     """Sum the delivered payload of either direction over the rate of the link that carries it: slow, fast."""
-    goodput = np.asarray(result["flows"]["goodput_bit_s"], dtype=np.float64)
-    from_slow = np.array([name == "slow" for name in result["flows"]["from"]])
-    return float(goodput[from_slow].sum()) / setup.slow_rate, float(
-        goodput[~from_slow].sum()
-    ) / setup.fast_rate
+    goodput = result.flows["goodput_bit_s"].to_numpy()
+    from_slow = (result.flows["from"] == "slow").to_numpy()
+    slow, fast = float(goodput[from_slow].sum()), float(goodput[~from_slow].sum())
+    return slow / setup.slow_rate, fast / setup.fast_rate
 
 
 def curves(figure: Figure, result: Result) -> list[Curve]:
@@ -116,22 +117,15 @@ def curves(figure: Figure, result: Result) -> list[Curve]:
 
     Efficiencies; for Figure 3.2 throughput of the fast connection, kbit/s.
     """
-    series = result["series"]
-    path, quantity = np.asarray(series["path"]), np.asarray(series["quantity"])
-    time, value = np.asarray(series["time_s"]), np.asarray(series["value"], dtype=np.float64)
+    goodput = result.series.filter(pl.col("quantity") == "goodput_bit_s")
     found: list[Curve] = []
     for side in ("slow", "fast"):
         rate = figure.setup.slow_rate if side == "slow" else figure.setup.fast_rate
         unit = 1e3 if figure.table == "figure3_2" else rate
-        names = [
-            n
-            for n, start in zip(result["flows"]["name"], result["flows"]["from"], strict=True)
-            if start == side
-        ]
         lines = []
-        for name in names:
-            rows = (path == f"flow.{name}") & (quantity == "goodput_bit_s")
-            lines.append(Curve(name, time[rows], value[rows] / unit))
+        for name in result.flows.filter(pl.col("from") == side)["name"]:
+            own = goodput.filter(pl.col("path") == f"flow.{name}")
+            lines.append(Curve(name, own["time_s"].to_numpy(), own["value"].to_numpy() / unit))
         found.extend(lines)
         if len(lines) > 1:
             total = np.sum([line.value for line in lines], axis=0)

@@ -12,8 +12,8 @@ from perhop.papers.kalampoukas.setup import CABLE_MODEM, Setup, from_row
 from perhop.papers.pack import Pack, load_pack
 from perhop.papers.published import Row
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
-from perhop.papers.study import Job
 from perhop.papers.verdict import MIN_REPLICATIONS
+from perhop.run import Job
 
 
 @dataclass(frozen=True)

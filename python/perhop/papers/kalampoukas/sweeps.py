@@ -19,7 +19,8 @@ from perhop.models import two_way
 from perhop.papers.kalampoukas.measure import connection_efficiencies
 from perhop.papers.kalampoukas.setup import SCHEMES, Scheme, Setup, with_connections
 from perhop.papers.pack import load_pack
-from perhop.papers.study import Job, Result, check_runs
+from perhop.papers.study import check_runs
+from perhop.run import Job, Result
 
 Floats = npt.NDArray[np.float64]
 

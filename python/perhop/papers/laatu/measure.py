@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from perhop.papers.laatu.setup import CIR_KBPS, EXCESS_KBPS
-from perhop.papers.study import Result
+from perhop.run import Result
 
 Floats = npt.NDArray[np.float64]
 
@@ -193,7 +194,7 @@ def read(result: Result, measured_s: float) -> Run:
     measured_s
         Time after the warm-up, over which `marks` counts, s.
     """
-    flows, udp, marks = result["flows"], result["udp"], result["marks"]
+    flows, udp, marks = result.flows, result.udp, result.marks
     names = list(flows["name"])
     ours = np.array([kind == "measured" for kind in flows["class"]])
     throughput = np.asarray(flows["throughput_bit_s"], dtype=np.float64) / 1e3
@@ -214,22 +215,15 @@ def read(result: Result, measured_s: float) -> Run:
         goodput=np.asarray(flows["goodput_bit_s"], dtype=np.float64)[ours] / 1e3,
         timeouts=np.asarray(flows["timeouts"], dtype=np.float64)[ours],
         background=_background(flows) + _background(udp),
-        dropped=_dropped(result["queues"]),
+        dropped=_dropped(result.queues),
     )
 
 
-def _background(flows: Mapping[str, object]) -> float:
-    kinds = flows["class"]
-    assert isinstance(kinds, list)
-    rates = np.asarray(flows["throughput_bit_s"], dtype=np.float64)
-    return float(rates[[kind == "background" for kind in kinds]].sum()) / 1e3
+def _background(flows: pl.DataFrame) -> float:
+    rates = flows.filter(pl.col("class") == "background")["throughput_bit_s"]
+    return float(rates.to_numpy().sum()) / 1e3
 
 
-def _dropped(queues: Mapping[str, object]) -> tuple[float, float, float]:
-    paths = queues["path"]
-    assert isinstance(paths, list)
-    at = paths.index("port.c1-c2.class.af")
-    green, yellow, red = (
-        float(np.asarray(queues[f"dropped_{color}"])[at]) for color in ("green", "yellow", "red")
-    )
-    return green, yellow, red
+def _dropped(queues: pl.DataFrame) -> tuple[float, float, float]:
+    (af,) = queues.filter(pl.col("path") == "port.c1-c2.class.af").iter_rows(named=True)
+    return float(af["dropped_green"]), float(af["dropped_yellow"]), float(af["dropped_red"])

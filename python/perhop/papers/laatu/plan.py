@@ -15,8 +15,8 @@ from perhop.papers.laatu.sweeps import Sweep, make_sweeps
 from perhop.papers.pack import Pack, load_pack
 from perhop.papers.parameters import check_parameters
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
-from perhop.papers.study import Job
 from perhop.papers.verdict import MIN_REPLICATIONS
+from perhop.run import Job
 
 DURATION_S, WARMUP_S = 120.0, 10.0
 QUICK_DURATION_S = 60.0
