@@ -122,3 +122,17 @@ pub trait Packet: Debug + Send + 'static {
     /// What an element may change.
     fn meta_mut(&mut self) -> &mut Meta;
 }
+
+/// What an outgoing interface asks of a packet besides.
+pub trait OnWire: Packet {
+    /// Bytes where no link compresses it.
+    fn full_len(&self) -> u32;
+    /// Bytes of it that no link compresses: TCP options.
+    fn options(&self) -> u32 {
+        0
+    }
+    /// By what a list of losses names it: its first byte, and whether it is the SYN. `None` for what none can name.
+    fn numbered(&self) -> Option<(u64, bool)> {
+        None
+    }
+}

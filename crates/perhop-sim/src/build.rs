@@ -147,10 +147,10 @@ impl Plan {
 /// A node under construction.
 #[derive(Default)]
 struct NodeParts {
-    ports: Vec<Outgoing>,
+    ports: Vec<Outgoing<SimPacket>>,
     ends: host::Ends,
     routes: Vec<(u32, u32)>,
-    seats: Vec<Seat>,
+    seats: Vec<Seat<SimPacket>>,
 }
 
 impl NodeParts {
@@ -245,7 +245,7 @@ fn seat(
     classifier: Arc<MultiField>,
     elements: &Registry,
     sites: &mut Sites,
-) -> Result<Seat, ElementError> {
+) -> Result<Seat<SimPacket>, ElementError> {
     let site = sites.intern(given.path.clone());
     // a packet that comes in by a link leaves towards its other end by the link back
     let ports: Vec<PortId> = given.from.iter().map(|l| plan.port[l ^ 1]).collect();
@@ -309,7 +309,7 @@ fn outgoing(
     link: &model::Link,
     elements: &Registry,
     sites: &mut Sites,
-) -> Result<Outgoing, ElementError> {
+) -> Result<Outgoing<SimPacket>, ElementError> {
     let port = &link.port;
     let site = sites.intern(port.path.clone());
     let run = &scenario.run;

@@ -45,7 +45,7 @@ pub enum AnyNode {
     /// Ends connections.
     Host(Host),
     /// Forwards.
-    Router(Router),
+    Router(Router<SimPacket>),
 }
 
 impl AnyNode {
@@ -57,7 +57,7 @@ impl AnyNode {
     }
 
     /// The outgoing interface `port`.
-    pub fn outgoing(&self, port: PortId) -> &Outgoing {
+    pub fn outgoing(&self, port: PortId) -> &Outgoing<SimPacket> {
         match self {
             Self::Host(host) => &host.ports[port.0 as usize],
             Self::Router(router) => &router.outgoing[port.0 as usize],
@@ -140,7 +140,7 @@ impl Engine {
     }
 
     /// The outgoing interface that feeds `link`.
-    pub fn outgoing(&self, link: &Link) -> &Outgoing {
+    pub fn outgoing(&self, link: &Link) -> &Outgoing<SimPacket> {
         self.nodes[link.from as usize].outgoing(link.from_port)
     }
 

@@ -110,7 +110,7 @@ enum End {
 pub struct Host {
     site: SiteId,
     /// Outgoing interfaces, by port.
-    pub ports: Few<Outgoing>,
+    pub ports: Few<Outgoing<SimPacket>>,
     ends: Few<End>,
     slots: FlowTable,
     deadlines: Deadlines,
@@ -124,7 +124,7 @@ pub struct Host {
 
 impl Host {
     /// A host with these connections; packets of other connections are reported as dropped at `site`.
-    pub fn new(site: SiteId, ports: Vec<Outgoing>, ends: Ends, log: bool) -> Self {
+    pub fn new(site: SiteId, ports: Vec<Outgoing<SimPacket>>, ends: Ends, log: bool) -> Self {
         let Ends { senders, receivers, sources, drains } = ends;
         let tcp = senders.into_iter().map(End::Sending).chain(receivers.into_iter().map(End::Receiving));
         let sources = sources.into_iter().map(|end| End::Source(Box::new(end)));

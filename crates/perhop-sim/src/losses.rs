@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use perhop_core::packet::{Ecn, FlowId};
+use perhop_core::packet::{Ecn, FlowId, OnWire};
 use perhop_core::rng::Stream;
 use perhop_core::sink::{DropReason, SiteId};
-
-use crate::packet::SimPacket;
 
 /// A listed packet: its flow, its first byte, and whether it is the SYN.
 pub type Key = (FlowId, u64, bool);
@@ -63,13 +61,13 @@ impl Losses {
 
     /// Decides about a packet, and marks it where the list says so. What cannot carry a mark is lost instead, as at a
     /// queue that marks (RFC 3168 section 5).
-    pub fn decide(&mut self, pkt: &mut SimPacket) -> Fate {
+    pub fn decide(&mut self, pkt: &mut impl OnWire) -> Fate {
         let fate = self.fate(pkt);
         self.lost += u64::from(fate != Fate::Pass);
         fate
     }
 
-    fn fate(&mut self, pkt: &mut SimPacket) -> Fate {
+    fn fate(&mut self, pkt: &mut impl OnWire) -> Fate {
         let listed = self.listed_fate(pkt);
         if let Some((threshold, stream)) = &mut self.random
             && stream.below(DRAWS) < *threshold
@@ -80,19 +78,19 @@ impl Losses {
     }
 
     /// What the list says; it counts every arrival of its packets.
-    fn listed_fate(&mut self, pkt: &mut SimPacket) -> Fate {
+    fn listed_fate(&mut self, pkt: &mut impl OnWire) -> Fate {
         if self.listed.is_empty() {
             return Fate::Pass;
         }
-        let Some(segment) = pkt.get().segment() else { return Fate::Pass };
-        let Some(listed) = self.listed.get_mut(&(pkt.get().meta.flow, segment.seq, segment.syn)) else {
+        let Some((first, syn)) = pkt.numbered() else { return Fate::Pass };
+        let Some(listed) = self.listed.get_mut(&(pkt.meta().flow, first, syn)) else {
             return Fate::Pass;
         };
         listed.seen += 1;
         let Some((_, mark)) = listed.actions.iter().find(|action| action.0 == listed.seen) else {
             return Fate::Pass;
         };
-        let meta = &mut pkt.get_mut().meta;
+        let meta = pkt.meta_mut();
         if *mark && meta.ecn != Ecn::NotEct {
             meta.ecn = Ecn::Ce;
             return Fate::Pass;

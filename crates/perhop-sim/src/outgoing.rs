@@ -1,19 +1,18 @@
 //! A port with what its link does to packets on the way in: compression of headers, and losses.
 
-use perhop_core::packet::{Kind, Packet};
+use perhop_core::packet::{Kind, OnWire};
 use perhop_core::port::Port;
 use perhop_core::sink::Sink;
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 
 use crate::losses::{Fate, Losses};
-use crate::packet::SimPacket;
 
 /// The outgoing interface of a node, towards one link: two cache lines.
 #[repr(align(64))]
-pub struct Outgoing {
+pub struct Outgoing<P: OnWire> {
     /// Queues and scheduler.
-    pub port: Port<SimPacket>,
+    pub port: Port<P>,
     /// `None` if nothing in it is set.
     special: Option<Box<Special>>,
 }
@@ -29,9 +28,9 @@ pub struct Special {
     pub losses: Option<Losses>,
 }
 
-impl Outgoing {
+impl<P: OnWire> Outgoing<P> {
     /// An interface that sends what `port` gives it.
-    pub fn new(port: Port<SimPacket>, special: Special) -> Self {
+    pub fn new(port: Port<P>, special: Special) -> Self {
         let Special { pure_ack_size, backpressure, losses } = &special;
         let plain = pure_ack_size.is_none() && backpressure.is_none() && losses.is_none();
         Self { port, special: (!plain).then(|| Box::new(special)) }
@@ -49,11 +48,11 @@ impl Outgoing {
     }
 
     /// Queues `pkt` at the length it will have on the link, unless the link loses it.
-    pub fn enqueue(&mut self, now: Instant, mut pkt: SimPacket, sink: &mut dyn Sink<SimPacket>) {
-        let full = Bytes(pkt.get().full_len.into());
+    pub fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
+        let full = Bytes(pkt.full_len().into());
         pkt.meta_mut().len = full;
         if let Some(special) = &mut self.special {
-            let options = Bytes(pkt.get().options.into());
+            let options = Bytes(pkt.options().into());
             let meta = pkt.meta_mut();
             // what is counted without headers and carries no data has no length of its own
             if let Some(len) = special.pure_ack_size
@@ -79,6 +78,6 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn an_interface_is_two_lines() {
-        assert_eq!(std::mem::size_of::<Outgoing>(), 128);
+        assert_eq!(std::mem::size_of::<Outgoing<crate::packet::SimPacket>>(), 128);
     }
 }

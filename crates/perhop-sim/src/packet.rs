@@ -1,6 +1,6 @@
 //! A simulated packet: what elements see, and what the ends of the connection say to each other. It has no bytes.
 
-use perhop_core::packet::{Dir, Meta, Packet};
+use perhop_core::packet::{Dir, Meta, OnWire, Packet};
 use perhop_tcp::segment::{Ack, Segment};
 
 /// The contents behind a [`SimPacket`].
@@ -52,6 +52,20 @@ impl Packet for SimPacket {
 
     fn meta_mut(&mut self) -> &mut Meta {
         &mut self.0.meta
+    }
+}
+
+impl OnWire for SimPacket {
+    fn full_len(&self) -> u32 {
+        self.0.full_len
+    }
+
+    fn options(&self) -> u32 {
+        self.0.options
+    }
+
+    fn numbered(&self) -> Option<(u64, bool)> {
+        self.0.segment().map(|segment| (segment.seq, segment.syn))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::datagrams::{Drain, Source};
 use crate::engine::Engine;
 use crate::link::LinkStats;
 use crate::observe::Trace;
+use crate::packet::SimPacket;
 use crate::router::Seat;
 use crate::sample::{Ends, Series, both_ends, busy_between, udp_ends};
 use crate::totals::{Totals, seats};
@@ -237,10 +238,12 @@ pub fn conditioner_results(
     to: &Totals,
 ) -> Vec<ConditionerResult> {
     let counted = from.conditioners.iter().zip(&to.conditioners);
-    let row = |(seat, (before, after)): (&Seat, (&ConditionerStats, &ConditionerStats))| ConditionerResult {
-        path: sites[seat.conditioner.site().0 as usize].clone(),
-        stats: after.since(before),
-        held: seat.conditioner.held(),
+    let row = |(seat, (before, after)): (&Seat<SimPacket>, (&ConditionerStats, &ConditionerStats))| {
+        ConditionerResult {
+            path: sites[seat.conditioner.site().0 as usize].clone(),
+            stats: after.since(before),
+            held: seat.conditioner.held(),
+        }
     };
     seats(engine).zip(counted).map(row).collect()
 }

@@ -2,14 +2,13 @@
 
 use perhop_core::conditioner::Conditioner;
 use perhop_core::node::{Departure, Io, Node};
-use perhop_core::packet::{Dir, FlowId, Meta, Packet, PortId};
+use perhop_core::packet::{Dir, FlowId, Meta, OnWire, PortId};
 use perhop_core::shaper::Passage;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
 
 use crate::flow_table::FlowTable;
 use crate::outgoing::Outgoing;
-use crate::packet::SimPacket;
 
 /// Key of a packet's route.
 pub fn route_key(flow: FlowId, dir: Dir) -> u32 {
@@ -17,28 +16,28 @@ pub fn route_key(flow: FlowId, dir: Dir) -> u32 {
 }
 
 /// A conditioner at its seat.
-pub struct Seat {
+pub struct Seat<P> {
     /// The conditioner.
-    pub conditioner: Conditioner<SimPacket>,
+    pub conditioner: Conditioner<P>,
     /// The ports whose packets it treats.
     ports: Vec<PortId>,
 }
 
-impl Seat {
+impl<P> Seat<P> {
     /// `conditioner` for what comes in by `ports`.
-    pub const fn new(conditioner: Conditioner<SimPacket>, ports: Vec<PortId>) -> Self {
+    pub const fn new(conditioner: Conditioner<P>, ports: Vec<PortId>) -> Self {
         Self { conditioner, ports }
     }
 }
 
 /// A router.
-pub struct Router {
+pub struct Router<P: OnWire> {
     site: SiteId,
     /// Outgoing interfaces, by port.
-    pub outgoing: Vec<Outgoing>,
+    pub outgoing: Vec<Outgoing<P>>,
     routes: FlowTable,
     /// What it does to arriving packets; each passes through those of its port, in this order.
-    pub seats: Vec<Seat>,
+    pub seats: Vec<Seat<P>>,
     /// By port: which of `seats` treat what comes in there; nothing where there are no seats.
     treating: Vec<Vec<usize>>,
     /// Which of `seats` have deadlines, those that shape among them. The others are never asked.
@@ -47,9 +46,9 @@ pub struct Router {
     timed_ports: Vec<usize>,
 }
 
-impl Router {
+impl<P: OnWire> Router<P> {
     /// A router that reports packets without a route as dropped at `site`.
-    pub fn new(site: SiteId, outgoing: Vec<Outgoing>, routes: FlowTable, seats: Vec<Seat>) -> Self {
+    pub fn new(site: SiteId, outgoing: Vec<Outgoing<P>>, routes: FlowTable, seats: Vec<Seat<P>>) -> Self {
         let mut treating = vec![Vec::new(); if seats.is_empty() { 0 } else { outgoing.len() }];
         for (at, seat) in seats.iter().enumerate() {
             for port in &seat.ports {
@@ -66,20 +65,13 @@ impl Router {
     }
 
     /// The port by which a packet leaves, if it has a route.
-    pub fn way_out(&self, meta: &Meta) -> Option<(u32, &Outgoing)> {
+    pub fn way_out(&self, meta: &Meta) -> Option<(u32, &Outgoing<P>)> {
         let port = self.route(meta)?;
         Some((port, &self.outgoing[port as usize]))
     }
 
     /// Takes `pkt` through the conditioners from number `first` on, and forwards what comes out.
-    fn condition(
-        &mut self,
-        now: Instant,
-        from: PortId,
-        first: usize,
-        mut pkt: SimPacket,
-        io: &mut dyn Io<SimPacket>,
-    ) {
+    fn condition(&mut self, now: Instant, from: PortId, first: usize, mut pkt: P, io: &mut dyn Io<P>) {
         let treating = self.treating.get(from.0 as usize).map_or(&[][..], Vec::as_slice);
         for &at in treating.iter().filter(|&&at| at >= first) {
             match self.seats[at].conditioner.push(now, from, pkt, io) {
@@ -91,7 +83,7 @@ impl Router {
     }
 
     /// Lets go what shapers release by now.
-    fn release(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+    fn release(&mut self, now: Instant, io: &mut dyn Io<P>) {
         for timed in 0..self.timed_seats.len() {
             let at = self.timed_seats[timed];
             while let Some((from, pkt)) = self.seats[at].conditioner.pop(now) {
@@ -100,7 +92,7 @@ impl Router {
         }
     }
 
-    fn forward(&mut self, now: Instant, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
+    fn forward(&mut self, now: Instant, pkt: P, io: &mut dyn Io<P>) {
         match self.route(pkt.meta()) {
             Some(port) => {
                 self.outgoing[port as usize].enqueue(now, pkt, io);
@@ -111,19 +103,14 @@ impl Router {
     }
 }
 
-impl Node<SimPacket> for Router {
-    fn on_packet(&mut self, now: Instant, from: PortId, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
+impl<P: OnWire> Node<P> for Router<P> {
+    fn on_packet(&mut self, now: Instant, from: PortId, pkt: P, io: &mut dyn Io<P>) {
         // what a shaper releases now makes room for what arrives now
         self.release(now, io);
         self.condition(now, from, 0, pkt, io);
     }
 
-    fn poll_transmit(
-        &mut self,
-        now: Instant,
-        to: PortId,
-        io: &mut dyn Io<SimPacket>,
-    ) -> Departure<SimPacket> {
+    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut dyn Io<P>) -> Departure<P> {
         let departure = self.outgoing[to.0 as usize].port.dequeue(now, io);
         if let Departure::Packet(pkt) = &departure
             && let Some(treating) = self.treating.get(to.0 as usize)
@@ -145,7 +132,7 @@ impl Node<SimPacket> for Router {
         seats.chain(queues).min()
     }
 
-    fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+    fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<P>) {
         for &port in &self.timed_ports {
             self.outgoing[port].port.on_timeout(now, io);
         }

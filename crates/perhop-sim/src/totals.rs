@@ -10,6 +10,7 @@ use perhop_tcp::sender::SenderStats;
 
 use crate::engine::{AnyNode, Engine};
 use crate::link::LinkStats;
+use crate::packet::SimPacket;
 use crate::router::Seat;
 use crate::sample::{Ends, Reading, both_ends, udp_ends};
 
@@ -69,7 +70,7 @@ impl Totals {
 }
 
 /// Every conditioner, by node.
-pub fn seats(engine: &Engine) -> impl Iterator<Item = &Seat> {
+pub fn seats(engine: &Engine) -> impl Iterator<Item = &Seat<SimPacket>> {
     engine.nodes.iter().flat_map(|node| match node {
         AnyNode::Router(router) => &router.seats[..],
         AnyNode::Host(_) => &[],
