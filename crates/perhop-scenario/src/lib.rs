@@ -4,6 +4,7 @@
 //! with its place, the rule it breaks and a hint. The structs of [`mod@file`] and [`tcp`] say what may be written;
 //! [`schema()`] is made from them, and so is the first check.
 
+pub mod build;
 mod lower;
 pub mod meant;
 mod read;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use perhop_core::ack_marking::AckMarker;
-use perhop_core::classify::FlowTable as KnownFlows;
+use perhop_core::classify::FlowTable;
 use perhop_core::classify::{
     BehaviorAggregate, Classifier, KindClassifier, KindSet, MarkSet, MultiField, Pattern, Selector,
 };
@@ -28,20 +28,20 @@ use perhop_tcp::receiver::{Receiver, ReceiverParams};
 use perhop_tcp::segment::TIMESTAMPS;
 use perhop_tcp::sender::Sender;
 
+use crate::Registry;
 use crate::datagrams::{Drain, Source};
 use crate::engine::{AnyNode, Engine};
 use crate::fill::Wire;
-use crate::flow_table::FlowTable;
 use crate::host::{self, Connection, Host, HostMarking, ReceivingEnd, SendingEnd};
 use crate::link::Link;
-use crate::losses::Losses;
 use crate::marks::MarkCounts;
 use crate::observe::{Recorder, TraceKinds};
-use crate::outgoing::{Outgoing, Special};
 use crate::packet::SimPacket;
-use crate::registry::Registry;
-use crate::router::{Router, Seat, route_key};
 use crate::sample::Ends;
+use perhop_core::losses::Losses;
+use perhop_core::outgoing::{Outgoing, Special};
+use perhop_core::range_table::RangeTable;
+use perhop_core::router::{Router, Seat, route_key};
 
 /// A run before its first event.
 pub struct Built {
@@ -159,7 +159,7 @@ impl NodeParts {
         match node.kind {
             model::NodeKind::Host => AnyNode::Host(Host::new(site, self.ports, self.ends, log)),
             model::NodeKind::Router => {
-                AnyNode::Router(Router::new(site, self.ports, FlowTable::new(&self.routes), self.seats))
+                AnyNode::Router(Router::new(site, self.ports, RangeTable::new(&self.routes), self.seats))
             }
         }
     }
@@ -375,7 +375,7 @@ fn classifier(classes: &[model::Class]) -> Box<dyn Classifier> {
         class.matches.iter().map(|selector| (ClassId(id), pattern(*selector))).collect::<Vec<_>>()
     };
     let rules: Vec<(ClassId, Pattern)> = (0u16..).zip(classes).flat_map(rule).collect();
-    Box::new(MultiField::new(&rules, &KnownFlows::new()))
+    Box::new(MultiField::new(&rules, &FlowTable::new()))
 }
 
 /// The classifier of a port whose classes ask for marks, or for anything: `None` where one asks for more, or none for marks.

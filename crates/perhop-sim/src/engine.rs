@@ -17,9 +17,9 @@ use crate::event::{Due, EventList};
 use crate::host::Host;
 use crate::link::Link;
 use crate::observe::{PacketEvent, QueueRecord, Recorder, TcpEvent, WindowRecord};
-use crate::outgoing::Outgoing;
 use crate::packet::{Contents, SimPacket};
-use crate::router::Router;
+use perhop_core::outgoing::Outgoing;
+use perhop_core::router::Router;
 
 const PHASE_BITS: u32 = 62;
 

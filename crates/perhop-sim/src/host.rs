@@ -17,11 +17,11 @@ use perhop_tcp::sender::Sender;
 use crate::datagrams::{Drain, Source};
 use crate::deadlines::Deadlines;
 use crate::fill::{Wire, fill_ack, fill_segment};
-use crate::flow_table::FlowTable;
 use crate::marks::MarkCounts;
 use crate::observe::{TcpEvent, TcpRecord};
-use crate::outgoing::Outgoing;
 use crate::packet::SimPacket;
+use perhop_core::outgoing::Outgoing;
+use perhop_core::range_table::RangeTable;
 
 /// What both ends of a connection have in common.
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ pub struct Host {
     /// Outgoing interfaces, by port.
     pub ports: Few<Outgoing<SimPacket>>,
     ends: Few<End>,
-    slots: FlowTable,
+    slots: RangeTable,
     deadlines: Deadlines,
     /// Flows whose segments a port dropped during the current call.
     lost: Vec<FlowId>,
@@ -145,7 +145,7 @@ impl Host {
             timed: ports.iter().any(|out| out.port.has_deadlines()),
             ports: ports.into(),
             ends: ends.into(),
-            slots: FlowTable::new(&pairs),
+            slots: RangeTable::new(&pairs),
             deadlines,
             lost: Vec::new(),
             log: log.then(Vec::new),

@@ -9,17 +9,12 @@ mod deadlines;
 mod engine;
 mod event;
 mod fill;
-mod flow_table;
 mod host;
 mod link;
-mod losses;
 mod marks;
 mod observe;
-mod outgoing;
 mod packet;
-mod registry;
 mod results;
-mod router;
 mod sample;
 mod simulation;
 pub mod tables;
@@ -29,12 +24,15 @@ pub use observe::{
     PacketEvent, PacketRecord, QueueRecord, TcpEvent, TcpRecord, Trace, TraceKinds, WindowRecord,
 };
 pub use packet::SimPacket;
-pub use registry::{MeterSeat, QueueSeat, Registry};
+pub use perhop_scenario::build::{MeterSeat, QueueSeat};
 pub use results::{
     ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results, UdpResult,
 };
 pub use sample::{Quantity, Series, Subject};
 pub use simulation::Simulation;
+
+/// The queues and meters that a program brings to a simulation.
+pub type Registry = perhop_scenario::build::Registry<SimPacket>;
 
 /// Raised by one with every change that makes any scenario's results differ.
 pub const RESULTS_VERSION: u32 = 4;

@@ -72,11 +72,18 @@ impl OnWire for SimPacket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use perhop_core::outgoing::Outgoing;
     use std::mem::{offset_of, size_of};
 
     #[test]
     fn what_most_packets_need_lies_on_two_lines() {
         assert_eq!(size_of::<Meta>(), 48);
         assert!(offset_of!(Contents, ack) + offset_of!(Ack, sack) < 128);
+    }
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn an_interface_is_two_lines() {
+        assert_eq!(size_of::<Outgoing<SimPacket>>(), 128);
     }
 }

@@ -13,9 +13,9 @@ use crate::engine::Engine;
 use crate::link::LinkStats;
 use crate::observe::Trace;
 use crate::packet::SimPacket;
-use crate::router::Seat;
 use crate::sample::{Ends, Series, both_ends, busy_between, udp_ends};
 use crate::totals::{Totals, seats};
+use perhop_core::router::Seat;
 
 /// A flow's row, of the measured time: from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug)]

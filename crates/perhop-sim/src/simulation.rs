@@ -4,10 +4,10 @@ use perhop_core::time::{Instant, Span};
 use perhop_scenario::elements::ElementError;
 use perhop_scenario::model::Scenario;
 
+use crate::Registry;
 use crate::build::{Built, build};
 use crate::engine::Engine;
 use crate::observe::TraceKinds;
-use crate::registry::Registry;
 use crate::results::{
     Counts, Results, broken_invariants, conditioner_results, flow_results, link_results, mark_results,
     queue_results, udp_results,

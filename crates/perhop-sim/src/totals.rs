@@ -11,8 +11,8 @@ use perhop_tcp::sender::SenderStats;
 use crate::engine::{AnyNode, Engine};
 use crate::link::LinkStats;
 use crate::packet::SimPacket;
-use crate::router::Seat;
 use crate::sample::{Ends, Reading, both_ends, udp_ends};
+use perhop_core::router::Seat;
 
 /// What a UDP flow has sent, what has arrived of it, and the sum of the arrived packets' delays in ns.
 #[derive(Clone, Copy, Debug)]

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use crate::elements::{ElementError, Elements, Settings};
+use crate::model::{CustomMeter, CustomQueue};
 use perhop_core::meter::{Meter, MeterBank};
+use perhop_core::packet::Packet;
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{AnyQueue, Queue};
 use perhop_core::rng::Stream;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{BitRate, QueueSize};
-use perhop_scenario::elements::{ElementError, Elements, Settings};
-use perhop_scenario::model::{CustomMeter, CustomQueue};
-
-use crate::packet::SimPacket;
 
 /// Where a queue from outside is to be.
 #[derive(Clone, Debug)]
@@ -43,21 +42,26 @@ impl MeterSeat {
 }
 
 type Built<T> = Result<T, ParamError>;
-type QueueBuilder = Box<dyn Fn(QueueSeat, &mut Settings<'_>) -> Built<AnyQueue<SimPacket>> + Send + Sync>;
+type QueueBuilder<P> = Box<dyn Fn(QueueSeat, &mut Settings<'_>) -> Built<AnyQueue<P>> + Send + Sync>;
 type MeterBuilder =
     Box<dyn Fn(&mut MeterSeat, &mut Settings<'_>, bool) -> Built<Box<dyn Meter>> + Send + Sync>;
 
 /// The queues and meters that a program brings: what `kind = "custom"` can name.
 ///
-/// Pass the same to [`load_with`](perhop_scenario::load_with) and to
-/// [`Simulation::with_elements`](crate::Simulation::with_elements). Of two with one name the later counts.
-#[derive(Default)]
-pub struct Registry {
-    queues: BTreeMap<String, QueueBuilder>,
+/// Pass the same to [`load_with`](crate::load_with) and to
+/// whatever builds the run of the scenario. Of two with one name the later counts.
+pub struct Registry<P: Packet> {
+    queues: BTreeMap<String, QueueBuilder<P>>,
     meters: BTreeMap<String, MeterBuilder>,
 }
 
-impl Registry {
+impl<P: Packet> Default for Registry<P> {
+    fn default() -> Self {
+        Self { queues: BTreeMap::new(), meters: BTreeMap::new() }
+    }
+}
+
+impl<P: Packet> Registry<P> {
     /// No elements yet.
     #[must_use]
     pub fn new() -> Self {
@@ -67,10 +71,11 @@ impl Registry {
     /// Adds the queue that `build` makes. It has to ask for each of its settings, also for those it can do without.
     pub fn queue<Q, B>(&mut self, name: &str, build: B)
     where
-        Q: Queue<SimPacket> + 'static,
+        Q: Queue<P> + 'static,
         B: Fn(QueueSeat, &mut Settings<'_>) -> Result<Q, ParamError> + Send + Sync + 'static,
     {
-        let boxed: QueueBuilder = Box::new(move |seat, settings| Ok(Box::new(build(seat, settings)?).into()));
+        let boxed: QueueBuilder<P> =
+            Box::new(move |seat, settings| Ok(Box::new(build(seat, settings)?).into()));
         self.queues.insert(name.to_owned(), boxed);
     }
 
@@ -87,19 +92,27 @@ impl Registry {
         self.meters.insert(name.to_owned(), boxed);
     }
 
-    pub(crate) fn build_queue(
+    /// The queue that the scenario names.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it refuses its settings.
+    pub fn build_queue(
         &self,
         given: &CustomQueue,
         site: SiteId,
         stream: Stream,
-    ) -> Result<AnyQueue<SimPacket>, ElementError> {
+    ) -> Result<AnyQueue<P>, ElementError> {
         let unknown = || ElementError::unknown("queue", &given.name, self.queues.keys());
         let build = self.queues.get(&given.name).ok_or_else(unknown)?;
         let seat = QueueSeat { site, limit: given.limit, rate: given.rate, stream };
         Settings::read(&given.settings, |settings| build(seat, settings))
     }
 
-    pub(crate) fn build_meter(
+    /// The meter that the scenario names, one for all packets or one for each flow.
+    ///
+    /// # Errors
+    /// When there is none of this name, it refuses its settings, or cannot be copied for each flow.
+    pub fn build_meter(
         &self,
         given: &CustomMeter,
         per_flow: bool,
@@ -123,7 +136,7 @@ impl Registry {
     }
 }
 
-impl Elements for Registry {
+impl<P: Packet> Elements for Registry<P> {
     fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
         self.build_queue(queue, SiteId(0), Stream::new(0, 0, "")).map(drop)
     }

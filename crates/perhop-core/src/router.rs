@@ -1,14 +1,13 @@
 //! A node that forwards by a table from (flow, direction) to port, and conditions what comes in.
 
-use perhop_core::conditioner::Conditioner;
-use perhop_core::node::{Departure, Io, Node};
-use perhop_core::packet::{Dir, FlowId, Meta, OnWire, PortId};
-use perhop_core::shaper::Passage;
-use perhop_core::sink::{DropReason, SiteId};
-use perhop_core::time::Instant;
-
-use crate::flow_table::FlowTable;
+use crate::conditioner::Conditioner;
+use crate::node::{Departure, Io, Node};
 use crate::outgoing::Outgoing;
+use crate::packet::{Dir, FlowId, Meta, OnWire, PortId};
+use crate::range_table::RangeTable;
+use crate::shaper::Passage;
+use crate::sink::{DropReason, SiteId};
+use crate::time::Instant;
 
 /// Key of a packet's route.
 pub fn route_key(flow: FlowId, dir: Dir) -> u32 {
@@ -35,7 +34,7 @@ pub struct Router<P: OnWire> {
     site: SiteId,
     /// Outgoing interfaces, by port.
     pub outgoing: Vec<Outgoing<P>>,
-    routes: FlowTable,
+    routes: RangeTable,
     /// What it does to arriving packets; each passes through those of its port, in this order.
     pub seats: Vec<Seat<P>>,
     /// By port: which of `seats` treat what comes in there; nothing where there are no seats.
@@ -48,7 +47,7 @@ pub struct Router<P: OnWire> {
 
 impl<P: OnWire> Router<P> {
     /// A router that reports packets without a route as dropped at `site`.
-    pub fn new(site: SiteId, outgoing: Vec<Outgoing<P>>, routes: FlowTable, seats: Vec<Seat<P>>) -> Self {
+    pub fn new(site: SiteId, outgoing: Vec<Outgoing<P>>, routes: RangeTable, seats: Vec<Seat<P>>) -> Self {
         let mut treating = vec![Vec::new(); if seats.is_empty() { 0 } else { outgoing.len() }];
         for (at, seat) in seats.iter().enumerate() {
             for port in &seat.ports {

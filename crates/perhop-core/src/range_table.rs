@@ -2,7 +2,7 @@
 
 /// Values for keys in `first..first + len`.
 #[derive(Debug)]
-pub struct FlowTable {
+pub struct RangeTable {
     first: u32,
     len: u32,
     /// Empty where the value of `first + i` is `i`, as at a host that only sends or only receives: one cache line less.
@@ -11,7 +11,7 @@ pub struct FlowTable {
 
 const ABSENT: u32 = u32::MAX;
 
-impl FlowTable {
+impl RangeTable {
     /// Builds from (key, value) pairs; a later pair replaces an earlier one of the same key.
     pub fn new(pairs: &[(u32, u32)]) -> Self {
         let first = pairs.iter().map(|p| p.0).min().unwrap_or(0);

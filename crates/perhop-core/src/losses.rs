@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use perhop_core::packet::{Ecn, FlowId, OnWire};
-use perhop_core::rng::Stream;
-use perhop_core::sink::{DropReason, SiteId};
+use crate::packet::{Ecn, FlowId, OnWire};
+use crate::rng::Stream;
+use crate::sink::{DropReason, SiteId};
 
 /// A listed packet: its flow, its first byte, and whether it is the SYN.
 pub type Key = (FlowId, u64, bool);
