@@ -24,6 +24,7 @@ pub mod range_table;
 pub mod rng;
 pub mod router;
 pub mod sched;
+pub mod serializer;
 pub mod shaper;
 pub mod sink;
 pub mod time;

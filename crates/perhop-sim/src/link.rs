@@ -1,17 +1,15 @@
 //! One direction of a link: a transmitter and the packets on their way.
 //!
-//! Serialisation takes bits * 10^9 / rate ns; the remainder of each division is carried to the next packet, so the
-//! long-run rate is exact. Units: ns, bits, bytes.
+//! Units: ns, bits, bytes.
 
 use perhop_core::lane::Lane;
 use perhop_core::packet::{Kind, Packet, PortId};
+use perhop_core::serializer::Serializer;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 
 use crate::event::Due;
 use crate::packet::SimPacket;
-
-const NS_PER_S: u64 = 1_000_000_000;
 
 /// Counters since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -64,10 +62,8 @@ pub struct Link {
     pub busy_until: Instant,
     /// When an event will ask the port for the next packet; `Instant::MAX` for never.
     pub poll_due: Instant,
-    rate: BitRate,
+    serializer: Serializer,
     delay: Span,
-    /// Of the last division, in units of 1/rate ns.
-    remainder: u64,
     bytes: Bytes,
     busy_acks: Span,
 }
@@ -86,9 +82,8 @@ impl Link {
             from_port: from.1,
             busy_until: Instant::ZERO,
             poll_due: Instant::MAX,
-            rate,
+            serializer: Serializer::new(rate),
             delay,
-            remainder: 0,
             bytes: Bytes(0),
             busy_acks: Span::ZERO,
         }
@@ -97,10 +92,7 @@ impl Link {
     /// Starts to transmit `pkt`, which arrives with sequence number `seq`. Returns when.
     pub fn transmit(&mut self, now: Instant, pkt: SimPacket, seq: u64) -> Due {
         let (len, is_ack) = (pkt.meta().len, pkt.meta().kind == Kind::PureAck);
-        let scaled = len.bits() * NS_PER_S + self.remainder;
-        let rate = self.rate.bits_per_sec();
-        let time = Span::from_nanos(scaled / rate);
-        self.remainder = scaled % rate;
+        let time = self.serializer.time(len);
         self.busy_until = now + time;
         self.packets += 1;
         self.bytes += len;
@@ -133,9 +125,7 @@ impl Link {
 
     /// Time spent transmitting data and pure ACKs up to `now`.
     pub fn busy(&self, now: Instant) -> (Span, Span) {
-        // the times of all transmissions add up to this, since each takes over the remainder of the one before
-        let scaled = u128::from(self.bytes.bits()) * u128::from(NS_PER_S) - u128::from(self.remainder);
-        let total = u64::try_from(scaled / u128::from(self.rate.bits_per_sec())).unwrap_or(u64::MAX);
+        let total = self.serializer.total(self.bytes).as_nanos();
         let ahead = self.busy_until.saturating_since(now).as_nanos();
         let on_ack = self.in_flight.back().is_some_and(|(_, pkt)| pkt.meta().kind == Kind::PureAck);
         let acks = self.busy_acks.as_nanos();
@@ -151,7 +141,7 @@ impl Link {
 
     /// Serialisation rate.
     pub const fn rate(&self) -> BitRate {
-        self.rate
+        self.serializer.rate()
     }
 }
 

@@ -1,5 +1,16 @@
 //! From the model to elements, for packets of any kind.
+//!
+//! The checks of a scenario build each element to hear what it says of its settings, the simulator builds a run, and a loop
+//! that forwards real packets builds its routers, all by the functions here: a port means the same to each of them.
 
+mod conditioner;
+mod network;
+mod port;
 mod registry;
 
+pub use conditioner::meter;
+pub(crate) use conditioner::own_meter;
+pub use network::{Network, Parts, Sites};
+pub(crate) use port::own_queue;
+pub use port::{queue, scheduler};
 pub use registry::{MeterSeat, QueueSeat, Registry};

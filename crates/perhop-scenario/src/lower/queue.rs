@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
-use perhop_core::queue::{Gred, GredParams, Red, RedParams, Rio, RioParams, Thresholds, VirtualQueue};
+use perhop_core::queue::{GredParams, RedParams, RioParams, Thresholds, VirtualQueue};
 use perhop_core::rng::Stream;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
+use crate::build::own_queue;
 use crate::meant::elements::ElementError;
 use crate::meant::model;
 use crate::read::mistakes::Report;
@@ -127,12 +128,7 @@ fn mean_packet_of(own: Option<Size>, packet_size: Option<Size>) -> Bytes {
 pub(crate) fn validate(queue: &Queue, packet_size: Option<Size>) -> Result<(), ParamError> {
     let any_rate = BitRate::new(1).unwrap_or_else(|| unreachable!("one bit/s is a rate"));
     let (site, stream) = (SiteId(0), Stream::new(0, 0, ""));
-    match model_queue(queue, any_rate, packet_size) {
-        model::Queue::Fifo { .. } | model::Queue::Custom(_) => Ok(()),
-        model::Queue::Red(params) => Red::<Probe>::new(site, params, stream).map(drop),
-        model::Queue::Rio(params) => Rio::<Probe>::new(site, params, stream).map(drop),
-        model::Queue::Gred(params) => Gred::<Probe>::new(site, params, stream).map(drop),
-    }
+    own_queue::<Probe>(&model_queue(queue, any_rate, packet_size), site, stream).map(drop)
 }
 
 /// Reports what those who bring an element from outside say of it; it is written at `at`.

@@ -174,6 +174,13 @@ impl ElementError {
     }
 }
 
+impl From<ParamError> for ElementError {
+    fn from(ParamError { field, rule }: ParamError) -> Self {
+        let name = field.rsplit('.').next().unwrap_or(field);
+        Self { path: field.to_owned(), rule: format!("{name} {rule}"), hint: None }
+    }
+}
+
 impl fmt::Display for ElementError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.rule)?;

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 
 use perhop_core::marker::Action;
-use perhop_core::meter::{SrTcm, TcpFriendly, TokenBucket, TrTcm};
 use perhop_core::shaper::Shaper;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{Bytes, QueueSize};
 
+use crate::build::own_meter;
 use crate::lower::check::queue::{keys_are_marks, marks_of, possible, refuse};
 use crate::lower::conditioner::{model_meter, model_shaper};
 use crate::lower::queue::{Probe, bytes};
-use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::suggest;
 use crate::read::tree::{Step, steps};
@@ -159,14 +158,8 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
             report.error(&at, "a colour-blind meter does not look at marks", hint);
         }
     }
-    let built = match model_meter(meter, packet_size) {
-        model::Meter::TokenBucket(params) => TokenBucket::new(params).map(drop),
-        model::Meter::SrTcm(params) => SrTcm::new(params).map(drop),
-        model::Meter::TrTcm(params) => TrTcm::new(params).map(drop),
-        model::Meter::TcpFriendly(params) => TcpFriendly::new(params).map(drop),
-        // checked by those who bring it, once it is in its place
-        model::Meter::Custom(_) => Ok(()),
-    };
+    // one from outside is checked by those who bring it, once it is in its place
+    let built = own_meter(&model_meter(meter, packet_size), false);
     if let (true, Err(error)) = (known, built) {
         refuse(&error, at, report);
     }

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use perhop_core::dscp::Dscp;
 use perhop_core::packet::ClassId;
 use perhop_core::param_error::ParamError;
-use perhop_core::sched::{Cbq, Drr, PairedCounter, Wrr};
+use perhop_core::sched::{Cbq, PairedCounter};
 use perhop_core::units::BitRate;
 
+use crate::build;
 use crate::lower::check::queue::{possible, queue, refuse_with_hint};
 use crate::lower::conditioner::marks_given;
 use crate::lower::ports::{cbq_class, model_selector};
-use crate::meant::model::cells;
+use crate::meant::model::{self, cells};
 use crate::read::mistakes::Report;
 use crate::read::suggest;
 use crate::read::tree::{Step, steps};
@@ -160,12 +161,13 @@ fn scheduler(port: &Port, i: usize, report: &mut Report) {
 
 /// What the scheduler says of what `class` has for it.
 fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
-    match (scheduler, class) {
-        (Scheduler::Wrr, Class { weight: Some(weight), .. }) => Wrr::new(&[*weight]).map(drop),
-        (Scheduler::Drr, Class { quantum: Some(Size(quantum)), .. }) => Drr::new(&[*quantum]).map(drop),
-        (Scheduler::Cbq, Class { share: Some(_), .. }) => Cbq::new(any_rate(), &[cbq_class(class)]).map(drop),
-        _ => Ok(()),
-    }
+    let given = match (scheduler, class) {
+        (Scheduler::Wrr, Class { weight: Some(weight), .. }) => model::Scheduler::Wrr(vec![*weight]),
+        (Scheduler::Drr, Class { quantum: Some(Size(quantum)), .. }) => model::Scheduler::Drr(vec![*quantum]),
+        (Scheduler::Cbq, Class { share: Some(_), .. }) => model::Scheduler::Cbq(vec![cbq_class(class)]),
+        _ => return Ok(()),
+    };
+    build::scheduler(&given, any_rate()).map(drop)
 }
 
 /// A rate for checks that do not depend on the link's.

@@ -1,0 +1,69 @@
+//! Conditioners and their meters.
+
+use perhop_core::ack_marking::AckMarker;
+use perhop_core::classify::Classifier;
+use perhop_core::conditioner::{Conditioner, ConditionerParts};
+use perhop_core::meter::{Meter, MeterBank, SrTcm, TcpFriendly, TokenBucket, TrTcm};
+use perhop_core::packet::Packet;
+use perhop_core::param_error::ParamError;
+use perhop_core::rng::Stream;
+use perhop_core::shaper::Shaper;
+use perhop_core::sink::SiteId;
+
+use super::Registry;
+use crate::meant::elements::ElementError;
+use crate::meant::model;
+
+/// The conditioner `given`, which `classifier` brings its packets.
+pub(super) fn conditioner<P: Packet>(
+    run: &model::Run,
+    given: &model::Conditioner,
+    classifier: Box<dyn Classifier>,
+    site: SiteId,
+    outside: &Registry<P>,
+) -> Result<Conditioner<P>, ElementError> {
+    let path = format!("{}.meter", given.path);
+    let stream = Stream::new(run.seed, run.replication, &path);
+    let built = given.meter.as_ref().map(|params| meter(params, given.per_flow, stream, outside));
+    let shaper = given.shaper.map(|params| Shaper::new(site, params)).transpose();
+    let own = |error: ParamError| ElementError::from(error).at(&given.path);
+    let parts = ConditionerParts {
+        classifier: Some(classifier),
+        ack_marker: given.ack_marking.clone().map(AckMarker::new),
+        colors: given.colors.clone(),
+        meter: built.transpose().map_err(|error| error.at(&path))?,
+        marker: given.marker,
+        shaper: shaper.map_err(own)?,
+    };
+    Conditioner::new(site, parts).map_err(own)
+}
+
+/// The meter of these settings, one for all packets or one for each flow.
+///
+/// # Errors
+/// What the element says of them.
+pub fn meter<P: Packet>(
+    params: &model::Meter,
+    per_flow: bool,
+    stream: Stream,
+    outside: &Registry<P>,
+) -> Result<Box<dyn Meter>, ElementError> {
+    match params {
+        model::Meter::Custom(given) => outside.build_meter(given, per_flow, stream),
+        own => Ok(own_meter(own, per_flow)?.unwrap_or_else(|| unreachable!("it is not from outside"))),
+    }
+}
+
+/// The meter, unless it is from outside.
+pub(crate) fn own_meter(params: &model::Meter, per_flow: bool) -> Result<Option<Box<dyn Meter>>, ParamError> {
+    fn seated<M: Meter + Clone + 'static>(meter: M, per_flow: bool) -> Box<dyn Meter> {
+        if per_flow { Box::new(MeterBank::new(meter)) } else { Box::new(meter) }
+    }
+    Ok(Some(match params {
+        model::Meter::TokenBucket(params) => seated(TokenBucket::new(*params)?, per_flow),
+        model::Meter::SrTcm(params) => seated(SrTcm::new(*params)?, per_flow),
+        model::Meter::TrTcm(params) => seated(TrTcm::new(*params)?, per_flow),
+        model::Meter::TcpFriendly(params) => Box::new(TcpFriendly::new(*params)?),
+        model::Meter::Custom(_) => return Ok(None),
+    }))
+}

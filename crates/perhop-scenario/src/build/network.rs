@@ -1,0 +1,149 @@
+//! The nodes of a scenario, in parts: what is at each of them but the ends of flows, and where each link goes.
+
+use std::sync::Arc;
+
+use perhop_core::classify::{MultiField, Pattern};
+use perhop_core::outgoing::Outgoing;
+use perhop_core::packet::{ClassId, Dir, FlowId, OnWire, PortId};
+use perhop_core::range_table::RangeTable;
+use perhop_core::router::{Router, Seat, route_key};
+use perhop_core::sink::SiteId;
+
+use super::Registry;
+use super::conditioner::conditioner;
+use super::port::outgoing;
+use crate::meant::elements::ElementError;
+use crate::meant::model;
+use crate::meant::routes::{Route, routes};
+
+/// Paths of elements by their number.
+#[derive(Clone, Debug, Default)]
+pub struct Sites(Vec<String>);
+
+impl Sites {
+    /// A number for the element at `path`.
+    pub fn intern(&mut self, path: String) -> SiteId {
+        self.0.push(path);
+        SiteId(index(self.0.len() - 1))
+    }
+
+    /// The paths, in order of their numbers.
+    #[must_use]
+    pub fn into_paths(self) -> Vec<String> {
+        self.0
+    }
+}
+
+/// What is at a node.
+pub struct Parts<P: OnWire> {
+    /// Its outgoing interfaces, by port.
+    pub outgoing: Vec<Outgoing<P>>,
+    /// Its conditioners.
+    pub seats: Vec<Seat<P>>,
+    /// The port of each (flow, direction) that it forwards, by [`route_key`].
+    pub routes: Vec<(u32, u32)>,
+}
+
+impl<P: OnWire> Parts<P> {
+    /// A router of these parts, which reports as `site`.
+    #[must_use]
+    pub fn router(self, site: SiteId) -> Router<P> {
+        Router::new(site, self.outgoing, RangeTable::new(&self.routes), self.seats)
+    }
+}
+
+/// Nodes, and the links between them in an order in which those of each node follow one another, as its ports do.
+pub struct Network<P: OnWire> {
+    /// In the scenario's order.
+    pub nodes: Vec<Parts<P>>,
+    /// The scenario's links, in order.
+    pub order: Vec<usize>,
+    /// Where in `order` the links of each node begin.
+    pub first_link: Vec<u32>,
+    /// The sending node's port of each link of the scenario.
+    pub port: Vec<PortId>,
+    /// How observers know the port of each link, in order.
+    pub port_sites: Vec<SiteId>,
+    /// The ways of the flows: TCP flows first, then UDP flows.
+    pub routes: Vec<Route>,
+    /// How observers know elements.
+    pub sites: Sites,
+}
+
+impl<P: OnWire> Network<P> {
+    /// The nodes of a valid scenario.
+    ///
+    /// # Errors
+    /// What an element says of its settings, at its path.
+    pub fn new(scenario: &model::Scenario, outside: &Registry<P>) -> Result<Self, ElementError> {
+        let routes = routes(scenario)
+            .unwrap_or_else(|_| unreachable!("the scenario was checked: every flow has its routes"));
+        let parts = |_| Parts { outgoing: Vec::new(), seats: Vec::new(), routes: Vec::new() };
+        let mut network = Self {
+            nodes: scenario.nodes.iter().map(parts).collect(),
+            order: (0..scenario.links.len()).collect(),
+            first_link: vec![0; scenario.nodes.len()],
+            port: vec![PortId(0); scenario.links.len()],
+            port_sites: Vec::with_capacity(scenario.links.len()),
+            routes,
+            sites: Sites::default(),
+        };
+        network.ports(scenario, outside)?;
+        network.ways(scenario);
+        network.conditioners(scenario, outside)?;
+        Ok(network)
+    }
+
+    fn ports(&mut self, scenario: &model::Scenario, outside: &Registry<P>) -> Result<(), ElementError> {
+        self.order.sort_by_key(|&l| scenario.links[l].from);
+        for (at, &l) in self.order.iter().enumerate() {
+            let link = &scenario.links[l];
+            let ports = &mut self.nodes[link.from].outgoing;
+            if ports.is_empty() {
+                self.first_link[link.from] = index(at);
+            }
+            self.port[l] = PortId(index(ports.len()));
+            self.port_sites.push(self.sites.intern(link.port.path.clone()));
+            ports.push(outgoing(scenario, link, outside, &mut self.sites)?);
+        }
+        Ok(())
+    }
+
+    /// Puts the flows' routes into the nodes that forward them.
+    fn ways(&mut self, scenario: &model::Scenario) {
+        for (flow, route) in (0u32..).map(FlowId).zip(&self.routes) {
+            for (path, dir) in [(&route.forward, Dir::Forward), (&route.reverse, Dir::Reverse)] {
+                for &l in &path[1..] {
+                    self.nodes[scenario.links[l].from].routes.push((route_key(flow, dir), self.port[l].0));
+                }
+            }
+        }
+    }
+
+    fn conditioners(
+        &mut self,
+        scenario: &model::Scenario,
+        outside: &Registry<P>,
+    ) -> Result<(), ElementError> {
+        let mut shared: Option<(&Arc<Pattern>, Arc<MultiField>)> = None;
+        for given in &scenario.conditioners {
+            let pattern = &given.pattern;
+            let classifier = match &shared {
+                Some((known, classifier)) if Arc::ptr_eq(known, pattern) => Arc::clone(classifier),
+                _ => Arc::new(MultiField::new(&[(ClassId(0), (**pattern).clone())], &scenario.flow_table)),
+            };
+            shared = Some((pattern, Arc::clone(&classifier)));
+            let site = self.sites.intern(given.path.clone());
+            // a packet that comes in by a link leaves towards its other end by the link back
+            let ports = given.from.iter().map(|l| self.port[l ^ 1]).collect();
+            let built = conditioner(&scenario.run, given, Box::new(classifier), site, outside)?;
+            self.nodes[given.node].seats.push(Seat::new(built, ports));
+        }
+        Ok(())
+    }
+}
+
+/// An index as the engine keeps it; a scenario is checked to have fewer than 2^32 of anything.
+pub(super) fn index(i: usize) -> u32 {
+    u32::try_from(i).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,184 @@
+//! Ports: queues, classifiers, schedulers, and what a link loses.
+
+use perhop_core::classify::{
+    BehaviorAggregate, Classifier, FlowTable, KindClassifier, KindSet, MarkSet, MultiField, Pattern, Selector,
+};
+use perhop_core::dscp::Dscp;
+use perhop_core::losses::Losses;
+use perhop_core::outgoing::{Outgoing, Special};
+use perhop_core::packet::{ClassId, FlowId, Kind, OnWire, Packet};
+use perhop_core::param_error::ParamError;
+use perhop_core::port::{Class, Port};
+use perhop_core::queue::{AnyQueue, Fifo, Gred, Red, Rio};
+use perhop_core::rng::Stream;
+use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wrr};
+use perhop_core::sink::SiteId;
+use perhop_core::units::BitRate;
+
+use super::Registry;
+use super::network::{Sites, index};
+use crate::meant::elements::ElementError;
+use crate::meant::model;
+
+/// The interface that feeds `link`, and how observers know it.
+pub(super) fn outgoing<P: OnWire>(
+    scenario: &model::Scenario,
+    link: &model::Link,
+    outside: &Registry<P>,
+    sites: &mut Sites,
+) -> Result<Outgoing<P>, ElementError> {
+    let port = &link.port;
+    let site = sites.intern(port.path.clone());
+    let run = &scenario.run;
+    let mut classes: Vec<Class<P>> = Vec::with_capacity(port.classes.len());
+    for class in &port.classes {
+        let path = format!("{}.class.{}", port.path, class.name);
+        let queue_path = format!("{path}.queue");
+        let stream = Stream::new(run.seed, run.replication, &queue_path);
+        let site = sites.intern(path);
+        let queue = queue(&class.queue, site, stream, outside).map_err(|error| error.at(&queue_path))?;
+        classes.push(Class::new(site, queue));
+    }
+    let built = match (classes.len(), classes.pop()) {
+        (1, Some(class)) if takes_all(&port.classes[0]) && !regulates(&port.scheduler) => Port::single(class),
+        (_, last) => {
+            classes.extend(last);
+            let scheduler = scheduler(&port.scheduler, link.rate)
+                .map_err(|error| ElementError::from(error).at(&format!("{}.scheduler", port.path)))?;
+            Port::new(site, classifier(&port.classes), classes, scheduler)
+        }
+    };
+    let losses = losses(scenario, link, site);
+    let (pure_ack_size, backpressure) = (link.pure_ack_size, port.backpressure);
+    Ok(Outgoing::new(built, Special { pure_ack_size, backpressure, losses }))
+}
+
+/// The queue of these settings.
+///
+/// # Errors
+/// What the element says of them.
+pub fn queue<P: Packet>(
+    params: &model::Queue,
+    site: SiteId,
+    stream: Stream,
+    outside: &Registry<P>,
+) -> Result<AnyQueue<P>, ElementError> {
+    match params {
+        model::Queue::Custom(given) => outside.build_queue(given, site, stream),
+        own => {
+            let built = own_queue(own, site, stream)?;
+            Ok(built.unwrap_or_else(|| unreachable!("it is not from outside")))
+        }
+    }
+}
+
+/// The queue, unless it is from outside.
+pub(crate) fn own_queue<P: Packet>(
+    params: &model::Queue,
+    site: SiteId,
+    stream: Stream,
+) -> Result<Option<AnyQueue<P>>, ParamError> {
+    Ok(Some(match params {
+        model::Queue::Fifo { limit } => Fifo::new(site, *limit).into(),
+        model::Queue::Red(params) => Box::new(Red::new(site, *params, stream)?).into(),
+        model::Queue::Rio(params) => Box::new(Rio::new(site, params.clone(), stream)?).into(),
+        model::Queue::Gred(params) => Box::new(Gred::new(site, params.clone(), stream)?).into(),
+        model::Queue::Custom(_) => return Ok(None),
+    }))
+}
+
+/// The scheduler of these settings, in front of a link of `rate`.
+///
+/// # Errors
+/// What the element says of them.
+pub fn scheduler(params: &model::Scheduler, rate: BitRate) -> Result<Box<dyn Scheduler>, ParamError> {
+    Ok(match params {
+        model::Scheduler::StrictPriority => Box::new(StrictPriority),
+        model::Scheduler::PairedCounter { data, share } => {
+            let id = |i: usize| ClassId(u16::try_from(i).unwrap_or(u16::MAX));
+            let built = PairedCounter::new(id(*data), id(1 - data), *share);
+            Box::new(built.map_err(|error| ParamError::new("share", error.to_string()))?)
+        }
+        model::Scheduler::Wrr(weights) => Box::new(Wrr::new(weights)?),
+        model::Scheduler::Drr(quanta) => Box::new(Drr::new(quanta)?),
+        model::Scheduler::Cbq(classes) => Box::new(Cbq::new(rate, classes)?),
+    })
+}
+
+fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Option<Losses> {
+    if link.loss <= 0.0 && link.losses.is_empty() {
+        return None;
+    }
+    let listed = link.losses.iter().map(|loss| {
+        let tcp = &scenario.flows[loss.flow].tcp.params;
+        let syn = tcp.handshake && loss.packet == 0;
+        let data = loss.packet - u64::from(tcp.handshake && !syn);
+        let key = (FlowId(index(loss.flow)), if syn { 0 } else { data * tcp.mss.0 }, syn);
+        (key, loss.transmission, loss.mark)
+    });
+    let stream =
+        Stream::new(scenario.run.seed, scenario.run.replication, &format!("link.{}.loss", link.name));
+    Some(Losses::new(site, link.loss, stream, &listed.collect::<Vec<_>>()))
+}
+
+/// Whether no packet is left out by a port whose only class this is.
+fn takes_all(class: &model::Class) -> bool {
+    !class.matches.iter().any(|selector| matches!(selector, model::Selector::Mark(_)))
+}
+
+/// Whether a scheduler may keep its only class waiting.
+fn regulates(scheduler: &model::Scheduler) -> bool {
+    matches!(scheduler, model::Scheduler::Cbq(_))
+}
+
+fn classifier(classes: &[model::Class]) -> Box<dyn Classifier> {
+    if let Some(by_mark) = behavior_aggregate(classes) {
+        return Box::new(by_mark);
+    }
+    if classes.iter().all(takes_all) {
+        let kinds = |class: &model::Class| class.matches.iter().map(kind_selector).collect::<Vec<_>>();
+        let selectors: Vec<Vec<Selector>> = classes.iter().map(kinds).collect();
+        return Box::new(KindClassifier::new(selectors.iter().map(Vec::as_slice)));
+    }
+    let rule = |(id, class): (u16, &model::Class)| {
+        class.matches.iter().map(|selector| (ClassId(id), pattern(*selector))).collect::<Vec<_>>()
+    };
+    let rules: Vec<(ClassId, Pattern)> = (0u16..).zip(classes).flat_map(rule).collect();
+    Box::new(MultiField::new(&rules, &FlowTable::new()))
+}
+
+/// The classifier of a port whose classes ask for marks, or for anything: `None` where one asks for more, or none for marks.
+fn behavior_aggregate(classes: &[model::Class]) -> Option<BehaviorAggregate> {
+    if classes.iter().all(takes_all) {
+        return None;
+    }
+    let mut pairs = Vec::new();
+    for (id, class) in (0u16..).map(ClassId).zip(classes) {
+        for selector in &class.matches {
+            match selector {
+                model::Selector::Mark(dscp) => pairs.push((id, *dscp)),
+                model::Selector::Any => pairs.extend((0..64).filter_map(Dscp::new).map(|dscp| (id, dscp))),
+                model::Selector::PureAck | model::Selector::Data => return None,
+            }
+        }
+    }
+    Some(BehaviorAggregate::new(&pairs))
+}
+
+fn kind_selector(selector: &model::Selector) -> Selector {
+    match selector {
+        model::Selector::PureAck => Selector::PureAck,
+        model::Selector::Data => Selector::Data,
+        model::Selector::Any | model::Selector::Mark(_) => Selector::Any,
+    }
+}
+
+fn pattern(selector: model::Selector) -> Pattern {
+    let (kinds, marks) = match selector {
+        model::Selector::Any => (None, None),
+        model::Selector::PureAck => (Some(KindSet::NONE.with(Kind::PureAck)), None),
+        model::Selector::Data => (Some(KindSet::ALL.without(Kind::PureAck)), None),
+        model::Selector::Mark(dscp) => (None, Some(MarkSet::NONE.with(dscp))),
+    };
+    Pattern { kinds, marks, ..Pattern::default() }
+}
