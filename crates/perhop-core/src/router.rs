@@ -103,13 +103,15 @@ impl<P: OnWire> Router<P> {
 }
 
 impl<P: OnWire> Node<P> for Router<P> {
-    fn on_packet(&mut self, now: Instant, from: PortId, pkt: P, io: &mut dyn Io<P>) {
+    type Io = dyn Io<P>;
+
+    fn on_packet(&mut self, now: Instant, from: PortId, pkt: P, io: &mut Self::Io) {
         // what a shaper releases now makes room for what arrives now
         self.release(now, io);
         self.condition(now, from, 0, pkt, io);
     }
 
-    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut dyn Io<P>) -> Departure<P> {
+    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Self::Io) -> Departure<P> {
         let departure = self.outgoing[to.0 as usize].port.dequeue(now, io);
         if let Departure::Packet(pkt) = &departure
             && let Some(treating) = self.treating.get(to.0 as usize)
@@ -131,7 +133,7 @@ impl<P: OnWire> Node<P> for Router<P> {
         seats.chain(queues).min()
     }
 
-    fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<P>) {
+    fn on_timeout(&mut self, now: Instant, io: &mut Self::Io) {
         for &port in &self.timed_ports {
             self.outgoing[port].port.on_timeout(now, io);
         }

@@ -4,6 +4,7 @@ mod common;
 mod conditioners;
 mod custom;
 mod domain;
+mod frames;
 mod fuzz;
 mod interfaces;
 mod limits;

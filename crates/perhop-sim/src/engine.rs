@@ -8,7 +8,7 @@
 mod ahead;
 
 use perhop_core::node::{Departure, Node};
-use perhop_core::packet::{Kind, PortId};
+use perhop_core::packet::{Kind, Meta, PortId};
 use perhop_core::port::Class;
 use perhop_core::sink::SiteId;
 use perhop_core::time::Instant;
@@ -49,19 +49,54 @@ pub enum AnyNode {
 }
 
 impl AnyNode {
-    fn as_node(&mut self) -> &mut dyn Node<SimPacket> {
-        match self {
-            Self::Host(host) => host,
-            Self::Router(router) => router,
-        }
-    }
-
     /// The outgoing interface `port`.
     pub fn outgoing(&self, port: PortId) -> &Outgoing<SimPacket> {
         match self {
             Self::Host(host) => &host.ports[port.0 as usize],
             Self::Router(router) => &router.outgoing[port.0 as usize],
         }
+    }
+}
+
+/// Either kind's answer to a call.
+macro_rules! either {
+    ($node:expr, $kind:ident => $answer:expr) => {
+        match $node {
+            AnyNode::Host($kind) => $answer,
+            AnyNode::Router($kind) => $answer,
+        }
+    };
+}
+
+impl Node<SimPacket> for AnyNode {
+    type Io = Recorder;
+
+    fn on_packet(&mut self, now: Instant, from: PortId, pkt: SimPacket, io: &mut Recorder) {
+        either!(self, node => node.on_packet(now, from, pkt, io));
+    }
+
+    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Recorder) -> Departure<SimPacket> {
+        either!(self, node => node.poll_transmit(now, to, io))
+    }
+
+    fn waits(&self, to: PortId) -> bool {
+        either!(self, node => node.waits(to))
+    }
+
+    fn watches_transmission(&self, to: PortId) -> bool {
+        either!(self, node => node.watches_transmission(to))
+    }
+
+    fn on_transmitted(&mut self, now: Instant, to: PortId, meta: &Meta, io: &mut Recorder) {
+        either!(self, node => node.on_transmitted(now, to, meta, io));
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        either!(self, node => node.next_timeout())
+    }
+
+    fn on_timeout(&mut self, now: Instant, io: &mut Recorder) {
+        either!(self, node => node.on_timeout(now, io));
     }
 }
 
@@ -201,7 +236,7 @@ impl Engine {
         self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, &contents.meta);
         let acked =
             (self.recorder.kinds().cwnd && contents.meta.kind == Kind::PureAck).then_some(contents.meta.flow);
-        self.nodes[to].as_node().on_packet(now, to_port, pkt, &mut self.recorder);
+        self.nodes[to].on_packet(now, to_port, pkt, &mut self.recorder);
         if let Some(flow) = acked {
             self.record_window(now, to, flow);
         }
@@ -215,11 +250,11 @@ impl Engine {
         self.links[id].poll_due = Instant::MAX;
         let (node, port) = (self.links[id].from as usize, self.links[id].from_port);
         if now == self.links[id].busy_until
-            && self.nodes[node].as_node().watches_transmission(port)
+            && self.nodes[node].watches_transmission(port)
             && let Some((_, pkt)) = self.links[id].in_flight.back()
         {
             let meta = pkt.get().meta;
-            self.nodes[node].as_node().on_transmitted(now, port, &meta, &mut self.recorder);
+            self.nodes[node].on_transmitted(now, port, &meta, &mut self.recorder);
             self.after_call(now, node);
         }
         self.transmit(now, id);
@@ -230,7 +265,7 @@ impl Engine {
             return;
         }
         self.desks[node].armed = Instant::MAX;
-        self.nodes[node].as_node().on_timeout(now, &mut self.recorder);
+        self.nodes[node].on_timeout(now, &mut self.recorder);
         self.after_call(now, node);
     }
 
@@ -250,7 +285,7 @@ impl Engine {
     }
 
     fn arm(&mut self, node: usize) {
-        if let Some(at) = self.nodes[node].as_node().next_timeout()
+        if let Some(at) = self.nodes[node].next_timeout()
             && at < self.desks[node].armed
         {
             self.desks[node].armed = at;
@@ -271,7 +306,7 @@ impl Engine {
             return;
         }
         let (from, port) = (link.from as usize, link.from_port);
-        let node = self.nodes[from].as_node();
+        let node = &mut self.nodes[from];
         match node.poll_transmit(now, port, &mut self.recorder) {
             Departure::Empty => {}
             Departure::NotBefore(at) => self.poll_at(at, id),

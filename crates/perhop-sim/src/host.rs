@@ -5,7 +5,7 @@
 
 use perhop_core::ack_marking::{AckMarking, CopyRule, Covered};
 use perhop_core::few::Few;
-use perhop_core::node::{Departure, Io, Node};
+use perhop_core::node::{Departure, Node};
 use perhop_core::packet::{Dir, Dscp, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
@@ -18,7 +18,7 @@ use crate::datagrams::{Drain, Source};
 use crate::deadlines::Deadlines;
 use crate::fill::{Wire, fill_ack, fill_segment};
 use crate::marks::MarkCounts;
-use crate::observe::{TcpEvent, TcpRecord};
+use crate::observe::{PacketStore, TcpEvent, TcpRecord};
 use crate::packet::SimPacket;
 use perhop_core::outgoing::Outgoing;
 use perhop_core::range_table::RangeTable;
@@ -212,7 +212,7 @@ impl Host {
     }
 
     /// Hands the port what TCP will send now.
-    fn drain(&mut self, now: Instant, slot: u32, io: &mut dyn Io<SimPacket>) {
+    fn drain(&mut self, now: Instant, slot: u32, io: &mut dyn PacketStore) {
         let End::Sending(end) = &mut self.ends[slot as usize] else { return };
         let port = &mut self.ports[end.connection.port.0 as usize];
         let backpressure = port.backpressure();
@@ -241,7 +241,7 @@ impl Host {
     }
 
     /// Hands the port the acknowledgment that is due, in `used` if there is a packet to use again.
-    fn acknowledge(&mut self, now: Instant, slot: u32, used: Option<SimPacket>, io: &mut dyn Io<SimPacket>) {
+    fn acknowledge(&mut self, now: Instant, slot: u32, used: Option<SimPacket>, io: &mut dyn PacketStore) {
         let End::Receiving(end) = &mut self.ends[slot as usize] else { return };
         match (end.receiver.poll_transmit(now), used) {
             (Some(ack), used) => {
@@ -266,7 +266,7 @@ impl Host {
 
     /// Serves the deadlines of the ports' queues.
     #[cold]
-    fn serve_queues(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+    fn serve_queues(&mut self, now: Instant, io: &mut dyn PacketStore) {
         for out in self.ports.iter_mut() {
             if out.backpressure().is_some() {
                 out.port.on_timeout(now, &mut Lost { io: &mut *io, flows: &mut self.lost });
@@ -291,7 +291,7 @@ impl Host {
 
 /// Notes the flows whose segments a port drops.
 struct Lost<'a> {
-    io: &'a mut dyn Io<SimPacket>,
+    io: &'a mut dyn PacketStore,
     flows: &'a mut Vec<FlowId>,
 }
 
@@ -345,7 +345,9 @@ impl End {
 }
 
 impl Node<SimPacket> for Host {
-    fn on_packet(&mut self, now: Instant, _from: PortId, pkt: SimPacket, io: &mut dyn Io<SimPacket>) {
+    type Io = dyn PacketStore;
+
+    fn on_packet(&mut self, now: Instant, _from: PortId, pkt: SimPacket, io: &mut Self::Io) {
         let Some(slot) = self.slots.get(pkt.meta().flow.0) else {
             io.dropped(now, self.site, pkt, DropReason::Unclassified);
             return;
@@ -378,12 +380,7 @@ impl Node<SimPacket> for Host {
         }
     }
 
-    fn poll_transmit(
-        &mut self,
-        now: Instant,
-        to: PortId,
-        io: &mut dyn Io<SimPacket>,
-    ) -> Departure<SimPacket> {
+    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Self::Io) -> Departure<SimPacket> {
         let port = &mut self.ports[to.0 as usize];
         if port.backpressure().is_none() {
             return port.port.dequeue(now, io);
@@ -401,7 +398,7 @@ impl Node<SimPacket> for Host {
         self.ports[to.0 as usize].backpressure().is_some()
     }
 
-    fn on_transmitted(&mut self, now: Instant, _to: PortId, meta: &Meta, io: &mut dyn Io<SimPacket>) {
+    fn on_transmitted(&mut self, now: Instant, _to: PortId, meta: &Meta, io: &mut Self::Io) {
         if meta.dir == Dir::Forward
             && let Some(slot) = self.slots.get(meta.flow.0)
             && let End::Sending(end) = &mut self.ends[slot as usize]
@@ -416,7 +413,7 @@ impl Node<SimPacket> for Host {
         if self.timed { own.into_iter().chain(self.next_of_queues()).min() } else { own }
     }
 
-    fn on_timeout(&mut self, now: Instant, io: &mut dyn Io<SimPacket>) {
+    fn on_timeout(&mut self, now: Instant, io: &mut Self::Io) {
         if self.timed {
             self.serve_queues(now, io);
         }

@@ -141,6 +141,14 @@ impl Trace {
     }
 }
 
+/// What a host asks of its driver besides: it makes packets and ends them.
+pub trait PacketStore: Io<SimPacket> {
+    /// A packet to fill in; its contents are unspecified.
+    fn fresh(&mut self) -> SimPacket;
+    /// A packet that reached its destination and is no longer needed.
+    fn consumed(&mut self, pkt: SimPacket);
+}
+
 /// The engine's side of a node's calls: packet store, ports to ask, recorder.
 #[derive(Debug)]
 pub struct Recorder {
@@ -222,7 +230,9 @@ impl Io<SimPacket> for Recorder {
     fn ready(&mut self, port: PortId) {
         self.ready.push(port);
     }
+}
 
+impl PacketStore for Recorder {
     fn fresh(&mut self) -> SimPacket {
         self.idle.pop().unwrap_or_else(|| {
             self.created += 1;
