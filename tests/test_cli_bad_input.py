@@ -13,6 +13,7 @@ import pytest
 from conftest import Cli
 from perhop import StoredRun
 from perhop.cli.exit import ExitCode
+from perhop.folder import write_file
 from perhop.papers.pack import Pack
 from perhop.scenario import Scenario
 
@@ -464,6 +465,23 @@ def test_a_full_disk_is_told_with_the_file_and_nothing_is_left(
     done = cli(*command)
     assert (done.code, done.err) == (ExitCode.MACHINE, f"error: small/{file}: No space left on device\n")
     assert list(small_disk.iterdir()) == []
+
+
+def test_init_takes_away_only_what_it_wrote(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = write_file
+
+    def write(file: Path, text: str) -> None:
+        Path("README.md").write_text("years of work")
+        whole(file, text)
+
+    monkeypatch.setattr("perhop.folder.write_file", write)
+    done = cli("init")
+    assert (done.code, done.err) == (ExitCode.USAGE, "error: README.md: File exists\n")
+    assert Path("README.md").read_text() == "years of work"
+    assert [path.name for path in Path().iterdir()] == ["README.md"]
 
 
 def test_a_study_never_replaces_a_folder_with_other_files(cli: Cli) -> None:

@@ -21,8 +21,8 @@ DUMBBELL = Path(__file__).parents[1] / "bench" / "cases" / "dumbbell-100.toml"
 
 
 def peak_of(*arguments: str) -> int:
-    """Run it in a process of its own; return the peak of memory in MB."""
-    command = [sys.executable, "-m", "perhop.cli", "run", str(DUMBBELL), *arguments]
+    """Run a command in a process of its own; return the peak of memory in MB."""
+    command = [sys.executable, "-m", "perhop.cli", *arguments]
     running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(running.pid, 0)
     running.returncode = os.waitstatus_to_exitcode(status)
@@ -32,7 +32,7 @@ def peak_of(*arguments: str) -> int:
 
 def traced(until: str, folder: Path) -> tuple[int, int]:
     """Run it and trace packets; return the rows and the peak of memory in MB."""
-    peak = peak_of("--until", until, "--trace", "packets", "-o", str(folder))
+    peak = peak_of("run", str(DUMBBELL), "--until", until, "--trace", "packets", "-o", str(folder))
     trace = StoredRun.load(folder).trace("packets")
     assert trace is not None
     return trace.select(pl.len()).collect().item(), peak
@@ -45,7 +45,9 @@ def test_a_trace_of_two_million_rows(tmp_path: Path) -> None:
 
 
 def test_four_million_values_of_series(tmp_path: Path) -> None:
-    peak = peak_of("--until", "20s", "-s", "run.interval=10ms", "-o", str(tmp_path / "run"))
+    peak = peak_of(
+        "run", str(DUMBBELL), "--until", "20s", "-s", "run.interval=10ms", "-o", str(tmp_path / "run")
+    )
     rows = StoredRun.load(tmp_path / "run").tables["series"].height
     assert rows > 4_000_000
     needed = Scenario.load(DUMBBELL, ("run.duration=20s", "run.interval=10ms")).core.memory_bytes
@@ -124,3 +126,12 @@ def test_memory_that_runs_out_is_no_defect(cli: Cli, two_way: Path, monkeypatch:
     monkeypatch.setattr("perhop.scenario.Scenario.run", full)
     done = cli("run", two_way)
     assert (done.code, done.err) == (ExitCode.MACHINE, "error: out of memory\n")
+
+
+def test_twenty_thousand_hosts_are_described(tmp_path: Path) -> None:
+    file = tmp_path / "many.toml"
+    file.write_text(
+        '[run]\nduration = "1s"\n[[node]]\nname = "s"\ncount = 20000\n[[node]]\nname = "d"\n[[link]]\n'
+        'ends = ["s[*]", "d"]\nrate = "1Mbit/s"\n[[flow]]\nname = "f"\nfrom = "s[0]"\nto = "d"\n'
+    )
+    assert peak_of("describe", str(file)) < 270

@@ -3,33 +3,47 @@
 use perhop_core::marker::Action;
 use perhop_scenario::Loaded;
 use perhop_scenario::model::{
-    Class, Conditioner, Flow, Link, Meter, NodeKind, Queue, Scenario, Scheduler, Selector, Udp,
+    Class, Conditioner, Flow, Link, Meter, Node, NodeKind, Queue, Scenario, Scheduler, Selector, Udp,
 };
 use serde_json::{Value, json};
 
-/// The whole scenario.
-pub fn to_json(loaded: &Loaded) -> Value {
+/// The whole scenario. Only one entry of a list is a value at a time: a hundred thousand links would take a gigabyte.
+pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
     let Loaded { file, scenario, .. } = loaded;
     let run = &scenario.run;
     let name = |node: usize| scenario.nodes[node].name.as_str();
-    json!({
-        "run": {
-            "seed": run.seed,
-            "replication": run.replication,
-            "duration_s": run.duration.as_secs_f64(),
-            "warmup_s": run.warmup.as_secs_f64(),
-            "interval_s": run.interval.as_secs_f64(),
-        },
-        "nodes": scenario.nodes.iter().map(|node| json!({
+    let run = json!({
+        "seed": run.seed,
+        "replication": run.replication,
+        "duration_s": run.duration.as_secs_f64(),
+        "warmup_s": run.warmup.as_secs_f64(),
+        "interval_s": run.interval.as_secs_f64(),
+    });
+    let node = |node: &Node| {
+        json!({
             "name": node.name,
             "kind": match node.kind { NodeKind::Host => "host", NodeKind::Router => "router" },
-        })).collect::<Vec<_>>(),
-        "links": scenario.links.iter().map(|l| link(l, name(l.from), name(l.to))).collect::<Vec<_>>(),
-        "conditioners": scenario.conditioners.iter().map(|c| conditioner(c, scenario)).collect::<Vec<_>>(),
-        "settings": { "port": file.port, "conditioner": file.conditioner },
-        "udp": scenario.udp.iter().map(|f| udp(f, name(f.from), name(f.to))).collect::<Vec<_>>(),
-        "flows": scenario.flows.iter().map(|f| flow(f, name(f.from), name(f.to))).collect::<Vec<_>>(),
-    })
+        })
+    };
+    let nodes = list(&scenario.nodes, node);
+    let links = list(&scenario.links, |l| link(l, name(l.from), name(l.to)));
+    let conditioners = list(&scenario.conditioners, |c| conditioner(c, scenario));
+    let udp = list(&scenario.udp, |f| udp(f, name(f.from), name(f.to)));
+    let flows = list(&scenario.flows, |f| flow(f, name(f.from), name(f.to)));
+    let ports = serde_json::to_string(&file.port)?;
+    let treated = serde_json::to_string(&file.conditioner)?;
+    Ok(format!(
+        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated}}},"udp":{udp},"flows":{flows}}}"#
+    ))
+}
+
+fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> String {
+    let mut text = String::from("[");
+    for (i, item) in items.iter().enumerate() {
+        text.push_str(if i > 0 { "," } else { "" });
+        text.push_str(&value(item).to_string());
+    }
+    text + "]"
 }
 
 fn link(link: &Link, from: &str, to: &str) -> Value {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use perhop_scenario::{Loaded, cost, load};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -69,8 +70,9 @@ impl Scenario {
     }
 
     /// What the scenario means, names expanded, as JSON.
-    fn describe(&self, py: Python<'_>) -> String {
-        py.detach(|| crate::describe::to_json(&self.0).to_string())
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        let described = py.detach(|| crate::describe::to_json(&self.0));
+        described.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 
     /// A run of it at time zero that records `trace`.

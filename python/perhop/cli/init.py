@@ -35,7 +35,7 @@ def command(
     """Write an annotated scenario, its schema and a README with next steps."""
     from perhop import _core
     from perhop.cli.output import print_json
-    from perhop.folder import write_file
+    from perhop.folder import is_there, write_file
 
     scenario = f"{pack.value}.toml"
     given = {name: (_STARTERS / pack.value / name).read_text("utf-8") for name in (scenario, "README.md")}
@@ -44,19 +44,21 @@ def command(
         directory / "perhop.schema.json": _core.schema().rstrip() + "\n",
         directory / "README.md": given["README.md"],
     }
-    there = [str(file) for file in files if file.exists()]
+    there = [str(file) for file in files if is_there(file)]
     if there:
         raise CommandError(
             ExitCode.USAGE, f"{', '.join(there)}: there already, nothing written", "choose an empty folder"
         )
     missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    written = []
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for file, text in files.items():
             write_file(file, text)
+            written.append(file)
     except BaseException:
         with suppress(OSError):
-            for file in files:
+            for file in written:
                 file.unlink(missing_ok=True)
             for folder in missing:
                 folder.rmdir()
