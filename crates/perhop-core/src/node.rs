@@ -23,7 +23,7 @@ pub trait Io<P: Packet>: Sink<P> {
 
 /// A host or a router, as its driver sees it.
 ///
-/// What it expects of its driver:
+/// What it expects of its driver; laws of both: `perhop_testkit::laws::node`.
 /// - `now` never decreases from one call to the next, over all methods.
 /// - A link is asked for its next packet before a packet arrives: every departure that is due at or before t comes before
 ///   an arrival at t, and timers of t come after both (decision 0001).

@@ -14,6 +14,7 @@ mod kind_classifier;
 mod laws;
 mod laws_edge;
 mod laws_meters;
+mod laws_node;
 mod laws_queues;
 mod laws_schedulers;
 mod meter_bank;

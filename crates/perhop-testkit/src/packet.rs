@@ -1,6 +1,6 @@
 //! Packets without bytes, told apart by a number.
 
-use perhop_core::packet::{Color, Dscp, Ecn, FlowId, Kind, Meta, Packet, TcpView, TrafficClass};
+use perhop_core::packet::{Color, Dscp, Ecn, FlowId, Kind, Meta, OnWire, Packet, TcpView, TrafficClass};
 use perhop_core::units::Bytes;
 
 /// Assured forwarding, class 1, least likely to be dropped.
@@ -93,6 +93,12 @@ impl Packet for TestPacket {
 
     fn meta_mut(&mut self) -> &mut Meta {
         &mut self.0
+    }
+}
+
+impl OnWire for TestPacket {
+    fn full_len(&self) -> u32 {
+        u32::try_from(self.0.len.0).unwrap_or(u32::MAX)
     }
 }
 

@@ -2,3 +2,4 @@
 
 mod laws;
 mod laws_meter;
+mod laws_node;

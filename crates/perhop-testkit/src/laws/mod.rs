@@ -8,6 +8,7 @@ pub mod classifier;
 pub mod congestion_control;
 pub mod connection;
 pub mod meter;
+pub mod node;
 pub mod queue;
 pub mod scheduler;
 pub mod sender;

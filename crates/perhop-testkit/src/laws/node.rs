@@ -1,0 +1,265 @@
+//! Laws of [`Node`], and of whoever drives one: [`Watched`] stands between the two and holds the driver to its word.
+
+use perhop_core::node::{Departure, Io, Node};
+use perhop_core::packet::{Dir, FlowId, Packet, PortId};
+use perhop_core::serializer::Serializer;
+use perhop_core::sink::{DropReason, Sink, SiteId};
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::{BitRate, Bytes};
+use proptest::prelude::*;
+
+use crate::aqm::RATE;
+use crate::packet::{AF11, TestPacket};
+
+/// A node for [`TestPacket`]s that asks no more of its driver than a router does.
+pub type TestNode = dyn Node<TestPacket, Io = dyn Io<TestPacket>>;
+
+/// Something done to a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// A packet arrives.
+    Arrive {
+        /// By which port, modulo their number.
+        port: u8,
+        /// Of which flow, modulo 4.
+        flow: u8,
+        /// Modulo 1500, plus one byte.
+        len: u16,
+    },
+    /// Time passes, in ns.
+    Wait(u32),
+}
+
+/// Random operations.
+pub fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        3 => (any::<u8>(), 0u8..4, 0u16..1500).prop_map(|(port, flow, len)| Op::Arrive { port, flow, len }),
+        1 => (0u32..40_000_000).prop_map(Op::Wait),
+    ];
+    prop::collection::vec(op, 0..150)
+}
+
+/// A node, and what its driver owes it; it panics where the driver breaks its word.
+pub struct Watched {
+    node: Box<TestNode>,
+    now: Instant,
+    links: Vec<Link>,
+}
+
+struct Link {
+    serializer: Serializer,
+    /// It may send again, as far as link and node say.
+    free: Instant,
+}
+
+impl Watched {
+    /// A `node` whose ports have links of `rate`.
+    #[must_use]
+    pub fn new(node: Box<TestNode>, ports: usize, rate: BitRate) -> Self {
+        let link = |_| Link { serializer: Serializer::new(rate), free: Instant::ZERO };
+        Self { node, now: Instant::ZERO, links: (0..ports).map(link).collect() }
+    }
+
+    fn pass(&mut self, now: Instant) {
+        assert!(now >= self.now, "time went back from {} to {now}", self.now);
+        self.now = now;
+    }
+
+    fn due(&self) -> impl Iterator<Item = (Instant, PortId)> {
+        let waits = |port: &PortId| self.node.waits(*port);
+        (0u32..)
+            .map(PortId)
+            .take(self.links.len())
+            .filter(waits)
+            .map(|port| (self.links[port.0 as usize].free, port))
+    }
+}
+
+impl Node<TestPacket> for Watched {
+    type Io = dyn Io<TestPacket>;
+
+    fn on_packet(&mut self, now: Instant, from: PortId, pkt: TestPacket, io: &mut Self::Io) {
+        self.pass(now);
+        assert!(pkt.meta().len > Bytes(0), "a packet arrives without a length");
+        let late = self.due().find(|(due, _)| *due <= now);
+        assert!(late.is_none(), "an arrival at {now} before a departure that is due: {late:?}");
+        self.node.on_packet(now, from, pkt, io);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Self::Io) -> Departure<TestPacket> {
+        self.pass(now);
+        let link = &mut self.links[to.0 as usize];
+        assert!(link.free <= now, "asked at {now} for a packet for a link that is busy until {}", link.free);
+        let departure = self.node.poll_transmit(now, to, io);
+        match &departure {
+            Departure::Packet(pkt) => link.free = now + link.serializer.time(pkt.meta().len),
+            Departure::NotBefore(at) => {
+                assert!(*at > now, "waits until {at} at {now}");
+                link.free = *at;
+            }
+            Departure::Empty => assert!(!self.node.waits(to), "nothing to send although packets wait"),
+        }
+        departure
+    }
+
+    fn waits(&self, to: PortId) -> bool {
+        self.node.waits(to)
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.node.next_timeout()
+    }
+
+    fn on_timeout(&mut self, now: Instant, io: &mut Self::Io) {
+        self.pass(now);
+        self.node.on_timeout(now, io);
+        let next = self.node.next_timeout();
+        assert!(next.is_none_or(|at| at > now), "a deadline at {next:?} after {now}");
+    }
+}
+
+/// What became of packets: when, which, and by which port it left or why it was dropped.
+pub type Transcript = Vec<(Instant, u32, Result<PortId, DropReason>)>;
+
+#[derive(Default)]
+struct Heard {
+    fates: Transcript,
+    ready: Vec<PortId>,
+}
+
+impl Sink<TestPacket> for Heard {
+    fn dropped(&mut self, now: Instant, _site: SiteId, pkt: TestPacket, why: DropReason) {
+        self.fates.push((now, pkt.id(), Err(why)));
+    }
+}
+
+impl Io<TestPacket> for Heard {
+    fn ready(&mut self, port: PortId) {
+        self.ready.push(port);
+    }
+}
+
+/// Every packet that comes in leaves or is dropped, once; who waits is let go in the end; asked as it must be, the node
+/// never has a reason to wait that is past.
+pub fn loses_nothing(build: impl Fn() -> Box<TestNode>, ports: usize, ops: &[Op]) -> Transcript {
+    Walk::new(build(), ports, false).run(ops)
+}
+
+/// Two nodes built alike and driven alike act alike, even if one is called at times at which nothing is due.
+pub fn repeats(build: impl Fn() -> Box<TestNode>, ports: usize, ops: &[Op]) {
+    let once = loses_nothing(&build, ports, ops);
+    assert_eq!(once, loses_nothing(&build, ports, ops));
+    assert_eq!(once, Walk::new(build(), ports, true).run(ops), "a call that was not due changed something");
+}
+
+/// A driver as a node expects it.
+struct Walk {
+    node: Watched,
+    /// Call `on_timeout` after every arrival, due or not.
+    pester: bool,
+    came: u32,
+    heard: Heard,
+}
+
+impl Walk {
+    fn new(node: Box<TestNode>, ports: usize, pester: bool) -> Self {
+        Self { node: Watched::new(node, ports, RATE), pester, came: 0, heard: Heard::default() }
+    }
+
+    fn run(mut self, ops: &[Op]) -> Transcript {
+        let mut now = Instant::ZERO;
+        for op in ops {
+            match *op {
+                Op::Arrive { port, flow, len } => {
+                    let port = PortId(u32::from(port) % u32::try_from(self.node.links.len()).unwrap_or(1));
+                    let pkt = TestPacket::data(self.came).len(u64::from(len) + 1).flow(u32::from(flow));
+                    self.came += 1;
+                    self.node.on_packet(now, port, pkt.dscp(AF11), &mut self.heard);
+                    self.serve(now);
+                    if self.pester && self.node.next_timeout().is_none_or(|at| at > now) {
+                        self.node.on_timeout(now, &mut self.heard);
+                        self.serve(now);
+                    }
+                }
+                Op::Wait(ns) => {
+                    now += Span::from_nanos(u64::from(ns));
+                    self.advance(now);
+                }
+            }
+        }
+        // long enough for all that waits to go
+        self.advance(now + Span::from_millis(1_000_000));
+        let mut fates: Vec<u32> = self.heard.fates.iter().map(|fate| fate.1).collect();
+        fates.sort_unstable();
+        assert!(
+            fates.iter().copied().eq(0..self.came),
+            "{} came, and these left or were dropped: {fates:?}",
+            self.came
+        );
+        self.heard.fates
+    }
+
+    /// Departures and then timers, as they come, up to `until`.
+    fn advance(&mut self, until: Instant) {
+        loop {
+            let departure = self.node.due().min().filter(|due| due.0 <= until);
+            let timer = self.node.next_timeout().filter(|&at| at <= until).map(|at| at.max(self.node.now));
+            match (departure, timer) {
+                (Some((at, port)), timer) if timer.is_none_or(|timer| at <= timer) => {
+                    self.poll(at.max(self.node.now), port);
+                }
+                (_, Some(at)) => {
+                    self.node.on_timeout(at, &mut self.heard);
+                    self.serve(at);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Asks the ports that the node named.
+    fn serve(&mut self, now: Instant) {
+        for port in std::mem::take(&mut self.heard.ready) {
+            if self.node.links[port.0 as usize].free <= now {
+                self.poll(now, port);
+            }
+        }
+    }
+
+    fn poll(&mut self, now: Instant, port: PortId) {
+        if let Departure::Packet(pkt) = self.node.poll_transmit(now, port, &mut self.heard) {
+            assert_eq!(
+                (pkt.meta().dir, pkt.meta().flow < FlowId(4)),
+                (Dir::Forward, true),
+                "it is as it came"
+            );
+            self.heard.fates.push((now, pkt.id(), Ok(port)));
+        }
+    }
+}
+
+/// Makes the node laws tests of one kind of node, in a module `$name`.
+///
+/// `node_laws!(router, || Box::new(router()), ports = 2);`
+#[macro_export]
+macro_rules! node_laws {
+    ($name:ident, $build:expr, ports = $ports:expr) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn loses_nothing() {
+                $crate::check(&$crate::laws::node::ops(), |ops| {
+                    $crate::laws::node::loses_nothing($build, $ports, &ops);
+                });
+            }
+
+            #[test]
+            fn repeats() {
+                $crate::check(&$crate::laws::node::ops(), |ops| {
+                    $crate::laws::node::repeats($build, $ports, &ops);
+                });
+            }
+        }
+    };
+}
