@@ -249,6 +249,39 @@ def test_describe_prints_the_first_of_many_queues(cli: Cli) -> None:
     assert many[cut - 1].startswith("s[19]-d.class.all ")
 
 
+def test_describe_shows_what_was_configured_first_and_folds_members(cli: Cli) -> None:
+    Path("many.toml").write_text("""
+run.duration = "9s"
+node = [{ name = "s", count = 30 }, { name = "r", kind = "router" }, { name = "d" }]
+link = [{ ends = ["s[*]", "r"], rate = "1Mbit/s" }, { ends = ["r", "d"], rate = "2Mbit/s" }]
+[[port]]
+at = "r"
+to = "d"
+class = [{ name = "all", queue = { kind = "fifo", limit = "60p" } }]
+[[port]]
+at = "s[3]"
+to = "r"
+backpressure = 2
+[[flow]]
+name = "f"
+from = "s[*]"
+to = "d"
+start_jitter = "1s"
+tcp = { profile = "rfc", window = "9kB" }
+""")
+    lines = [line.split() for line in cli("describe", "many.toml").out.splitlines()]
+    starts = [line[0] for line in lines if line]
+    at = starts.index("port")
+    assert starts[at + 2 : at + 7] == [
+        *("port.s[3]-r", "port.r-d", "port.s[*]-r", "port.r-s[*]", "port.d-r"),
+    ]
+    assert ["port.s[*]-r", "(29)", "strict-priority", "all", "-"] in lines
+    assert ["s[*]", "(30)", "host"] in lines
+    (flow,) = [line for line in lines if line[:2] == ["f[*]", "(30)"]]
+    assert " ".join(flow).startswith("f[*] (30) default BE s[*] d 0 s + up to 1 s rfc 1.46 kB")
+    assert cli("check", "many.toml").out == "many.toml: valid; flows: f 30\n"
+
+
 def test_describe_toml_is_a_scenario_that_means_the_same(cli: Cli, two_way: Path) -> None:
     Path("resolved.toml").write_text(cli("describe", two_way, "--toml").out)
     assert cli("describe", "resolved.toml", "--json").json() == cli("describe", two_way, "--json").json()

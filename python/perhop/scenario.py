@@ -98,6 +98,8 @@ class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     source: str
     target: str
     start_s: float
+    start_jitter_s: float
+    profile: str
     mss_bytes: int
     header_bytes: int
     window_bytes: int
@@ -113,6 +115,7 @@ class UdpView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "
     source: str
     target: str
     start_s: float
+    start_jitter_s: float
     rate_bit_s: float
     packet_bytes: int
 

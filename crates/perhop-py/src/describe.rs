@@ -1,9 +1,11 @@
 //! A resolved scenario as JSON: nodes, links with their ports, flows; and ports and conditioners as they are written.
 
+use std::collections::BTreeMap;
+
 use perhop_core::marker::Action;
 use perhop_scenario::Loaded;
 use perhop_scenario::model::{
-    Class, Conditioner, Flow, Link, Meter, Node, NodeKind, Queue, Scenario, Scheduler, Selector, Udp,
+    Class, Conditioner, Flow, Link, Meter, Node, NodeKind, Scenario, Scheduler, Selector, Udp,
 };
 use serde_json::{Value, json};
 
@@ -12,6 +14,9 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
     let Loaded { file, scenario, .. } = loaded;
     let run = &scenario.run;
     let name = |node: usize| scenario.nodes[node].name.as_str();
+    let profiles: BTreeMap<String, String> =
+        file.flow.iter().map(|flow| (flow.name.to_string(), flow.tcp.profile.to_string())).collect();
+    let profile = |flow: &Flow| profiles.get(flow.name.split('[').next().unwrap_or_default());
     let run = json!({
         "seed": run.seed,
         "replication": run.replication,
@@ -29,7 +34,7 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
     let links = list(&scenario.links, |l| link(l, name(l.from), name(l.to)));
     let conditioners = list(&scenario.conditioners, |c| conditioner(c, scenario));
     let udp = list(&scenario.udp, |f| udp(f, name(f.from), name(f.to)));
-    let flows = list(&scenario.flows, |f| flow(f, name(f.from), name(f.to)));
+    let flows = list(&scenario.flows, |f| flow(f, name(f.from), name(f.to), profile(f)));
     let ports = serde_json::to_string(&file.port)?;
     let treated = serde_json::to_string(&file.conditioner)?;
     Ok(format!(
@@ -76,13 +81,6 @@ fn link(link: &Link, from: &str, to: &str) -> Value {
 }
 
 fn class(class: &Class) -> Value {
-    let (queue, limit) = match &class.queue {
-        Queue::Fifo { limit } => ("fifo", *limit),
-        Queue::Red(params) => ("red", params.limit),
-        Queue::Rio(params) => ("rio", params.limit),
-        Queue::Gred(params) => ("gred", params.limit),
-        Queue::Custom(given) => (given.name.as_str(), given.limit),
-    };
     let selector = |s: &Selector| match s {
         Selector::Any => "any".to_owned(),
         Selector::PureAck => "pure-ack".to_owned(),
@@ -92,12 +90,12 @@ fn class(class: &Class) -> Value {
     json!({
         "name": class.name,
         "matches": class.matches.iter().map(selector).collect::<Vec<_>>(),
-        "queue": queue,
-        "limit": limit.to_string(),
+        "queue": class.queue.kind(),
+        "limit": class.queue.limit().to_string(),
     })
 }
 
-fn flow(flow: &Flow, from: &str, to: &str) -> Value {
+fn flow(flow: &Flow, from: &str, to: &str, profile: Option<&String>) -> Value {
     json!({
         "name": flow.name,
         "class": flow.class,
@@ -105,6 +103,8 @@ fn flow(flow: &Flow, from: &str, to: &str) -> Value {
         "from": from,
         "to": to,
         "start_s": flow.start.as_secs_f64(),
+        "start_jitter_s": flow.start_jitter.as_secs_f64(),
+        "profile": profile,
         "mss_bytes": flow.tcp.params.mss.0,
         "header_bytes": flow.tcp.header.0,
         "window_bytes": flow.tcp.params.window.0,
@@ -120,6 +120,7 @@ fn udp(flow: &Udp, from: &str, to: &str) -> Value {
         "from": from,
         "to": to,
         "start_s": flow.start.as_secs_f64(),
+        "start_jitter_s": flow.start_jitter.as_secs_f64(),
         "rate_bit_s": flow.rate.bits_per_sec(),
         "packet_bytes": flow.packet_size.0,
     })
@@ -137,13 +138,7 @@ fn conditioner(conditioner: &Conditioner, scenario: &Scenario) -> Value {
         "path": conditioner.path,
         "at": scenario.nodes[conditioner.node].name,
         "from": conditioner.from.iter().map(|l| scenario.links[*l].name.as_str()).collect::<Vec<_>>(),
-        "meter": conditioner.meter.as_ref().map(|meter| match meter {
-            Meter::TokenBucket(_) => "token-bucket",
-            Meter::SrTcm(_) => "sr-tcm",
-            Meter::TrTcm(_) => "tr-tcm",
-            Meter::TcpFriendly(_) => "tcp-friendly",
-            Meter::Custom(given) => given.name.as_str(),
-        }),
+        "meter": conditioner.meter.as_ref().map(Meter::kind),
         "per": if conditioner.per_flow { "flow" } else { "aggregate" },
         "marker": { "green": action(marker.green), "yellow": action(marker.yellow), "red": action(marker.red) },
         "ack_marking": conditioner.ack_marking.is_some(),

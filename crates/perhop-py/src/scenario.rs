@@ -47,6 +47,12 @@ impl Scenario {
         to_python(py, &self.0.warnings)
     }
 
+    /// The tables of flows that stand for several, by name, and for how many.
+    #[getter]
+    fn counts(&self) -> Vec<(&str, usize)> {
+        self.0.counts()
+    }
+
     /// Roughly how often packets will cross links in a run.
     #[getter]
     fn packet_hops(&self) -> f64 {

@@ -27,9 +27,14 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
     from perhop.cli.output import note, print_json, warn
 
     found, unread = [], []
+    counts: dict[str, list[tuple[str, int]]] = {}
     for file in files:
         try:
-            found.append((str(file), *options.load(file, overrides).diagnose()))
+            scenario = options.load(file, overrides)
+            mistakes, warnings = scenario.diagnose()
+            found.append((str(file), mistakes, warnings))
+            if not mistakes:
+                counts[str(file)] = scenario.core.counts
         except OSError as error:
             unread.append(f"error: {file}: {error.strerror}")
     if as_json:
@@ -47,7 +52,9 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
                 print(mistake["rendered"].rstrip() + "\n")
             warn(warnings)
             verdict = _counted(mistakes, "mistake") if mistakes else "valid"
-            print(f"{name}: {verdict}" + (f", {_counted(warnings, 'warning')}" if warnings else ""))
+            several = ", ".join(f"{flow} {count}" for flow, count in counts.get(name, []))
+            warned = f", {_counted(warnings, 'warning')}" if warnings else ""
+            print(f"{name}: {verdict}{warned}" + (f"; flows: {several}" if several else ""))
     for message in unread:
         note(message)
     if unread:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,9 +11,9 @@ from perhop.cli import options
 from perhop.units import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from perhop.scenario import Description
+    from perhop.scenario import Description, FlowView, PortView, UdpView
 
 
 def command(
@@ -47,28 +48,29 @@ def _print(meaning: Description) -> None:
         f"a sample every {run.interval_s:g} s, seed {run.seed}, replication {run.replication}\n"
     )
     more = "in what --json prints"
-    print_table("Nodes", ("node", "kind"), [(node.name, node.kind) for node in meaning.nodes], more)
+    print_table("Nodes", ("node", "kind"), folded((node.name, node.kind) for node in meaning.nodes), more)
+    links = sorted(meaning.links, key=lambda link: _is_default(link.port))
     print_table(
         "Links",
         ("link", "rate", "delay", "pure ACK"),
-        [
+        folded(
             (link.name, bit_rate(link.rate_bit_s), duration(link.delay_s), size(link.pure_ack_bytes))
-            for link in meaning.links
-        ],
+            for link in links
+        ),
         more,
     )
     print_table(
         "Ports",
         ("port", "scheduler", "classes", "backpressure"),
-        [
+        folded(
             (
                 link.port.path,
                 str(link.port.scheduler),
                 ", ".join(one.name for one in link.port.classes),
                 str(link.port.backpressure or "-"),
             )
-            for link in meaning.links
-        ],
+            for link in links
+        ),
         more,
     )
     print_lines("Queues", queue_lines(meaning.settings.port), more)
@@ -76,36 +78,53 @@ def _print(meaning: Description) -> None:
     if meaning.udp:
         print_table(
             "UDP flows",
-            ("flow", "class", "mark", "from", "to", "rate", "packet"),
-            [
+            ("flow", "class", "mark", "from", "to", "start", "rate", "packet"),
+            folded(
                 (
-                    *(flow.name, flow.class_, flow.mark, flow.source, flow.target),
+                    *(flow.name, flow.class_, flow.mark, flow.source, flow.target, _start(flow)),
                     bit_rate(flow.rate_bit_s),
                     size(flow.packet_bytes),
                 )
                 for flow in meaning.udp
-            ],
+            ),
             more,
         )
     print_table(
         "Flows",
-        ("flow", "class", "mark", "from", "to", "start", "segment", "header", "window"),
-        [
+        ("flow", "class", "mark", "from", "to", "start", "TCP", "segment", "header", "window"),
+        folded(
             (
-                flow.name,
-                flow.class_,
-                flow.mark,
-                flow.source,
-                flow.target,
-                f"{flow.start_s:g} s",
+                *(flow.name, flow.class_, flow.mark, flow.source, flow.target, _start(flow), flow.profile),
                 size(flow.mss_bytes),
                 size(flow.header_bytes),
                 size(flow.window_bytes),
             )
             for flow in meaning.flows
-        ],
+        ),
         more,
     )
+
+
+def folded(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Make one row of those that are alike but for which member it is: `s[*]->r (20)` for twenty links."""
+    alike: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for row in rows:
+        alike.setdefault(tuple(re.sub(r"\[\d+\]", "[*]", cell) for cell in row), []).append(row)
+    return [
+        same[0] if len(same) == 1 else (f"{key[0]} ({len(same)})", *key[1:]) for key, same in alike.items()
+    ]
+
+
+def _is_default(port: PortView) -> bool:
+    """Whether the port is as one that no scenario file mentions."""
+    one = port.classes[0]
+    as_default = (one.name, one.queue, one.limit, port.backpressure) == ("all", "fifo", "1000p", None)
+    return as_default and len(port.classes) == 1
+
+
+def _start(flow: FlowView | UdpView) -> str:
+    """Return when a flow starts; a random part, which depends on the seed, by its bound."""
+    return f"{flow.start_s:g} s" + (f" + up to {flow.start_jitter_s:g} s" if flow.start_jitter_s else "")
 
 
 def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:

@@ -15,7 +15,7 @@ use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::segment::TIMESTAMPS;
 
 use crate::lower::queue::bytes;
-use crate::meant::model::{self, Queue, Scenario, cells};
+use crate::meant::model::{self, Scenario, cells};
 use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
@@ -187,18 +187,10 @@ fn class_of(port: &model::Port, mark: Dscp) -> Option<usize> {
 
 /// Whether a queue of `port` that takes data with one of `marks` marks packets with ECN.
 fn may_mark(port: &model::Port, mut marks: u64) -> bool {
-    let marking = |queue: &Queue| match queue {
-        Queue::Fifo { .. } => false,
-        Queue::Red(params) => params.ecn,
-        Queue::Rio(params) => params.ecn,
-        Queue::Gred(params) => params.ecn,
-        // what it does is known to those who bring it
-        Queue::Custom(_) => true,
-    };
     port.classes.iter().any(|class| {
         let taken = marks & of_data(class);
         marks &= !taken;
-        taken != 0 && marking(&class.queue)
+        taken != 0 && class.queue.early().1
     })
 }
 

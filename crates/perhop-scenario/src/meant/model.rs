@@ -174,6 +174,45 @@ pub enum Queue {
     Custom(CustomQueue),
 }
 
+impl Queue {
+    /// What a file calls it; one from outside, what the program that brings it does.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::Fifo { .. } => "fifo",
+            Self::Red(_) => "red",
+            Self::Rio(_) => "rio",
+            Self::Gred(_) => "gred",
+            Self::Custom(given) => &given.name,
+        }
+    }
+
+    /// Most that may wait.
+    #[must_use]
+    pub const fn limit(&self) -> QueueSize {
+        match self {
+            Self::Fifo { limit } => *limit,
+            Self::Red(params) => params.limit,
+            Self::Rio(params) => params.limit,
+            Self::Gred(params) => params.limit,
+            Self::Custom(given) => given.limit,
+        }
+    }
+
+    /// Whether it drops or marks before it is full, and whether it marks: of one from outside the latter may be.
+    #[must_use]
+    pub const fn early(&self) -> (bool, bool) {
+        match self {
+            Self::Fifo { .. } => (false, false),
+            Self::Red(params) => (true, params.ecn),
+            Self::Rio(params) => (true, params.ecn),
+            Self::Gred(params) => (true, params.ecn),
+            // what it does is known to those who bring it
+            Self::Custom(_) => (false, true),
+        }
+    }
+}
+
 /// A queue from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomQueue {
@@ -245,6 +284,31 @@ pub enum Meter {
     TcpFriendly(TcpFriendlyParams),
     /// A meter from outside.
     Custom(CustomMeter),
+}
+
+impl Meter {
+    /// What a file calls it; one from outside, what the program that brings it does.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        match self {
+            Self::TokenBucket(_) => "token-bucket",
+            Self::SrTcm(_) => "sr-tcm",
+            Self::TrTcm(_) => "tr-tcm",
+            Self::TcpFriendly(_) => "tcp-friendly",
+            Self::Custom(given) => &given.name,
+        }
+    }
+
+    /// The rate that it commits, where it is known: the tokens of the TCP-friendly one are for packets of any length.
+    #[must_use]
+    pub const fn committed(&self) -> Option<BitRate> {
+        match self {
+            Self::TokenBucket(params) => Some(params.cir),
+            Self::SrTcm(params) => Some(params.cir),
+            Self::TrTcm(params) => Some(params.cir),
+            Self::TcpFriendly(_) | Self::Custom(_) => None,
+        }
+    }
 }
 
 /// A meter from outside.

@@ -241,6 +241,45 @@ pub enum Queue {
     },
 }
 
+/// The thresholds of one colour of a queue: the name of the colour, empty where there is but one; `min_th`, `max_th`, and
+/// a limit of its own.
+pub(crate) type ColourOf = (&'static str, Limit, Limit, Option<Limit>);
+
+impl Queue {
+    /// Most that may wait.
+    pub(crate) const fn limit(&self) -> Limit {
+        match self {
+            Self::Fifo { limit }
+            | Self::Red { limit, .. }
+            | Self::Rio { limit, .. }
+            | Self::Gred { limit, .. }
+            | Self::Custom { limit, .. } => *limit,
+        }
+    }
+
+    /// The colours of marks, where it looks at them.
+    pub(crate) const fn colors(&self) -> Option<&Colors> {
+        match self {
+            Self::Rio { colors, .. } | Self::Gred { colors, .. } => Some(colors),
+            Self::Fifo { .. } | Self::Red { .. } | Self::Custom { .. } => None,
+        }
+    }
+
+    /// The thresholds of its colours, the best first; none where nothing is dropped early.
+    pub(crate) fn thresholds(&self) -> Vec<ColourOf> {
+        let curve = |name, curve: &Curve| (name, curve.min_th, curve.max_th, None);
+        let own = |name, own: &VirtualQueue| (name, own.min_th, own.max_th, own.limit);
+        match self {
+            Self::Fifo { .. } | Self::Custom { .. } => Vec::new(),
+            Self::Red { min_th, max_th, .. } => vec![("", *min_th, *max_th, None)],
+            Self::Rio { green, red, .. } => vec![curve("green", green), curve("red", red)],
+            Self::Gred { green, yellow, red, .. } => {
+                vec![own("green", green), own("yellow", yellow), own("red", red)]
+            }
+        }
+    }
+}
+
 /// When packets of a colour are dropped by chance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

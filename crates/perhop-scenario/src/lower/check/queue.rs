@@ -13,7 +13,7 @@ use crate::read::suggest;
 use crate::read::tree::{Step, steps};
 use crate::written::conventions;
 use crate::written::marks::Mark;
-use crate::written::port::{Colors, Curve, Queue, VirtualQueue};
+use crate::written::port::{Colors, Queue};
 use crate::written::units::{Limit, Size, UnitError};
 
 /// `packet_size`, or some packet in place of one that is refused: what follows from it would only say so again.
@@ -37,36 +37,20 @@ pub(crate) fn refuse_with_hint(error: &ParamError, at: &[Step], hint: Option<Str
 
 /// Checks the queue at `at`.
 pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut Report) {
-    if let Queue::Rio { colors, .. } | Queue::Gred { colors, .. } = queue {
+    if let Some(colors) = queue.colors() {
         marks_of(colors, &[at, &steps!["colors"]].concat(), report);
     }
     conventions::check(queue, at, report);
-    let sound = match *queue {
-        // what else a queue from outside needs is for those who bring it to say, once it is in its place
-        Queue::Fifo { limit } | Queue::Custom { limit, .. } => holds_something(limit, at, report),
-        Queue::Red { limit, min_th, max_th, .. } => {
-            let first = ("min_th", min_th);
-            holds_something(limit, at, report) && curve((min_th, max_th), first, at, at, report)
-        }
-        Queue::Rio { limit, green, red, .. } => {
-            let first = ("green.min_th", green.min_th);
-            let mut of = |color, c: Curve| {
-                curve((c.min_th, c.max_th), first, at, &[at, &steps![color]].concat(), report)
-            };
-            let curves = [of("green", green), of("red", red)];
-            holds_something(limit, at, report) && curves == [true; 2]
-        }
-        Queue::Gred { limit, green, yellow, red, .. } => {
-            let first = ("green.min_th", green.min_th);
-            let mut of = |color, q: VirtualQueue| {
-                let own = [at, &steps![color]].concat();
-                let holds = q.limit.is_none_or(|limit| holds_something(limit, &own, report));
-                curve((q.min_th, q.max_th), first, at, &own, report) && holds
-            };
-            let curves = [of("green", green), of("yellow", yellow), of("red", red)];
-            holds_something(limit, at, report) && curves == [true; 3]
-        }
-    };
+    // what else a queue from outside needs is for those who bring it to say, once it is in its place
+    let mut sound = holds_something(queue.limit(), at, report);
+    let colours = queue.thresholds();
+    for (colour, min_th, max_th, limit) in &colours {
+        let first = (if colour.is_empty() { "min_th" } else { "green.min_th" }, colours[0].1);
+        let own: Vec<Step> =
+            at.iter().cloned().chain((!colour.is_empty()).then_some(Step::from(*colour))).collect();
+        sound &= curve((*min_th, *max_th), first, at, &own, report);
+        sound &= limit.is_none_or(|limit| holds_something(limit, &own, report));
+    }
     if let (true, Err(error)) = (sound, queue::validate(queue, packet_size)) {
         refuse(&error, at, report);
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::lower::warnings::{Tables, class_of};
-use crate::meant::model::{Meter, Queue, Scenario};
+use crate::meant::model::{Meter, Scenario};
 use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
@@ -39,10 +39,7 @@ fn ports_without_data(
     tables: &Tables,
     report: &mut Report,
 ) {
-    let early = |link: &usize| {
-        let queues = scenario.links[*link].port.classes.iter().map(|class| &class.queue);
-        queues.into_iter().any(|queue| matches!(queue, Queue::Red(_) | Queue::Rio(_) | Queue::Gred(_)))
-    };
+    let early = |link: &usize| scenario.links[*link].port.classes.iter().any(|class| class.queue.early().0);
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (link, port) in tables.ports.iter().enumerate() {
         if let Some(i) = port.filter(|_| early(&link)) {
@@ -77,9 +74,9 @@ fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &
     let mut links: BTreeMap<usize, Vec<(usize, u128)>> = BTreeMap::new();
     for ((link, c), flows) in promised {
         let conditioner = &scenario.conditioners[*c];
-        let Some(cir) = conditioner.meter.as_ref().and_then(committed) else { continue };
+        let Some(cir) = conditioner.meter.as_ref().and_then(Meter::committed) else { continue };
         let times = if conditioner.per_flow { *flows } else { 1 };
-        links.entry(*link).or_default().push((*c, u128::from(cir) * u128::from(times)));
+        links.entry(*link).or_default().push((*c, u128::from(cir.bits_per_sec()) * u128::from(times)));
     }
     // By `[[conditioner]]`: one that promises most on a link, and the link that is promised most often over.
     let mut worst: BTreeMap<usize, (u128, u128, usize)> = BTreeMap::new();
@@ -101,17 +98,6 @@ fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &
         let rule = format!("the meters commit {sum} on `{}`, which has {rate}", link.name);
         let hint = "what is in profile there is more than the link carries: commit less".to_owned();
         report.warn(&steps!["conditioner", i, "meter", "cir"], rule, Some(hint));
-    }
-}
-
-/// The rate in bit/s that a meter commits.
-fn committed(meter: &Meter) -> Option<u64> {
-    match meter {
-        Meter::TokenBucket(params) => Some(params.cir.bits_per_sec()),
-        Meter::SrTcm(params) => Some(params.cir.bits_per_sec()),
-        Meter::TrTcm(params) => Some(params.cir.bits_per_sec()),
-        // its pool is of tokens for packets, and what it commits depends on their length
-        Meter::TcpFriendly(_) | Meter::Custom(_) => None,
     }
 }
 
@@ -137,7 +123,7 @@ fn windows(scenario: &Scenario, ways: &[Route], tables: &Tables, report: &mut Re
             QueueSize::Bytes(n) => u128::from(n) / longest,
         };
         let Some(class) = class_of(&first.port, flow.mark) else { continue };
-        let limit = limit_of(&first.port.classes[class].queue);
+        let limit = first.port.classes[class].queue.limit();
         // One is being transmitted, and one is at each end.
         if packets > held(limit) + on_the_way / longest + 3 {
             said.insert(*i);
@@ -153,15 +139,5 @@ fn windows(scenario: &Scenario, ways: &[Route], tables: &Tables, report: &mut Re
             );
             report.warn(&steps!["flow", *i, "tcp", "window"], rule, Some(hint));
         }
-    }
-}
-
-fn limit_of(queue: &Queue) -> QueueSize {
-    match queue {
-        Queue::Fifo { limit } => *limit,
-        Queue::Red(params) => params.limit,
-        Queue::Rio(params) => params.limit,
-        Queue::Gred(params) => params.limit,
-        Queue::Custom(given) => given.limit,
     }
 }

@@ -42,29 +42,15 @@ fn times(file: &ScenarioFile, report: &mut Report) {
     }
 }
 
-/// The least and the largest threshold of a colour, and the limit of its own if it has one.
-type Colour = (&'static str, Limit, Limit, Option<Limit>);
-
 /// Better colours are dropped later, and the queue is long enough for its thresholds.
 fn thresholds(queue: &Queue, at: &[Step], report: &mut Report) {
-    let (limit, colours): (_, Vec<Colour>) = match queue {
-        Queue::Fifo { .. } | Queue::Custom { .. } => return,
-        Queue::Red { limit, min_th, max_th, .. } => (limit, vec![("", *min_th, *max_th, None)]),
-        Queue::Rio { limit, green, red, .. } => {
-            let of = |name, curve: &crate::written::port::Curve| (name, curve.min_th, curve.max_th, None);
-            (limit, vec![of("green", green), of("red", red)])
-        }
-        Queue::Gred { limit, green, yellow, red, .. } => {
-            let of = |name, q: &crate::written::port::VirtualQueue| (name, q.min_th, q.max_th, q.limit);
-            (limit, vec![of("green", green), of("yellow", yellow), of("red", red)])
-        }
-    };
+    let (limit, colours) = (queue.limit(), queue.thresholds());
     let key = |colour: &'static str, key: &'static str| {
         let colour = (!colour.is_empty()).then_some(Step::from(colour));
         at.iter().cloned().chain(colour).chain([Step::from(key)]).collect::<Vec<_>>()
     };
     for (colour, _, max_th, own) in &colours {
-        let limit = own.unwrap_or(*limit);
+        let limit = own.unwrap_or(limit);
         if below(limit, *max_th) {
             let rule = format!("max_th ({max_th}) is never reached: the queue holds {limit}");
             let hint = "write a longer `limit` or a smaller `max_th`".to_owned();

@@ -1,0 +1,47 @@
+"""The list of the files that name an element, in `docs/architecture.md`, is the list of those that do."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[1]
+PAGE = TOP / "docs" / "architecture.md"
+
+# an element of each kind, and what it is called in code
+ELEMENTS = {
+    "a queue (GRED)": r"\bGred(Params)?\b|\bgred\b",
+    "a scheduler (DRR)": r"\bDrr\b|\bdrr\b",
+    "a meter (trTCM)": r"\bTrTcm(Params)?\b|\btrtcm\b|tr-tcm",
+    "a congestion control (CUBIC)": r"\bCubic\b|\bcubic\b",
+    "an ACK policy (delayed)": r"\bDelayed\b|\bdelayed\b",
+}
+
+
+def code() -> dict[str, str]:
+    """Return the product's code without comments and tests, by path."""
+    files = [*TOP.glob("crates/*/src/**/*.rs"), *TOP.glob("python/perhop/**/*.py")]
+    places = {str(file.relative_to(TOP)): file for file in files}
+    kept = {name: file for name, file in places.items() if not re.search("testkit|papers/|/tests?[/.]", name)}
+    return {name: re.sub(r"(//|#).*", "", file.read_text(encoding="utf-8")) for name, file in kept.items()}
+
+
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_the_page_names_the_files_that_name_an_element(element: str) -> None:
+    named = {name for name, text in code().items() if re.search(ELEMENTS[element], text)}
+    (row,) = [
+        line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {element} ")
+    ]
+    assert set(re.findall(r"`([^`]+)`", row)) == {name.removeprefix("crates/perhop-") for name in named}
+
+
+def test_the_page_says_which_crate_uses_which() -> None:
+    rows = re.findall(r"^\| `(perhop-\w+)` \|.*\| ([^|]*)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    said = {name: set(re.findall(r"\w+", uses)) for name, uses in rows}
+    manifests = [tomllib.loads(file.read_text(encoding="utf-8")) for file in TOP.glob("crates/*/Cargo.toml")]
+    uses = {one["package"]["name"]: one.get("dependencies", {}) for one in manifests}
+    ours = {crate: {name for name in names if name.startswith("perhop-")} for crate, names in uses.items()}
+    assert {name: {f"perhop-{one}" for one in uses} for name, uses in said.items()} == ours
