@@ -129,7 +129,11 @@ def test_no_scenario_of_ours_is_warned_of(cli: Cli) -> None:
     assert [file["file"] for file in checked if not file["ok"] or file["warnings"]] == []
 
 
-def test_no_run_of_a_study_is_warned_of() -> None:
+# feroz asks what becomes of tokens beyond the rate of the link and, in a reading, of a buffer below max_th
+WARNED = {"feroz": {"conditioner.marker.meter.cir", "port.r2-r3.class.all.queue.green.max_th"}}
+
+
+def test_runs_of_a_study_are_warned_of_what_it_asks_and_nothing_else() -> None:
     for paper in PAPERS:
         # replications differ in nothing that is warned of
         scenarios = {
@@ -137,11 +141,11 @@ def test_no_run_of_a_study_is_warned_of() -> None:
             for source, name, changes, *_ in load_study(paper).plan(quick=False).jobs
         }
         warned = {
-            (name, changes): warnings
+            warning["path"]
             for source, name, changes in scenarios
-            if (warnings := Scenario(source, name, changes).warnings())
+            for warning in Scenario(source, name, changes).warnings()
         }
-        assert warned == {}
+        assert warned == WARNED.get(paper, set())
 
 
 def test_schema_is_json_and_names_every_table(cli: Cli) -> None:
