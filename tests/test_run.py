@@ -22,6 +22,7 @@ from perhop.tables import FORMAT, TABLES
 
 def test_the_folder_holds_what_a_reader_needs(run_folder: Path, two_way: Path) -> None:
     assert {path.name for path in run_folder.iterdir()} == {
+        "classes.parquet",
         "conditioners.parquet",
         "flows.parquet",
         "links.parquet",
@@ -145,7 +146,7 @@ def test_a_folder_that_is_not_as_it_was_recorded_is_refused(cli: Cli, run_folder
     for changes, text in (
         ({"output_hash": "0" * 64}, "output_hash in record.json does not match the tables"),
         ({"scenario_hashes": {}}, "scenario.toml, scenario.resolved.toml changed"),
-        ({"table_hashes": {}}, "flows, links, queues, series, udp, marks, conditioners changed"),
+        ({"table_hashes": {}}, "flows, links, queues, series, udp, marks, conditioners, classes changed"),
         ({"overrides": ["run.duration=1kg"]}, "refuses scenario.toml with the recorded overrides"),
         ({"overrides": ["nonsense"]}, "refuses scenario.toml with the recorded overrides"),
     ):

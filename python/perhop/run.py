@@ -60,9 +60,9 @@ class Result:
     ----------
     scenario
         What was run.
-    flows, links, queues, udp, marks, conditioners
-        One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner: rates, counters,
-        delays and extremes of the time after the warm-up.
+    flows, links, queues, udp, marks, conditioners, classes
+        One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner, class of flows:
+        rates, counters, delays and extremes of the time after the warm-up.
     series
         Long table: ``time_s``, ``path``, ``quantity``, ``value``.
     trace
@@ -83,6 +83,7 @@ class Result:
     udp: pl.DataFrame
     marks: pl.DataFrame
     conditioners: pl.DataFrame
+    classes: pl.DataFrame
     counts: dict[str, int]
     event_digest: str
     trace: dict[str, pl.DataFrame] = field(default_factory=dict)

@@ -92,7 +92,7 @@ pub struct TcpView {
 pub struct Meta {
     /// Length on the link it is queued for.
     pub len: Bytes,
-    /// Set by the queue that holds the packet.
+    /// When the packet joined the queue that holds it; set by the port, and by a queue for itself.
     pub enqueued_at: Instant,
     /// The connection.
     pub flow: FlowId,

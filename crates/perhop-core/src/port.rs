@@ -12,8 +12,9 @@ use crate::queue::{AnyQueue, Backlog, Queue};
 use crate::sched::{Heads, Scheduler, Select};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
+use crate::waits::Waits;
 
-/// Counters of one class since the start of the run; the largest backlogs since [`Port::restart_extremes`].
+/// Counters of one class since the start of the run; the largest backlogs since [`Port::restart`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassStats {
     /// Offered to the queue.
@@ -49,6 +50,12 @@ impl DropStats {
         self.by_reason[why as usize]
     }
 
+    /// Dropped for any reason.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.by_reason.iter().sum()
+    }
+
     /// What was counted after `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
@@ -62,11 +69,11 @@ impl DropStats {
     /// Whether every one of `dropped` packets has a colour and a reason.
     #[must_use]
     pub fn conserved(&self, dropped: Backlog) -> bool {
-        let sum = |counts: &[u64]| counts.iter().sum::<u64>();
-        sum(&self.by_reason) == dropped.packets && sum(&self.by_color) == dropped.packets
+        self.dropped() == dropped.packets && self.by_color.iter().sum::<u64>() == dropped.packets
     }
 
-    const fn count(&mut self, color: Color, why: DropReason) {
+    /// Counts a drop.
+    pub const fn count(&mut self, color: Color, why: DropReason) {
         self.by_color[color as usize] += 1;
         self.by_reason[why as usize] += 1;
     }
@@ -111,9 +118,10 @@ impl Passed {
     }
 }
 
-/// The counters that few packets change.
+/// What a packet does not change that finds queue and link idle.
 #[derive(Default)]
-struct Removed {
+struct Apart {
+    waits: Waits,
     dropped: Backlog,
     drops: DropStats,
 }
@@ -123,15 +131,15 @@ pub struct Class<P: Packet> {
     site: SiteId,
     queue: AnyQueue<P>,
     passed: Passed,
-    /// Made when the first packet is dropped or marked; apart, so that the rest touches fewer cache lines.
-    removed: Option<Box<Removed>>,
+    /// Made when the first packet waits, or is dropped or marked; apart, so that the rest touches fewer cache lines.
+    apart: Option<Box<Apart>>,
 }
 
 impl<P: Packet> Class<P> {
     /// A class whose packets wait in `queue`, known to observers as `site`.
     #[must_use]
     pub fn new(site: SiteId, queue: impl Into<AnyQueue<P>>) -> Self {
-        Self { site, queue: queue.into(), passed: Passed::default(), removed: None }
+        Self { site, queue: queue.into(), passed: Passed::default(), apart: None }
     }
 
     /// The class as observers know it.
@@ -144,14 +152,14 @@ impl<P: Packet> Class<P> {
     #[must_use]
     pub fn stats(&self) -> ClassStats {
         let Passed { offered, sent, max_packets, data_packets, max_data_packets } = self.passed;
-        let dropped = self.removed.as_ref().map(|removed| removed.dropped).unwrap_or_default();
+        let dropped = self.apart.as_ref().map(|apart| apart.dropped).unwrap_or_default();
         ClassStats { offered, sent, dropped, max_packets, data_packets, max_data_packets }
     }
 
     /// Dropped packets by colour and reason, since the start of the run.
     #[must_use]
     pub fn drops(&self) -> DropStats {
-        self.removed.as_ref().map(|removed| removed.drops).unwrap_or_default()
+        self.apart.as_ref().map(|apart| apart.drops).unwrap_or_default()
     }
 
     /// What waits.
@@ -160,18 +168,45 @@ impl<P: Packet> Class<P> {
         self.queue.backlog()
     }
 
-    /// The largest backlogs are from here on those of what follows, what waits now included.
-    fn restart_extremes(&mut self) {
+    /// What packets waited since [`Port::restart`], or the start of the run.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        self.apart.as_ref().map(|apart| apart.waits).unwrap_or_default()
+    }
+
+    /// The largest backlogs are from here on those of what follows, what waits now included; and waits count from here.
+    fn restart(&mut self, now: Instant) {
+        if self.apart.is_some() || self.backlog().packets > 0 {
+            self.apart.get_or_insert_default().waits = Waits::since(now);
+        }
         self.passed.max_packets = self.queue.backlog().packets;
         self.passed.max_data_packets = self.passed.data_packets;
     }
 
+    /// Takes out everything that waits, and counts its waits until now.
+    fn close(&mut self, now: Instant) {
+        let mut waiting = self.backlog().packets;
+        while waiting > 0 {
+            let (passed, apart) = (&mut self.passed, &mut self.apart);
+            let mut watch = Watch { passed, apart, sink: &mut Nobody, accepted: false };
+            if let Some(pkt) = self.queue.dequeue(now, &mut watch) {
+                let meta = pkt.meta();
+                self.apart.get_or_insert_default().waits.left(meta.enqueued_at, now, meta.len);
+            }
+            let before = std::mem::replace(&mut waiting, self.backlog().packets);
+            if waiting == before {
+                break;
+            }
+        }
+    }
+
     /// Returns whether the queue accepted `pkt`.
-    fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> bool {
+    fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> bool {
+        pkt.meta_mut().enqueued_at = now;
         self.passed.offered.add(pkt.meta().len);
         self.passed.data_packets += u64::from(pkt.meta().kind == Kind::Data);
-        let (passed, removed) = (&mut self.passed, &mut self.removed);
-        let mut watch = Watch { passed, removed, sink, accepted: false };
+        let (passed, apart) = (&mut self.passed, &mut self.apart);
+        let mut watch = Watch { passed, apart, sink, accepted: false };
         self.queue.enqueue(now, pkt, &mut watch);
         let accepted = watch.accepted;
         let passed = &mut self.passed;
@@ -181,11 +216,15 @@ impl<P: Packet> Class<P> {
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
-        let (passed, removed) = (&mut self.passed, &mut self.removed);
-        let mut watch = Watch { passed, removed, sink, accepted: false };
+        let (passed, apart) = (&mut self.passed, &mut self.apart);
+        let mut watch = Watch { passed, apart, sink, accepted: false };
         let pkt = self.queue.dequeue(now, &mut watch)?;
         self.passed.sent.add(pkt.meta().len);
         self.passed.left(pkt.meta());
+        if pkt.meta().enqueued_at < now {
+            let waits = &mut self.apart.get_or_insert_default().waits;
+            waits.sent(pkt.meta().enqueued_at, now, pkt.meta().len);
+        }
         sink.sent(now, self.site, pkt.meta());
         Some(pkt)
     }
@@ -193,31 +232,39 @@ impl<P: Packet> Class<P> {
     /// Returns whether the queue ran empty.
     fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> bool {
         let waited = self.backlog().packets > 0;
-        let (passed, removed) = (&mut self.passed, &mut self.removed);
-        self.queue.on_timeout(now, &mut Watch { passed, removed, sink, accepted: false });
+        let (passed, apart) = (&mut self.passed, &mut self.apart);
+        self.queue.on_timeout(now, &mut Watch { passed, apart, sink, accepted: false });
         waited && self.backlog().packets == 0
     }
+}
+
+/// Where packets go once nothing counts any more.
+struct Nobody;
+
+impl<P: Packet> Sink<P> for Nobody {
+    fn dropped(&mut self, _now: Instant, _site: SiteId, _pkt: P, _why: DropReason) {}
 }
 
 /// Hears what a queue does with packets, on the way to the observer.
 struct Watch<'a, P> {
     passed: &'a mut Passed,
-    removed: &'a mut Option<Box<Removed>>,
+    apart: &'a mut Option<Box<Apart>>,
     sink: &'a mut dyn Sink<P>,
     accepted: bool,
 }
 
 impl<P: Packet> Sink<P> for Watch<'_, P> {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
-        let removed = self.removed.get_or_insert_default();
-        removed.dropped.add(pkt.meta().len);
-        removed.drops.count(pkt.meta().color, why);
+        let apart = self.apart.get_or_insert_default();
+        apart.waits.left(pkt.meta().enqueued_at, now, pkt.meta().len);
+        apart.dropped.add(pkt.meta().len);
+        apart.drops.count(pkt.meta().color, why);
         self.passed.left(pkt.meta());
         self.sink.dropped(now, site, pkt, why);
     }
 
     fn marked(&mut self, now: Instant, site: SiteId, meta: &Meta) {
-        self.removed.get_or_insert_default().drops.marked += 1;
+        self.apart.get_or_insert_default().drops.marked += 1;
         self.sink.marked(now, site, meta);
     }
 
@@ -271,9 +318,15 @@ impl<P: Packet> Port<P> {
         }
     }
 
-    /// A measurement begins: the largest backlogs of every class are from here on those of what follows.
-    pub fn restart_extremes(&mut self) {
-        self.classes_mut().iter_mut().for_each(Class::restart_extremes);
+    /// A measurement begins: the largest backlogs of every class are from here on those of what follows, and waits count from
+    /// here.
+    pub fn restart(&mut self, now: Instant) {
+        self.classes_mut().iter_mut().for_each(|class| class.restart(now));
+    }
+
+    /// The run ends: everything that waits leaves, so that its waits until now count.
+    pub fn close(&mut self, now: Instant) {
+        self.classes_mut().iter_mut().for_each(|class| class.close(now));
     }
 
     fn classes_mut(&mut self) -> &mut [Class<P>] {

@@ -15,7 +15,9 @@ use perhop_tcp::segment::TIMESTAMPS;
 use perhop_tcp::sender::Sender;
 
 use crate::Registry;
+use crate::by_class::Contracts;
 use crate::datagrams::{Drain, Source};
+use crate::delays::Delays;
 use crate::engine::{AnyNode, Engine};
 use crate::fill::Wire;
 use crate::host::{self, Connection, Host, HostMarking, ReceivingEnd, SendingEnd};
@@ -35,6 +37,8 @@ pub struct Built {
     pub udp_ends: Vec<Ends>,
     /// Start of each flow, TCP and then UDP, jitter drawn.
     pub starts: Vec<Instant>,
+    /// Classes of the flows.
+    pub contracts: Contracts,
     /// Name of each link, in the engine's order.
     pub link_names: Vec<String>,
     /// Path of each site.
@@ -71,8 +75,13 @@ pub fn build(
     let ends = scenario.flows.iter().map(|f| (f.from, f.to)).collect();
     let udp_ends = scenario.udp.iter().map(|f| (f.from, f.to)).collect();
     let senders = if trace.tcp { scenario.flows.iter().map(|f| small(f.from)).collect() } else { Vec::new() };
-    let engine = Engine::new(nodes, links, first_link, senders, port_sites, Recorder::new(trace));
-    Ok(Built { engine, ends, udp_ends, starts, link_names, sites: sites.into_paths() })
+    let contracts = Contracts::new(scenario);
+    let recorder = Recorder::new(trace, contracts.names.len());
+    let links_of = routes.iter().map(|route| route.forward.iter().map(|&l| scenario.links[l].delay));
+    let propagation = links_of.map(|links| links.fold(Span::ZERO, |sum, delay| sum + delay));
+    let delays = Delays::new(contracts.class_of.iter().copied().zip(propagation));
+    let engine = Engine::new(nodes, links, first_link, senders, port_sites, recorder, delays);
+    Ok(Built { engine, ends, udp_ends, starts, contracts, link_names, sites: sites.into_paths() })
 }
 
 fn link(scenario: &model::Scenario, ports: &[PortId], l: usize) -> Link {

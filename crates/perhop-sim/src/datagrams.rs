@@ -143,25 +143,17 @@ pub struct Drain {
     pub connection: Connection,
     /// What arrived.
     pub arrived: MarkCounts,
-    /// Sum of the packets' times from host to host.
-    pub delay_sum: u128,
-    /// Shortest and longest since the measured time began.
-    pub delays: Option<(Span, Span)>,
 }
 
 impl Drain {
     /// An end at which nothing has arrived.
     pub fn new(connection: Connection) -> Self {
-        Self { connection, arrived: MarkCounts::default(), delay_sum: 0, delays: None }
+        Self { connection, arrived: MarkCounts::default() }
     }
 
     /// `pkt` has arrived.
-    pub fn receive(&mut self, now: Instant, pkt: &SimPacket) {
+    pub fn receive(&mut self, pkt: &SimPacket) {
         let contents = pkt.get();
         self.arrived.add(contents.meta.dscp, Bytes(contents.full_len.into()));
-        let delay = now - contents.segment.sent;
-        self.delay_sum += u128::from(delay.as_nanos());
-        let (low, high) = self.delays.unwrap_or((delay, delay));
-        self.delays = Some((low.min(delay), high.max(delay)));
     }
 }

@@ -13,6 +13,7 @@ use perhop_core::port::Class;
 use perhop_core::sink::SiteId;
 use perhop_core::time::Instant;
 
+use crate::delays::Delays;
 use crate::event::{Due, EventList};
 use crate::host::Host;
 use crate::link::Link;
@@ -125,6 +126,8 @@ pub struct Engine {
     seq: u64,
     /// What nodes call, and what observers get.
     pub recorder: Recorder,
+    /// Of the packets with data.
+    pub delays: Delays,
     /// Events processed.
     pub processed: u64,
     /// Packets that finished a link.
@@ -144,6 +147,7 @@ impl Engine {
         senders: Vec<u32>,
         port_sites: Vec<SiteId>,
         recorder: Recorder,
+        delays: Delays,
     ) -> Self {
         let desk = |first_link| Desk { armed: Instant::MAX, first_link };
         let desks = first_link.into_iter().map(desk).collect();
@@ -159,6 +163,7 @@ impl Engine {
             timers: EventList::new(),
             seq: 0,
             recorder,
+            delays,
             processed: 0,
             hops: 0,
             digest: 0,
@@ -234,6 +239,10 @@ impl Engine {
         let contents = pkt.get();
         self.digest = self.digest_of(now, id, contents);
         self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, &contents.meta);
+        // hosts do not forward: data that reach one are at their end
+        if contents.meta.kind == Kind::Data && matches!(self.nodes[to], AnyNode::Host(_)) {
+            self.delays.arrived(contents.meta.flow, now - contents.segment.sent);
+        }
         let acked =
             (self.recorder.kinds().cwnd && contents.meta.kind == Kind::PureAck).then_some(contents.meta.flow);
         self.nodes[to].on_packet(now, to_port, pkt, &mut self.recorder);

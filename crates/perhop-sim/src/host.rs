@@ -152,16 +152,14 @@ impl Host {
         }
     }
 
-    /// A measurement begins: largest and smallest values are from here on those of what follows.
-    pub fn restart_extremes(&mut self) {
+    /// A measurement begins: largest and smallest values are from here on those of what follows, and waits count from here.
+    pub fn restart(&mut self, now: Instant) {
         for end in self.ends.iter_mut() {
-            match end {
-                End::Sending(end) => end.sender.restart_extremes(),
-                End::Drain(drain) => drain.delays = None,
-                End::Receiving(_) | End::Source(_) => {}
+            if let End::Sending(end) = end {
+                end.sender.restart_extremes();
             }
         }
-        self.ports.iter_mut().for_each(|out| out.port.restart_extremes());
+        self.ports.iter_mut().for_each(|out| out.port.restart(now));
     }
 
     /// The sending end of `flow`, if it is here.
@@ -373,7 +371,7 @@ impl Node<SimPacket> for Host {
                 self.acknowledge(now, slot, Some(pkt), io);
             }
             End::Drain(end) => {
-                end.receive(now, &pkt);
+                end.receive(&pkt);
                 io.consumed(pkt);
             }
             End::Source(_) => io.dropped(now, self.site, pkt, DropReason::Unclassified),

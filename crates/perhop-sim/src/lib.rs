@@ -4,8 +4,10 @@
 //! matter (`perhop-core`, `perhop-tcp`), which a live loop drives in the same way.
 
 mod build;
+mod by_class;
 mod datagrams;
 mod deadlines;
+mod delays;
 mod engine;
 mod event;
 mod fill;
@@ -20,6 +22,8 @@ mod simulation;
 pub mod tables;
 mod totals;
 
+pub use by_class::ClassResult;
+pub use delays::{ClassDelays, DelayRange};
 pub use observe::{
     PacketEvent, PacketRecord, QueueRecord, TcpEvent, TcpRecord, Trace, TraceKinds, WindowRecord,
 };

@@ -1,7 +1,8 @@
 //! What observers of a run may record, and the engine's side of a node's calls.
 
 use perhop_core::node::Io;
-use perhop_core::packet::{Color, Dscp, FlowId, Kind, Meta, PortId};
+use perhop_core::packet::{Color, Dir, Dscp, FlowId, Kind, Meta, PortId};
+use perhop_core::port::DropStats;
 use perhop_core::queue::Backlog;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
@@ -159,6 +160,8 @@ pub struct Recorder {
     pub lost: Vec<(FlowId, Segment)>,
     /// Ports that a node's call made ready.
     pub ready: Vec<PortId>,
+    /// By class of flows: packets to the receiver that were dropped or marked anywhere.
+    pub by_class: Vec<DropStats>,
     /// Packets not in use.
     idle: Vec<SimPacket>,
     /// Packets that exist.
@@ -166,13 +169,14 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records `kinds`.
-    pub fn new(kinds: TraceKinds) -> Self {
+    /// Records `kinds` of flows that have `classes`.
+    pub fn new(kinds: TraceKinds, classes: usize) -> Self {
         Self {
             kinds,
             trace: Trace::default(),
             lost: Vec::new(),
             ready: Vec::new(),
+            by_class: vec![DropStats::default(); classes],
             idle: Vec::new(),
             created: 0,
         }
@@ -203,7 +207,11 @@ impl Recorder {
 
 impl Sink<SimPacket> for Recorder {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: SimPacket, why: DropReason) {
-        self.packet(now, site, PacketEvent::Dropped(why), &pkt.get().meta);
+        let meta = &pkt.get().meta;
+        self.packet(now, site, PacketEvent::Dropped(why), meta);
+        if meta.dir == Dir::Forward {
+            self.by_class[usize::from(meta.class.0)].count(meta.color, why);
+        }
         if self.kinds.tcp
             && pkt.get().meta.tcp.is_some()
             && let Some(segment) = pkt.get().segment()
@@ -215,6 +223,12 @@ impl Sink<SimPacket> for Recorder {
 
     fn coloured(&mut self, now: Instant, site: SiteId, meta: &Meta) {
         self.packet(now, site, PacketEvent::Coloured, meta);
+    }
+
+    fn marked(&mut self, _now: Instant, _site: SiteId, meta: &Meta) {
+        if meta.dir == Dir::Forward {
+            self.by_class[usize::from(meta.class.0)].marked += 1;
+        }
     }
 
     fn enqueued(&mut self, now: Instant, site: SiteId, meta: &Meta) {

@@ -2,19 +2,20 @@
 
 use perhop_core::conditioner::ConditionerStats;
 use perhop_core::packet::{Dscp, FlowId};
-use perhop_core::port::{ClassStats, DropStats};
+use perhop_core::port::{Class, ClassStats, DropStats};
 use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::sender::SenderStats;
 
-use crate::datagrams::{Drain, Source};
+use crate::by_class::ClassResult;
+use crate::delays::DelayRange;
 use crate::engine::Engine;
 use crate::link::LinkStats;
 use crate::observe::Trace;
 use crate::packet::SimPacket;
-use crate::sample::{Ends, Series, both_ends, busy_between, udp_ends};
-use crate::totals::{Totals, seats};
+use crate::sample::{Ends, Series, both_ends, busy_between};
+use crate::totals::{QueueTotals, Totals, UdpTotals, seats};
 use perhop_core::router::Seat;
 
 /// A flow's row, of the measured time: from the end of the warm-up to the end of the run.
@@ -36,6 +37,8 @@ pub struct FlowResult {
     pub rtt: Option<(Span, Span)>,
     /// Round-trip samples.
     pub rtt_samples: u64,
+    /// From host to host, of the packets with data that arrived.
+    pub delay: Option<DelayRange>,
 }
 
 /// A link's row, of the measured time.
@@ -66,6 +69,12 @@ pub struct QueueResult {
     pub initial_backlog: Backlog,
     /// What waits.
     pub backlog: Backlog,
+    /// Packets and bytes that waited, averaged over time.
+    pub mean_backlog: (f64, f64),
+    /// Mean wait of the packets that were sent, s; NaN without any.
+    pub wait_mean_s: f64,
+    /// The longest.
+    pub wait_max: Span,
 }
 
 /// A UDP flow's row, of the measured time; delays are of the packets that arrived in it.
@@ -79,10 +88,8 @@ pub struct UdpResult {
     pub arrived: Backlog,
     /// The same as a rate, bit/s.
     pub throughput_bit_s: f64,
-    /// Mean time from host to host, s; NaN where nothing arrived.
-    pub delay_mean_s: f64,
-    /// Shortest and longest.
-    pub delays: Option<(Span, Span)>,
+    /// From host to host, of the packets that arrived.
+    pub delay: Option<DelayRange>,
 }
 
 /// What arrived of a flow with one mark, during the measured time.
@@ -125,6 +132,8 @@ pub struct Results {
     pub flows: Vec<FlowResult>,
     /// In the scenario's order.
     pub udp: Vec<UdpResult>,
+    /// By class of flows, in the order in which flows first name them.
+    pub classes: Vec<ClassResult>,
     /// By flow, then by mark.
     pub marks: Vec<MarkResult>,
     /// By node, then in the scenario's order.
@@ -181,37 +190,27 @@ pub fn flow_results(
             srtt: sender.rtt().srtt(),
             rtt: sender.rtt().extremes(),
             rtt_samples: to.flows[i].1 - from.flows[i].1,
+            delay: engine.delays.of_flow(i),
         }
     };
     starts.iter().take(ends.len()).enumerate().map(row).collect()
 }
 
 /// The UDP flows' rows.
-pub fn udp_results(
-    engine: &Engine,
-    ends: &[Ends],
-    starts: &[Instant],
-    from: &Totals,
-    to: &Totals,
-) -> Vec<UdpResult> {
+pub fn udp_results(engine: &Engine, starts: &[Instant], from: &Totals, to: &Totals) -> Vec<UdpResult> {
     let secs = seconds(from, to);
-    let first = starts.len() - ends.len();
-    let flows = udp_ends(engine, FlowId(u32::try_from(first).unwrap_or(u32::MAX)), ends);
-    let row = |(i, (_, drain)): (usize, (&Source, &Drain))| {
-        let (before, after) = (&from.udp[i], &to.udp[i]);
+    let first = starts.len() - to.udp.len();
+    let row = |(i, (before, after)): (usize, (&UdpTotals, &UdpTotals))| {
         let arrived = after.arrived - before.arrived;
-        #[expect(clippy::cast_precision_loss, reason = "a mean for people and tables")]
-        let delay_mean_s = (after.delay_sum - before.delay_sum) as f64 / arrived.packets as f64 / 1e9;
         UdpResult {
             start: starts[first + i],
             sent: after.sent - before.sent,
             arrived,
             throughput_bit_s: rate(arrived.bytes, secs),
-            delay_mean_s,
-            delays: drain.delays,
+            delay: engine.delays.of_flow(first + i),
         }
     };
-    flows.enumerate().map(row).collect()
+    from.udp.iter().zip(&to.udp).enumerate().map(row).collect()
 }
 
 /// What arrived by flow and mark.
@@ -248,17 +247,23 @@ pub fn conditioner_results(
     seats(engine).zip(counted).map(row).collect()
 }
 
-/// The rows of every class of every port; `sites` are the paths of elements.
+/// The rows of every class of every port, which has been closed; `sites` are the paths of elements.
 pub fn queue_results(engine: &Engine, sites: &[String], from: &Totals, to: &Totals) -> Vec<QueueResult> {
     let counted = from.queues.iter().zip(&to.queues);
-    let rows = engine.classes().zip(counted).map(|(class, (before, after))| QueueResult {
-        path: sites[class.site().0 as usize].clone(),
-        stats: after.0.since(&before.0),
-        drops: after.1.since(&before.1),
-        initial_backlog: before.2,
-        backlog: class.backlog(),
-    });
-    rows.collect()
+    let row = |(class, (before, after)): (&Class<SimPacket>, (&QueueTotals, &QueueTotals))| {
+        let (stats, waits) = (after.0.since(&before.0), class.waits());
+        QueueResult {
+            path: sites[class.site().0 as usize].clone(),
+            stats,
+            drops: after.1.since(&before.1),
+            initial_backlog: before.2,
+            backlog: after.2,
+            mean_backlog: waits.mean_backlog(from.reading.at, to.reading.at),
+            wait_mean_s: waits.mean_s(stats.sent.packets),
+            wait_max: waits.longest(),
+        }
+    };
+    engine.classes().zip(counted).map(row).collect()
 }
 
 /// The links' rows.

@@ -13,7 +13,7 @@ use crate::results::{
     queue_results, udp_results,
 };
 use crate::sample::{Reading, Series};
-use crate::totals::{Totals, restart_extremes};
+use crate::totals::{Totals, close, restart};
 
 /// A run in virtual time.
 ///
@@ -104,7 +104,7 @@ impl Simulation {
             self.now = stop;
             if stop == warmup {
                 self.baseline = Some(self.totals());
-                restart_extremes(&mut self.built.engine);
+                restart(&mut self.built.engine, stop);
             }
             if stop == self.next_sample {
                 let reading = self.read();
@@ -121,16 +121,21 @@ impl Simulation {
     pub fn finish(mut self) -> Results {
         self.advance_to(self.end);
         let end = self.totals();
-        let Built { engine, ends, udp_ends, starts, link_names, sites } = self.built;
+        let Built { mut engine, ends, starts, contracts, link_names, sites, .. } = self.built;
         let from = self.baseline.expect("a warm-up ends before its run");
+        let flows = flow_results(&engine, &ends, &starts, &from, &end);
+        let udp = udp_results(&engine, &starts, &from, &end);
+        let invariants = broken_invariants(&engine, &link_names, &sites);
+        close(&mut engine, self.end);
         Results {
-            flows: flow_results(&engine, &ends, &starts, &from, &end),
-            udp: udp_results(&engine, &udp_ends, &starts, &from, &end),
+            classes: contracts.rows((&flows, &udp), &engine.delays, &from, &end),
+            flows,
+            udp,
             marks: mark_results(&from, &end),
             links: link_results(&engine, &from, &end),
             queues: queue_results(&engine, &sites, &from, &end),
             conditioners: conditioner_results(&engine, &sites, &from, &end),
-            invariants: broken_invariants(&engine, &link_names, &sites),
+            invariants,
             link_names,
             series: self.series,
             counts: Counts {

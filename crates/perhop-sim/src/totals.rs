@@ -14,16 +14,17 @@ use crate::packet::SimPacket;
 use crate::sample::{Ends, Reading, both_ends, udp_ends};
 use perhop_core::router::Seat;
 
-/// What a UDP flow has sent, what has arrived of it, and the sum of the arrived packets' delays in ns.
+/// What a UDP flow has sent, and what has arrived of it.
 #[derive(Clone, Copy, Debug)]
 pub struct UdpTotals {
     /// Sent.
     pub sent: Backlog,
     /// Arrived.
     pub arrived: Backlog,
-    /// Sum of delays, ns.
-    pub delay_sum: u128,
 }
+
+/// Counters of a class of a port, and what waits in it.
+pub type QueueTotals = (ClassStats, DropStats, Backlog);
 
 /// Every counter since the start of the run.
 #[derive(Clone, Debug)]
@@ -39,9 +40,11 @@ pub struct Totals {
     /// Links, and what each has lost.
     pub links: Vec<(LinkStats, u64)>,
     /// Classes of ports, and what waits in each.
-    pub queues: Vec<(ClassStats, DropStats, Backlog)>,
+    pub queues: Vec<QueueTotals>,
     /// Conditioners, by node.
     pub conditioners: Vec<ConditionerStats>,
+    /// By class of flows: what was dropped and marked on the way, and where it could not leave.
+    pub classes: Vec<DropStats>,
 }
 
 impl Totals {
@@ -55,17 +58,23 @@ impl Totals {
             reading: Reading::take(engine, ends, udp, at),
             flows: tcp().map(|(end, _)| (*end.sender.stats(), end.sender.rtt().samples())).collect(),
             udp: udp_ends(engine, first, udp)
-                .map(|(source, drain)| UdpTotals {
-                    sent: source.sent,
-                    arrived: drain.arrived.total(),
-                    delay_sum: drain.delay_sum,
-                })
+                .map(|(source, drain)| UdpTotals { sent: source.sent, arrived: drain.arrived.total() })
                 .collect(),
             marks: marks.chain(drains().map(|drain| drain.arrived.by_mark())).collect(),
             links: engine.links.iter().map(|link| (link.stats(), engine.outgoing(link).lost())).collect(),
             queues: engine.classes().map(|class| (class.stats(), class.drops(), class.backlog())).collect(),
             conditioners: seats(engine).map(|seat| *seat.conditioner.stats()).collect(),
+            classes: engine.recorder.by_class.clone(),
         }
+    }
+}
+
+impl Totals {
+    /// What has arrived of flow number `flow`.
+    pub fn arrived(&self, flow: usize) -> Backlog {
+        let mut sum = Backlog::default();
+        self.marks[flow].iter().for_each(|(_, count)| sum += *count);
+        sum
     }
 }
 
@@ -77,12 +86,23 @@ pub fn seats(engine: &Engine) -> impl Iterator<Item = &Seat<SimPacket>> {
     })
 }
 
-/// The measured time begins: the smallest and largest values, which no difference gives, start anew.
-pub fn restart_extremes(engine: &mut Engine) {
+/// The measured time begins `now`: what no difference gives starts anew, such as the smallest and the largest of anything.
+pub fn restart(engine: &mut Engine, now: Instant) {
+    engine.delays.restart();
     for node in &mut engine.nodes {
         match node {
-            AnyNode::Host(host) => host.restart_extremes(),
-            AnyNode::Router(router) => router.outgoing.iter_mut().for_each(|out| out.port.restart_extremes()),
+            AnyNode::Host(host) => host.restart(now),
+            AnyNode::Router(router) => router.outgoing.iter_mut().for_each(|out| out.port.restart(now)),
+        }
+    }
+}
+
+/// The run ends `now`: what waits leaves its queue, so that its waits count.
+pub fn close(engine: &mut Engine, now: Instant) {
+    for node in &mut engine.nodes {
+        match node {
+            AnyNode::Host(host) => host.ports.iter_mut().for_each(|out| out.port.close(now)),
+            AnyNode::Router(router) => router.outgoing.iter_mut().for_each(|out| out.port.close(now)),
         }
     }
 }

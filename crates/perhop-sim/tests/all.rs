@@ -4,6 +4,7 @@ mod common;
 mod determinism;
 mod diffserv;
 mod engine;
+mod measures;
 mod own_queue;
 mod random;
 mod tables;

@@ -37,8 +37,8 @@ fn assert_same(a: &Results, b: &Results) {
         format!("{:?}", (&b.flows, &b.links, &b.queues))
     );
     assert_eq!(
-        format!("{:?}", (&a.udp, &a.marks, &a.conditioners)),
-        format!("{:?}", (&b.udp, &b.marks, &b.conditioners))
+        format!("{:?}", (&a.udp, &a.marks, &a.conditioners, &a.classes)),
+        format!("{:?}", (&b.udp, &b.marks, &b.conditioners, &b.classes))
     );
     assert_eq!(format!("{:?}", a.series), format!("{:?}", b.series));
 }

@@ -77,6 +77,7 @@ def command(
                 "udp": result.udp.to_dicts(),
                 "marks": result.marks.to_dicts(),
                 "conditioners": result.conditioners.to_dicts(),
+                "classes": result.classes.to_dicts(),
             }
         )
     else:

@@ -42,6 +42,13 @@ impl std::ops::Sub for Backlog {
     }
 }
 
+impl std::ops::AddAssign for Backlog {
+    fn add_assign(&mut self, more: Self) {
+        self.packets += more.packets;
+        self.bytes += more.bytes;
+    }
+}
+
 impl Backlog {
     /// Counts a packet of `len`.
     pub fn add(&mut self, len: Bytes) {

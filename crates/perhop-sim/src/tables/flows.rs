@@ -3,9 +3,14 @@
 use perhop_core::time::{Instant, Span};
 
 use super::{Table, columns};
+use crate::delays::DelayRange;
 
 pub(super) fn secs(span: Option<Span>) -> f64 {
     span.map_or(f64::NAN, Span::as_secs_f64)
+}
+
+pub(super) fn mean(delay: Option<DelayRange>) -> f64 {
+    delay.map_or(f64::NAN, |delay| delay.mean_s)
 }
 
 /// TCP flows.
@@ -40,6 +45,11 @@ pub static FLOWS: Table = Table {
         "srtt_s", "s", 1, Real(secs(flow.srtt)), "smoothed round-trip time at the end";
         "rtt_min_s", "s", 1, Real(secs(flow.rtt.map(|r| r.0))), "smallest round-trip sample";
         "rtt_max_s", "s", 1, Real(secs(flow.rtt.map(|r| r.1))), "largest round-trip sample";
+        "delay_mean_s", "s", 3, Real(mean(flow.delay)),
+            "one way, of each packet with data that arrived, repeats included: from when the sending host queued its \
+             first byte until its last was at the receiver; the mean";
+        "delay_min_s", "s", 3, Real(secs(flow.delay.map(|d| d.min))), "the shortest";
+        "delay_max_s", "s", 3, Real(secs(flow.delay.map(|d| d.max))), "the longest";
     },
 };
 
@@ -61,10 +71,10 @@ pub static UDP: Table = Table {
         "arrived_packets", "packets", 2, Count(flow.arrived.packets), "arrived";
         "arrived_bytes", "byte", 2, Count(flow.arrived.bytes.0), "their length";
         "throughput_bit_s", "bit/s", 2, Real(flow.throughput_bit_s), "what arrived, as a rate";
-        "delay_mean_s", "s", 2, Real(flow.delay_mean_s),
+        "delay_mean_s", "s", 2, Real(mean(flow.delay)),
             "from host to host, queues and links included, of what arrived: the mean";
-        "delay_min_s", "s", 2, Real(secs(flow.delays.map(|d| d.0))), "the shortest";
-        "delay_max_s", "s", 2, Real(secs(flow.delays.map(|d| d.1))), "the longest";
+        "delay_min_s", "s", 2, Real(secs(flow.delay.map(|d| d.min))), "the shortest";
+        "delay_max_s", "s", 2, Real(secs(flow.delay.map(|d| d.max))), "the longest";
     },
 };
 

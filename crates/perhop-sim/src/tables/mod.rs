@@ -2,6 +2,7 @@
 //!
 //! Whoever writes or shows tables reads them from here: the Python package, a program in Rust, `docs/results.md`.
 
+mod classes;
 mod flows;
 mod ports;
 mod series;
@@ -17,7 +18,7 @@ use crate::sample::Subject;
 pub const FORMAT: u32 = 3;
 
 /// The tables of every run. Their hashes are combined in this order.
-pub const TABLES: [&Table; 7] = [
+pub const TABLES: [&Table; 8] = [
     &flows::FLOWS,
     &ports::LINKS,
     &ports::QUEUES,
@@ -25,6 +26,7 @@ pub const TABLES: [&Table; 7] = [
     &flows::UDP,
     &flows::MARKS,
     &ports::CONDITIONERS,
+    &classes::CLASSES,
 ];
 
 /// The tables of what was recorded, each only where it was asked for.

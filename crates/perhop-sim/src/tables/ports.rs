@@ -62,6 +62,11 @@ pub static QUEUES: Table = Table {
             "largest backlog, the initial one included; the packet being transmitted is not in the queue";
         "max_data_packets", "packets", 1, Count(queue.stats.max_data_packets),
             "the same, data alone";
+        "mean_packets", "packets", 3, Real(queue.mean_backlog.0), "waiting, averaged over time";
+        "mean_bytes", "byte", 3, Real(queue.mean_backlog.1), "their length";
+        "wait_mean_s", "s", 3, Real(queue.wait_mean_s),
+            "from arrival in the queue to transmission, of `out_packets`: the mean, zeros included";
+        "wait_max_s", "s", 3, Real(queue.wait_max.as_secs_f64()), "the longest";
     },
 };
 

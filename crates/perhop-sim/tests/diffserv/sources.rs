@@ -2,7 +2,7 @@
 
 use perhop_core::sink::DropReason;
 use perhop_core::time::{Instant, Span};
-use perhop_sim::{PacketEvent, Results, TcpEvent, TraceKinds};
+use perhop_sim::{DelayRange, PacketEvent, Results, TcpEvent, TraceKinds};
 
 use super::{float, link, near, queue, steps, times};
 use crate::common::{ALL, run};
@@ -132,14 +132,16 @@ fn the_delay_of_an_empty_path_is_transmission_and_propagation() {
     let udp = "rate = \"10Mbit/s\"\npacket_size = \"1250B\"\n";
     let exact = &path(udp, &[], TraceKinds::default()).udp[0];
     let expected = Span::from_micros(10 + 100 + 12_000);
-    assert_eq!(exact.delays, Some((expected, expected)));
-    assert!((exact.delay_mean_s - expected.as_secs_f64()).abs() < 1e-15);
+    let delay = exact.delay.unwrap();
+    assert_eq!((delay.min, delay.max), (expected, expected));
+    assert!((delay.mean_s - expected.as_secs_f64()).abs() < 1e-15);
     // 7976 bits at 7 Mbit/s: 1139428.571 ns, whose rest is carried
     let udp = "rate = \"1Mbit/s\"\npacket_size = \"997B\"\n";
     let carried = &path(udp, &["link.r-b.rate=7Mbit/s"], TraceKinds::default()).udp[0];
     let whole = 7_976 + 1_139_428 + 12_000_000;
-    assert_eq!(carried.delays, Some((Span::from_nanos(whole), Span::from_nanos(whole + 1))));
-    let mean = carried.delay_mean_s * 1e9 - float(whole);
+    let delay = carried.delay.unwrap();
+    assert_eq!((delay.min, delay.max), (Span::from_nanos(whole), Span::from_nanos(whole + 1)));
+    let mean = delay.mean_s * 1e9 - float(whole);
     assert!((mean - 4.0 / 7.0).abs() < 0.01, "{mean} ns beyond {whole}");
 }
 
@@ -153,7 +155,7 @@ fn an_overloaded_link_carries_its_rate_and_loses_the_rest() {
     let flow = &late.udp[0];
     assert!((flow.throughput_bit_s - 8e6).abs() <= 10_000.0 / 8.0, "{}", flow.throughput_bit_s);
     assert!((link(&late, "r->b").utilization_data - 1.0).abs() < 1e-9);
-    assert!(flow.delays.unwrap().0 > Span::from_micros(10 + 50 * 1_250 + 12_000), "the queue was full");
+    assert!(flow.delay.unwrap().min > Span::from_micros(10 + 50 * 1_250 + 12_000), "the queue was full");
     let results = path(udp, &["link.r-b.rate=8Mbit/s"], TraceKinds::default());
     let (flow, queue) = (&results.udp[0], queue(&results, "port.r-b.class.all"));
     let on_links: u64 = results.links.iter().map(|link| link.stats.packets - link.stats.delivered).sum();
@@ -163,7 +165,7 @@ fn an_overloaded_link_carries_its_rate_and_loses_the_rest() {
     // a packet each 0.5 ms finds room each 1.25 ms: 3 of 5 are lost once the queue is full
     assert!(near(float(dropped) / float(flow.sent.packets), 0.6, 0.01), "{dropped}");
     // 50 before it, itself, and the rest of the one on the link
-    let (shortest, longest) = flow.delays.unwrap();
+    let DelayRange { min: shortest, max: longest, .. } = flow.delay.unwrap();
     assert_eq!(shortest, Span::from_micros(10 + 1_250 + 12_000));
     assert!(longest <= Span::from_micros(10 + 52 * 1_250 + 12_000), "{longest:?}");
     assert!(longest > Span::from_micros(10 + 50 * 1_250 + 12_000), "{longest:?}");
