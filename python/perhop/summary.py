@@ -40,27 +40,58 @@ def with_time(flows: pl.DataFrame) -> pl.DataFrame:
     return flows.with_columns(took_s=pl.col("completed_s") - pl.col("start_s"))
 
 
-def transfers(flows: pl.DataFrame, duration_s: float) -> pl.DataFrame:
-    """Return a row for each ``[[flow]]`` of which several transfers began and one ended.
+def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
+    """Return a row for each ``[[flow]]`` that stands for several transfers, of which one began.
 
-    Columns: ``group``, ``begun``, ``completed``, and ``mean_s`` and ``median_s``, how long those that
-    completed took. Warm-up included.
+    Columns: ``group``, ``class``, ``begun``, ``completed``, and ``mean_s``, ``median_s`` and ``p95_s``, how
+    long those that completed took. Warm-up included.
 
     Parameters
     ----------
     flows
         The flows of a run.
-    duration_s
-        How long the run was: a transfer that was to start later has not begun.
+    meaning
+        Its scenario: which flows are transfers, and when it ended.
     """
     took = pl.col("took_s")
-    groups = with_time(flows).group_by(_group("name").alias("group"), maintain_order=True)
+    given = with_time(flows).filter(pl.col("name").is_in(_many(meaning)))
+    groups = given.group_by(_group("name").alias("group"), "class", maintain_order=True)
     return groups.agg(
-        begun=(pl.col("start_s") < duration_s).sum(),
+        begun=(pl.col("start_s") < meaning.run.duration_s).sum(),
         completed=took.count(),
         mean_s=took.mean(),
         median_s=took.median(),
-    ).filter((pl.col("begun") > 1) & (pl.col("completed") > 0))
+        p95_s=took.quantile(0.95, "linear"),
+    ).filter(pl.col("begun") > 0)
+
+
+def single(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
+    """Return the flows that are not among many transfers of one ``[[flow]]``, which `transfers` sums up."""
+    return flows.filter(~pl.col("name").is_in(_many(meaning)))
+
+
+def class_of(meaning: Description, *, transfers: bool = True) -> dict[str, str]:
+    """Return the class of each flow by the path that its series have.
+
+    Parameters
+    ----------
+    meaning
+        The scenario.
+    transfers
+        Whether those are in it of which one ``[[flow]]`` stands for many.
+    """
+    left_out = set() if transfers else set(_many(meaning))
+    tcp = {f"flow.{flow.name}": flow.class_ for flow in meaning.flows if flow.name not in left_out}
+    return tcp | {f"udp.{flow.name}": flow.class_ for flow in meaning.udp}
+
+
+def _many(meaning: Description) -> list[str]:
+    """Return the names of the transfers of every ``[[flow]]`` that stands for several."""
+    groups: dict[str, list[str]] = {}
+    for flow in meaning.flows:
+        if flow.size_bytes is not None:
+            groups.setdefault(flow.name.split("[")[0], []).append(flow.name)
+    return [name for names in groups.values() if len(names) > 1 for name in names]
 
 
 def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:

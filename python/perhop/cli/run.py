@@ -119,10 +119,11 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
 
     from perhop import summary
     from perhop.cli.output import print_table
-    from perhop.units import percent
+    from perhop.units import duration, percent
 
+    _print_classes(result, meaning, folder)
     if result.flows.height:
-        _print_flows(result.flows, meaning.run.duration_s, folder)
+        _print_flows(result.flows, meaning, folder)
     _print_diffserv(result, folder)
     lossy = int(result.links["lost_packets"].sum()) > 0
     print_table(
@@ -145,12 +146,13 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
     queues = result.queues.filter((pl.col("max_packets") > 1) | (pl.col("dropped_packets") > 0))
     print_table(
         f"Queues in which packets waited{', drops by colour' if colors else ''}, after the warm-up",
-        ("class", "longest", "data alone", "arrived", "dropped", *colors),
+        ("class", "mean length", "longest", "mean wait", "longest", "arrived", "dropped", *colors),
         [
             (
                 row["path"].removeprefix("port."),
+                f"{row['mean_packets']:.2f}",
                 str(row["max_packets"]),
-                str(row["max_data_packets"]),
+                *(duration(row["wait_mean_s"]), duration(row["wait_max_s"])),
                 str(row["in_packets"]),
                 str(row["dropped_packets"]),
                 *(str(row[f"dropped_{color}"]) for color in colors),
@@ -165,47 +167,80 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
     print(folder)
 
 
-def _print_flows(flows: pl.DataFrame, duration_s: float, folder: Path) -> None:
-    """Print the TCP flows, and how long transfers took where several of one `[[flow]]` began."""
+def _print_classes(result: Result, meaning: Description, folder: Path) -> None:
+    """Print a row for each class of flows, and who of them dropped what."""
+    from perhop import summary
+    from perhop.cli.output import print_table
+    from perhop.units import bit_rate, duration, percent
+
+    colors = summary.COLORS if summary.drops_have_colors(result.queues, meaning) else ()
+    print_table(
+        f"Classes of flows after the warm-up{', drops by colour' if colors else ''}",
+        (
+            *("class", "flows", "goodput", "fairness", "delay 50 %", "99 %", "PDV 95 %", "lost"),
+            *("dropped", *colors),
+        ),
+        [
+            (
+                row["class"],
+                str(row["flows"]),
+                bit_rate(row["goodput_bit_s"]),
+                "-" if row["fairness"] is None else f"{row['fairness']:.3f}",
+                *(duration(row[f"{what}_s"]) for what in ("delay_p50", "delay_p99", "pdv_p95")),
+                percent(row["dropped_packets"] / row["offered_packets"] if row["offered_packets"] else None),
+                str(row["dropped_packets"]),
+                *(str(row[f"dropped_{color}"]) for color in colors),
+            )
+            for row in result.classes.to_dicts()
+        ],
+        f"in {folder}/classes.parquet",
+        picked="the first in the file",
+    )
+
+
+def _print_flows(every: pl.DataFrame, meaning: Description, folder: Path) -> None:
+    """Print the TCP flows, and in a row of their own the many transfers of one `[[flow]]`."""
     from perhop import summary
     from perhop.cli.output import MOST_ROWS, print_table
     from perhop.units import bit_rate, duration
 
-    complete = flows["completed_s"].is_not_null().any()
-    shown = summary.first_of_each(summary.with_time(flows), MOST_ROWS)
-    print_table(
-        "Flows after the warm-up",
-        (
-            *("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
-            *(["completed in"] if complete else []),
-        ),
-        [
+    flows = summary.single(every, meaning)
+    if flows.height:
+        complete = flows["completed_s"].is_not_null().any()
+        shown = summary.first_of_each(summary.with_time(flows), MOST_ROWS)
+        print_table(
+            "Flows after the warm-up",
             (
-                row["name"],
-                row["from"],
-                row["to"],
-                bit_rate(row["goodput_bit_s"]),
-                duration(row["srtt_s"]),
-                str(row["segments_sent"]),
-                str(row["retransmissions"]),
-                str(row["timeouts"]),
-                *([duration(row["took_s"])] if complete else []),
-            )
-            for row in shown.to_dicts()
-        ],
-        f"in {folder}/flows.parquet",
-        picked="the first of each [[flow]]",
-        of=flows.height,
-    )
-    transfers = summary.transfers(flows, duration_s)
+                *("flow", "from", "to", "goodput", "srtt", "sent", "repeated", "time-outs"),
+                *(["completed in"] if complete else []),
+            ),
+            [
+                (
+                    row["name"],
+                    row["from"],
+                    row["to"],
+                    bit_rate(row["goodput_bit_s"]),
+                    duration(row["srtt_s"]),
+                    str(row["segments_sent"]),
+                    str(row["retransmissions"]),
+                    str(row["timeouts"]),
+                    *([duration(row["took_s"])] if complete else []),
+                )
+                for row in shown.to_dicts()
+            ],
+            f"in {folder}/flows.parquet",
+            picked="the first of each [[flow]]",
+            of=flows.height,
+        )
+    transfers = summary.transfers(every, meaning)
     if transfers.height:
         print_table(
             "Transfers of the whole run: time from start to end of those that completed",
-            ("flow", "begun", "completed", "mean", "median"),
+            ("flow", "class", "begun", "completed", "mean", "50 %", "95 %"),
             [
                 (
-                    *(row["group"], str(row["begun"]), str(row["completed"])),
-                    *(duration(row["mean_s"]), duration(row["median_s"])),
+                    *(row["group"], row["class"], str(row["begun"]), str(row["completed"])),
+                    *(duration(row[key]) for key in ("mean_s", "median_s", "p95_s")),
                 )
                 for row in transfers.to_dicts()
             ],

@@ -11,6 +11,8 @@ import polars as pl
 from perhop.plot import style
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
 
 _MOST_LINES = 8
@@ -49,6 +51,18 @@ class Quantity:
     scale: float
     per_interval: bool
 
+
+CLASSES = Quantity(
+    "class_bit_s",
+    "class.",
+    "Goodput by class",
+    "goodput in Mbit/s",
+    "All flows of a class together: payload of TCP delivered in order and what arrived of UDP, averaged over "
+    "the interval that ends at each point. Transfers are in it.",
+    1e-6,
+    True,
+)
+"""The goodput of each class, as `by_class` sums it up."""
 
 QUANTITIES = (
     Quantity(
@@ -137,7 +151,27 @@ QUANTITIES = (
 """What a report draws, in this order."""
 
 
-def draw(series: pl.DataFrame, quantity: Quantity, warmup_s: float = 0.0) -> str | None:
+def by_class(series: pl.DataFrame, class_of: Mapping[str, str]) -> pl.DataFrame:
+    """Return the goodput of each class as a series of its own, with paths such as ``class.gold``.
+
+    Parameters
+    ----------
+    series
+        Long table with ``time_s``, ``path``, ``quantity``, ``value``.
+    class_of
+        The class of each flow by its path, ``flow.web[3]`` or ``udp.voice``.
+    """
+    rate = pl.when(pl.col("path").str.starts_with("udp.")).then(pl.lit("throughput_bit_s"))
+    rows = series.filter(pl.col("quantity") == rate.otherwise(pl.lit("goodput_bit_s")))
+    classes = pl.lit("class.") + pl.col("path").replace_strict(class_of, default=None)
+    rows = rows.filter(pl.col("path").is_in(list(class_of))).with_columns(path=classes)
+    totals = rows.group_by("path", "time_s", maintain_order=True).agg(pl.sum("value"))
+    return totals.with_columns(quantity=pl.lit(CLASSES.name)).sort("time_s", maintain_order=True)
+
+
+def draw(
+    series: pl.DataFrame, quantity: Quantity, warmup_s: float = 0.0, class_of: Mapping[str, str] | None = None
+) -> str | None:
     """Return the figure of one quantity as SVG, or None where no path has a value other than zero.
 
     Parameters
@@ -148,22 +182,31 @@ def draw(series: pl.DataFrame, quantity: Quantity, warmup_s: float = 0.0) -> str
         What to draw.
     warmup_s
         End of the warm-up in s, marked by a dashed line; none at 0.
+    class_of
+        The class of each flow by its path. Many flows are drawn as a band for each class; a flow that is
+        not there is left out.
     """
     rows = series.filter(pl.col("quantity") == quantity.name)
+    of_flows = quantity.prefix in ("flow.", "udp.")
+    if of_flows and class_of is not None:
+        rows = rows.filter(pl.col("path").is_in(list(class_of)))
     if rows.filter(pl.col("value").fill_null(0.0) != 0.0).is_empty():
         return None
     paths = rows["path"].unique(maintain_order=True).to_list()
     count = len(paths)
-    population = count > _MOST_LINES and quantity.prefix == "flow."
-    if count > _MOST_LINES:
+    population = count > _MOST_LINES and of_flows
+    if population:
         # flows are a population; of links and queues the few that carry the load are of interest
-        paths = paths[:1] if population else _largest(rows)
+        rows, paths = _bands(rows, class_of or {})
+    elif count > _MOST_LINES:
+        paths = _largest(rows)
     panels = _panels(rows, paths)
     size = (7.6, 1.4 + 1.6 * len(panels))
     with style.figure(*size, nrows=len(panels), sharex=True, squeeze=False) as (made, grid):
         for axes, inside in zip(grid[:, 0], panels, strict=True):
             if population:
-                _band(axes, rows, quantity, count)
+                for path in inside:
+                    _band(axes, rows.filter(pl.col("class") == path), quantity, paths.index(path))
             else:
                 _lines(axes, rows, quantity, inside, paths)
             if warmup_s > 0:
@@ -212,26 +255,27 @@ def _lines(axes: Axes, rows: pl.DataFrame, quantity: Quantity, inside: list[str]
         )
 
 
-def _band(axes: Axes, rows: pl.DataFrame, quantity: Quantity, count: int) -> None:
-    table = (
-        rows.group_by("time_s")
-        .agg(
-            low=pl.col("value").quantile(0.05),
-            middle=pl.col("value").median(),
-            high=pl.col("value").quantile(0.95),
-        )
-        .sort("time_s")
-    )
+def _bands(rows: pl.DataFrame, class_of: Mapping[str, str]) -> tuple[pl.DataFrame, list[str]]:
+    """Return the classes, and for each with each time median, 5 and 95 % value and the number of flows."""
+    classes = pl.col("path").replace_strict(class_of, default="all")
+    table = rows.with_columns(**{"class": classes}).group_by("class", "time_s", maintain_order=True)
+    value = pl.col("value")
+    bands = table.agg(
+        low=value.quantile(0.05), value=value.median(), high=value.quantile(0.95), flows=pl.len()
+    ).sort("time_s", maintain_order=True)
+    bands = bands.with_columns(path=pl.col("class"))
+    # as many as can be told apart: those with the largest medians
+    found = bands["class"].unique(maintain_order=True).to_list()
+    return bands, found if len(found) <= _MOST_LINES else _largest(bands)
+
+
+def _band(axes: Axes, rows: pl.DataFrame, quantity: Quantity, place: int) -> None:
+    color = style.COLORS[place % len(style.COLORS)]
     time, low, middle, high = (
-        np.asarray(table[name].to_numpy(), dtype=float) for name in ("time_s", "low", "middle", "high")
+        np.asarray(rows[name].to_numpy(), dtype=float) for name in ("time_s", "low", "value", "high")
     )
-    axes.fill_between(
-        time,
-        low * quantity.scale,
-        high * quantity.scale,
-        color=style.COLORS[0],
-        alpha=0.25,
-        linewidth=0,
-        label=f"5 to 95 % of {count}",
-    )
-    axes.plot(time, middle * quantity.scale, color=style.COLORS[0], label="median")
+    scale = quantity.scale
+    label = f"{rows['class'].item(0)}: median and\n5 to 95 % of {rows['flows'].item(0)}"
+    axes.fill_between(time, low * scale, high * scale, color=color, alpha=0.25, linewidth=0)
+    dashes = style.DASHES[place % len(style.DASHES)]
+    axes.plot(time, middle * scale, color=color, linestyle=dashes, label=label)

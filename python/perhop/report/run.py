@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
@@ -11,8 +11,11 @@ import polars as pl
 from perhop import summary
 from perhop.plot import series, topology
 from perhop.record import StoredRun
-from perhop.report import page, tcp
+from perhop.report import by_class, page, tcp
 from perhop.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perhop.scenario import Description
 
 _ROWS_SHOWN = 20
 _ROWS_FOLDED = 500
@@ -31,7 +34,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     view = view or tcp.View()
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
     meaning = Scenario(resolved, "scenario.resolved.toml").describe()
-    figures, silent = _figures(run, meaning.run.warmup_s)
+    figures, silent = _figures(run, meaning)
     return page.render(
         "run.html.j2",
         {
@@ -45,8 +48,12 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
                 topology.draw(meaning),
                 "Rate and one-way delay of each link, by direction where they differ.",
             ),
-            "flows": _listing(summary.with_time(run.table("flows")), first="[[flow]]"),
-            "transfers": summary.transfers(run.table("flows"), meaning.run.duration_s).to_dicts(),
+            "classes": run.table("classes").to_dicts(),
+            "by_class": by_class.figures(run, meaning),
+            "flows": _listing(
+                summary.with_time(summary.single(run.table("flows"), meaning)), first="[[flow]]"
+            ),
+            "transfers": summary.transfers(run.table("flows"), meaning).to_dicts(),
             "links": _listing(run.table("links"), "utilization"),
             "queues": _listing(_with_balance(run.table("queues")), "max_packets"),
             "unsettled": summary.unsettled(run.tables["series"], meaning),
@@ -63,14 +70,15 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     )
 
 
-def _figures(run: StoredRun, warmup_s: float) -> tuple[list[page.Drawing], list[str]]:
+def _figures(run: StoredRun, meaning: Description) -> tuple[list[page.Drawing], list[str]]:
     """Return the figures, and the titles of those where every value is zero."""
     drawn, silent = [], []
+    class_of = summary.class_of(meaning, transfers=False)
     paths = run.tables["series"]["path"].unique()
     for quantity in series.QUANTITIES:
         if not paths.str.starts_with(quantity.prefix).any():
             continue
-        picture = series.draw(run.tables["series"], quantity, warmup_s)
+        picture = series.draw(run.tables["series"], quantity, meaning.run.warmup_s, class_of)
         if picture is None:
             silent.append(quantity.title.lower())
             continue

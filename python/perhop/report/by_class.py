@@ -1,0 +1,85 @@
+"""What a run's page draws of classes: goodput, delays, and the waits of ports."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from perhop import summary
+from perhop.plot import by_class, series
+from perhop.report import page
+
+if TYPE_CHECKING:
+    from perhop.record import StoredRun
+    from perhop.scenario import Description
+
+_MOST_ROWS = 12
+# what is so many times shorter than the longest would not be seen beside it
+_NOT_SEEN = 100.0
+
+
+def figures(run: StoredRun, meaning: Description) -> list[page.Drawing]:
+    """Return the figures that tell classes apart; none of what did not happen or was not measured.
+
+    Parameters
+    ----------
+    run
+        A run read back from its folder.
+    meaning
+        Its scenario.
+    """
+    classes = summary.class_of(meaning)
+    found = []
+    if len(set(classes.values())) > 1:
+        table = series.by_class(run.tables["series"], classes)
+        goodput = series.draw(table, series.CLASSES, meaning.run.warmup_s)
+        if goodput is not None:
+            title, caption = series.CLASSES.title, series.CLASSES.caption
+            found.append(page.drawing("class-goodput", title, goodput, caption))
+    return [*found, *_delays(run.table("classes")), *_waits(run.table("queues"))]
+
+
+def _delays(classes: pl.DataFrame) -> list[page.Drawing]:
+    rows = [
+        by_class.Row(
+            label=row["class"],
+            low=row["delay_min_s"],
+            bar=row["delay_p50_s"],
+            high=row["delay_max_s"],
+            marks=[row[f"delay_{name}_s"] for name in ("p95", "p99", "p999")],
+        )
+        for row in classes.filter(pl.col("delay_p50_s").is_not_null()).head(_MOST_ROWS).to_dicts()
+    ]
+    if not rows:
+        return []
+    title = "One-way delay by class"
+    caption = (
+        "From sending to receiving host, of every packet with data that arrived after the warm-up: the line "
+        "is from the shortest to the longest, the bar ends at the median, the marks are at 95, 99 and 99.9 %."
+    )
+    picture = by_class.draw(rows, title, "delay in ms")
+    return [page.drawing("class-delay", title, picture, caption)]
+
+
+def _waits(queues: pl.DataFrame) -> list[page.Drawing]:
+    """Return a figure of the queues in which packets waited longest on average, if any did."""
+    most = pl.col("wait_mean_s").max()
+    waited = queues.filter(pl.col("wait_mean_s") > most / _NOT_SEEN).sort(
+        "wait_mean_s", descending=True, maintain_order=True
+    )
+    rows = [
+        by_class.Row(
+            label=row["path"].removeprefix("port."), low=0.0, bar=row["wait_mean_s"], high=row["wait_max_s"]
+        )
+        for row in waited.head(_MOST_ROWS).to_dicts()
+    ]
+    if not rows:
+        return []
+    title = "Waiting in queues"
+    cut = f" The {_MOST_ROWS} longest of {waited.height}." if waited.height > _MOST_ROWS else ""
+    caption = (
+        "From arrival in the queue to transmission, of every packet that left it after the warm-up: the bar "
+        f"ends at the mean, the line at the longest.{cut}"
+    )
+    return [page.drawing("queue-wait", title, by_class.draw(rows, title, "wait in ms"), caption)]
