@@ -107,11 +107,13 @@ def _print(meaning: Description) -> None:
 
 def folded(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Make one row of those that are alike but for which member it is: `s[*]->r (20)` for twenty links."""
-    alike: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    alike: dict[tuple[str, ...], tuple[tuple[str, ...], int]] = {}
     for row in rows:
-        alike.setdefault(tuple(re.sub(r"\[\d+\]", "[*]", cell) for cell in row), []).append(row)
+        key = tuple(re.sub(r"\[\d+\]", "[*]", cell) for cell in row)
+        first, count = alike.get(key, (row, 0))
+        alike[key] = (first, count + 1)
     return [
-        same[0] if len(same) == 1 else (f"{key[0]} ({len(same)})", *key[1:]) for key, same in alike.items()
+        first if count == 1 else (f"{key[0]} ({count})", *key[1:]) for key, (first, count) in alike.items()
     ]
 
 
