@@ -9,6 +9,7 @@ mod conformance_rfc2698;
 mod drr;
 mod early_detection;
 mod fifo;
+mod flows;
 mod fuzz;
 mod kind_classifier;
 mod laws;

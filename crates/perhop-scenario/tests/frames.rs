@@ -2,13 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use perhop_core::classify::{Address, FlowKey, Flows, Protocol};
 use perhop_core::node::{Departure, Io, Node};
-use perhop_core::packet::{FlowId, Meta, OnWire, Packet, PortId};
+use perhop_core::packet::{Dir, FlowId, Meta, OnWire, Packet, PortId};
+use perhop_core::router::Router;
 use perhop_core::sink::{DropReason, Sink, SiteId};
-use perhop_core::time::Instant;
+use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_scenario::build::{Network, Registry};
 use perhop_scenario::load;
+use perhop_scenario::model::Scenario;
+
+/// The host of number n has the address 10.0.0.0 + n.
+const NET: u32 = 10 << 24;
 
 /// An IPv4 packet as it lies in a buffer.
 #[derive(Debug)]
@@ -33,58 +39,133 @@ impl OnWire for Frame {
     }
 }
 
+/// 1500 bytes of TCP over IPv4.
+fn bytes(key: &FlowKey) -> Vec<u8> {
+    let mut bytes = vec![0; 1500];
+    bytes[0] = 0x45;
+    bytes[9] = key.protocol.0;
+    for (at, host) in [(12, key.src), (16, key.dst)] {
+        let ip = NET + u32::try_from(host.0).expect("a small number");
+        bytes[at..at + 4].copy_from_slice(&ip.to_be_bytes());
+    }
+    bytes[20..22].copy_from_slice(&key.src_port.to_be_bytes());
+    bytes[22..24].copy_from_slice(&key.dst_port.to_be_bytes());
+    bytes
+}
+
+/// The five-tuple that the bytes carry.
+fn key_of(bytes: &[u8]) -> FlowKey {
+    let host = |at| {
+        let ip = u32::from_be_bytes(std::array::from_fn(|i| bytes[at + i]));
+        Address(u128::from(ip - NET))
+    };
+    let port = |at| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+    FlowKey {
+        src: host(12),
+        dst: host(16),
+        src_port: port(20),
+        dst_port: port(22),
+        protocol: Protocol(bytes[9]),
+    }
+}
+
 /// What a loop offers the router.
 #[derive(Default)]
-struct Loop {
+struct Heard {
     dropped: Vec<DropReason>,
     ready: Vec<PortId>,
 }
 
-impl Sink<Frame> for Loop {
+impl Sink<Frame> for Heard {
     fn dropped(&mut self, _now: Instant, _site: SiteId, _pkt: Frame, why: DropReason) {
         self.dropped.push(why);
     }
 }
 
-impl Io<Frame> for Loop {
+impl Io<Frame> for Heard {
     fn ready(&mut self, port: PortId) {
         self.ready.push(port);
     }
 }
 
-/// The edge of `papers/laatu`: of 60 frames of 1500 bytes back to back, a trTCM with `cbs = 15p` and `pbs = 18p` finds 15
-/// green, 3 yellow, and the rest red.
+/// A loop around the router `e1` of `papers/laatu`.
+struct Loop {
+    scenario: Scenario,
+    router: Router<Frame>,
+    flows: Flows,
+    /// The port of the router towards the source of each flow.
+    came_by: Vec<PortId>,
+    heard: Heard,
+}
+
+impl Loop {
+    fn new() -> Self {
+        let text = include_bytes!("../../../papers/laatu/aggregate.toml");
+        let scenario = load(text, "aggregate.toml", &[]).expect("no mistake").scenario;
+        let network = Network::<Frame>::new(&scenario, &Registry::new()).expect("what was loaded is built");
+        let edge = scenario.nodes.iter().position(|node| node.name == "e1").expect("an edge");
+        let came_by = |flow: usize| network.port[network.routes[flow].forward[0] ^ 1];
+        let came_by = (0..4).map(came_by).collect();
+        let router = network.nodes.into_iter().nth(edge).expect("its parts").router(SiteId(0));
+        let flows = Flows::new(&scenario.flow_table, 10, Span::from_secs(60));
+        Self { scenario, router, flows, came_by, heard: Heard::default() }
+    }
+
+    fn key(&self, flow: u32) -> FlowKey {
+        self.scenario.flow_table.get(FlowId(flow)).expect("a flow of the scenario").key
+    }
+
+    /// What is known of a packet that comes with these bytes.
+    fn meta(&mut self, bytes: &[u8]) -> Meta {
+        let key = key_of(bytes);
+        let (flow, dir) = self.flows.enter(Instant::ZERO, key).expect("room for it");
+        let class = self.scenario.flow_table.get(flow).map_or_else(Default::default, |known| known.class);
+        Meta { len: Bytes(bytes.len() as u64), flow, dir, class, ..Meta::default() }
+    }
+
+    /// The frame of these bytes comes by port `from`; what leaves then, with its mark in its bytes.
+    fn pass(&mut self, from: PortId, bytes: Vec<u8>) -> Option<Frame> {
+        let meta = self.meta(&bytes);
+        self.router.on_packet(Instant::ZERO, from, Frame { bytes, meta }, &mut self.heard);
+        let port = self.heard.ready.pop()?;
+        match self.router.poll_transmit(Instant::ZERO, port, &mut self.heard) {
+            Departure::Packet(mut frame) => {
+                frame.bytes[1] = frame.meta.dscp.value() << 2;
+                Some(frame)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Of 60 frames of 1500 bytes back to back, a trTCM with `cbs = 15p` and `pbs = 18p` finds 15 green, 3 yellow, and the
+/// rest red.
 #[test]
 fn an_edge_colours_frames() {
-    let text = include_bytes!("../../../papers/laatu/aggregate.toml");
-    let scenario = load(text, "aggregate.toml", &[]).expect("no mistake").scenario;
-    let network = Network::<Frame>::new(&scenario, &Registry::new()).expect("what was loaded is built");
-    let edge = scenario.nodes.iter().position(|node| node.name == "e1").expect("an edge");
-    // the port of the edge towards the source of each flow
-    let came_by = |flow: usize| network.port[network.routes[flow].forward[0] ^ 1];
-    let came_by: Vec<PortId> = (0..4).map(came_by).collect();
-    let mut router = network.nodes.into_iter().nth(edge).expect("its parts").router(SiteId(0));
-    let mut driver = Loop::default();
+    let mut edge = Loop::new();
     let mut marks: BTreeMap<String, u32> = BTreeMap::new();
     for number in 0..60 {
         let flow = number % 4;
-        let mut bytes = vec![0; 1500];
-        bytes[0] = 0x45;
-        let id = FlowId(u32::try_from(flow).expect("small"));
-        let class = scenario.flow_table.get(id).expect("a flow of the scenario").class;
-        let meta = Meta { len: Bytes(1500), flow: id, class, ..Meta::default() };
-        router.on_packet(Instant::ZERO, came_by[flow], Frame { bytes, meta }, &mut driver);
-        let port = driver.ready.pop().expect("something to send");
-        match router.poll_transmit(Instant::ZERO, port, &mut driver) {
-            Departure::Packet(mut frame) => {
-                frame.bytes[1] = frame.meta.dscp.value() << 2;
-                assert_eq!((frame.bytes.len(), frame.bytes[0]), (1500, 0x45), "the frame is whole");
-                *marks.entry(frame.meta.dscp.to_string()).or_default() += 1;
-            }
-            other => panic!("frame {number}: {other:?}"),
-        }
+        let frame = edge.pass(edge.came_by[flow as usize], bytes(&edge.key(flow))).expect("it leaves");
+        assert_eq!((frame.meta.flow, frame.meta.dir), (FlowId(flow), Dir::Forward), "frame {number}");
+        assert_eq!((frame.bytes.len(), frame.bytes[0]), (1500, 0x45), "the frame is whole");
+        *marks.entry(frame.meta.dscp.to_string()).or_default() += 1;
     }
     let expected = [("AF11", 15), ("AF12", 3), ("AF13", 42)];
     assert_eq!(marks, expected.map(|(mark, count)| (mark.to_owned(), count)).into());
-    assert_eq!((driver.dropped.len(), router.next_timeout()), (0, None));
+    assert_eq!((edge.heard.dropped.len(), edge.router.next_timeout()), (0, None));
+}
+
+/// What a frame carries says whose it is, also on the way back and where the scenario has no such flow.
+#[test]
+fn frames_know_their_flow() {
+    let mut edge = Loop::new();
+    let back = edge.meta(&bytes(&edge.key(3).reversed()));
+    assert_eq!((back.flow, back.dir), (FlowId(3), Dir::Reverse));
+    let flows = u32::try_from(edge.scenario.flow_table.iter().count()).expect("a few");
+    let other = FlowKey { src_port: 7, ..edge.key(0) };
+    for (key, dir) in [(other, Dir::Forward), (other.reversed(), Dir::Reverse)] {
+        let meta = edge.meta(&bytes(&key));
+        assert_eq!((meta.flow, meta.dir), (FlowId(flows), dir));
+    }
 }

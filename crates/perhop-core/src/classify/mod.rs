@@ -2,11 +2,13 @@
 
 mod behavior_aggregate;
 mod flow_table;
+mod flows;
 mod kind;
 mod multi_field;
 
 pub use behavior_aggregate::BehaviorAggregate;
 pub use flow_table::{Address, Flow, FlowKey, FlowTable, Protocol};
+pub use flows::Flows;
 pub use kind::{KindClassifier, Selector};
 pub use multi_field::{KindSet, MarkSet, MultiField, Pattern};
 
