@@ -2,6 +2,7 @@
 
 use core::fmt::Debug;
 
+use crate::classify::Address;
 pub use crate::dscp::Dscp;
 use crate::time::Instant;
 use crate::units::Bytes;
@@ -133,6 +134,10 @@ pub trait OnWire: Packet {
     }
     /// By what a list of losses names it: its first byte, and whether it is the SYN. `None` for what none can name.
     fn numbered(&self) -> Option<(u64, bool)> {
+        None
+    }
+    /// Where it goes, if it says so itself: by this a router forwards a packet whose flow has no route.
+    fn destination(&self) -> Option<Address> {
         None
     }
 }

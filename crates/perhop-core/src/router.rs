@@ -1,5 +1,6 @@
-//! A node that forwards by a table from (flow, direction) to port, and conditions what comes in.
+//! A node that forwards by a table from (flow, direction) to port, or else by destination, and conditions what comes in.
 
+use crate::classify::Address;
 use crate::conditioner::Conditioner;
 use crate::node::{Departure, Io, Node};
 use crate::outgoing::Outgoing;
@@ -35,6 +36,8 @@ pub struct Router<P: OnWire> {
     /// Outgoing interfaces, by port.
     pub outgoing: Vec<Outgoing<P>>,
     routes: RangeTable,
+    /// Ports towards hosts, by address: for flows that have no route.
+    hosts: Vec<(Address, PortId)>,
     /// What it does to arriving packets; each passes through those of its port, in this order.
     pub seats: Vec<Seat<P>>,
     /// By port: which of `seats` treat what comes in there; nothing where there are no seats.
@@ -46,8 +49,16 @@ pub struct Router<P: OnWire> {
 }
 
 impl<P: OnWire> Router<P> {
-    /// A router that reports packets without a route as dropped at `site`.
-    pub fn new(site: SiteId, outgoing: Vec<Outgoing<P>>, routes: RangeTable, seats: Vec<Seat<P>>) -> Self {
+    /// A router that reports packets that have no way out as dropped at `site`. A packet's way is that of its flow in
+    /// `routes`, by [`route_key`], or else of its destination in `hosts`.
+    pub fn new(
+        site: SiteId,
+        outgoing: Vec<Outgoing<P>>,
+        routes: RangeTable,
+        mut hosts: Vec<(Address, PortId)>,
+        seats: Vec<Seat<P>>,
+    ) -> Self {
+        hosts.sort_unstable();
         let mut treating = vec![Vec::new(); if seats.is_empty() { 0 } else { outgoing.len() }];
         for (at, seat) in seats.iter().enumerate() {
             for port in &seat.ports {
@@ -56,14 +67,19 @@ impl<P: OnWire> Router<P> {
         }
         let timed_seats = (0..seats.len()).filter(|&at| seats[at].conditioner.has_deadlines()).collect();
         let timed_ports = (0..outgoing.len()).filter(|&port| outgoing[port].port.has_deadlines()).collect();
-        Self { site, outgoing, routes, seats, treating, timed_seats, timed_ports }
+        Self { site, outgoing, routes, hosts, seats, treating, timed_seats, timed_ports }
     }
 
     fn route(&self, meta: &Meta) -> Option<u32> {
         self.routes.get(route_key(meta.flow, meta.dir))
     }
 
-    /// The port by which a packet leaves, if it has a route.
+    fn towards(&self, host: Address) -> Option<u32> {
+        let at = self.hosts.binary_search_by_key(&host, |known| known.0).ok()?;
+        Some(self.hosts[at].1.0)
+    }
+
+    /// The port by which a packet leaves, if its flow has a route.
     pub fn way_out(&self, meta: &Meta) -> Option<(u32, &Outgoing<P>)> {
         let port = self.route(meta)?;
         Some((port, &self.outgoing[port as usize]))
@@ -92,7 +108,7 @@ impl<P: OnWire> Router<P> {
     }
 
     fn forward(&mut self, now: Instant, pkt: P, io: &mut dyn Io<P>) {
-        match self.route(pkt.meta()) {
+        match self.route(pkt.meta()).or_else(|| self.towards(pkt.destination()?)) {
             Some(port) => {
                 self.outgoing[port as usize].enqueue(now, pkt, io);
                 io.ready(PortId(port));

@@ -31,7 +31,7 @@ fn router() -> Router<TestPacket> {
     let seat = Seat::new(Conditioner::new(SiteId(3), parts).expect("a shaper"), vec![PortId(0)]);
     let routes = [(0, 0), (1, 1), (2, 1)].map(|(flow, port)| (route_key(FlowId(flow), Dir::Forward), port));
     let outgoing = [plain, timed].map(|port| Outgoing::new(port, Special::default()));
-    Router::new(SiteId(0), outgoing.into(), RangeTable::new(&routes), vec![seat])
+    Router::new(SiteId(0), outgoing.into(), RangeTable::new(&routes), Vec::new(), vec![seat])
 }
 
 node_laws!(a_router, || Box::new(router()), ports = 2);

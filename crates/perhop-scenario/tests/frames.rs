@@ -37,6 +37,10 @@ impl OnWire for Frame {
     fn full_len(&self) -> u32 {
         u32::try_from(self.bytes.len()).expect("a frame of at most 64 KiB")
     }
+
+    fn destination(&self) -> Option<Address> {
+        Some(key_of(&self.bytes).dst)
+    }
 }
 
 /// 1500 bytes of TCP over IPv4.
@@ -102,7 +106,9 @@ impl Loop {
     fn new() -> Self {
         let text = include_bytes!("../../../papers/laatu/aggregate.toml");
         let scenario = load(text, "aggregate.toml", &[]).expect("no mistake").scenario;
-        let network = Network::<Frame>::new(&scenario, &Registry::new()).expect("what was loaded is built");
+        let mut network =
+            Network::<Frame>::new(&scenario, &Registry::new()).expect("what was loaded is built");
+        network.route_by_address(&scenario);
         let edge = scenario.nodes.iter().position(|node| node.name == "e1").expect("an edge");
         let came_by = |flow: usize| network.port[network.routes[flow].forward[0] ^ 1];
         let came_by = (0..4).map(came_by).collect();
@@ -168,4 +174,27 @@ fn frames_know_their_flow() {
         let meta = edge.meta(&bytes(&key));
         assert_eq!((meta.flow, meta.dir), (FlowId(flows), dir));
     }
+}
+
+/// A flow that the scenario does not have is treated as its port says and goes where its destination is.
+#[test]
+fn a_new_flow_goes_to_its_destination() {
+    let mut edge = Loop::new();
+    let (from, listed) = (edge.came_by[0], edge.key(0));
+    let new = FlowKey { src_port: 7, ..listed };
+    let frame = edge.pass(from, bytes(&new)).expect("it leaves");
+    assert_eq!((frame.meta.dscp.to_string().as_str(), key_of(&frame.bytes)), ("AF11", new));
+    let to = |edge: &mut Loop, dst| {
+        let meta = edge.meta(&bytes(&FlowKey { dst, ..new }));
+        let frame = Frame { bytes: bytes(&FlowKey { dst, ..new }), meta };
+        edge.router.on_packet(Instant::ZERO, from, frame, &mut edge.heard);
+        edge.heard.ready.pop()
+    };
+    let (onwards, next_door) = (to(&mut edge, listed.dst), edge.key(1).src);
+    assert!(onwards.is_some_and(|port| !edge.came_by.contains(&port)), "towards the other edge: {onwards:?}");
+    assert_eq!(to(&mut edge, next_door), Some(edge.came_by[1]), "to another host of this edge");
+    assert_eq!(edge.heard.dropped, []);
+    let nobody = Address(edge.scenario.nodes.len() as u128);
+    assert_eq!(to(&mut edge, nobody), None);
+    assert_eq!(edge.heard.dropped, [DropReason::Unclassified]);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use perhop_core::classify::{MultiField, Pattern};
+use perhop_core::classify::{Address, MultiField, Pattern};
 use perhop_core::outgoing::Outgoing;
 use perhop_core::packet::{ClassId, Dir, FlowId, OnWire, PortId};
 use perhop_core::range_table::RangeTable;
@@ -14,7 +14,7 @@ use super::conditioner::conditioner;
 use super::port::outgoing;
 use crate::meant::elements::ElementError;
 use crate::meant::model;
-use crate::meant::routes::{Route, routes};
+use crate::meant::routes::{Route, address, routes, to_hosts};
 
 /// Paths of elements by their number.
 #[derive(Clone, Debug, Default)]
@@ -42,13 +42,15 @@ pub struct Parts<P: OnWire> {
     pub seats: Vec<Seat<P>>,
     /// The port of each (flow, direction) that it forwards, by [`route_key`].
     pub routes: Vec<(u32, u32)>,
+    /// The port towards each host: see [`Network::route_by_address`].
+    pub hosts: Vec<(Address, PortId)>,
 }
 
 impl<P: OnWire> Parts<P> {
     /// A router of these parts, which reports as `site`.
     #[must_use]
     pub fn router(self, site: SiteId) -> Router<P> {
-        Router::new(site, self.outgoing, RangeTable::new(&self.routes), self.seats)
+        Router::new(site, self.outgoing, RangeTable::new(&self.routes), self.hosts, self.seats)
     }
 }
 
@@ -78,7 +80,8 @@ impl<P: OnWire> Network<P> {
     pub fn new(scenario: &model::Scenario, outside: &Registry<P>) -> Result<Self, ElementError> {
         let routes = routes(scenario)
             .unwrap_or_else(|_| unreachable!("the scenario was checked: every flow has its routes"));
-        let parts = |_| Parts { outgoing: Vec::new(), seats: Vec::new(), routes: Vec::new() };
+        let parts =
+            |_| Parts { outgoing: Vec::new(), seats: Vec::new(), routes: Vec::new(), hosts: Vec::new() };
         let mut network = Self {
             nodes: scenario.nodes.iter().map(parts).collect(),
             order: (0..scenario.links.len()).collect(),
@@ -117,6 +120,14 @@ impl<P: OnWire> Network<P> {
                     self.nodes[scenario.links[l].from].routes.push((route_key(flow, dir), self.port[l].0));
                 }
             }
+        }
+    }
+
+    /// Lets routers forward packets of flows that the scenario does not have, by their destination, which is an
+    /// [`address`] of a host. For drivers of packets that have one.
+    pub fn route_by_address(&mut self, scenario: &model::Scenario) {
+        for (router, host, l) in to_hosts(scenario) {
+            self.nodes[router].hosts.push((address(host), self.port[l]));
         }
     }
 

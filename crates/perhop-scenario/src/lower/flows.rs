@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perhop_core::classify::{Address, Flow as Known, FlowKey, FlowTable, Protocol};
+use perhop_core::classify::{Flow as Known, FlowKey, FlowTable, Protocol};
 use perhop_core::packet::{FlowId, TrafficClass};
 use perhop_core::rng::Stream;
 use perhop_core::time::Span;
@@ -13,6 +13,7 @@ use crate::lower::resolve::{MOST, Names, Pairs};
 use crate::lower::tcp::{model_ack, model_tcp};
 use crate::lower::transfers;
 use crate::meant::model;
+use crate::meant::routes::address;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
 use crate::written::defaults;
@@ -233,9 +234,4 @@ impl Made {
             self.flow_table.insert(id, known);
         }
     }
-}
-
-/// The address of a node: its number.
-pub(crate) const fn address(node: usize) -> Address {
-    Address(node as u128)
 }

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use perhop_core::classify::Address;
+
 use crate::meant::model::{Link, Node, NodeKind, Scenario};
 
 /// Most distances that are held at a time (8 bytes each); beyond it they are computed again.
@@ -34,6 +36,27 @@ pub fn routes(scenario: &Scenario) -> Result<Vec<Route>, Vec<usize>> {
         }
     }
     if without.is_empty() { Ok(routes) } else { Err(without) }
+}
+
+/// The address of a node: its number.
+#[must_use]
+pub const fn address(node: usize) -> Address {
+    Address(node as u128)
+}
+
+/// The first link from each router to each host that it can reach, as (router, host, link).
+pub fn to_hosts(scenario: &Scenario) -> Vec<(usize, usize, usize)> {
+    let mut map = Map::new(&scenario.nodes, &scenario.links);
+    let mut ways = Vec::new();
+    let of = |kind| (0..scenario.nodes.len()).filter(move |node| scenario.nodes[*node].kind == kind);
+    for host in of(NodeKind::Host) {
+        for router in of(NodeKind::Router) {
+            if let Some(path) = map.path(router, host) {
+                ways.push((router, host, path[0]));
+            }
+        }
+    }
+    ways
 }
 
 /// The network, with its trees folded away.
