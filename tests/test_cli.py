@@ -344,6 +344,9 @@ def test_run_shows_drops_by_colour_where_queues_look_at_colours(cli: Cli, two_wa
         assert line[-4:] == [str(row[f"dropped_{of}"]) for of in ("packets", "green", "yellow", "red")]
         assert row["dropped_packets"] > 0
     assert "yellow" not in cli("run", two_way, "-o", "plain").out
+    never = '{ min_th = "500p", max_th = "900p", max_p = 0.1 }'
+    rio = f'port.slow-fast.class.data.queue={{ kind = "rio", green = {never}, red = {never} }}'
+    assert "yellow" in cli("run", two_way, "-s", rio, "-o", "without-drops").out
 
 
 @pytest.mark.parametrize("page", ["fifo", "backpressure", "strict-priority", "paired-counter", "rio", "gred"])

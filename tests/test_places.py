@@ -13,7 +13,7 @@ PAGE = TOP / "docs" / "architecture.md"
 
 # an element of each kind, and what it is called in code
 ELEMENTS = {
-    "a queue (GRED)": r"\bGred(Params)?\b|\bgred\b",
+    "a queue (GRED)": r"\bGred(Params)?\b|\bgred(_|\b)",
     "a scheduler (DRR)": r"\bDrr\b|\bdrr\b",
     "a meter (trTCM)": r"\bTrTcm(Params)?\b|\btrtcm\b|tr-tcm",
     "a congestion control (CUBIC)": r"\bCubic\b|\bcubic\b",
@@ -36,6 +36,10 @@ def test_the_page_names_the_files_that_name_an_element(element: str) -> None:
         line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| {element} ")
     ]
     assert set(re.findall(r"`([^`]+)`", row)) == {name.removeprefix("crates/perhop-") for name in named}
+
+
+def test_a_queue_is_named_in_at_most_eight_files() -> None:
+    assert sum(bool(re.search(ELEMENTS["a queue (GRED)"], text)) for text in code().values()) <= 8
 
 
 def test_the_page_says_which_crate_uses_which() -> None:

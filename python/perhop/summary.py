@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 COLORS = ("green", "yellow", "red")
 
-_COLORED_QUEUES = frozenset({"rio", "gred"})
-
 
 def first_of_each(table: pl.DataFrame, most: int, name: str = "name") -> pl.DataFrame:
     """Return at most so many rows, in their order: the first of each table of the scenario file.
@@ -120,9 +118,10 @@ def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
 
 def drops_have_colors(queues: pl.DataFrame, meaning: Description) -> bool:
     """Whether drops by colour say more than drops: a queue looks at colours, or dropped what is not green."""
-    kinds = {one.queue for link in meaning.links for one in link.port.classes}
+    # such a queue has thresholds of its own for green
+    looks = any("green" in one["queue"] for port in meaning.settings.port for one in port["class"])
     worse = queues.select(pl.sum("dropped_yellow", "dropped_red")).sum_horizontal().sum()
-    return bool(kinds & _COLORED_QUEUES) or worse > 0
+    return looks or worse > 0
 
 
 def _group(name: str) -> pl.Expr:

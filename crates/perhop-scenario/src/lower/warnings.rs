@@ -20,7 +20,7 @@ use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
 use crate::written::conditioner::{Conditioner, Meter};
-use crate::written::file::{Port, ScenarioFile, Selector};
+use crate::written::file::{Port, Queue, ScenarioFile, Selector};
 use crate::written::marks::Mark;
 use crate::written::units::{Limit, Size};
 
@@ -331,8 +331,10 @@ fn ecn_in_vain(
     for (i, _) in ecn.into_iter().filter(|(_, marked)| !marked) {
         let rule =
             format!("nothing on the way of flow `{}` marks its data: it has ECN in vain", file.flow[i].name);
-        let hint = "write `ecn = true` in a `red`, `rio` or `gred` queue that its data waits in, or set its \
-                    `tcp.ecn = false`";
-        report.warn(&steps!["flow", i, "tcp", "ecn"], rule, Some(hint.to_owned()));
+        let hint = format!(
+            "write `ecn = true` in a {} queue that its data waits in, or set its `tcp.ecn = false`",
+            Queue::EARLY
+        );
+        report.warn(&steps!["flow", i, "tcp", "ecn"], rule, Some(hint));
     }
 }

@@ -1,12 +1,13 @@
 //! Conventions of early detection as they are written.
 
-use perhop_core::queue::{self, Averaging};
+use perhop_core::queue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::written::port::Queue;
+use crate::written::words::Averaging;
 
 /// What early detection does otherwise than in its paper. A setting that is left out is as in `like`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -96,16 +97,10 @@ impl Conventions {
 
 /// Reports a convention that the queue at `at` asks for by itself and has no use for.
 pub(crate) fn check(queue: &Queue, at: &[Step], report: &mut Report) {
-    let (conventions, shared) = match queue {
-        Queue::Red { conventions, .. } => (conventions, false),
-        Queue::Rio { conventions, averaging, .. } | Queue::Gred { conventions, averaging, .. } => {
-            (conventions, Averaging::from(*averaging) == Averaging::Shared)
-        }
-        Queue::Fifo { .. } | Queue::Custom { .. } => return,
-    };
-    if conventions.idle_color == Some(true) && !shared {
-        let hint = "leave it out, or give a `rio` or `gred` queue `averaging = \"shared\"`";
+    let Some((conventions, averaging)) = queue.conventions() else { return };
+    if conventions.idle_color == Some(true) && averaging != Some(Averaging::Shared) {
+        let hint = format!("leave it out, or give a {} queue `averaging = \"shared\"`", Queue::COLORED);
         let rule = "idle_color (true) needs one average for several colours";
-        report.error(&[at, &steps!["conventions", "idle_color"]].concat(), rule, Some(hint.to_owned()));
+        report.error(&[at, &steps!["conventions", "idle_color"]].concat(), rule, Some(hint));
     }
 }

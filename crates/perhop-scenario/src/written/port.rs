@@ -246,6 +246,11 @@ pub enum Queue {
 pub(crate) type ColourOf = (&'static str, Limit, Limit, Option<Limit>);
 
 impl Queue {
+    /// Those that drop early, for a hint.
+    pub(crate) const EARLY: &str = "`red`, `rio` or `gred`";
+    /// Those that look at colours, for a hint.
+    pub(crate) const COLORED: &str = "`rio` or `gred`";
+
     /// Most that may wait.
     pub(crate) const fn limit(&self) -> Limit {
         match self {
@@ -262,6 +267,18 @@ impl Queue {
         match self {
             Self::Rio { colors, .. } | Self::Gred { colors, .. } => Some(colors),
             Self::Fifo { .. } | Self::Red { .. } | Self::Custom { .. } => None,
+        }
+    }
+
+    /// What it does otherwise than RED's paper, where anything is dropped early; and which packets its averages count, where
+    /// it has several.
+    pub(crate) const fn conventions(&self) -> Option<(&Conventions, Option<Averaging>)> {
+        match self {
+            Self::Red { conventions, .. } => Some((conventions, None)),
+            Self::Rio { conventions, averaging, .. } | Self::Gred { conventions, averaging, .. } => {
+                Some((conventions, Some(*averaging)))
+            }
+            Self::Fifo { .. } | Self::Custom { .. } => None,
         }
     }
 
