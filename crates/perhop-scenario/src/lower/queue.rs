@@ -23,105 +23,55 @@ use crate::written::units::{Limit, Size};
 
 /// `queue` in front of a link of `rate`.
 pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size>) -> model::Queue {
-    let mean = |own| mean_packet_of(own, packet_size);
-    match *queue {
-        Queue::Fifo { limit: Limit(limit) } => model::Queue::Fifo { limit },
-        Queue::Red {
-            limit,
-            min_th,
-            max_th,
-            max_p,
-            w_q,
-            gentle,
-            byte_mode,
-            ecn,
-            conventions,
-            mean_packet,
-        } => model::Queue::Red(RedParams {
-            limit: limit.0,
-            thresholds: Thresholds { min_th: min_th.0, max_th: max_th.0, max_p },
-            w_q,
-            gentle,
-            byte_mode,
-            ecn,
-            conventions: conventions.model(),
-            mean_packet: mean(mean_packet),
-            rate,
-        }),
-        Queue::Custom { ref name, limit: Limit(limit), ref settings } => {
+    // The parameters of a queue that drops early: its own, and those that all have.
+    macro_rules! params {
+        ($early:ident, $params:ident { $($own:ident $(: $value:expr)?),+ $(,)? }) => {
+            $params {
+                $($own $(: $value)?,)+
+                limit: $early.limit.0,
+                gentle: $early.gentle,
+                byte_mode: $early.byte_mode,
+                ecn: $early.ecn,
+                conventions: $early.conventions.model(),
+                mean_packet: $early.mean_packet.or(packet_size).unwrap_or_else(defaults::mean_packet).0,
+                rate,
+            }
+        };
+    }
+    match (queue, queue.early()) {
+        (&Queue::Red { min_th, max_th, max_p, .. }, Some(early)) => {
+            let thresholds = thresholds(Curve { min_th, max_th, max_p });
+            model::Queue::Red(params!(early, RedParams { thresholds, w_q: early.w_q }))
+        }
+        (&Queue::Rio { ref colors, averaging, green, red, .. }, Some(early)) => model::Queue::Rio(params!(
+            early,
+            RioParams {
+                colors: color_map(colors),
+                averaging: averaging.into(),
+                green: thresholds(green),
+                red: thresholds(red),
+                w_q: early.w_q,
+            }
+        )),
+        (&Queue::Gred { ref colors, averaging, green, yellow, red, .. }, Some(early)) => {
+            model::Queue::Gred(params!(
+                early,
+                GredParams {
+                    colors: color_map(colors),
+                    averaging: averaging.into(),
+                    green: virtual_queue(green, early.w_q),
+                    yellow: virtual_queue(yellow, early.w_q),
+                    red: virtual_queue(red, early.w_q),
+                }
+            ))
+        }
+        (Queue::Custom { name, limit: Limit(limit), settings }, _) => {
             let (name, settings) = (name.to_string(), settings.clone());
-            model::Queue::Custom(model::CustomQueue { name, limit, rate, settings })
+            model::Queue::Custom(model::CustomQueue { name, limit: *limit, rate, settings })
         }
-        Queue::Rio { .. } | Queue::Gred { .. } => model_colored(queue, rate, packet_size),
+        (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
+        (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),
     }
-}
-
-/// The same for a queue of several colours.
-fn model_colored(queue: &Queue, rate: BitRate, packet_size: Option<Size>) -> model::Queue {
-    let mean = |own| mean_packet_of(own, packet_size);
-    match *queue {
-        Queue::Rio {
-            limit,
-            ref colors,
-            averaging,
-            green,
-            red,
-            w_q,
-            gentle,
-            byte_mode,
-            ecn,
-            conventions,
-            mean_packet,
-        } => model::Queue::Rio(RioParams {
-            limit: limit.0,
-            colors: color_map(colors),
-            averaging: averaging.into(),
-            green: thresholds(green),
-            red: thresholds(red),
-            w_q,
-            gentle,
-            byte_mode,
-            ecn,
-            conventions: conventions.model(),
-            mean_packet: mean(mean_packet),
-            rate,
-        }),
-        Queue::Gred {
-            limit,
-            ref colors,
-            averaging,
-            green,
-            yellow,
-            red,
-            w_q,
-            gentle,
-            byte_mode,
-            ecn,
-            conventions,
-            mean_packet,
-        } => model::Queue::Gred(GredParams {
-            limit: limit.0,
-            colors: color_map(colors),
-            averaging: averaging.into(),
-            green: virtual_queue(green, w_q),
-            yellow: virtual_queue(yellow, w_q),
-            red: virtual_queue(red, w_q),
-            gentle,
-            byte_mode,
-            ecn,
-            conventions: conventions.model(),
-            mean_packet: mean(mean_packet),
-            rate,
-        }),
-        Queue::Fifo { .. } | Queue::Red { .. } | Queue::Custom { .. } => {
-            unreachable!("it looks at no colours")
-        }
-    }
-}
-
-/// The packet that sets the pace: a queue's own, or else the scenario's.
-fn mean_packet_of(own: Option<Size>, packet_size: Option<Size>) -> Bytes {
-    own.or(packet_size).unwrap_or_else(defaults::mean_packet).0
 }
 
 /// What the element says of these settings.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
-use crate::written::port::Queue;
+use crate::written::port::{Early, Queue};
 use crate::written::words::Averaging;
 
 /// What early detection does otherwise than in its paper. A setting that is left out is as in `like`.
@@ -97,8 +97,8 @@ impl Conventions {
 
 /// Reports a convention that the queue at `at` asks for by itself and has no use for.
 pub(crate) fn check(queue: &Queue, at: &[Step], report: &mut Report) {
-    let Some((conventions, averaging)) = queue.conventions() else { return };
-    if conventions.idle_color == Some(true) && averaging != Some(Averaging::Shared) {
+    let Some(Early { conventions, .. }) = queue.early() else { return };
+    if conventions.idle_color == Some(true) && queue.averaging() != Some(Averaging::Shared) {
         let hint = format!("leave it out, or give a {} queue `averaging = \"shared\"`", Queue::COLORED);
         let rule = "idle_color (true) needs one average for several colours";
         report.error(&[at, &steps!["conventions", "idle_color"]].concat(), rule, Some(hint));

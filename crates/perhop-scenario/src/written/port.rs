@@ -108,137 +108,138 @@ pub enum Selector {
 /// Which colour each mark has at a queue or a meter; one that is not named keeps what the element takes by itself.
 pub type Colors = BTreeMap<String, ColorWord>;
 
-/// A queue and its drop policy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Queue {
-    /// First in, first out; an arrival that would exceed the limit is dropped.
-    Fifo {
-        /// Most that may wait, in packets or in bytes; the packet being transmitted does not count.
-        #[serde(default = "defaults::queue_limit")]
-        limit: Limit,
-    },
-    /// Random early detection (Floyd and Jacobson 1993).
-    Red {
-        /// Most that may wait, in packets or in bytes.
-        #[serde(default = "defaults::queue_limit")]
-        limit: Limit,
-        /// Below this average nothing is dropped by chance. In packets or in bytes, which is also how the average counts.
-        min_th: Limit,
-        /// From this average on every arrival is dropped; with `gentle`, from twice this.
-        max_th: Limit,
-        /// Probability of a drop where the average reaches `max_th`.
-        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-        max_p: f64,
-        /// Weight of the newest sample in the average, above 0 and at most 1.
-        #[serde(default = "defaults::w_q")]
-        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-        w_q: f64,
-        /// Between `max_th` and twice that, the probability of a drop rises to 1 instead of jumping there.
-        #[serde(default)]
-        gentle: bool,
-        /// The probability is proportional to the length of the packet against `mean_packet`.
-        #[serde(default)]
-        byte_mode: bool,
-        /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
-        #[serde(default)]
-        ecn: bool,
-        /// What is done otherwise than in RED's paper.
-        #[serde(default, skip_serializing_if = "Conventions::are_default")]
-        conventions: Conventions,
-        /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
-        /// Without it `run.packet_size`, or else 500B.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Size")]
-        mean_packet: Option<Size>,
-    },
-    /// RED for two colours in one queue (Clark and Fang 1998): green is IN, red is OUT, and yellow counts as red.
-    Rio {
-        /// Most that may wait, in packets or in bytes.
-        #[serde(default = "defaults::queue_limit")]
-        limit: Limit,
-        /// Colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        colors: Colors,
-        /// Which packets the average of a colour counts.
-        #[serde(default = "defaults::averaging")]
-        averaging: Averaging,
-        /// IN packets.
-        green: Curve,
-        /// OUT packets.
-        red: Curve,
-        /// Weight of the newest sample in the average, above 0 and at most 1.
-        #[serde(default = "defaults::w_q")]
-        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-        w_q: f64,
-        /// Between `max_th` and twice that, the probability of a drop rises to 1 instead of jumping there.
-        #[serde(default)]
-        gentle: bool,
-        /// The probability is proportional to the length of the packet against `mean_packet`.
-        #[serde(default)]
-        byte_mode: bool,
-        /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
-        #[serde(default)]
-        ecn: bool,
-        /// What is done otherwise than in RED's paper.
-        #[serde(default, skip_serializing_if = "Conventions::are_default")]
-        conventions: Conventions,
-        /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
-        /// Without it `run.packet_size`, or else 500B.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Size")]
-        mean_packet: Option<Size>,
-    },
-    /// Generalised RED: a virtual queue for each of three colours in one queue (Linux `gred`).
-    Gred {
-        /// Most that may wait, in packets or in bytes.
-        #[serde(default = "defaults::queue_limit")]
-        limit: Limit,
-        /// Colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        colors: Colors,
-        /// Which packets the average of a colour counts.
-        #[serde(default = "defaults::gred_averaging")]
-        averaging: Averaging,
-        /// In profile.
-        green: VirtualQueue,
-        /// In excess of the committed profile.
-        yellow: VirtualQueue,
-        /// Out of profile.
-        red: VirtualQueue,
-        /// Weight of the newest sample in the average, above 0 and at most 1.
-        #[serde(default = "defaults::w_q")]
-        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-        w_q: f64,
-        /// Between `max_th` and twice that, the probability of a drop rises to 1 instead of jumping there.
-        #[serde(default)]
-        gentle: bool,
-        /// The probability is proportional to the length of the packet against `mean_packet`.
-        #[serde(default)]
-        byte_mode: bool,
-        /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
-        #[serde(default)]
-        ecn: bool,
-        /// What is done otherwise than in RED's paper.
-        #[serde(default, skip_serializing_if = "Conventions::are_default")]
-        conventions: Conventions,
-        /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
-        /// Without it `run.packet_size`, or else 500B.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        #[schemars(with = "Size")]
-        mean_packet: Option<Size>,
-    },
-    /// A queue from outside of perhop, for the program that brings it.
-    Custom {
-        /// What that program calls it.
-        name: Label,
-        /// Most that may wait, in packets or in bytes.
-        #[serde(default = "defaults::queue_limit")]
-        limit: Limit,
-        /// What else it is built from.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        settings: SettingsTable,
-    },
+/// Declares the queues: those that drop early with what is their own, and once what all of these have.
+macro_rules! queues {
+    (
+        first { $($first:tt)* }
+        early { $($(#[$about:meta])* $kind:ident { $($own:tt)* })+ }
+        last { $($last:tt)* }
+    ) => {
+        /// A queue and its drop policy.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+        pub enum Queue {
+            $($first)*
+            $(
+                $(#[$about])*
+                $kind {
+                    /// Most that may wait, in packets or in bytes.
+                    #[serde(default = "defaults::queue_limit")]
+                    limit: Limit,
+                    $($own)*
+                    /// Weight of the newest sample in the average, above 0 and at most 1.
+                    #[serde(default = "defaults::w_q")]
+                    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+                    w_q: f64,
+                    /// Between `max_th` and twice that, the probability of a drop rises to 1 instead of jumping there.
+                    #[serde(default)]
+                    gentle: bool,
+                    /// The probability is proportional to the length of the packet against `mean_packet`.
+                    #[serde(default)]
+                    byte_mode: bool,
+                    /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
+                    #[serde(default)]
+                    ecn: bool,
+                    /// What is done otherwise than in RED's paper.
+                    #[serde(default, skip_serializing_if = "Conventions::are_default")]
+                    conventions: Conventions,
+                    /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
+                    /// Without it `run.packet_size`, or else 500B.
+                    #[serde(default, skip_serializing_if = "Option::is_none")]
+                    #[schemars(with = "Size")]
+                    mean_packet: Option<Size>,
+                },
+            )+
+            $($last)*
+        }
+
+        impl Queue {
+            /// What all that drop early have; `None` of one that does not.
+            pub(crate) const fn early(&self) -> Option<Early> {
+                match *self {
+                    $(Self::$kind { limit, w_q, gentle, byte_mode, ecn, conventions, mean_packet, .. } => {
+                        Some(Early { limit, w_q, gentle, byte_mode, ecn, conventions, mean_packet })
+                    })+
+                    Self::Fifo { .. } | Self::Custom { .. } => None,
+                }
+            }
+        }
+    };
+}
+
+/// What all queues that drop early have.
+pub(crate) struct Early {
+    pub limit: Limit,
+    pub w_q: f64,
+    pub gentle: bool,
+    pub byte_mode: bool,
+    pub ecn: bool,
+    pub conventions: Conventions,
+    pub mean_packet: Option<Size>,
+}
+
+queues! {
+    first {
+        /// First in, first out; an arrival that would exceed the limit is dropped.
+        Fifo {
+            /// Most that may wait, in packets or in bytes; the packet being transmitted does not count.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
+        },
+    }
+    early {
+        /// Random early detection (Floyd and Jacobson 1993).
+        Red {
+            /// Below this average nothing is dropped by chance. In packets or in bytes, which is also how the average counts.
+            min_th: Limit,
+            /// From this average on every arrival is dropped; with `gentle`, from twice this.
+            max_th: Limit,
+            /// Probability of a drop where the average reaches `max_th`.
+            #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+            max_p: f64,
+        }
+        /// RED for two colours in one queue (Clark and Fang 1998): green is IN, red is OUT, and yellow counts as red.
+        Rio {
+            /// Colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+            colors: Colors,
+            /// Which packets the average of a colour counts.
+            #[serde(default = "defaults::averaging")]
+            averaging: Averaging,
+            /// IN packets.
+            green: Curve,
+            /// OUT packets.
+            red: Curve,
+        }
+        /// Generalised RED: a virtual queue for each of three colours in one queue (Linux `gred`).
+        Gred {
+            /// Colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+            colors: Colors,
+            /// Which packets the average of a colour counts.
+            #[serde(default = "defaults::gred_averaging")]
+            averaging: Averaging,
+            /// In profile.
+            green: VirtualQueue,
+            /// In excess of the committed profile.
+            yellow: VirtualQueue,
+            /// Out of profile.
+            red: VirtualQueue,
+        }
+    }
+    last {
+        /// A queue from outside of perhop, for the program that brings it.
+        Custom {
+            /// What that program calls it.
+            name: Label,
+            /// Most that may wait, in packets or in bytes.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
+            /// What else it is built from.
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+            settings: SettingsTable,
+        },
+    }
 }
 
 /// The thresholds of one colour of a queue: the name of the colour, empty where there is but one; `min_th`, `max_th`, and
@@ -270,15 +271,11 @@ impl Queue {
         }
     }
 
-    /// What it does otherwise than RED's paper, where anything is dropped early; and which packets its averages count, where
-    /// it has several.
-    pub(crate) const fn conventions(&self) -> Option<(&Conventions, Option<Averaging>)> {
+    /// Which packets the average of a colour counts, where there are several.
+    pub(crate) const fn averaging(&self) -> Option<Averaging> {
         match self {
-            Self::Red { conventions, .. } => Some((conventions, None)),
-            Self::Rio { conventions, averaging, .. } | Self::Gred { conventions, averaging, .. } => {
-                Some((conventions, Some(*averaging)))
-            }
-            Self::Fifo { .. } | Self::Custom { .. } => None,
+            Self::Rio { averaging, .. } | Self::Gred { averaging, .. } => Some(*averaging),
+            Self::Fifo { .. } | Self::Red { .. } | Self::Custom { .. } => None,
         }
     }
 
