@@ -16,9 +16,8 @@ use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::Step;
 use crate::written::defaults;
-use crate::written::file::Queue;
 use crate::written::marks::Mark;
-use crate::written::port::{self, Colors, Curve};
+use crate::written::port::{self, Colors, Curve, Queue};
 use crate::written::units::{Limit, Size};
 
 /// `queue` in front of a link of `rate`.

@@ -20,8 +20,9 @@ use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
 use crate::written::conditioner::{Conditioner, Meter};
-use crate::written::file::{Port, Queue, ScenarioFile, Selector};
+use crate::written::file::{Port, ScenarioFile, Selector};
 use crate::written::marks::Mark;
+use crate::written::port::Queue;
 use crate::written::units::{Limit, Size};
 
 /// The tables of the file that the parts of the model come from.

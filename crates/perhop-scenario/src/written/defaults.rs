@@ -6,9 +6,10 @@ use perhop_core::units::QueueSize;
 use perhop_core::dscp::Dscp;
 use perhop_core::units::Bytes;
 
-use crate::written::file::{Ack, AckMarking, Class, NodeKind, PerDirection, Queue, Scheduler, Selector};
+use crate::written::file::{Ack, AckMarking, Class, NodeKind, PerDirection, Scheduler, Selector};
 use crate::written::marks::Mark;
 use crate::written::names::Label;
+use crate::written::port::Queue;
 use crate::written::units::{Limit, Probability, Size, Time};
 use crate::written::words::{Averaging, BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage};
 

@@ -9,7 +9,7 @@ pub use crate::written::conditioner::{AckMarking, Conditioner};
 use crate::written::defaults;
 use crate::written::marks::Mark;
 use crate::written::names::{End, Label, NodeName};
-pub use crate::written::port::{Class, Port, Queue, Scheduler, Selector};
+pub use crate::written::port::{Class, Port, Scheduler, Selector};
 pub use crate::written::sources::{Arrivals, Udp};
 pub use crate::written::tcp::{Profile, Tcp};
 use crate::written::units::{Probability, Rate, Size, Time};

@@ -4,7 +4,8 @@ use perhop_core::units::QueueSize;
 
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
-use crate::written::file::{Queue, ScenarioFile};
+use crate::written::file::ScenarioFile;
+use crate::written::port::Queue;
 use crate::written::units::{Limit, Time};
 
 /// Warns of what can be seen without the network.
