@@ -1,6 +1,7 @@
 //! A router of a scenario, built for packets of bytes and driven without the simulator.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use perhop_core::classify::{Address, FlowKey, Flows, Protocol};
 use perhop_core::node::{Departure, Io, Node};
@@ -12,6 +13,8 @@ use perhop_core::units::Bytes;
 use perhop_scenario::build::{Network, Registry};
 use perhop_scenario::load;
 use perhop_scenario::model::Scenario;
+use perhop_testkit::laws::node::Traced;
+use perhop_testkit::node_laws;
 
 /// The host of number n has the address 10.0.0.0 + n.
 const NET: u32 = 10 << 24;
@@ -73,6 +76,33 @@ fn key_of(bytes: &[u8]) -> FlowKey {
     }
 }
 
+/// The scenario of `papers/laatu`.
+static LAATU: LazyLock<Scenario> = LazyLock::new(|| {
+    let text = include_bytes!("../../../papers/laatu/aggregate.toml");
+    load(text, "aggregate.toml", &[]).expect("no mistake").scenario
+});
+
+fn key(flow: u32) -> FlowKey {
+    LAATU.flow_table.get(FlowId(flow)).expect("a flow of the scenario").key
+}
+
+/// Its number is where TCP has its own.
+impl Traced for Frame {
+    fn arriving(id: u32, flow: u32, len: u64) -> Self {
+        let mut bytes = bytes(&key(flow));
+        bytes[24..28].copy_from_slice(&id.to_be_bytes());
+        bytes.truncate(28.max(usize::try_from(len).expect("at most 1500")));
+        let meta = Meta { len: Bytes(bytes.len() as u64), flow: FlowId(flow), ..Meta::default() };
+        Self { bytes, meta }
+    }
+
+    fn id(&self) -> u32 {
+        u32::from_be_bytes(std::array::from_fn(|i| self.bytes[24 + i]))
+    }
+}
+
+node_laws!(an_edge_for_frames, || Box::new(Loop::new().router), ports = 5);
+
 /// What a loop offers the router.
 #[derive(Default)]
 struct Heard {
@@ -92,9 +122,8 @@ impl Io<Frame> for Heard {
     }
 }
 
-/// A loop around the router `e1` of `papers/laatu`.
+/// A loop around its router `e1`.
 struct Loop {
-    scenario: Scenario,
     router: Router<Frame>,
     flows: Flows,
     /// The port of the router towards the source of each flow.
@@ -104,28 +133,23 @@ struct Loop {
 
 impl Loop {
     fn new() -> Self {
-        let text = include_bytes!("../../../papers/laatu/aggregate.toml");
-        let scenario = load(text, "aggregate.toml", &[]).expect("no mistake").scenario;
+        let scenario = &*LAATU;
         let mut network =
-            Network::<Frame>::new(&scenario, &Registry::new()).expect("what was loaded is built");
-        network.route_by_address(&scenario);
+            Network::<Frame>::new(scenario, &Registry::new()).expect("what was loaded is built");
+        network.route_by_address(scenario);
         let edge = scenario.nodes.iter().position(|node| node.name == "e1").expect("an edge");
         let came_by = |flow: usize| network.port[network.routes[flow].forward[0] ^ 1];
         let came_by = (0..4).map(came_by).collect();
         let router = network.nodes.into_iter().nth(edge).expect("its parts").router(SiteId(0));
         let flows = Flows::new(&scenario.flow_table, 10, Span::from_secs(60));
-        Self { scenario, router, flows, came_by, heard: Heard::default() }
-    }
-
-    fn key(&self, flow: u32) -> FlowKey {
-        self.scenario.flow_table.get(FlowId(flow)).expect("a flow of the scenario").key
+        Self { router, flows, came_by, heard: Heard::default() }
     }
 
     /// What is known of a packet that comes with these bytes.
     fn meta(&mut self, bytes: &[u8]) -> Meta {
         let key = key_of(bytes);
         let (flow, dir) = self.flows.enter(Instant::ZERO, key).expect("room for it");
-        let class = self.scenario.flow_table.get(flow).map_or_else(Default::default, |known| known.class);
+        let class = LAATU.flow_table.get(flow).map_or_else(Default::default, |known| known.class);
         Meta { len: Bytes(bytes.len() as u64), flow, dir, class, ..Meta::default() }
     }
 
@@ -152,7 +176,7 @@ fn an_edge_colours_frames() {
     let mut marks: BTreeMap<String, u32> = BTreeMap::new();
     for number in 0..60 {
         let flow = number % 4;
-        let frame = edge.pass(edge.came_by[flow as usize], bytes(&edge.key(flow))).expect("it leaves");
+        let frame = edge.pass(edge.came_by[flow as usize], bytes(&key(flow))).expect("it leaves");
         assert_eq!((frame.meta.flow, frame.meta.dir), (FlowId(flow), Dir::Forward), "frame {number}");
         assert_eq!((frame.bytes.len(), frame.bytes[0]), (1500, 0x45), "the frame is whole");
         *marks.entry(frame.meta.dscp.to_string()).or_default() += 1;
@@ -166,10 +190,10 @@ fn an_edge_colours_frames() {
 #[test]
 fn frames_know_their_flow() {
     let mut edge = Loop::new();
-    let back = edge.meta(&bytes(&edge.key(3).reversed()));
+    let back = edge.meta(&bytes(&key(3).reversed()));
     assert_eq!((back.flow, back.dir), (FlowId(3), Dir::Reverse));
-    let flows = u32::try_from(edge.scenario.flow_table.iter().count()).expect("a few");
-    let other = FlowKey { src_port: 7, ..edge.key(0) };
+    let flows = u32::try_from(LAATU.flow_table.iter().count()).expect("a few");
+    let other = FlowKey { src_port: 7, ..key(0) };
     for (key, dir) in [(other, Dir::Forward), (other.reversed(), Dir::Reverse)] {
         let meta = edge.meta(&bytes(&key));
         assert_eq!((meta.flow, meta.dir), (FlowId(flows), dir));
@@ -180,7 +204,7 @@ fn frames_know_their_flow() {
 #[test]
 fn a_new_flow_goes_to_its_destination() {
     let mut edge = Loop::new();
-    let (from, listed) = (edge.came_by[0], edge.key(0));
+    let (from, listed) = (edge.came_by[0], key(0));
     let new = FlowKey { src_port: 7, ..listed };
     let frame = edge.pass(from, bytes(&new)).expect("it leaves");
     assert_eq!((frame.meta.dscp.to_string().as_str(), key_of(&frame.bytes)), ("AF11", new));
@@ -190,11 +214,11 @@ fn a_new_flow_goes_to_its_destination() {
         edge.router.on_packet(Instant::ZERO, from, frame, &mut edge.heard);
         edge.heard.ready.pop()
     };
-    let (onwards, next_door) = (to(&mut edge, listed.dst), edge.key(1).src);
+    let (onwards, next_door) = (to(&mut edge, listed.dst), key(1).src);
     assert!(onwards.is_some_and(|port| !edge.came_by.contains(&port)), "towards the other edge: {onwards:?}");
     assert_eq!(to(&mut edge, next_door), Some(edge.came_by[1]), "to another host of this edge");
     assert_eq!(edge.heard.dropped, []);
-    let nobody = Address(edge.scenario.nodes.len() as u128);
+    let nobody = Address(LAATU.nodes.len() as u128);
     assert_eq!(to(&mut edge, nobody), None);
     assert_eq!(edge.heard.dropped, [DropReason::Unclassified]);
 }

@@ -1,4 +1,5 @@
-//! Laws of [`Node`], and of whoever drives one: [`Watched`] stands between the two and holds the driver to its word.
+//! Laws of [`Node`] for packets of any kind, and of whoever drives one: [`Watched`] stands between the two and holds the
+//! driver to its word.
 
 use perhop_core::node::{Departure, Io, Node};
 use perhop_core::packet::{Dir, FlowId, Packet, PortId};
@@ -11,8 +12,26 @@ use proptest::prelude::*;
 use crate::aqm::RATE;
 use crate::packet::{AF11, TestPacket};
 
-/// A node for [`TestPacket`]s that asks no more of its driver than a router does.
-pub type TestNode = dyn Node<TestPacket, Io = dyn Io<TestPacket>>;
+/// A packet that the laws can make and know again.
+pub trait Traced: Packet {
+    /// Packet number `id`, of `flow`, `len` bytes long or longer if it needs them.
+    fn arriving(id: u32, flow: u32, len: u64) -> Self;
+    /// Its number.
+    fn id(&self) -> u32;
+}
+
+impl Traced for TestPacket {
+    fn arriving(id: u32, flow: u32, len: u64) -> Self {
+        Self::data(id).len(len).flow(flow).dscp(AF11)
+    }
+
+    fn id(&self) -> u32 {
+        Self::id(self)
+    }
+}
+
+/// A node that asks no more of its driver than a router does.
+pub type TestNode<P = TestPacket> = dyn Node<P, Io = dyn Io<P>>;
 
 /// Something done to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +59,8 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 /// A node, and what its driver owes it; it panics where the driver breaks its word.
-pub struct Watched {
-    node: Box<TestNode>,
+pub struct Watched<P: Packet = TestPacket> {
+    node: Box<TestNode<P>>,
     now: Instant,
     links: Vec<Link>,
 }
@@ -52,10 +71,10 @@ struct Link {
     free: Instant,
 }
 
-impl Watched {
+impl<P: Packet> Watched<P> {
     /// A `node` whose ports have links of `rate`.
     #[must_use]
-    pub fn new(node: Box<TestNode>, ports: usize, rate: BitRate) -> Self {
+    pub fn new(node: Box<TestNode<P>>, ports: usize, rate: BitRate) -> Self {
         let link = |_| Link { serializer: Serializer::new(rate), free: Instant::ZERO };
         Self { node, now: Instant::ZERO, links: (0..ports).map(link).collect() }
     }
@@ -75,10 +94,10 @@ impl Watched {
     }
 }
 
-impl Node<TestPacket> for Watched {
-    type Io = dyn Io<TestPacket>;
+impl<P: Packet> Node<P> for Watched<P> {
+    type Io = dyn Io<P>;
 
-    fn on_packet(&mut self, now: Instant, from: PortId, pkt: TestPacket, io: &mut Self::Io) {
+    fn on_packet(&mut self, now: Instant, from: PortId, pkt: P, io: &mut Self::Io) {
         self.pass(now);
         assert!(pkt.meta().len > Bytes(0), "a packet arrives without a length");
         let late = self.due().find(|(due, _)| *due <= now);
@@ -86,7 +105,7 @@ impl Node<TestPacket> for Watched {
         self.node.on_packet(now, from, pkt, io);
     }
 
-    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Self::Io) -> Departure<TestPacket> {
+    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Self::Io) -> Departure<P> {
         self.pass(now);
         let link = &mut self.links[to.0 as usize];
         assert!(link.free <= now, "asked at {now} for a packet for a link that is busy until {}", link.free);
@@ -127,13 +146,13 @@ struct Heard {
     ready: Vec<PortId>,
 }
 
-impl Sink<TestPacket> for Heard {
-    fn dropped(&mut self, now: Instant, _site: SiteId, pkt: TestPacket, why: DropReason) {
+impl<P: Traced> Sink<P> for Heard {
+    fn dropped(&mut self, now: Instant, _site: SiteId, pkt: P, why: DropReason) {
         self.fates.push((now, pkt.id(), Err(why)));
     }
 }
 
-impl Io<TestPacket> for Heard {
+impl<P: Traced> Io<P> for Heard {
     fn ready(&mut self, port: PortId) {
         self.ready.push(port);
     }
@@ -141,28 +160,32 @@ impl Io<TestPacket> for Heard {
 
 /// Every packet that comes in leaves or is dropped, once; who waits is let go in the end; asked as it must be, the node
 /// never has a reason to wait that is past.
-pub fn loses_nothing(build: impl Fn() -> Box<TestNode>, ports: usize, ops: &[Op]) -> Transcript {
+pub fn loses_nothing<P: Traced>(
+    build: impl Fn() -> Box<TestNode<P>>,
+    ports: usize,
+    ops: &[Op],
+) -> Transcript {
     Walk::new(build(), ports, false).run(ops)
 }
 
 /// Two nodes built alike and driven alike act alike, even if one is called at times at which nothing is due.
-pub fn repeats(build: impl Fn() -> Box<TestNode>, ports: usize, ops: &[Op]) {
+pub fn repeats<P: Traced>(build: impl Fn() -> Box<TestNode<P>>, ports: usize, ops: &[Op]) {
     let once = loses_nothing(&build, ports, ops);
     assert_eq!(once, loses_nothing(&build, ports, ops));
     assert_eq!(once, Walk::new(build(), ports, true).run(ops), "a call that was not due changed something");
 }
 
 /// A driver as a node expects it.
-struct Walk {
-    node: Watched,
+struct Walk<P: Traced> {
+    node: Watched<P>,
     /// Call `on_timeout` after every arrival, due or not.
     pester: bool,
     came: u32,
     heard: Heard,
 }
 
-impl Walk {
-    fn new(node: Box<TestNode>, ports: usize, pester: bool) -> Self {
+impl<P: Traced> Walk<P> {
+    fn new(node: Box<TestNode<P>>, ports: usize, pester: bool) -> Self {
         Self { node: Watched::new(node, ports, RATE), pester, came: 0, heard: Heard::default() }
     }
 
@@ -172,9 +195,9 @@ impl Walk {
             match *op {
                 Op::Arrive { port, flow, len } => {
                     let port = PortId(u32::from(port) % u32::try_from(self.node.links.len()).unwrap_or(1));
-                    let pkt = TestPacket::data(self.came).len(u64::from(len) + 1).flow(u32::from(flow));
+                    let pkt = P::arriving(self.came, u32::from(flow), u64::from(len) + 1);
                     self.came += 1;
-                    self.node.on_packet(now, port, pkt.dscp(AF11), &mut self.heard);
+                    self.node.on_packet(now, port, pkt, &mut self.heard);
                     self.serve(now);
                     if self.pester && self.node.next_timeout().is_none_or(|at| at > now) {
                         self.node.on_timeout(now, &mut self.heard);
