@@ -6,11 +6,11 @@
 //! Cost: the sum of the parts that are there; on its own, one branch for each part and two additions.
 
 use crate::ack_marking::AckMarker;
-use crate::classify::Classifier;
+use crate::classify::{Classifier, Flow};
 use crate::dscp::ColorMap;
 use crate::marker::{Action, Marker};
 use crate::meter::Meter;
-use crate::packet::{Color, Kind, Meta, Packet, PortId};
+use crate::packet::{Color, FlowId, Kind, Meta, Packet, PortId};
 use crate::param_error::ParamError;
 use crate::queue::Backlog;
 use crate::shaper::{Passage, Shaper};
@@ -146,6 +146,13 @@ impl<P: Packet> Conditioner<P> {
         }
         self.stats.passed.add(pkt.meta().len);
         Passage::On(pkt)
+    }
+
+    /// Takes note of a flow that came after this was built: from now on its packets are classified by its five-tuple and class.
+    pub fn learn(&mut self, id: FlowId, flow: &Flow) {
+        if let Some(classifier) = &mut self.parts.classifier {
+            classifier.learn(id, flow);
+        }
     }
 
     /// The next packet that the shaper releases by now, and the port by which it came. Ask until there is none.

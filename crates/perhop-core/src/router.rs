@@ -1,6 +1,6 @@
 //! A node that forwards by a table from (flow, direction) to port, or else by destination, and conditions what comes in.
 
-use crate::classify::Address;
+use crate::classify::{Address, Flow};
 use crate::conditioner::Conditioner;
 use crate::node::{Departure, Io, Node};
 use crate::outgoing::Outgoing;
@@ -68,6 +68,13 @@ impl<P: OnWire> Router<P> {
         let timed_seats = (0..seats.len()).filter(|&at| seats[at].conditioner.has_deadlines()).collect();
         let timed_ports = (0..outgoing.len()).filter(|&port| outgoing[port].port.has_deadlines()).collect();
         Self { site, outgoing, routes, hosts, seats, treating, timed_seats, timed_ports }
+    }
+
+    /// Takes note of a flow that came after this was built: its conditioners classify its packets from now on.
+    pub fn learn(&mut self, id: FlowId, flow: &Flow) {
+        for seat in &mut self.seats {
+            seat.conditioner.learn(id, flow);
+        }
     }
 
     fn route(&self, meta: &Meta) -> Option<u32> {

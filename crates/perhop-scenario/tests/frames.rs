@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use perhop_core::classify::{Address, FlowKey, Flows, Protocol};
+use perhop_core::classify::{Address, Flow, FlowKey, Flows, Protocol};
 use perhop_core::node::{Departure, Io, Node};
-use perhop_core::packet::{Dir, FlowId, Meta, OnWire, Packet, PortId};
+use perhop_core::packet::{Dir, FlowId, Meta, OnWire, Packet, PortId, TrafficClass};
 use perhop_core::router::Router;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
@@ -133,7 +133,10 @@ struct Loop {
 
 impl Loop {
     fn new() -> Self {
-        let scenario = &*LAATU;
+        Self::of(&LAATU)
+    }
+
+    fn of(scenario: &Scenario) -> Self {
         let mut network =
             Network::<Frame>::new(scenario, &Registry::new()).expect("what was loaded is built");
         network.route_by_address(scenario);
@@ -148,7 +151,11 @@ impl Loop {
     /// What is known of a packet that comes with these bytes.
     fn meta(&mut self, bytes: &[u8]) -> Meta {
         let key = key_of(bytes);
-        let (flow, dir) = self.flows.enter(Instant::ZERO, key).expect("room for it");
+        let (flow, dir) = self.flows.id_of(Instant::ZERO, &key).unwrap_or_else(|| {
+            let (flow, dir) = self.flows.enter(Instant::ZERO, key).expect("room for it");
+            self.router.learn(flow, &Flow { key, class: TrafficClass::default() });
+            (flow, dir)
+        });
         let class = LAATU.flow_table.get(flow).map_or_else(Default::default, |known| known.class);
         Meta { len: Bytes(bytes.len() as u64), flow, dir, class, ..Meta::default() }
     }
@@ -221,4 +228,18 @@ fn a_new_flow_goes_to_its_destination() {
     let nobody = Address(LAATU.nodes.len() as u128);
     assert_eq!(to(&mut edge, nobody), None);
     assert_eq!(edge.heard.dropped, [DropReason::Unclassified]);
+}
+
+/// A conditioner that asks for ports treats a flow that the scenario does not have by those that its frames carry.
+#[test]
+fn a_conditioner_learns_a_new_flow() {
+    let text = include_bytes!("../../../papers/laatu/aggregate.toml");
+    let only_port_7 = "conditioner.customer.match={ src_port = 7 }".to_owned();
+    let scenario = load(text, "aggregate.toml", &[only_port_7]).expect("no mistake").scenario;
+    let mut edge = Loop::of(&scenario);
+    let mark = |edge: &mut Loop, src_port| {
+        let frame = edge.pass(edge.came_by[0], bytes(&FlowKey { src_port, ..key(0) })).expect("it leaves");
+        frame.meta.dscp.to_string()
+    };
+    assert_eq!([8, 7, 8].map(|port| mark(&mut edge, port)), ["BE", "AF11", "BE"]);
 }

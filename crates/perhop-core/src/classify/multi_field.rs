@@ -176,7 +176,7 @@ impl MultiField {
     /// The first of `rules` that holds for a packet gives its class.
     ///
     /// `table` says what the flows are. For a flow that it does not know, rules that ask for addresses, ports, protocol,
-    /// flow or traffic class do not hold; the others do their work. See [`MultiField::learn`].
+    /// flow or traffic class do not hold; the others do their work. See [`Classifier::learn`].
     #[must_use]
     pub fn new(rules: &[(ClassId, Pattern)], table: &FlowTable) -> Self {
         let mut rules = rules.to_vec();
@@ -188,20 +188,6 @@ impl MultiField {
             built.learn(id, flow);
         }
         built
-    }
-
-    /// Takes note of a flow that was entered into the table, or changed there, after this was built. Time goes with the
-    /// number of rules.
-    pub fn learn(&mut self, id: FlowId, flow: &Flow) {
-        if !self.rules.iter().any(|(_, pattern)| pattern.asks_for_flow()) {
-            return;
-        }
-        let rows = self.rows_of(Some((id, flow)));
-        let at = id.0 as usize;
-        if at >= self.flows.len() {
-            self.flows.resize(at + 1, self.others);
-        }
-        self.flows[at] = rows;
     }
 
     fn rows_of(&mut self, flow: Option<(FlowId, &Flow)>) -> Rows {
@@ -255,6 +241,19 @@ impl Classifier for MultiField {
             Dir::Reverse => 1,
         }];
         self.rows[row as usize][kind_index(meta.kind) * Dscp::COUNT + meta.dscp.index()]
+    }
+
+    /// Time goes with the number of rules.
+    fn learn(&mut self, id: FlowId, flow: &Flow) {
+        if !self.rules.iter().any(|(_, pattern)| pattern.asks_for_flow()) {
+            return;
+        }
+        let rows = self.rows_of(Some((id, flow)));
+        let at = id.0 as usize;
+        if at >= self.flows.len() {
+            self.flows.resize(at + 1, self.others);
+        }
+        self.flows[at] = rows;
     }
 }
 
