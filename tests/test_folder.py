@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from perhop.folder import PlaceTakenError, always, new_folder, write_file
+from perhop.folder import PlaceTakenError, always, never, new_folder, write_file
 
 
 def files(top: Path) -> dict[str, str]:
@@ -26,9 +28,9 @@ def begin(place: Path, error: type[BaseException]) -> None:
         raise error
 
 
-def write(place: Path, text: str = "new") -> None:
+def write(place: Path, text: str = "new", may_replace: Callable[[Path], bool] = never) -> None:
     """Write a whole folder."""
-    with new_folder(place) as partial:
+    with new_folder(place, may_replace) as partial:
         (partial / "x").write_text(text)
 
 
@@ -113,18 +115,48 @@ def test_two_cannot_write_to_one_place(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_cleared_by_the_next(killed: Path) -> None:
     assert files(killed.parent) == {"a.partial/new/x": "half", "a.partial/perhop.lock": ""}
-    killed.rmdir()
+    assert list(killed.iterdir()) == []
     write(killed)
     assert files(killed.parent) == {"a/x": "new"}
     assert [path.name for path in killed.parent.iterdir()] == ["a"]
 
 
-def test_the_folder_that_a_killed_process_was_replacing_comes_back(killed: Path) -> None:
+def test_the_folder_that_a_killed_process_was_replacing_comes_back_and_stays(killed: Path) -> None:
     (killed.parent / "a.partial" / "old").mkdir()
     (killed.parent / "a.partial" / "old" / "x").write_text("old")
-    with pytest.raises(KeyboardInterrupt):
-        begin(killed, KeyboardInterrupt)
+    with pytest.raises(FileExistsError, match="left alone"):
+        write(killed)
     assert files(killed.parent) == {"a/x": "old"}
+
+
+def test_what_was_replaced_when_a_process_was_killed_is_gone(killed: Path) -> None:
+    (killed.parent / "a.partial" / "old").mkdir()
+    (killed.parent / "a.partial" / "old" / "x").write_text("old")
+    (killed.parent / "a.partial" / "new").rename(killed)
+    with pytest.raises(FileExistsError, match="left alone"):
+        write(killed)
+    assert files(killed.parent) == {"a/x": "half"}
+
+
+def test_the_folder_that_cannot_go_back_stays_in_the_claim(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "a", "old")
+    rename = Path.rename
+
+    def broken(self: Path, target: Path) -> Path:
+        if target == tmp_path / "a":
+            raise OSError(errno.EIO, "the disk is broken")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", broken)
+    with pytest.raises(OSError, match=r"what was at .*a is kept here") as told:
+        write(tmp_path / "a", "new", always)
+    assert told.value.filename == str(tmp_path / "a.partial" / "old")
+    monkeypatch.undo()
+    with pytest.raises(FileExistsError, match="left alone"):
+        write(tmp_path / "a")
+    assert files(tmp_path) == {"a/x": "old"}
 
 
 @pytest.mark.parametrize("kind", ["folder", "file", "link"])

@@ -77,6 +77,7 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
         the folder names the place that the file would have had.
     """
     place = Path(place)
+    settle(place)
     if is_there(place) and not may_replace(place):
         raise FileExistsError(errno.EEXIST, "exists and is left alone", str(place))
     folder = place.resolve()
@@ -96,6 +97,26 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
             for parent in missing:
                 parent.rmdir()
         raise
+
+
+def settle(place: Path) -> None:
+    """Take away what a killed process left of a folder for `place`; what it was replacing goes back there.
+
+    Raises
+    ------
+    PlaceTakenError
+        The process lives.
+    OSError
+        What was there cannot go back; the error names where it is.
+    """
+    folder = place.resolve()
+    if not os.path.lexists(_beside(folder, ".partial")):
+        return
+    with _claimed(folder, place) as claim:
+        if (claim / _NEW).exists():
+            with suppress(OSError):
+                folder.rmdir()  # empty: it was to be what is in the claim
+        _clear(claim, folder)
 
 
 def write_file(file: str | Path, content: str | bytes, may_replace: Callable[[Path], bool] = never) -> None:
@@ -142,7 +163,7 @@ def _give_name(partial: Path, file: Path) -> None:
 
 @contextmanager
 def _claimed(folder: Path, place: Path) -> Iterator[Path]:
-    """Hold the claim to a place, first cleared of what a killed process left in it."""
+    """Hold the claim to a place, and clear it at the end."""
     claim = _beside(folder, ".partial")
     try:
         lock = _lock(claim, place)
@@ -151,13 +172,16 @@ def _claimed(folder: Path, place: Path) -> Iterator[Path]:
             raise
         raise OSError(error.errno, error.strerror, str(place)) from error
     try:
-        _clear(claim, folder)
         yield claim
-    finally:
         _clear(claim, folder)
-        with suppress(OSError):
-            (claim / _LOCK).unlink()
-            claim.rmdir()
+    except BaseException:
+        _clear(claim, folder)
+        raise
+    finally:
+        if not (claim / _OLD).exists():
+            with suppress(OSError):
+                (claim / _LOCK).unlink()
+                claim.rmdir()
         os.close(lock)
 
 
@@ -198,25 +222,36 @@ def _check_ours(claim: Path, place: Path) -> None:
 
 
 def _clear(claim: Path, folder: Path) -> None:
-    """Take away what is in a claim; a folder that was being replaced goes back to its place."""
-    with suppress(OSError):
-        (claim / _OLD).rename(folder)  # refused if something is there, but for an empty folder
-    for each in (_NEW, _OLD):
-        shutil.rmtree(claim / each, ignore_errors=True)
+    """Take away what is in a claim; what was being replaced goes back, unless the new is in its place."""
+    old, new = claim / _OLD, claim / _NEW
+    if old.exists() and (new.exists() or not is_there(folder)):
+        try:
+            _settle_at(old, folder)
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{error.strerror}; what was at {folder} is kept here", str(old)
+            ) from error
+    for each in (new, old):
+        shutil.rmtree(each, ignore_errors=True)
 
 
 def _move_into_place(claim: Path, folder: Path, place: Path, may_replace: Callable[[Path], bool]) -> None:
     if is_there(folder) and may_replace(folder):
         folder.rename(claim / _OLD)
-    number, goal = 1, folder
-    while not _moved(claim / _NEW, goal):
-        number += 1
-        goal = _beside(folder, f"-{number}")
-    shutil.rmtree(claim / _OLD, ignore_errors=True)
+    goal = _settle_at(claim / _NEW, folder)
     if goal != folder:
         raise PlaceTakenError(
             f"{place} came into being meanwhile and is left alone; what was written is in {goal}"
         )
+
+
+def _settle_at(part: Path, folder: Path) -> Path:
+    """Move a folder to a place, or where something is there to the first free place beside it; say which."""
+    number, goal = 1, folder
+    while not _moved(part, goal):
+        number += 1
+        goal = _beside(folder, f"-{number}")
+    return goal
 
 
 def _moved(folder: Path, goal: Path) -> bool:

@@ -110,11 +110,12 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
 
 def _check_folder(folder: Path, keys: Sequence[str] = ()) -> Callable[[Path], bool]:
     """Return what tells whether a folder holds studies and nothing else; refuse one that does not."""
-    from perhop.folder import is_there
+    from perhop.folder import is_there, settle
 
     def ours(found: Path) -> bool:
         return _is_study(found, keys)
 
+    settle(folder)
     if is_there(folder) and not ours(folder):
         raise CommandError(
             ExitCode.USAGE,

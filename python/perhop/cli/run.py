@@ -88,9 +88,10 @@ def command(
 
 def _check_place(folder: Path, force: bool) -> None:
     """Refuse a folder that is there; only one that holds a run and nothing else is ever replaced."""
-    from perhop.folder import is_there
+    from perhop.folder import is_there, settle
     from perhop.record import is_run
 
+    settle(folder)
     if not is_there(folder) or (force and is_run(folder)):
         return
     if is_run(folder):
