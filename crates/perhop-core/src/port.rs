@@ -56,6 +56,13 @@ impl DropStats {
         self.by_reason.iter().sum()
     }
 
+    /// Dropped for a reason that no queue of perhop has.
+    #[must_use]
+    pub fn other(&self) -> u64 {
+        let ours = [DropReason::Early, DropReason::Forced, DropReason::Overflow];
+        self.dropped() - ours.map(|why| self.of(why)).iter().sum::<u64>()
+    }
+
     /// What was counted after `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
@@ -215,10 +222,17 @@ impl<P: Packet> Class<P> {
         accepted
     }
 
+    /// `None` only where nothing waits, or where the queue does nothing with what does.
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
-        let (passed, apart) = (&mut self.passed, &mut self.apart);
-        let mut watch = Watch { passed, apart, sink, accepted: false };
-        let pkt = self.queue.dequeue(now, &mut watch)?;
+        let pkt = loop {
+            let waited = self.backlog().packets;
+            let (passed, apart) = (&mut self.passed, &mut self.apart);
+            let pkt = self.queue.dequeue(now, &mut Watch { passed, apart, sink, accepted: false });
+            // a queue may end its turn with a drop
+            if pkt.is_some() || !(1..waited).contains(&self.backlog().packets) {
+                break pkt?;
+            }
+        };
         self.passed.sent.add(pkt.meta().len);
         self.passed.left(pkt.meta());
         if pkt.meta().enqueued_at < now {

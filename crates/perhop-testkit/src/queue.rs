@@ -34,18 +34,16 @@ impl Queue<TestPacket> for AtItsTurn {
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<TestPacket>) -> Option<TestPacket> {
-        loop {
-            let mut pkt = self.fifo.dequeue(now, sink)?;
-            if pkt.meta().color == Color::Red {
-                sink.dropped(now, self.site, pkt, DropReason::Sojourn);
-                continue;
-            }
-            if matches!(pkt.meta().ecn, Ecn::Ect0 | Ecn::Ect1) {
-                pkt.meta_mut().ecn = Ecn::Ce;
-                sink.marked(now, self.site, pkt.meta());
-            }
-            return Some(pkt);
+        let mut pkt = self.fifo.dequeue(now, sink)?;
+        if pkt.meta().color == Color::Red {
+            sink.dropped(now, self.site, pkt, DropReason::Sojourn);
+            return None;
         }
+        if matches!(pkt.meta().ecn, Ecn::Ect0 | Ecn::Ect1) {
+            pkt.meta_mut().ecn = Ecn::Ce;
+            sink.marked(now, self.site, pkt.meta());
+        }
+        Some(pkt)
     }
 
     fn peek(&self) -> Option<&Meta> {

@@ -31,7 +31,8 @@ pub static PACKETS: Table = Table {
             "`coloured` (by a meter; `mark` is still the old one), `enqueued`, `sent` (left its queue for the \
              link), `dropped`, `delivered` (reached the other end of the link)";
         "reason", "", 1, Text(reason(step.event)),
-            "why a packet was dropped (`overflow`, `early`, `forced`, `policed`, `shaper`, `loss`, `loss-list`); \
+            "why a packet was dropped (`overflow`, `early`, `forced`, `sojourn`, `policed`, `shaper`, `loss`, \
+             `loss-list`, `unclassified`); \
              empty otherwise";
         "flow", "", 1, Text(run.recorded_flow(step.flow)), "whose";
         "kind", "", 1, Text(kind_name(step.kind)), "`data` or `pure-ack`";
