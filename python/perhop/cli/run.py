@@ -144,27 +144,28 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
         picked="the busiest",
     )
     colors = summary.COLORS if summary.drops_have_colors(result.queues, meaning) else ()
-    queues = result.queues.filter((pl.col("max_packets") > 1) | (pl.col("dropped_packets") > 0))
-    print_table(
-        f"Queues in which packets waited{', drops by colour' if colors else ''}, after the warm-up",
-        ("class", "mean length", "longest", "mean wait", "longest", "arrived", "dropped", *colors),
-        [
-            (
-                row["path"].removeprefix("port."),
-                f"{row['mean_packets']:.2f}",
-                str(row["max_packets"]),
-                *(duration(row["wait_mean_s"]), duration(row["wait_max_s"])),
-                str(row["in_packets"]),
-                str(row["dropped_packets"]),
-                *(str(row[f"dropped_{color}"]) for color in colors),
-            )
-            for row in queues.sort(
-                "dropped_packets", "max_packets", descending=True, maintain_order=True
-            ).to_dicts()
-        ],
-        f"in {folder}/queues.parquet",
-        picked="those that dropped most",
-    )
+    queues = result.queues.filter((pl.col("wait_max_s") > 0) | (pl.col("dropped_packets") > 0))
+    if queues.height:
+        print_table(
+            f"Queues in which packets waited{', drops by colour' if colors else ''}, after the warm-up",
+            ("class", "packets, mean", "most", "wait, mean", "longest", "arrived", "dropped", *colors),
+            [
+                (
+                    row["path"].removeprefix("port."),
+                    f"{row['mean_packets']:.2f}",
+                    str(row["max_packets"]),
+                    *(duration(row["wait_mean_s"]), duration(row["wait_max_s"])),
+                    str(row["in_packets"]),
+                    str(row["dropped_packets"]),
+                    *(str(row[f"dropped_{color}"]) for color in colors),
+                )
+                for row in queues.sort(
+                    "dropped_packets", "wait_mean_s", descending=True, maintain_order=True
+                ).to_dicts()
+            ],
+            f"in {folder}/queues.parquet",
+            picked="those that dropped most",
+        )
     print(folder)
 
 
@@ -175,11 +176,12 @@ def _print_classes(result: Result, meaning: Description, folder: Path) -> None:
     from perhop.units import bit_rate, duration, percent
 
     colors = summary.COLORS if summary.drops_have_colors(result.queues, meaning) else ()
+    marks = result.classes["marked_packets"].sum() > 0
     print_table(
         f"Classes of flows after the warm-up{', drops by colour' if colors else ''}",
         (
             *("class", "flows", "goodput", "fairness", "delay 50 %", "99 %", "PDV 95 %", "lost"),
-            *("dropped", *colors),
+            *("dropped", *colors, *(["marked"] if marks else [])),
         ),
         [
             (
@@ -191,6 +193,7 @@ def _print_classes(result: Result, meaning: Description, folder: Path) -> None:
                 percent(row["dropped_packets"] / row["offered_packets"] if row["offered_packets"] else None),
                 str(row["dropped_packets"]),
                 *(str(row[f"dropped_{color}"]) for color in colors),
+                *([str(row["marked_packets"])] if marks else []),
             )
             for row in result.classes.to_dicts()
         ],

@@ -18,8 +18,8 @@ pub(super) fn routers(nodes: &[AnyNode], links: &[Link]) -> Option<Vec<bool>> {
 }
 
 impl Engine {
-    /// Of the events that are some way off the link; of those that may be the next the packet, the host and its way out,
-    /// the link being there by now; of the next the way out of a router, which the packet tells.
+    /// Begins to load: for events that are some way off, the link; for those that may be next, whose link has been loaded
+    /// by now, the packet, the host and the link by which it answers; for the next, the way out of a router.
     #[inline]
     pub(super) fn look_ahead(&self, routers: &[bool]) {
         for event in self.events.soon() {

@@ -94,7 +94,8 @@ fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &
     for (i, (sum, _, link)) in worst {
         let link = &scenario.links[link];
         let rate = Rate(link.rate);
-        let sum = u64::try_from(sum).ok().and_then(perhop_core::units::BitRate::new).map_or(rate, Rate);
+        let sum = u64::try_from(sum).unwrap_or(u64::MAX);
+        let sum = perhop_core::units::BitRate::new(sum).map_or(rate, Rate);
         let rule = format!("the meters commit {sum} on `{}`, which has {rate}", link.name);
         let hint = "what is in profile there is more than the link carries: commit less".to_owned();
         report.warn(&steps!["conditioner", i, "meter", "cir"], rule, Some(hint));
