@@ -148,7 +148,7 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
     if queues.height:
         print_table(
             f"Queues in which packets waited{', drops by colour' if colors else ''}, after the warm-up",
-            ("class", "packets, mean", "most", "wait, mean", "longest", "arrived", "dropped", *colors),
+            ("class", "mean length", "longest", "mean wait", "longest", "arrived", "dropped", *colors),
             [
                 (
                     row["path"].removeprefix("port."),
