@@ -42,6 +42,14 @@ class NodeView(msgspec.Struct, frozen=True):
     kind: str
 
 
+class ThresholdsView(msgspec.Struct, frozen=True):
+    """Where early detection begins and ends, in packets or bytes: of one colour, or of all packets."""
+
+    min_th: int
+    max_th: int
+    color: str | None = None
+
+
 class ClassView(msgspec.Struct, frozen=True):
     """A class of a port: which packets, and the queue they wait in."""
 
@@ -49,6 +57,7 @@ class ClassView(msgspec.Struct, frozen=True):
     matches: list[str]
     queue: str
     limit: str
+    thresholds: list[ThresholdsView] = []
 
 
 class SchedulerView(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ use crate::ack_marking::AckMarker;
 use crate::classify::{Classifier, Flow};
 use crate::dscp::ColorMap;
 use crate::marker::{Action, Marker};
-use crate::meter::Meter;
+use crate::meter::{BucketName, Meter};
 use crate::packet::{Color, FlowId, Kind, Meta, Packet, PortId};
 use crate::param_error::ParamError;
 use crate::queue::Backlog;
@@ -191,6 +191,12 @@ impl<P: Packet> Conditioner<P> {
         if let Some(meter) = &mut self.parts.meter {
             meter.on_timeout(now);
         }
+    }
+
+    /// What [`Meter::levels`] says.
+    #[must_use]
+    pub fn token_levels(&self, now: Instant) -> Vec<(BucketName, f64)> {
+        self.parts.meter.as_ref().map_or_else(Vec::new, |meter| meter.levels(now))
     }
 
     /// What waits in the shaper.

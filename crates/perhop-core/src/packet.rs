@@ -49,6 +49,18 @@ pub enum Color {
     Red,
 }
 
+impl Color {
+    /// Its name, for files and people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Green => "green",
+            Self::Yellow => "yellow",
+            Self::Red => "red",
+        }
+    }
+}
+
 /// What a packet carries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Kind {

@@ -8,7 +8,7 @@ use core::array;
 use crate::classify::Classifier;
 use crate::node::Departure;
 use crate::packet::{ClassId, Color, Kind, Meta, Packet};
-use crate::queue::{AnyQueue, Backlog, Queue};
+use crate::queue::{AnyQueue, Backlog, EarlyState, Queue};
 use crate::sched::{Heads, Scheduler, Select};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
@@ -161,6 +161,12 @@ impl<P: Packet> Class<P> {
         let Passed { offered, sent, max_packets, data_packets, max_data_packets } = self.passed;
         let dropped = self.apart.as_ref().map(|apart| apart.dropped).unwrap_or_default();
         ClassStats { offered, sent, dropped, max_packets, data_packets, max_data_packets }
+    }
+
+    /// What the early detection of its queue goes by.
+    #[must_use]
+    pub fn early(&self) -> Vec<EarlyState> {
+        self.queue.early()
     }
 
     /// Dropped packets by colour and reason, since the start of the run.

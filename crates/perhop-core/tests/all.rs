@@ -19,6 +19,7 @@ mod laws_node;
 mod laws_queues;
 mod laws_schedulers;
 mod meter_bank;
+mod meter_levels;
 mod meters_exact;
 mod multi_field;
 mod paired_counter;

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use perhop_core::marker::Action;
+use perhop_core::packet::Color;
+use perhop_core::queue::Thresholds;
+use perhop_core::units::QueueSize;
 use perhop_scenario::Loaded;
 use perhop_scenario::model::{
     Class, Conditioner, Flow, Link, Meter, Node, NodeKind, Scenario, Scheduler, Selector, Udp,
@@ -92,6 +95,18 @@ fn class(class: &Class) -> Value {
         "matches": class.matches.iter().map(selector).collect::<Vec<_>>(),
         "queue": class.queue.kind(),
         "limit": class.queue.limit().to_string(),
+        "thresholds": class.queue.thresholds().iter().map(thresholds).collect::<Vec<_>>(),
+    })
+}
+
+fn thresholds((color, own): &(Option<Color>, Thresholds)) -> Value {
+    let amount = |size| match size {
+        QueueSize::Packets(amount) | QueueSize::Bytes(amount) => amount,
+    };
+    json!({
+        "color": color.map(Color::name),
+        "min_th": amount(own.min_th),
+        "max_th": amount(own.max_th),
     })
 }
 

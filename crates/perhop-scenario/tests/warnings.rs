@@ -308,3 +308,14 @@ fn a_host_holds_the_window_of_its_own_connection() {
     assert_snapshot!(up("6MB", "backpressure = 1\n"), @"no warning");
     assert_snapshot!(paths(changed(&[("rate = \"15Mbit/s\"\ndelay", "rate = \"1Mbit/s\"\ndelay")])), @"flow.bulk.tcp.window");
 }
+
+#[test]
+fn token_levels_that_no_series_has_are_told() {
+    let tokens = "run.series=[\"tokens\"]";
+    assert_snapshot!(paths(overridden(&[tokens])), @"");
+    let asked = [tokens, "conditioner.customer.per=flow"];
+    let told = "conditioner.customer.meter: each flow has token buckets of its own";
+    assert!(lines(overridden(&asked)).contains(told));
+    // who asks for averages alone does not miss them
+    assert!(!lines(overridden(&["run.series=[\"averages\"]", asked[1]])).contains(told));
+}

@@ -1,12 +1,18 @@
 //! Series: what flows, links and queues did in each interval.
 
-use perhop_core::packet::FlowId;
+use perhop_core::meter::BucketName;
+use perhop_core::packet::{Color, FlowId};
+use perhop_core::port::Class;
+use perhop_core::queue::average::Unit;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
+use perhop_scenario::model::{MoreSeries, Run};
 
 use crate::datagrams::{Drain, Source};
 use crate::engine::{AnyNode, Engine};
 use crate::host::{Host, ReceivingEnd, SendingEnd};
+use crate::packet::SimPacket;
+use crate::totals::seats;
 
 /// What a series is about, by its position in the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +25,10 @@ pub enum Subject {
     Link(usize),
     /// A class of a port.
     Queue(usize),
+    /// A colour in a class of a port.
+    Color(usize, Color),
+    /// A conditioner.
+    Conditioner(usize),
 }
 
 /// What is measured.
@@ -42,6 +52,16 @@ pub enum Quantity {
     Backlog,
     /// Packets dropped during the interval.
     Dropped,
+    /// What waits at the end of the interval, bytes: beside an average in bytes.
+    BacklogBytes,
+    /// The average of early detection at the end of the interval, packets.
+    AveragePackets,
+    /// The same where thresholds are in bytes.
+    AverageBytes,
+    /// The probability of a drop at this average, before it is spread by the count.
+    DropProbability,
+    /// Tokens at the end of the interval, bytes.
+    Tokens(BucketName),
 }
 
 impl Quantity {
@@ -58,6 +78,13 @@ impl Quantity {
             Self::UtilizationData => "utilization_data",
             Self::Backlog => "backlog_packets",
             Self::Dropped => "dropped_packets",
+            Self::BacklogBytes => "backlog_bytes",
+            Self::AveragePackets => "average_packets",
+            Self::AverageBytes => "average_bytes",
+            Self::DropProbability => "drop_probability",
+            Self::Tokens(BucketName::Committed) => "tokens_committed_bytes",
+            Self::Tokens(BucketName::Excess) => "tokens_excess_bytes",
+            Self::Tokens(BucketName::Peak) => "tokens_peak_bytes",
         }
     }
 }
@@ -99,6 +126,8 @@ pub struct Reading {
     pub links: Vec<(Span, Span)>,
     /// For each queue: packets dropped, packets waiting.
     pub queues: Vec<(u64, u64)>,
+    /// What only [`Self::with`] reads: always of the same subjects and quantities, in one order.
+    pub more: Vec<(Subject, Quantity, f64)>,
 }
 
 /// Where the sending and the receiving end of a flow are.
@@ -126,7 +155,44 @@ impl Reading {
             udp: udp_ends(engine, first, udp).map(|(_, drain)| drain.arrived.total().bytes).collect(),
             links: engine.links.iter().map(|link| link.busy(at)).collect(),
             queues: queues.collect(),
+            more: Vec::new(),
         }
+    }
+
+    /// Reads what `run` asks for beyond that.
+    #[must_use]
+    pub fn with(mut self, run: &Run, engine: &Engine) -> Self {
+        if run.has(MoreSeries::Averages) {
+            for (i, class) in engine.classes().enumerate() {
+                averages(i, class, &mut self.more);
+            }
+        }
+        if run.has(MoreSeries::Tokens) {
+            for (i, seat) in seats(engine).enumerate() {
+                let levels = seat.conditioner.token_levels(self.at).into_iter();
+                self.more
+                    .extend(levels.map(|(of, level)| (Subject::Conditioner(i), Quantity::Tokens(of), level)));
+            }
+        }
+        self
+    }
+}
+
+/// Adds what the early detection of class number `i` goes by.
+#[expect(clippy::cast_precision_loss, reason = "a queue of fewer than 2^53 bytes")]
+fn averages(i: usize, class: &Class<SimPacket>, more: &mut Vec<(Subject, Quantity, f64)>) {
+    let states = class.early();
+    if states.iter().any(|state| state.unit == Unit::Bytes) {
+        more.push((Subject::Queue(i), Quantity::BacklogBytes, class.backlog().bytes.0 as f64));
+    }
+    for state in states {
+        let subject = state.color.map_or(Subject::Queue(i), |color| Subject::Color(i, color));
+        let average = match state.unit {
+            Unit::Packets => Quantity::AveragePackets,
+            Unit::Bytes => Quantity::AverageBytes,
+        };
+        more.push((subject, average, state.average));
+        more.push((subject, Quantity::DropProbability, state.probability));
     }
 }
 
@@ -164,8 +230,13 @@ impl Series {
             self.columns = layout(now);
         }
         self.times.push(now.at);
-        for (subject, quantity, values) in &mut self.columns {
+        let always = self.columns.len() - now.more.len();
+        let (always, more) = self.columns.split_at_mut(always);
+        for (subject, quantity, values) in always {
             values.push(value(before, now, *subject, *quantity));
+        }
+        for ((_, _, values), (_, _, value)) in more.iter_mut().zip(&now.more) {
+            values.push(*value);
         }
     }
 }
@@ -186,6 +257,7 @@ fn layout(reading: &Reading) -> Vec<(Subject, Quantity, Vec<f64>)> {
         .chain(udp.flat_map(with(&[Throughput])))
         .chain(links.flat_map(with(&[Utilization, UtilizationData])))
         .chain(queues.flat_map(with(&[Backlog, Dropped])))
+        .chain(reading.more.iter().map(|&(subject, quantity, _)| (subject, quantity, Vec::new())))
         .collect()
 }
 
@@ -211,6 +283,7 @@ fn value(before: &Reading, now: &Reading, subject: Subject, quantity: Quantity) 
             Quantity::Dropped => (now.queues[i].0 - before.queues[i].0) as f64,
             _ => now.queues[i].1 as f64,
         },
+        Subject::Color(..) | Subject::Conditioner(_) => unreachable!("they are in `more` alone"),
     }
 }
 

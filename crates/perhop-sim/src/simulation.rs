@@ -1,8 +1,8 @@
 //! A run, from a scenario to its results.
 
-use perhop_core::time::{Instant, Span};
+use perhop_core::time::Instant;
 use perhop_scenario::elements::ElementError;
-use perhop_scenario::model::Scenario;
+use perhop_scenario::model::{Run, Scenario};
 
 use crate::Registry;
 use crate::build::{Built, build};
@@ -23,7 +23,7 @@ pub struct Simulation {
     now: Instant,
     end: Instant,
     warmup: Instant,
-    interval: Span,
+    run: Run,
     next_sample: Instant,
     /// At the end of the warm-up, once it is over.
     baseline: Option<Totals>,
@@ -59,7 +59,7 @@ impl Simulation {
             now: Instant::ZERO,
             end: Instant::ZERO + scenario.run.duration,
             warmup: Instant::ZERO + scenario.run.warmup,
-            interval: scenario.run.interval,
+            run: scenario.run.clone(),
             next_sample: Instant::ZERO + scenario.run.interval,
             baseline: None,
             last,
@@ -107,10 +107,10 @@ impl Simulation {
                 restart(&mut self.built.engine, stop);
             }
             if stop == self.next_sample {
-                let reading = self.read();
+                let reading = self.read().with(&self.run, &self.built.engine);
                 self.series.push(&self.last, &reading);
                 self.last = reading;
-                self.next_sample += self.interval;
+                self.next_sample += self.run.interval;
             }
         }
         true

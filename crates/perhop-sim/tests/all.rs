@@ -5,6 +5,7 @@ mod determinism;
 mod diffserv;
 mod engine;
 mod measures;
+mod more_series;
 mod own_queue;
 mod random;
 mod tables;

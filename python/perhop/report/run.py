@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from perhop import summary
-from perhop.plot import series, topology
+from perhop.plot import early, series, topology
 from perhop.record import StoredRun
 from perhop.report import by_class, page, tcp
 from perhop.scenario import Scenario
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ROWS_SHOWN = 20
 _ROWS_FOLDED = 500
+_QUEUES_DRAWN = 4
 
 
 def render(run: StoredRun, view: tcp.View | None = None) -> str:
@@ -35,6 +36,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
     meaning = Scenario(resolved, "scenario.resolved.toml").describe()
     figures, silent = _figures(run, meaning)
+    figures += _early(run, meaning)
     return page.render(
         "run.html.j2",
         {
@@ -92,6 +94,42 @@ def _figures(run: StoredRun, meaning: Description) -> tuple[list[page.Drawing], 
             )
         )
     return drawn, silent
+
+
+def _early(run: StoredRun, meaning: Description) -> list[page.Drawing]:
+    """Return a figure of each queue whose averages were asked for, those with the largest ones first."""
+    series = run.tables["series"]
+    averages = series.filter(pl.col("quantity").str.starts_with("average_"))
+    if averages.is_empty():
+        return []
+    largest = dict(averages.group_by("path").agg(pl.col("value").max()).iter_rows())
+    queues = [
+        (
+            max(largest.get(f"{path}.{one.color}" if one.color else path, 0.0) for one in own.thresholds),
+            path,
+            own,
+        )
+        for link in meaning.links
+        for own in link.port.classes
+        for path in [f"{link.port.path}.class.{own.name}"]
+        if own.thresholds
+    ]
+    drawn: list[page.Drawing] = []
+    for most, path, own in sorted(queues, key=lambda queue: -queue[0])[:_QUEUES_DRAWN]:
+        picture = early.draw(series, path, own.thresholds, meaning.run.warmup_s) if most > 0 else None
+        if picture is not None:
+            condition = f'pl.col("path").str.starts_with("{path}")'
+            drawn.append(
+                page.drawing(
+                    f"early-{len(drawn)}",
+                    f"Early detection at {path}",
+                    picture,
+                    "What waits, the average as the latest arrival left it, and the thresholds between which "
+                    "chance drops; below, the probability of a drop at this average, before it is spread.",
+                    _read(run, "series", condition),
+                )
+            )
+    return drawn
 
 
 def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[str, Any]:

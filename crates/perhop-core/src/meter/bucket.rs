@@ -104,6 +104,13 @@ impl Bucket {
         }
     }
 
+    /// How many bytes it holds tokens for.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "exact to 2^-53 of the level")]
+    pub fn bytes(&self) -> f64 {
+        self.level as f64 / TOKENS_PER_BYTE as f64
+    }
+
     /// How many tokens must come before [`Bucket::spend`] takes `cost`; `None` if the bucket has not the depth.
     #[must_use]
     pub fn lacks(&self, cost: Cost) -> Option<u64> {

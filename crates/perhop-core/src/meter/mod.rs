@@ -20,6 +20,17 @@ use crate::packet::{Color, Meta};
 use crate::time::Instant;
 use crate::timed::Timed;
 
+/// A bucket of a meter (RFC 2697, RFC 2698).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BucketName {
+    /// Of the committed rate.
+    Committed,
+    /// For bursts beyond it.
+    Excess,
+    /// Of the peak rate.
+    Peak,
+}
+
 /// Measures a stream of packets against a profile (RFC 2475 section 2.3.3.1).
 ///
 /// `now` never decreases between calls. Laws: `perhop_testkit::laws::meter`.
@@ -31,6 +42,11 @@ pub trait Meter: Timed + Send {
     /// Whether it ever has a deadline. Who owns the meter asks once, and asks one that has none for nothing more.
     fn has_deadlines(&self) -> bool {
         false
+    }
+    /// The tokens that an arrival `now` would find in each bucket, in bytes: always as many buckets. None where there are none,
+    /// or one for each flow.
+    fn levels(&self, _now: Instant) -> Vec<(BucketName, f64)> {
+        Vec::new()
     }
 }
 
@@ -45,5 +61,9 @@ impl<M: Meter + ?Sized> Meter for Box<M> {
 
     fn has_deadlines(&self) -> bool {
         (**self).has_deadlines()
+    }
+
+    fn levels(&self, now: Instant) -> Vec<(BucketName, f64)> {
+        (**self).levels(now)
     }
 }

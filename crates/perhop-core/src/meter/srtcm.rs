@@ -4,8 +4,8 @@
 //! by less than a byte. Lengths are those on the link.
 //! Units: rates in bit/s, bursts in bytes. Cost: a multiplication and a few comparisons.
 
-use super::Meter;
 use super::bucket::{Bucket, Cost, Inflow};
+use super::{BucketName, Meter};
 use crate::packet::{Color, Meta};
 use crate::param_error::ParamError;
 use crate::time::Instant;
@@ -56,6 +56,13 @@ impl SrTcm {
             color_aware,
         })
     }
+
+    //= rfc2697-3-fill
+    #[inline]
+    fn fill(&mut self, now: Instant) {
+        let surplus = self.committed.pour(self.inflow.take(now));
+        self.excess.pour(surplus);
+    }
 }
 
 impl Timed for SrTcm {}
@@ -69,9 +76,7 @@ impl Meter for SrTcm {
     //= rfc2697-3-aware-red
     //= rfc2697-3-whole-packet
     fn measure(&mut self, now: Instant, meta: &Meta) -> Color {
-        //= rfc2697-3-fill
-        let surplus = self.committed.pour(self.inflow.take(now));
-        self.excess.pour(surplus);
+        self.fill(now);
         //= rfc2697-1-modes
         let at_best = if self.color_aware { meta.color } else { Color::Green };
         let cost = Cost::of(meta.len);
@@ -82,5 +87,11 @@ impl Meter for SrTcm {
         } else {
             Color::Red
         }
+    }
+
+    fn levels(&self, now: Instant) -> Vec<(BucketName, f64)> {
+        let mut then = self.clone();
+        then.fill(now);
+        vec![(BucketName::Committed, then.committed.bytes()), (BucketName::Excess, then.excess.bytes())]
     }
 }

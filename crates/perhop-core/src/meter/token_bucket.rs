@@ -4,8 +4,8 @@
 //! nothing. It is colour-blind. Two-colour papers say IN for green and OUT for red.
 //! Units: rates in bit/s, depths in bytes. Cost: a multiplication and a few comparisons.
 
-use super::Meter;
 use super::bucket::{Bucket, Cost, Inflow};
+use super::{BucketName, Meter};
 use crate::packet::{Color, Meta};
 use crate::param_error::ParamError;
 use crate::time::Instant;
@@ -36,13 +36,24 @@ impl TokenBucket {
     pub fn new(params: TokenBucketParams) -> Result<Self, ParamError> {
         Ok(Self { inflow: Inflow::new(params.cir), committed: Bucket::new("cbs", params.cbs)? })
     }
+
+    #[inline]
+    fn fill(&mut self, now: Instant) {
+        self.committed.pour(self.inflow.take(now));
+    }
 }
 
 impl Timed for TokenBucket {}
 
 impl Meter for TokenBucket {
     fn measure(&mut self, now: Instant, meta: &Meta) -> Color {
-        self.committed.pour(self.inflow.take(now));
+        self.fill(now);
         if self.committed.spend(Cost::of(meta.len)) { Color::Green } else { Color::Red }
+    }
+
+    fn levels(&self, now: Instant) -> Vec<(BucketName, f64)> {
+        let mut then = self.clone();
+        then.fill(now);
+        vec![(BucketName::Committed, then.committed.bytes())]
     }
 }

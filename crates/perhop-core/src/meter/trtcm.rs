@@ -4,8 +4,8 @@
 //! by less than a byte. Lengths are those on the link.
 //! Units: rates in bit/s, bursts in bytes. Cost: two multiplications and a few comparisons.
 
-use super::Meter;
 use super::bucket::{Bucket, Cost, Inflow};
+use super::{BucketName, Meter};
 use crate::packet::{Color, Meta};
 use crate::param_error::ParamError;
 use crate::time::Instant;
@@ -58,6 +58,13 @@ impl TrTcm {
             color_aware,
         })
     }
+
+    //= rfc2698-3-fill
+    #[inline]
+    fn fill(&mut self, now: Instant) {
+        self.committed.pour(self.committed_inflow.take(now));
+        self.peak.pour(self.peak_inflow.take(now));
+    }
 }
 
 impl Timed for TrTcm {}
@@ -70,9 +77,7 @@ impl Meter for TrTcm {
     //= rfc2698-3-aware-yellow
     //= rfc2698-3-aware-green
     fn measure(&mut self, now: Instant, meta: &Meta) -> Color {
-        //= rfc2698-3-fill
-        self.committed.pour(self.committed_inflow.take(now));
-        self.peak.pour(self.peak_inflow.take(now));
+        self.fill(now);
         //= rfc2698-1-modes
         let at_best = if self.color_aware { meta.color } else { Color::Green };
         let cost = Cost::of(meta.len);
@@ -83,5 +88,11 @@ impl Meter for TrTcm {
         } else {
             Color::Green
         }
+    }
+
+    fn levels(&self, now: Instant) -> Vec<(BucketName, f64)> {
+        let mut then = self.clone();
+        then.fill(now);
+        vec![(BucketName::Committed, then.committed.bytes()), (BucketName::Peak, then.peak.bytes())]
     }
 }

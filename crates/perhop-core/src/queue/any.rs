@@ -3,7 +3,7 @@
 //! A port that holds its queue in place touches two cache lines fewer for each packet, which is what a hop costs where
 //! thousands of flows share the machine.
 
-use super::{Backlog, Fifo, Queue};
+use super::{Backlog, EarlyState, Fifo, Queue};
 use crate::packet::{Meta, Packet};
 use crate::sink::Sink;
 use crate::time::Instant;
@@ -79,5 +79,9 @@ impl<P: Packet> Queue<P> for AnyQueue<P> {
             Self::Fifo(queue) => queue.on_timeout(now, sink),
             Self::Other(queue) => queue.on_timeout(now, sink),
         }
+    }
+
+    fn early(&self) -> Vec<EarlyState> {
+        self.get().early()
     }
 }

@@ -7,7 +7,7 @@
 
 use super::average::{Average, Ewma, MeanPacket, Unit};
 use super::conventions::Conventions;
-use super::early::{Early, admit};
+use super::early::{Early, EarlyState, admit};
 use super::{Backlog, Fifo, Queue};
 use crate::dscp::ColorMap;
 use crate::packet::{Color, Meta, Packet};
@@ -230,5 +230,12 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
 
     fn backlog(&self) -> Backlog {
         self.fifo.backlog()
+    }
+
+    fn early(&self) -> Vec<EarlyState> {
+        let best =
+            if N == 2 { &[Color::Green, Color::Red][..] } else { &[Color::Green, Color::Yellow, Color::Red] };
+        let own = self.levels.iter().zip(self.averages()).zip(best);
+        own.map(|((level, average), color)| level.early.state(Some(*color), self.unit, average)).collect()
     }
 }

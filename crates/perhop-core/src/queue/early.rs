@@ -13,7 +13,7 @@
 use super::average::{MeanPacket, Unit};
 use super::conventions::Conventions;
 use super::fifo::Fifo;
-use crate::packet::{Ecn, Packet};
+use crate::packet::{Color, Ecn, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Chance;
 use crate::sink::{DropReason, Sink};
@@ -107,6 +107,19 @@ pub fn p_a(p_b: f64, count: f64, conventions: &Conventions) -> f64 {
     }
 }
 
+/// What early detection goes by, for who watches a queue.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct EarlyState {
+    /// Whose it is; none where all packets are treated alike.
+    pub color: Option<Color>,
+    /// What the average counts.
+    pub unit: Unit,
+    /// The average, as the latest arrival that it counts left it.
+    pub average: f64,
+    /// The probability p_b of a drop at this average, for a packet of mean length; 1 where every arrival is dropped.
+    pub probability: f64,
+}
+
 /// What early detection says of an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
@@ -170,6 +183,16 @@ impl Early {
             return Verdict::Early;
         }
         Verdict::Accept
+    }
+
+    /// What goes for packets of `color` at `average`.
+    pub(super) fn state(&self, color: Option<Color>, unit: Unit, average: f64) -> EarlyState {
+        let probability = match self.curve.at(average) {
+            Zone::Below => 0.0,
+            Zone::Between(p_b) => p_b,
+            Zone::Above => 1.0,
+        };
+        EarlyState { color, unit, average, probability }
     }
 
     /// The average has no say over this arrival: it counts as below `min_th`.

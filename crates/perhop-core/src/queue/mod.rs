@@ -13,7 +13,7 @@ mod rio;
 pub use any::AnyQueue;
 pub use colored::{Averaging, Colored};
 pub use conventions::Conventions;
-pub use early::Thresholds;
+pub use early::{EarlyState, Thresholds};
 pub use fifo::Fifo;
 pub use gred::{Gred, GredParams, VirtualQueue};
 pub use red::{Red, RedParams};
@@ -106,4 +106,8 @@ pub trait Queue<P: Packet>: Send {
     }
     /// The deadline has come. An extra call changes nothing.
     fn on_timeout(&mut self, _now: Instant, _sink: &mut dyn Sink<P>) {}
+    /// What its early detection goes by, best colour first: always as many, whatever has happened. None where there is none.
+    fn early(&self) -> Vec<EarlyState> {
+        Vec::new()
+    }
 }

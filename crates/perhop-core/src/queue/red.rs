@@ -7,7 +7,7 @@
 
 use super::average::{Average, Ewma, MeanPacket, Unit};
 use super::conventions::Conventions;
-use super::early::{Curve, Early, Thresholds, admit, names, not_empty, some_bytes, within_one};
+use super::early::{Curve, Early, EarlyState, Thresholds, admit, names, not_empty, some_bytes, within_one};
 use super::{Backlog, Fifo, Queue};
 use crate::packet::{Meta, Packet};
 use crate::param_error::ParamError;
@@ -135,5 +135,9 @@ impl<P: Packet> Queue<P> for Red<P> {
 
     fn backlog(&self) -> Backlog {
         self.fifo.backlog()
+    }
+
+    fn early(&self) -> Vec<EarlyState> {
+        vec![self.early.state(None, self.unit, self.average.value())]
     }
 }

@@ -8,3 +8,4 @@ mod pseudocode;
 mod red;
 mod reference;
 mod rio;
+mod watched;

@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
-use crate::meant::model::{Flow, Scenario, Udp, UdpPattern};
+use crate::meant::model::{Flow, MoreSeries, Scenario, Udp, UdpPattern};
 use crate::meant::routes::{Route, routes};
 
 /// Roughly how often packets cross links in a run; 0 where a flow has no way.
@@ -38,7 +38,21 @@ pub fn series(scenario: &Scenario) -> (u64, u64) {
     let samples = scenario.run.duration.as_nanos().checked_div(scenario.run.interval.as_nanos()).unwrap_or(0);
     let classes: usize = scenario.links.iter().map(|link| link.port.classes.len()).sum();
     let columns = 4 * scenario.flows.len() + scenario.udp.len() + 2 * scenario.links.len() + 2 * classes;
-    (samples, columns as u64)
+    (samples, (columns + more_series(scenario)) as u64)
+}
+
+/// The series that are there because they were asked for; those of elements from outside are not known.
+fn more_series(scenario: &Scenario) -> usize {
+    let mut count = 0;
+    if scenario.run.has(MoreSeries::Averages) {
+        let classes = scenario.links.iter().flat_map(|link| &link.port.classes);
+        // an average and a probability for each, and the length in bytes beside averages in bytes
+        count += classes.map(|class| 3 * class.queue.thresholds().len()).sum::<usize>();
+    }
+    if scenario.run.has(MoreSeries::Tokens) {
+        count += 2 * scenario.conditioners.len();
+    }
+    count
 }
 
 /// Roughly how many bytes of memory a run needs until its tables are written, those of the program apart.

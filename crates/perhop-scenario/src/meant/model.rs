@@ -9,7 +9,8 @@ use perhop_core::classify::{FlowTable, Pattern};
 use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::marker::Marker;
 use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams};
-use perhop_core::queue::{GredParams, RedParams, RioParams};
+use perhop_core::packet::Color;
+use perhop_core::queue::{GredParams, RedParams, RioParams, Thresholds};
 use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
@@ -52,6 +53,25 @@ pub struct Run {
     pub interval: Span,
     /// The length that a number of packets means where bytes are needed.
     pub packet_size: Option<Bytes>,
+    /// Series beyond those that every run has.
+    pub series: Vec<MoreSeries>,
+}
+
+impl Run {
+    /// Whether `series` are asked for.
+    #[must_use]
+    pub fn has(&self, series: MoreSeries) -> bool {
+        self.series.contains(&series)
+    }
+}
+
+/// Series that a run has only where they are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoreSeries {
+    /// The averages and probabilities of early detection.
+    Averages,
+    /// The token levels of meters.
+    Tokens,
 }
 
 /// A host or a router.
@@ -175,6 +195,20 @@ pub enum Queue {
 }
 
 impl Queue {
+    /// Thresholds by which early detection drops, best colour first; one from outside tells of none before it is built.
+    #[must_use]
+    pub fn thresholds(&self) -> Vec<(Option<Color>, Thresholds)> {
+        use Color::{Green, Red, Yellow};
+        match self {
+            Self::Fifo { .. } | Self::Custom(_) => Vec::new(),
+            Self::Red(red) => vec![(None, red.thresholds)],
+            Self::Rio(rio) => vec![(Some(Green), rio.green), (Some(Red), rio.red)],
+            Self::Gred(gred) => [(Green, &gred.green), (Yellow, &gred.yellow), (Red, &gred.red)]
+                .map(|(color, own)| (Some(color), own.thresholds))
+                .to_vec(),
+        }
+    }
+
     /// What a file calls it; one from outside, what the program that brings it does.
     #[must_use]
     pub fn kind(&self) -> &str {

@@ -26,6 +26,16 @@ macro_rules! word {
 pub(crate) use word;
 
 word! {
+    /// Series that a run has only where they are asked for.
+    MoreSeries => crate::meant::model::MoreSeries {
+        /// Of each queue with early detection, by colour: the average, and the probability of a drop at it.
+        Averages,
+        /// Of each meter with token buckets for all of its packets: what is in each bucket.
+        Tokens,
+    }
+}
+
+word! {
     /// Which packets the average of a colour counts.
     Averaging => perhop_core::queue::Averaging {
         /// Those of its own and of every better colour (Clark and Fang 1998: OUT counts all): RIO-C.

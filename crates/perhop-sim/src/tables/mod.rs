@@ -111,6 +111,8 @@ impl<'a> Run<'a> {
             Subject::Udp(i) => format!("udp.{}", scenario.udp[i].name),
             Subject::Link(i) => format!("link.{}", results.link_names[i]),
             Subject::Queue(i) => results.queues[i].path.clone(),
+            Subject::Color(i, color) => format!("{}.{}", results.queues[i].path, color.name()),
+            Subject::Conditioner(i) => results.conditioners[i].path.clone(),
         };
         Self {
             scenario,

@@ -1,6 +1,6 @@
 //! Tables of what was recorded.
 
-use perhop_core::packet::{Color, FlowId, Kind};
+use perhop_core::packet::{FlowId, Kind};
 use perhop_core::sink::{DropReason, SiteId};
 
 use super::{Run, Table, columns};
@@ -40,7 +40,7 @@ pub static PACKETS: Table = Table {
             "one past the last payload byte; of a pure ACK, its acknowledgment number; modulo 2^32";
         "bytes", "byte", 1, Count(step.len.0), "length on that link";
         "mark", "", 2, Text(run.mark(step.mark)), "code point of the DS field";
-        "color", "", 2, Text(color_name(step.color)),
+        "color", "", 2, Text(step.color.name()),
             "as the last meter or queue said; `green` before any did";
     },
 };
@@ -123,14 +123,6 @@ const fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::PureAck => "pure-ack",
         Kind::Data | Kind::Syn | Kind::Other => "data",
-    }
-}
-
-const fn color_name(color: Color) -> &'static str {
-    match color {
-        Color::Green => "green",
-        Color::Yellow => "yellow",
-        Color::Red => "red",
     }
 }
 

@@ -4,13 +4,18 @@ use perhop_core::units::QueueSize;
 
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::written::conditioner::{Meter, Per};
 use crate::written::file::ScenarioFile;
 use crate::written::port::Queue;
 use crate::written::units::{Limit, Time};
+use crate::written::words::MoreSeries;
 
 /// Warns of what can be seen without the network.
 pub(super) fn find(file: &ScenarioFile, report: &mut Report) {
     times(file, report);
+    if file.run.series.contains(&MoreSeries::Tokens) {
+        levels(file, report);
+    }
     for (i, port) in file.port.iter().enumerate() {
         for (j, class) in port.class.iter().enumerate() {
             thresholds(&class.queue, &steps!["port", i, "class", j, "queue"], report);
@@ -40,6 +45,20 @@ fn times(file: &ScenarioFile, report: &mut Report) {
             let rule = format!("flow `{name}` never starts: the run ends at {}", run.duration);
             report.warn(&steps![list, i, "start"], rule, Some("let it start before the end".to_owned()));
         }
+    }
+}
+
+/// A meter whose token levels are asked for has some.
+fn levels(file: &ScenarioFile, report: &mut Report) {
+    for (i, conditioner) in file.conditioner.iter().enumerate() {
+        let none = match &conditioner.meter {
+            Some(Meter::TcpFriendly { .. }) => "the TCP-friendly marker has no token bucket",
+            Some(_) if conditioner.per == Per::Flow => "each flow has token buckets of its own",
+            _ => continue,
+        };
+        let rule = format!("{none}: no `tokens` of this conditioner are in the series");
+        let hint = "take a meter with token buckets for the aggregate, or leave `tokens` out of `run.series`";
+        report.warn(&steps!["conditioner", i, "meter"], rule, Some(hint.to_owned()));
     }
 }
 

@@ -1,0 +1,70 @@
+"""Early detection at a queue: what waits, its average, the thresholds, and the probability of a drop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from perhop.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from perhop.scenario import ThresholdsView
+
+_OF_COLOR = {"green": style.COLORS[2], "yellow": style.COLORS[4], "red": style.COLORS[1]}
+
+
+def draw(
+    series: pl.DataFrame, path: str, thresholds: list[ThresholdsView], warmup_s: float = 0.0
+) -> str | None:
+    """Return the figure of one queue as SVG, or None where its averages are not in the series.
+
+    Parameters
+    ----------
+    series
+        Long table with ``time_s``, ``path``, ``quantity``, ``value``.
+    path
+        The queue, such as ``port.r1-r2.class.af1``.
+    thresholds
+        Of each colour of the queue, best first, in the unit of its averages.
+    warmup_s
+        End of the warm-up in s, marked by a dashed line; none at 0.
+    """
+    own = series.filter(pl.col("path").is_in([path, *(f"{path}.{one.color}" for one in thresholds)]))
+    averages = own.filter(pl.col("quantity").is_in(["average_packets", "average_bytes"]))
+    if averages.is_empty():
+        return None
+    unit = averages["quantity"].item(0).removeprefix("average_")
+    with style.figure(7.6, 4.8, nrows=2, sharex=True, height_ratios=(2, 1)) as (made, (length, chance)):
+        _line(length, own, path, f"backlog_{unit}", color=style.COLORS[7], label="waiting", linewidth=0.8)
+        for one in thresholds:
+            name = f"{path}.{one.color}" if one.color else path
+            color = _OF_COLOR[one.color] if one.color else style.COLORS[0]
+            of = f" ({one.color})" if one.color else ""
+            _line(length, own, name, f"average_{unit}", color=color, label=f"average{of}")
+            _line(chance, own, name, "drop_probability", color=color, label=one.color or "drops")
+            length.axhline(
+                one.min_th, color=color, linewidth=0.9, linestyle=style.DASHES[2], label=f"min_th{of}"
+            )
+            length.axhline(
+                one.max_th, color=color, linewidth=0.9, linestyle=style.DASHES[1], label=f"max_th{of}"
+            )
+        for axes in (length, chance):
+            if warmup_s > 0:
+                axes.axvline(warmup_s, color=style.INK, linewidth=0.8, linestyle="--")
+            axes.set_ylim(bottom=0)
+            axes.margins(x=0.01)
+            style.legend_beside(axes)
+        length.set_ylabel(unit)
+        chance.set_ylabel("drop probability")
+        chance.set_xlabel("time in s")
+        return style.svg(
+            made, f"Early detection at {path}", f"{unit} waiting, average and thresholds against time"
+        )
+
+
+def _line(axes: Axes, rows: pl.DataFrame, path: str, quantity: str, **look: Any) -> None:
+    found = rows.filter(pl.col("path") == path, pl.col("quantity") == quantity)
+    axes.plot(found["time_s"].to_numpy(), found["value"].to_numpy(), **look)
