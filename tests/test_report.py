@@ -363,3 +363,18 @@ def test_the_browser_test_would_notice(tmp_path: Path) -> None:
     _, console, asked = browse(page, tmp_path)
     assert any("no" in line for line in console)
     assert asked == ["http://perhop.invalid/x.png"]
+
+
+def test_averages_that_were_asked_for_are_drawn_with_their_thresholds(cli: Cli) -> None:
+    assert cli("init", "--pack", "diffserv", "lab").code == 0
+    short = ("-s", "run.duration=4s", "-s", "run.warmup=1s", "-s", "run.interval=100ms")
+    both = 'run.series=["averages", "tokens"]'
+    assert cli("run", "lab/diffserv.toml", *short, "-s", both, "-o", "asked", "--report").code == 0
+    check_page(Path("asked/report.html"))
+    drawn = Path("asked/report.html").read_text().split("<figure")
+    [gred] = [one for one in drawn if "Early detection at port.edge-core.class.af1." in one]
+    for label in ("waiting", "average (green)", "min_th (red)", "max_th (yellow)", "drop probability"):
+        assert label in gred
+    [red] = [one for one in drawn if "Early detection at port.edge-core.class.best-effort." in one]
+    assert "max_th" in red
+    assert "(green)" not in red
