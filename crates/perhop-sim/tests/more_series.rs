@@ -33,7 +33,7 @@ fn to_ask_for_more_series_changes_nothing_else() {
     let tokens = ["tokens_committed_bytes", "tokens_peak_bytes"];
     assert_eq!(new, [&averages[..], &tokens].concat());
     let green = more.iter().find(|column| {
-        matches!(column.0, Subject::Color(_, Color::Green)) && column.1 == Quantity::AveragePackets
+        matches!(column.0, Subject::Color(_, Color::Green)) && column.1 == Quantity::AverageBytes
     });
     assert!(green.expect("GRED has colours").2.iter().any(|average| *average > 0.0));
     let mut chances = more.iter().filter(|column| column.1 == Quantity::DropProbability);

@@ -160,7 +160,7 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
                     *(str(row[f"dropped_{color}"]) for color in colors),
                 )
                 for row in queues.sort(
-                    "dropped_packets", "wait_mean_s", descending=True, maintain_order=True
+                    "dropped_packets", "max_packets", descending=True, maintain_order=True
                 ).to_dicts()
             ],
             f"in {folder}/queues.parquet",
