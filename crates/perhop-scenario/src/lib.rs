@@ -1,7 +1,7 @@
 //! Scenario files: TOML to a checked, resolved [`model::Scenario`].
 //!
 //! [`load`] reads a file and overrides and returns either the scenario or everything that is wrong with them, each mistake
-//! with its place, the rule it breaks and a hint. The structs of [`mod@file`] and [`tcp`] say what may be written;
+//! with its place, the rule it breaks and a hint. The structs of [`mod@file`] and [`written::tcp`] say what may be written;
 //! [`schema()`] is made from them, and so is the first check.
 
 pub mod build;
