@@ -1,0 +1,172 @@
+"""Analysis of variance of balanced designs: plain, blocked, split plot, trimmed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from perhop.stats.layout import Term, cube
+from perhop.stats.strata import Part, Strata, strata
+
+
+@dataclass(frozen=True)
+class Anova:
+    """An analysis of variance.
+
+    Attributes
+    ----------
+    table
+        A row for each source: `source` (an effect such as ``P:C``, ``higher orders``, ``blocks``, an error,
+        or ``total``), `df`, `sum_of_squares` (square of the response's unit), `percent` (of the total),
+        `mean_square`, `f`, `p` (null where there is no error to hold it against), `against` (the error).
+    strata
+        The sums behind it.
+    """
+
+    table: pl.DataFrame
+    strata: Strata
+
+    def percent(self, effect: str) -> float:
+        """Share of the variation that an effect explains, in percent; its factors in any order."""
+        part = self.strata.terms[self.strata.cube.term(effect)]
+        total = self.strata.total.squares
+        return 100.0 * part.squares / total if total else 0.0
+
+
+def anova(
+    frame: pl.DataFrame,
+    factors: Sequence[str],
+    response: str = "value",
+    *,
+    order: int | None = None,
+    keep: Iterable[str | Iterable[str]] | None = None,
+    within: Sequence[str] = (),
+    block: str | None = None,
+) -> Anova:
+    """Analyse a balanced factorial design.
+
+    Parameters
+    ----------
+    frame
+        One row an observation.
+    factors, response
+        Columns; the levels of a factor are named, not measured.
+    order
+        Effects of more factors than this are put together in one row, ``higher orders``; they are not counted
+        as error.
+    keep
+        Effects of a trimmed model; all others are counted as error.
+    within
+        Factors whose levels are all measured in each run (split plot).
+    block
+        Column of the replication, if replication i of every treatment has something in common.
+
+    Returns
+    -------
+    Anova
+        With one observation of each treatment and nothing left out there is no error: no F and no p.
+
+    Raises
+    ------
+    UnbalancedError
+        See `perhop.stats.layout.cube`.
+    ValueError
+        A column or an effect that there is not; both `order` and `keep`.
+
+    Notes
+    -----
+    F is the mean square over that of the error of the effect's own stratum, and p the probability
+    of a larger F where there is no effect: errors are independent, normal, and equally spread.
+
+    References
+    ----------
+    .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, sections 21.5, 22.4.
+    .. [2] D. C. Montgomery, "Design and Analysis of Experiments", sections 5.3, 14.4.
+    """
+    if order is not None and keep is not None:
+        raise ValueError("give an order or the effects to keep, not both")
+    data = cube(frame, factors, response, block)
+    return anova_of(strata(data, within=within, block=block is not None, keep=keep), order)
+
+
+def split_plot(
+    frame: pl.DataFrame, factors: Sequence[str], within: Sequence[str], block: str, response: str = "value"
+) -> Anova:
+    """Analyse a design whose runs are whole plots, split by factors measured inside of each, in blocks.
+
+    The same as `anova` with `within` and `block`. The block's interactions with the factors are the
+    errors: with the treatments of whole runs the error between runs, all others the error within.
+    """
+    return anova(frame, factors, response, within=within, block=block)
+
+
+def anova_of(parts: Strata, order: int | None = None) -> Anova:
+    """Make the table of variation that is shared out already; arguments as of `anova`."""
+    total = parts.total
+    shown = [term for term in parts.terms if order is None or len(term) <= order]
+    rows = [_row(":".join(term), parts.terms[term], total, parts, term) for term in shown]
+    rows += _higher(parts, [term for term in parts.terms if term not in shown])
+    if parts.blocks is not None:
+        rows.append(_row("blocks", parts.blocks, total))
+    if parts.within is None:
+        rows.append(_row("error", parts.between, total))
+    else:
+        rows.append(_row("error between runs", parts.between, total))
+        rows.append(_row("error within runs", parts.within, total))
+    rows.append(_row("total", total, total))
+    schema = {
+        "source": pl.String,
+        "df": pl.Int64,
+        "sum_of_squares": pl.Float64,
+        "percent": pl.Float64,
+        "mean_square": pl.Float64,
+        "f": pl.Float64,
+        "p": pl.Float64,
+        "against": pl.String,
+    }
+    return Anova(pl.DataFrame(rows, schema=schema, orient="row"), parts)
+
+
+def _higher(parts: Strata, terms: Sequence[Term]) -> list[tuple[object, ...]]:
+    """Put the effects of higher orders together, a row for each error they are subject to."""
+    rows = []
+    errors = dict.fromkeys(parts.error_name(term) for term in terms)
+    for name in errors:
+        mine = [term for term in terms if parts.error_name(term) == name]
+        pooled = sum((parts.terms[term] for term in mine), Part(0, 0.0))
+        where = name.removeprefix("error").strip()
+        source = f"higher orders {where}".strip() if len(errors) > 1 else "higher orders"
+        rows.append(_row(source, pooled, parts.total, parts, mine[0]))
+    return rows
+
+
+def _row(
+    source: str, part: Part, total: Part, parts: Strata | None = None, term: Term = ()
+) -> tuple[object, ...]:
+    percent = 100.0 * part.squares / total.squares if total.squares else 0.0
+    mean_square = part.mean_square if part.df else None
+    f = p = against = None
+    if parts is not None:
+        error = parts.error(term)
+        if error.df:
+            against = parts.error_name(term)
+            f = f_ratio(part, error)
+            p = f_tail(f, part.df, error.df)
+    return source, part.df, part.squares, percent, mean_square, f, p, against
+
+
+def f_ratio(part: Part, error: Part) -> float:
+    """Mean square over the error's; without any error infinite, or 0 where there is no effect either."""
+    if error.mean_square > 0.0:
+        return part.mean_square / error.mean_square
+    return math.inf if part.squares > 0.0 else 0.0
+
+
+def f_tail(f: float, df: int, error_df: float) -> float:
+    """Probability that F with these degrees of freedom is larger than `f`."""
+    from scipy.special import fdtrc
+
+    return 0.0 if math.isinf(f) else float(fdtrc(df, error_df, f))

@@ -1,0 +1,156 @@
+"""Observations of a balanced factorial design as an array with an axis for each factor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Floats = npt.NDArray[np.float64]
+
+Term = tuple[str, ...]
+"""An effect: the factors it is of, in the order of the design; one is a main effect, more an interaction."""
+
+
+class UnbalancedError(ValueError):
+    """The treatments have not all the same number of observations; `perhop.stats.unbalanced` may help."""
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Every observation of a balanced factorial design.
+
+    Attributes
+    ----------
+    factors
+        Names, one for each axis but the last.
+    levels
+        Names of the levels of each factor, in order.
+    values
+        Shape (levels of the first factor, ..., replications), in the unit of the response.
+    rows
+        Of the same shape: the row of the frame that each value came from.
+    """
+
+    factors: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+    values: Floats
+    rows: npt.NDArray[np.int64]
+
+    @property
+    def replications(self) -> int:
+        """Observations of each treatment."""
+        return int(self.values.shape[-1])
+
+    @property
+    def cells(self) -> Floats:
+        """Mean of each treatment; an axis for each factor."""
+        means: Floats = self.values.mean(axis=-1)
+        return means
+
+    def axes(self, term: Term) -> tuple[int, ...]:
+        """Axes of the factors of a term."""
+        return tuple(self.factors.index(name) for name in term)
+
+    def terms(self) -> list[Term]:
+        """Every effect, main effects first, in the order of the factors."""
+        from itertools import combinations
+
+        return [term for size in range(1, len(self.factors) + 1) for term in combinations(self.factors, size)]
+
+    def term(self, name: str | Iterable[str]) -> Term:
+        """Put an effect, such as ``"C:P"``, into the order of the factors.
+
+        Raises
+        ------
+        ValueError
+            It names what is no factor, or one twice.
+        """
+        parts = name.split(":") if isinstance(name, str) else list(name)
+        if not parts or len(set(parts)) < len(parts) or not set(parts) <= set(self.factors):
+            raise ValueError(f"{name!r} is no effect of the factors {', '.join(self.factors)}")
+        return tuple(factor for factor in self.factors if factor in parts)
+
+    def effect(self, term: Term) -> Floats:
+        """Return the effects of a term: an array with an axis of one level for every other factor.
+
+        Each is the mean of its combination of levels less the grand mean and every effect of lower order in
+        it, so that they sum to zero over the levels of any factor.
+        """
+        inside = self.axes(term)
+        found = self.cells
+        for axis in range(len(self.factors)):
+            mean = found.mean(axis=axis, keepdims=True)
+            found = found - mean if axis in inside else mean
+        return found
+
+
+def cube(
+    frame: pl.DataFrame, factors: Sequence[str], response: str = "value", replication: str | None = None
+) -> Cube:
+    """Arrange the rows of a frame by treatment and replication.
+
+    Parameters
+    ----------
+    frame
+        One row an observation. The levels of a factor are in the order in which they first appear, those of
+        an `Enum` in its own order.
+    factors
+        Columns of the factors, each with two levels or more.
+    response
+        Column of the response.
+    replication
+        Column that tells which observations of different treatments belong together (a block). Without it
+        the observations of a treatment are in the order of the rows.
+
+    Raises
+    ------
+    UnbalancedError
+        A treatment has no observation, or not as many as the others; a value is missing or not finite; the
+        treatments have not each replication once.
+    ValueError
+        There is no such column, no factor, or a factor with a single level.
+    """
+    wanted = [*factors, response, *([replication] if replication else [])]
+    lacking = [name for name in wanted if name not in frame.columns]
+    if lacking or not factors or len(set(wanted)) < len(wanted):
+        raise ValueError(f"columns {', '.join(wanted)} are asked of a frame with {', '.join(frame.columns)}")
+    values = frame[response].cast(pl.Float64).to_numpy()
+    bad = int(np.count_nonzero(~np.isfinite(values)))
+    if bad:
+        raise UnbalancedError(f"{response}: {bad} of {len(values)} values are missing or not finite")
+    levels = tuple(_levels(frame[name]) for name in factors)
+    for name, own in zip(factors, levels, strict=True):
+        if len(own) < 2:
+            raise ValueError(f"factor {name!r} has a single level; leave it out")
+    shape = tuple(len(own) for own in levels)
+    places = [
+        frame[name].cast(pl.String).replace_strict(own, list(range(len(own))), return_dtype=pl.Int64)
+        for name, own in zip(factors, levels, strict=True)
+    ]
+    cell = np.ravel_multi_index([place.to_numpy() for place in places], shape)
+    counts = np.bincount(cell, minlength=int(np.prod(shape)))
+    if counts.min() != counts.max():
+        empty = int(np.count_nonzero(counts == 0))
+        raise UnbalancedError(
+            f"treatments have {counts.min()} to {counts.max()} observations"
+            + (f", {empty} of {counts.size} have none" if empty else "")
+        )
+    inner = np.arange(len(values)) if replication is None else frame[replication].rank("dense").to_numpy()
+    order = np.lexsort((inner, cell)).astype(np.int64)
+    blocks = inner[order].reshape(counts.size, -1)
+    if replication is not None and (np.ptp(blocks, axis=0).any() or (np.diff(blocks, axis=1) == 0).any()):
+        raise UnbalancedError(f"the treatments have not each of {replication!r} once")
+    shaped = (*shape, int(counts[0]))
+    return Cube(tuple(factors), levels, values[order].reshape(shaped), order.reshape(shaped))
+
+
+def _levels(column: pl.Series) -> tuple[str, ...]:
+    """Names of the levels that there are, in order."""
+    present = column.cast(pl.String).unique(maintain_order=True).to_list()
+    if isinstance(column.dtype, pl.Enum):
+        return tuple(name for name in column.dtype.categories if name in present)
+    return tuple(str(name) for name in present)
