@@ -160,6 +160,29 @@ def _row(term: str, level: str, value: float, spread: float, df: int, half: floa
     return term, level, value, spread, df, value - half, value + half
 
 
+def error_variance_behind(
+    half_width: float, share: float, level: float = 0.90, df: float = math.inf
+) -> float:
+    """Return the error variance that an interval printed somewhere implies.
+
+    Parameters
+    ----------
+    half_width
+        Of the interval of an effect, in the unit of the response.
+    share
+        ``product of (levels - 1) / N`` of that effect; see `effects`.
+    level
+        Confidence of the interval.
+    df
+        Degrees of freedom of Student's t; without it the quantile is the normal distribution's.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    tail = 1.0 - (1.0 - level) / 2.0
+    quantile = float(ndtri(tail) if math.isinf(df) else stdtrit(df, tail))
+    return (half_width / quantile) ** 2 / share
+
+
 def standard_error(error: Part, share: float) -> float:
     """Root of the error's mean square times a share; NaN where there is no error."""
     return math.sqrt(error.mean_square * share) if error.df else math.nan

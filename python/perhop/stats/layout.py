@@ -80,12 +80,15 @@ class Cube:
         Each is the mean of its combination of levels less the grand mean and every effect of lower order in
         it, so that they sum to zero over the levels of any factor.
         """
-        inside = self.axes(term)
-        found = self.cells
-        for axis in range(len(self.factors)):
-            mean = found.mean(axis=axis, keepdims=True)
-            found = found - mean if axis in inside else mean
-        return found
+        return project(self.cells, self.axes(term))
+
+
+def project(values: Floats, axes: tuple[int, ...]) -> Floats:
+    """Return the part of an array that varies along these axes and sums to zero along each."""
+    for axis in range(values.ndim):
+        mean = values.mean(axis=axis, keepdims=True)
+        values = values - mean if axis in axes else mean
+    return values
 
 
 def cube(

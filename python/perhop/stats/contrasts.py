@@ -1,0 +1,173 @@
+"""Contrasts: differences between means of treatments, with intervals; Tukey's comparison of all pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from perhop.stats.layout import Floats, project
+from perhop.stats.strata import Part, Strata
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A weighted sum of means of treatments, whose weights add up to zero.
+
+    Attributes
+    ----------
+    value, standard_error, low, high
+        In the unit of the response.
+    df
+        Degrees of freedom of the standard error; not whole where two errors are in it.
+    p
+        Probability of a value so far from zero where the true one is zero.
+    """
+
+    value: float
+    standard_error: float
+    df: float
+    low: float
+    high: float
+    p: float
+
+
+def contrast(
+    parts: Strata, weights: Sequence[tuple[Mapping[str, str], float]], level: float = 0.95
+) -> Contrast:
+    """Estimate a contrast.
+
+    Parameters
+    ----------
+    parts
+        The analysed variation; its model says which treatments lend each other strength, its errors how sure
+        a difference is.
+    weights
+        Levels by factor, with a weight: ``[({"P": "p", "C": "r"}, 1), ({"P": "b", "C": "r"}, -1)]``. Factors
+        that are not named are averaged over.
+    level
+        Confidence, inside (0, 1).
+
+    Returns
+    -------
+    Contrast
+        ``sum(w mean)``, with the variance ``(MS1 sum(b^2) + MS2 sum(d^2)) / r``: b are the weights averaged
+        within runs, d what is left of them, MS1 and MS2 the errors between and within runs, r
+        the replications. Degrees of freedom after Satterthwaite.
+
+    Raises
+    ------
+    ValueError
+        A factor or level that there is not, or weights that do not add up to zero.
+
+    References
+    ----------
+    .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, section 20.6.
+    .. [2] F. E. Satterthwaite, "An approximate distribution of estimates of variance components", 1946.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    spread = _weights(parts, weights)
+    modelled = np.zeros_like(spread)
+    for term in parts.terms:
+        modelled += project(spread, parts.cube.axes(term))
+    value = float(np.sum(modelled * parts.cube.cells))
+    inside = parts.cube.axes(tuple(name for name in parts.cube.factors if name in parts.inside))
+    run = modelled.mean(axis=inside, keepdims=True) + np.zeros_like(modelled) if inside else modelled
+    variances = [(parts.between, float(np.sum(run**2)))]
+    if parts.within is not None:
+        variances.append((parts.within, float(np.sum((modelled - run) ** 2))))
+    used = [(part, share / parts.cube.replications) for part, share in variances if share > 1e-20]
+    if not used or not all(part.df for part, _ in used):
+        return Contrast(value, math.nan, 0, math.nan, math.nan, math.nan)
+    pieces = [(part.mean_square * share, part.df) for part, share in used]
+    variance = sum(piece for piece, _ in pieces)
+    if variance == 0.0:
+        return Contrast(value, 0.0, pieces[0][1], value, value, 1.0 if value == 0.0 else 0.0)
+    df = variance**2 / sum(piece**2 / own for piece, own in pieces)
+    error = math.sqrt(variance)
+    half = float(stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * error
+    p = 2.0 * float(stdtr(df, -abs(value) / error))
+    return Contrast(value, error, df, value - half, value + half, p)
+
+
+def _weights(parts: Strata, weights: Sequence[tuple[Mapping[str, str], float]]) -> Floats:
+    """Spread the weights over the treatments."""
+    cube = parts.cube
+    spread = np.zeros([len(names) for names in cube.levels])
+    for levels, weight in weights:
+        place: list[int | slice] = [slice(None)] * len(cube.factors)
+        for factor, name in levels.items():
+            axis = cube.axes(cube.term([factor]))[0]
+            if name not in cube.levels[axis]:
+                raise ValueError(f"{factor} has no level {name!r}; there is {', '.join(cube.levels[axis])}")
+            place[axis] = cube.levels[axis].index(name)
+        chosen = spread[tuple(place)]
+        spread[tuple(place)] += weight / np.size(chosen)
+    if abs(spread.sum()) > 1e-12 * max(1.0, np.abs(spread).sum()):
+        raise ValueError(f"the weights of a contrast add up to zero, not to {spread.sum():g}")
+    return spread
+
+
+def tukey(
+    means: Mapping[str, float], counts: Sequence[int], error: Part, level: float = 0.95
+) -> pl.DataFrame:
+    """Compare all pairs of means, so that all intervals hold together.
+
+    Parameters
+    ----------
+    means
+        Mean by name, two or more.
+    counts
+        Observations behind each.
+    error
+        Error that the means are subject to.
+    level
+        Probability that all intervals hold, inside (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        A row a pair: `first`, `second`, `difference` (second less first), `low`, `high`, `p` (adjusted).
+        ``difference +- q(level; k, df) sqrt(MS (1/n1 + 1/n2) / 2)``, with the studentized range of k means.
+
+    References
+    ----------
+    .. [1] J. W. Tukey, "The problem of multiple comparisons", 1953; C. Y. Kramer, Biometrics 12, 1956, for
+       unequal numbers.
+    """
+    from scipy.stats import studentized_range
+
+    names = list(means)
+    reach = float(studentized_range.ppf(level, len(names), error.df))
+    rows = []
+    for one, other in combinations(range(len(names)), 2):
+        difference = means[names[other]] - means[names[one]]
+        scale = math.sqrt(error.mean_square * (1 / counts[one] + 1 / counts[other]) / 2)
+        p = float(studentized_range.sf(abs(difference) / scale, len(names), error.df)) if scale else 0.0
+        half = reach * scale
+        rows.append((names[one], names[other], difference, difference - half, difference + half, p))
+    columns = ["first", "second", "difference", "low", "high", "p"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def tukey_of(parts: Strata, factor: str, level: float = 0.95) -> pl.DataFrame:
+    """Compare all pairs of levels of one factor of a balanced design; see `tukey`.
+
+    Raises
+    ------
+    ValueError
+        There is no such factor, or no error.
+    """
+    term = parts.cube.term([factor])
+    error = parts.error(term)
+    if not error.df:
+        raise ValueError("one observation of each treatment leaves no error to compare with")
+    names = parts.cube.levels[parts.cube.axes(term)[0]]
+    values = (parts.cube.effect(term) + parts.cube.values.mean()).ravel()
+    share = parts.cube.values.size // len(names)
+    return tukey(dict(zip(names, values.tolist(), strict=True)), [share] * len(names), error, level)

@@ -1,0 +1,135 @@
+"""Two arms under common random numbers: their difference, and whether they are equivalent."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perhop.stats.intervals import Interval, mean_interval
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A paired comparison.
+
+    Attributes
+    ----------
+    difference
+        Mean of second less first, with its interval.
+    p
+        Probability of a difference so far from zero where there is none; NaN of one pair.
+    correlation
+        Of the arms over the replications; NaN where one does not vary.
+    saved
+        How many times more replications arms with seeds of their own would need for the same interval;
+        below 1 the pairs harm. NaN where it cannot be told.
+    """
+
+    difference: Interval
+    p: float
+    correlation: float
+    saved: float
+
+
+def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> Paired:
+    """Compare two arms by the differences of their replications.
+
+    Parameters
+    ----------
+    first, second
+        One value per replication, replication i of both under the same seed.
+    level
+        Confidence, inside (0, 1).
+
+    Raises
+    ------
+    ValueError
+        The arms are not equally long, or have no or no finite values.
+
+    References
+    ----------
+    .. [1] A. M. Law, "Simulation Modeling and Analysis", sections 10.2.1, 11.2.
+    """
+    from scipy.special import stdtr
+
+    x, y = _pairs(first, second)
+    found = mean_interval(y - x, level)
+    if x.size < 2:
+        return Paired(found, math.nan, math.nan, math.nan)
+    apart = float(np.var(x, ddof=1) + np.var(y, ddof=1))
+    variance = float(np.var(y - x, ddof=1))
+    varies = bool(np.ptp(x) > 0 and np.ptp(y) > 0)
+    correlation = float(np.corrcoef(x, y)[0, 1]) if varies else math.nan
+    if variance == 0.0:
+        return Paired(found, 0.0 if found.mean else 1.0, correlation, math.inf if apart else math.nan)
+    t = found.mean / math.sqrt(variance / x.size)
+    return Paired(found, 2.0 * float(stdtr(x.size - 1, -abs(t))), correlation, apart / variance)
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Two one-sided tests.
+
+    Attributes
+    ----------
+    mean
+        Mean, with the interval of level ``1 - 2 significance``.
+    p_low, p_high
+        Of the hypotheses that the true mean is at or below the lower bound, and at or above the upper one.
+    equivalent
+        Whether both are rejected: the interval lies inside the bounds.
+    """
+
+    mean: Interval
+    p_low: float
+    p_high: float
+    equivalent: bool
+
+    @property
+    def p(self) -> float:
+        """The larger of both."""
+        return max(self.p_low, self.p_high)
+
+
+def tost(values: npt.ArrayLike, low: float, high: float, significance: float = 0.05) -> Equivalence:
+    """Test whether a mean lies inside bounds: of paired differences, whether two arms are equivalent.
+
+    Parameters
+    ----------
+    values
+        At least two independent values, such as the differences of two arms.
+    low, high
+        What counts as the same, in the unit of the values.
+    significance
+        Probability of calling equivalent what is not.
+
+    References
+    ----------
+    .. [1] D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", 1987.
+    """
+    from scipy.special import stdtr
+
+    if not low < high:
+        raise ValueError(f"bounds {low}, {high}: the lower must lie below the upper")
+    found = mean_interval(values, 1.0 - 2.0 * significance)
+    if found.n < 2:
+        raise ValueError("equivalence needs at least two values")
+    spread = float(np.std(np.asarray(values, dtype=np.float64), ddof=1)) / math.sqrt(found.n)
+    if spread == 0.0:
+        p_low, p_high = float(found.mean <= low), float(found.mean >= high)
+    else:
+        p_low = float(stdtr(found.n - 1, (low - found.mean) / spread))
+        p_high = float(stdtr(found.n - 1, (found.mean - high) / spread))
+    return Equivalence(found, p_low, p_high, max(p_low, p_high) < significance)
+
+
+def _pairs(
+    first: npt.ArrayLike, second: npt.ArrayLike
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    x, y = (np.asarray(one, dtype=np.float64).ravel() for one in (first, second))
+    if x.size != y.size:
+        raise ValueError(f"{x.size} values of the first arm and {y.size} of the second are no pairs")
+    return x, y

@@ -1,0 +1,141 @@
+"""What a design can see: power, and how many replications a question needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+
+def power(
+    difference: float,
+    error_variance: float,
+    levels: int,
+    each: float,
+    error_df: float,
+    significance: float = 0.05,
+) -> float:
+    """Probability that the F test of a main effect finds a difference.
+
+    Parameters
+    ----------
+    difference
+        Between the two levels that differ most, in the unit of the response; the others lie half way.
+    error_variance
+        Mean square of the error, in the square of that unit; positive.
+    levels
+        Of the factor.
+    each
+        Observations at each level.
+    error_df
+        Degrees of freedom of the error.
+    significance
+        Probability of finding a difference that is none.
+
+    Notes
+    -----
+    F with noncentrality ``each difference^2 / (2 error_variance)``: the least there is for that difference.
+
+    References
+    ----------
+    .. [1] D. C. Montgomery, "Design and Analysis of Experiments", section 3.7.
+    """
+    from scipy.special import fdtri, ncfdtr
+
+    if error_df < 1 or levels < 2:
+        return math.nan
+    if error_variance <= 0.0:
+        return 1.0 if difference else significance
+    limit = fdtri(levels - 1, error_df, 1.0 - significance)
+    noncentral = each * difference**2 / (2.0 * error_variance)
+    return float(1.0 - ncfdtr(levels - 1, error_df, noncentral, limit))
+
+
+def replications_needed(
+    difference: float,
+    error_variance: float,
+    levels: int,
+    treatments: int,
+    *,
+    blocked: bool = False,
+    wanted: float = 0.8,
+    significance: float = 0.05,
+    most: int = 100_000,
+) -> int | None:
+    """Replications of a balanced design with which a difference of a main effect is found; see `power`.
+
+    Parameters
+    ----------
+    difference, error_variance, levels, significance
+        As of `power`.
+    treatments
+        Of the whole design.
+    blocked
+        Whether the replications are blocks.
+    wanted
+        Power, inside (0, 1).
+    most
+        Where to give up.
+
+    Returns
+    -------
+    int or None
+        ``None`` beyond `most`.
+    """
+
+    def enough(replications: int) -> bool:
+        df = (treatments - blocked) * (replications - 1)
+        each = treatments * replications / levels
+        return power(difference, error_variance, levels, each, df, significance) >= wanted
+
+    return _least(enough, most)
+
+
+def replications_for_half_width(
+    half_width: float,
+    error_variance: float,
+    levels: int,
+    treatments: int,
+    *,
+    blocked: bool = False,
+    level: float = 0.95,
+    most: int = 100_000,
+) -> int | None:
+    """Replications with which the interval of a main effect has at most a half-width.
+
+    Parameters
+    ----------
+    half_width
+        In the unit of the response.
+    error_variance, levels, treatments, blocked, most
+        As of `replications_needed`.
+    level
+        Confidence, inside (0, 1).
+
+    Returns
+    -------
+    int or None
+        Least r with ``t sqrt(error_variance (levels - 1) / (treatments r)) <= half_width``; ``None`` beyond
+        `most`.
+    """
+    from scipy.special import stdtrit
+
+    def enough(replications: int) -> bool:
+        df = (treatments - blocked) * (replications - 1)
+        spread = math.sqrt(error_variance * (levels - 1) / (treatments * replications))
+        return df > 0 and float(stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * spread <= half_width
+
+    return _least(enough, most)
+
+
+def _least(enough: Callable[[int], bool], most: int) -> int | None:
+    """Return the least number from 2 that is enough, where every larger one is."""
+    high = 2
+    while not enough(high):
+        if high >= most:
+            return None
+        high = min(2 * high, most)
+    low = max(1, high // 2)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
