@@ -1,0 +1,169 @@
+"""Means by level with their intervals: of one factor, of two together, and of a swept setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from perhop.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKERS = "osD^vP*X"
+
+
+class Mean(NamedTuple):
+    """A mean with its interval; ends that are not finite are not drawn."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True)
+class Line:
+    """Means of a group, one for each level.
+
+    Parameters
+    ----------
+    name
+        What the legend calls it; empty for a single line.
+    means
+        In the order of the levels; `None` where there is no value.
+    """
+
+    name: str
+    means: Sequence[Mean | None]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A pair of axes: a factor, its levels, and a line or one for each level of another factor."""
+
+    factor: str
+    levels: Sequence[str]
+    lines: Sequence[Line]
+    other: str = ""
+
+
+def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | None = None) -> str:
+    """Return means by level as SVG, a panel for each factor or pair, at most four side by side.
+
+    Parameters
+    ----------
+    panels
+        All have the same vertical axis.
+    label
+        Of the response, with its unit.
+    title
+        Told to those who cannot see the figure.
+    grand
+        Mean of all, drawn as a line across.
+    """
+    across = min(len(panels), 4 if all(len(panel.lines) == 1 for panel in panels) else 3)
+    rows = math.ceil(len(panels) / across)
+    height = 0.4 + 2.7 * rows
+    with style.figure(8.6, height, nrows=rows, ncols=across, squeeze=False, sharey=True) as (made, grid):
+        for axes, panel in zip(grid.flat, panels, strict=False):
+            if grand is not None:
+                axes.axhline(grand, color=style.INK, linewidth=0.8, linestyle=style.DASHES[2])
+            _lines(axes, panel, range(len(panel.levels)))
+            axes.set_xticks(range(len(panel.levels)), panel.levels)
+            _crowded(axes, panel.levels)
+            axes.set_xlim(-0.5, len(panel.levels) - 0.5)
+            axes.set_xlabel(panel.factor)
+            if len(panel.lines) > 1:
+                axes.legend(title=panel.other, fontsize=9, title_fontsize=9, loc="best", handlelength=2.4)
+        for axes in grid.flat[len(panels) :]:
+            axes.set_visible(False)
+        for row in grid:
+            row[0].set_ylabel(label)
+        return style.svg(made, title, f"{label}. " + "; ".join(_told(panel) for panel in panels))
+
+
+def draw_curve(
+    x: Sequence[float],
+    panel: Panel,
+    label: str,
+    title: str,
+    replications: Sequence[tuple[float, float]] = (),
+) -> str:
+    """Return a response over a swept setting as SVG: means, their intervals as bands, single runs as dots.
+
+    Parameters
+    ----------
+    x
+        Where each level lies; the panel's `factor` says what and in which unit.
+    panel
+        Levels and lines.
+    label
+        Of the response, with its unit.
+    title
+        Told to those who cannot see the figure.
+    replications
+        Place and value of every single run.
+    """
+    with style.figure(8.0, 3.7) as (made, axes):
+        if replications:
+            axes.plot(*zip(*replications, strict=True), ".", color=style.COLORS[7], markersize=3.5, alpha=0.7)
+        _lines(axes, panel, x, bands=True)
+        axes.set_xlabel(panel.factor)
+        axes.set_ylabel(label)
+        if len(x) <= 12:
+            axes.set_xticks(x, panel.levels)
+            _crowded(axes, panel.levels)
+        if min(x) > 0 and max(x) / min(x) > 20:
+            axes.set_xscale("log")
+            axes.set_xticks(x, panel.levels, minor=False)
+            axes.minorticks_off()
+        if len(panel.lines) > 1:
+            style.legend_beside(axes)
+        return style.svg(made, title, f"{label}. {_told(panel)}")
+
+
+def _lines(axes: Axes, panel: Panel, x: Sequence[float], bands: bool = False) -> None:
+    many = len(panel.lines)
+    spread = 0.0 if bands or many == 1 else 0.08
+    for place, line in enumerate(panel.lines):
+        known = [(at, mean) for at, mean in zip(x, line.means, strict=True) if mean is not None]
+        if not known:
+            continue
+        color = style.COLORS[place % len(style.COLORS)]
+        shift = spread * (place - (many - 1) / 2)
+        axes.plot(
+            [at + shift for at, _ in known],
+            [mean.value for _, mean in known],
+            marker=_MARKERS[place % len(_MARKERS)],
+            markersize=5,
+            color=color,
+            linestyle=style.DASHES[place % len(style.DASHES)],
+            label=line.name,
+        )
+        sure = [(at + shift, mean) for at, mean in known if math.isfinite(mean.low + mean.high)]
+        if bands and sure:
+            low, high = [mean.low for _, mean in sure], [mean.high for _, mean in sure]
+            axes.fill_between([at for at, _ in sure], low, high, color=color, alpha=0.18, linewidth=0)
+        for at, mean in sure:
+            axes.plot((at, at), (mean.low, mean.high), color=color, linewidth=1.3, marker="_", markersize=7)
+
+
+def _crowded(axes: Axes, levels: Sequence[str]) -> None:
+    """Turn the names of levels where they would run into each other."""
+    if sum(len(level) + 2 for level in levels) > 34 and max(map(len, levels)) > 4:
+        axes.tick_params(axis="x", labelrotation=35)
+        for text in axes.get_xticklabels():
+            text.set_horizontalalignment("right")
+
+
+def _told(panel: Panel) -> str:
+    lines = []
+    for line in panel.lines:
+        values = ", ".join(
+            f"{level} {'none' if mean is None else format(mean.value, '.4g')}"
+            for level, mean in zip(panel.levels, line.means, strict=True)
+        )
+        lines.append(f"{panel.other} {line.name}: {values}".strip(" :") if line.name else values)
+    return f"{panel.factor}: " + " / ".join(lines)

@@ -1,0 +1,71 @@
+"""What a model leaves over: against a normal distribution, and against what it predicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from perhop.plot import style
+from perhop.stats.residuals import NormalQQ
+
+Floats = npt.NDArray[np.float64]
+
+
+def draw_qq(whole: NormalQQ, label: str, title: str, without: NormalQQ | None = None) -> str:
+    """Return normal Q-Q plots as SVG: of all residuals, and of those that are left without outliers.
+
+    Parameters
+    ----------
+    whole
+        Of all residuals.
+    label
+        Unit of the residuals.
+    title
+        Told to those who cannot see the figure.
+    without
+        Of the rest, if some are set aside.
+    """
+    parts = [whole] if without is None else [whole, without]
+    with style.figure(8.6, 3.3, ncols=len(parts), squeeze=False) as (made, grid):
+        for axes, part in zip(grid[0], parts, strict=True):
+            slope, middle = np.polyfit(part.theoretical, part.ordered, 1)
+            ends = part.theoretical[[0, -1]]
+            axes.plot(ends, middle + slope * ends, color=style.INK, linewidth=0.9, linestyle=style.DASHES[1])
+            axes.plot(part.theoretical, part.ordered, "o", color=style.COLORS[0], markersize=3.2)
+            said = f"{part.ordered.size} residuals"
+            if part.left_out.size:
+                said += f", {part.left_out.size} set aside"
+            axes.set_title(f"{said}: correlation {part.correlation:.3f}")
+            axes.set_xlabel("quantile of a normal distribution")
+            axes.set_ylabel(f"residual in {label}" if label else "residual")
+        told = "; ".join(
+            f"{part.ordered.size} residuals, {part.left_out.size} set aside, "
+            f"correlation {part.correlation:.3f} (1 % of normal samples have less than {part.critical:.3f})"
+            for part in parts
+        )
+        return style.svg(made, title, told)
+
+
+def draw_residuals(predicted: Floats, residual: Floats, label: str, title: str) -> str:
+    """Return residuals against predictions as SVG.
+
+    Parameters
+    ----------
+    predicted, residual
+        Equally long, in the same unit.
+    label
+        That unit.
+    title
+        Told to those who cannot see the figure.
+    """
+    unit = f" in {label}" if label else ""
+    with style.figure(8.0, 3.2) as (made, axes):
+        axes.axhline(0.0, color=style.INK, linewidth=0.8)
+        axes.plot(predicted, residual, "o", color=style.COLORS[0], markersize=3.4, alpha=0.8)
+        axes.set_xlabel(f"predicted{unit}")
+        axes.set_ylabel(f"residual{unit}")
+        told = (
+            f"{residual.size} residuals from {residual.min():.3g} to {residual.max():.3g}{unit}, "
+            f"predictions from {predicted.min():.4g} to {predicted.max():.4g}"
+        )
+        return style.svg(made, title, told)

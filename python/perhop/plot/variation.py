@@ -1,0 +1,63 @@
+"""What the variation of a response comes from, the largest part first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from perhop.plot import style
+
+_MOST = 14
+
+
+class Part(NamedTuple):
+    """A source of variation: its name, its share in percent, and whether it is an effect that is there.
+
+    `found` is `None` for what is no effect (errors, blocks).
+    """
+
+    source: str
+    percent: float
+    found: bool | None
+
+
+def draw_pareto(parts: Sequence[Part], title: str) -> str:
+    """Return shares of variation as bars with their sum, effects that were not found hollow, as SVG.
+
+    Parameters
+    ----------
+    parts
+        In any order; beyond 14 the smallest are drawn as one bar.
+    title
+        Told to those who cannot see the figure.
+    """
+    ordered = sorted(parts, key=lambda part: -part.percent)
+    if len(ordered) > _MOST:
+        rest = ordered[_MOST - 1 :]
+        ordered = [
+            *ordered[: _MOST - 1],
+            Part(f"{len(rest)} others", sum(part.percent for part in rest), None),
+        ]
+    with style.figure(8.0, 0.9 + 0.27 * len(ordered)) as (made, axes):
+        total = 0.0
+        most = max((part.percent for part in ordered), default=1.0) or 1.0
+        for row, part in enumerate(ordered):
+            total += part.percent
+            color = style.COLORS[7] if part.found is None else style.COLORS[0]
+            axes.barh(
+                row,
+                part.percent,
+                0.66,
+                facecolor="none" if part.found is False else color,
+                edgecolor=color,
+                linewidth=1.2,
+            )
+            said = f"{part.percent:.1f} %" + (f", together {total:.1f} %" if row else "")
+            axes.text(part.percent + 0.012 * most, row, said, va="center", fontsize=9)
+        axes.set_yticks(range(len(ordered)), [part.source.replace(":", " × ") for part in ordered])
+        axes.invert_yaxis()
+        axes.set_xlim(0, most * 1.32)
+        axes.set_xlabel("share of the variation in %")
+        axes.grid(False, axis="y")
+        told = ", ".join(f"{part.source} {part.percent:.3g} %" for part in ordered)
+        return style.svg(made, title, f"Shares of the variation: {told}")
