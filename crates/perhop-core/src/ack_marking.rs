@@ -176,7 +176,7 @@ struct Way {
     last: Dscp,
 }
 
-/// The seat at an edge between sender and receiver: marks the ACKs that pass it.
+/// The seat at an edge between sender and receiver: marks what passes it on its way back and carries no data.
 ///
 /// It sees data on its way to the receiver and remembers the mark of each segment until an ACK covers it. Data that an ACK
 /// does not cover is still between edge and receiver, or lost, and does not count. A segment that passes again counts
@@ -208,18 +208,31 @@ impl AckMarker {
                 self.ways[at].pass(tcp.seq_end, meta.dscp, *rule);
             }
             Kind::Data => self.ways[at].pass(tcp.seq_end, meta.dscp, *rule),
-            Kind::Syn => self.ways.get_mut(at).into_iter().for_each(|way| way.passed.clear()),
+            Kind::Syn => self.ways.get_mut(at).into_iter().for_each(Way::begin_anew),
             Kind::PureAck | Kind::Other => {}
         }
     }
 
-    /// The mark that an ACK gets on its way back.
+    /// Whether a packet gets a mark here: an ACK without data, either way, and whatever else of TCP comes from the receiver
+    /// without data, SYN-ACK and FIN. A SYN or a FIN of the sender is treated as its data.
+    #[must_use]
+    pub const fn takes(meta: &Meta) -> bool {
+        match meta.kind {
+            Kind::PureAck => true,
+            Kind::Syn | Kind::Other => meta.tcp.is_some() && matches!(meta.dir, Dir::Reverse),
+            Kind::Data => false,
+        }
+    }
+
+    /// The mark that a packet gets on its way back.
     ///
-    /// An ACK that covers nothing new and reports SACK blocks is marked for the segment that ends its highest block, if
+    /// A SYN-ACK has no data to copy from and is marked as for best effort. An ACK that covers nothing new and reports SACK blocks is marked for the segment that ends its highest block, if
     /// that is remembered; any other that covers nothing new, as the ACK before it; the first of all, as for best effort.
     pub fn mark(&mut self, meta: &Meta) -> Dscp {
         let mut received = Dscp::DEFAULT;
-        if let AckMarking::PerMark { rule, .. } = &self.marking {
+        if let AckMarking::PerMark { rule, .. } = &self.marking
+            && meta.kind != Kind::Syn
+        {
             let data = match meta.dir {
                 Dir::Forward => Dir::Reverse,
                 Dir::Reverse => Dir::Forward,
@@ -238,6 +251,11 @@ const fn way(meta: &Meta, dir: Dir) -> usize {
 }
 
 impl Way {
+    fn begin_anew(&mut self) {
+        self.passed.clear();
+        self.last = Dscp::DEFAULT;
+    }
+
     fn pass(&mut self, end: u32, dscp: Dscp, rule: CopyRule) {
         let new = Passed { end, order: self.next_order, dscp };
         self.next_order = self.next_order.wrapping_add(1);

@@ -10,7 +10,7 @@ use crate::classify::{Classifier, Flow};
 use crate::dscp::ColorMap;
 use crate::marker::{Action, Marker};
 use crate::meter::{BucketName, Meter};
-use crate::packet::{Color, FlowId, Kind, Meta, Packet, PortId};
+use crate::packet::{Color, FlowId, Meta, Packet, PortId};
 use crate::param_error::ParamError;
 use crate::queue::Backlog;
 use crate::shaper::{Passage, Shaper};
@@ -23,7 +23,7 @@ use crate::timed::Timed;
 pub struct ConditionerParts<P> {
     /// Packets that have a class here are treated, whichever it is; without a classifier, all are.
     pub classifier: Option<Box<dyn Classifier>>,
-    /// The mark that an ACK without data gets before all else.
+    /// The mark that ACKs, and what else comes back without data, get before all else.
     pub ack_marker: Option<AckMarker>,
     /// Colours by code point, set before the meter sees a packet. Without it a packet comes to the meter green.
     pub colors: Option<ColorMap>,
@@ -123,7 +123,7 @@ impl<P: Packet> Conditioner<P> {
         if self.parts.classifier.as_ref().is_some_and(|known| known.classify(pkt.meta()).is_none()) {
             return Passage::On(pkt);
         }
-        if let Some(marker) = self.parts.ack_marker.as_mut().filter(|_| pkt.meta().kind == Kind::PureAck) {
+        if let Some(marker) = self.parts.ack_marker.as_mut().filter(|_| AckMarker::takes(pkt.meta())) {
             pkt.meta_mut().dscp = marker.mark(pkt.meta());
         }
         let color = self.color(now, pkt.meta_mut());

@@ -205,6 +205,62 @@ fn only_data_over_tcp_is_remembered() {
     assert_eq!(edge.mark(&Meta { tcp: None, ..ack(0) }), named("AF11"), "no number: as the ACK before");
 }
 
+/// A packet of a connection without data: its SYN or FIN, by which way it goes.
+fn bare(kind: Kind, dir: Dir) -> Meta {
+    Meta { kind, dir, ..ack(0) }
+}
+
+/// ACKs without data go either way; of SYN and FIN only those of the receiver are answers.
+#[test]
+fn what_comes_back_without_data_is_marked() {
+    let taken = |kind| [Dir::Reverse, Dir::Forward].map(|dir| AckMarker::takes(&bare(kind, dir)));
+    assert_eq!(taken(Kind::PureAck), [true, true]);
+    assert_eq!(taken(Kind::Syn), [true, false]);
+    assert_eq!(taken(Kind::Other), [true, false]);
+    assert_eq!(taken(Kind::Data), [false, false]);
+    assert!(!AckMarker::takes(&Meta { tcp: None, ..bare(Kind::Other, Dir::Reverse) }), "not of TCP");
+}
+
+#[test]
+fn by_class_a_syn_ack_and_a_fin_have_the_mark_of_an_ack() {
+    let mut edge =
+        AckMarker::new(AckMarking::PerClass(ClassMarks::new().with(TrafficClass(1), named("AF11"))));
+    for kind in [Kind::Syn, Kind::PureAck, Kind::Other] {
+        let of = |class| Meta { class: TrafficClass(class), ..bare(kind, Dir::Reverse) };
+        assert_eq!([0, 1].map(|class| edge.mark(&of(class)).to_string()), ["BE", "AF11"], "{kind:?}");
+    }
+}
+
+/// The SYN-ACK has no data packet; a FIN that comes back acknowledges as an ACK does.
+#[test]
+fn a_copy_leaves_a_syn_ack_best_effort() {
+    for rule in RULES {
+        let mut edge = AckMarker::new(copy(rule));
+        edge.on_data(&Meta { kind: Kind::Syn, dscp: Dscp::EF, ..data(0, Dscp::EF) });
+        assert_eq!(edge.mark(&bare(Kind::Syn, Dir::Reverse)), Dscp::DEFAULT);
+        edge.on_data(&data(100, Dscp::EF));
+        edge.on_data(&data(200, named("AF11")));
+        assert_eq!(edge.mark(&ack(100)), Dscp::EF);
+        assert_eq!(edge.mark(&bare(Kind::Syn, Dir::Reverse)), Dscp::DEFAULT, "one that comes late");
+        assert_eq!(edge.mark(&ack(100)), Dscp::EF, "which changes nothing");
+        let fin = Meta { kind: Kind::Other, ..ack(200) };
+        assert_eq!(edge.mark(&fin), named("AF11"));
+    }
+    let map = MarkMap::all(Dscp::EF).with(Dscp::DEFAULT, named("AF21"));
+    let mut edge = AckMarker::new(AckMarking::PerMark { map, rule: TriggeringSegment });
+    assert_eq!(edge.mark(&bare(Kind::Syn, Dir::Reverse)), named("AF21"), "as for best-effort data");
+}
+
+/// A number of a flow that is used again: the marks of its last connection are forgotten.
+#[test]
+fn a_syn_begins_anew() {
+    let mut edge = AckMarker::new(copy(TriggeringSegment));
+    edge.on_data(&data(100, Dscp::EF));
+    assert_eq!(edge.mark(&ack(100)), Dscp::EF);
+    edge.on_data(&Meta { kind: Kind::Syn, ..data(0, Dscp::DEFAULT) });
+    assert_eq!(edge.mark(&ack(0)), Dscp::DEFAULT);
+}
+
 /// Of 2000 segments without an ACK the newest 1024 are remembered; the worst mark is not lost with the others.
 #[test]
 fn memory_is_bounded() {

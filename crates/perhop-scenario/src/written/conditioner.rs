@@ -28,7 +28,7 @@ pub struct Conditioner {
     /// Which of these packets; without it all.
     #[serde(rename = "match", default)]
     pub matches: Match,
-    /// Which mark acknowledgments get. It comes before the meter.
+    /// Which mark acknowledgments get, and what else comes back without data. It comes before the meter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "AckMarking")]
     pub ack_marking: Option<AckMarking>,

@@ -1,10 +1,10 @@
-//! Marks of acknowledgments that their host gives, in the packet trace.
+//! Marks of acknowledgments that their host or an edge gives, in the packet trace.
 
 use perhop_core::dscp::Dscp;
 use perhop_core::packet::{FlowId, Kind};
 use perhop_sim::{PacketEvent, Results};
 
-use super::{EDGE, af1, site};
+use super::{EDGE, af1, site, steps};
 use crate::common::{ALL, run};
 
 /// A connection whose data is marked AF11 to AF13 by how fast it comes; `ack` is its receiver.
@@ -107,6 +107,46 @@ fn a_delayed_acknowledgment_copies_by_its_rule() {
             let expected = rule(covered).expect("nothing is acknowledged twice on this path");
             assert_eq!(*mark, expected, "{name}, acknowledgment {n} of {covered:?}");
         }
+    }
+}
+
+/// What leaves the edge towards the sender: kind and mark of the first four packets, of a flow whose data is EF.
+fn at_the_edge(ack: &str, marking: &str) -> Vec<(Kind, String)> {
+    let text = format!(
+        r#"{EDGE}
+        [[flow]]
+        name = "f"
+        class = "gold"
+        from = "s[0]"
+        to = "d"
+        mark = "EF"
+        tcp = {{ profile = "rfc", handshake = true, size = "20000B" }}
+        ack = {ack}
+        [[conditioner]]
+        name = "acks"
+        at = "e"
+        from = "d"
+        ack_marking = {marking}
+        "#
+    );
+    let results = run(&text, &[], ALL);
+    let back = steps(&results, "port.e-s[0]", PacketEvent::Delivered);
+    back.iter().take(4).map(|record| (record.kind, record.mark.to_string())).collect()
+}
+
+#[test]
+fn an_edge_marks_the_answer_to_a_syn_by_class_and_copies_nothing_into_it() {
+    let wanted = |syn: &str, acks: &str| {
+        [(Kind::Syn, syn), (Kind::PureAck, acks), (Kind::PureAck, acks), (Kind::PureAck, acks)]
+            .map(|(kind, mark)| (kind, mark.to_owned()))
+    };
+    let by_class = r#"{ kind = "per-class", marks = { gold = "AF21" } }"#;
+    let copy = r#"{ kind = "copy" }"#;
+    let from_host = r#"{ marking = { kind = "per-class", marks = { gold = "AF31" } } }"#;
+    for ack in ["{}", from_host] {
+        assert_eq!(at_the_edge(ack, by_class), wanted("AF21", "AF21"));
+        assert_eq!(at_the_edge(ack, copy), wanted("BE", "EF"));
+        assert_eq!(at_the_edge(ack, r#"{ kind = "best-effort" }"#), wanted("BE", "BE"));
     }
 }
 
