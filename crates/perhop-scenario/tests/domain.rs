@@ -217,6 +217,28 @@ fn schedulers_and_queues() {
     assert_eq!((red.mean_packet, scenario.udp[0].packet_size), (Bytes(500), Bytes(1000)));
 }
 
+/// Without a limit of the whole, those of the colours are the only ones if all have one in the same unit, as in Linux.
+#[test]
+fn virtual_queues_with_limits_of_their_own_need_no_other() {
+    let limit = |[green, yellow, whole]: [&str; 3]| {
+        let edits = [
+            ("limit = \"90kB\"\ngreen", format!("{whole}green")),
+            (r#"max_p = 0.02 }"#, format!("max_p = 0.02{green} }}")),
+            (r#"w_q = 0.01 }"#, format!("w_q = 0.01{yellow} }}")),
+        ];
+        let edits = edits.each_ref().map(|(old, new)| (*old, new.as_str()));
+        let scenario = valid(domain(&edits)).scenario;
+        let Queue::Gred(gred) = &scenario.links[12].port.classes[1].queue else { panic!("not GRED") };
+        gred.limit
+    };
+    let [none, bytes, packets] = ["", r#", limit = "100kB""#, r#", limit = "100p""#];
+    assert_eq!(limit([bytes, bytes, none]), QueueSize::Bytes(230_000));
+    assert_eq!(limit([bytes, bytes, "limit = \"90kB\"\n"]), QueueSize::Bytes(90_000));
+    for colours in [[bytes, none], [none, none], [bytes, packets]] {
+        assert_eq!(limit([colours[0], colours[1], none]), QueueSize::Packets(1000));
+    }
+}
+
 #[test]
 fn delays_take_turns() {
     let scenario = scenario();

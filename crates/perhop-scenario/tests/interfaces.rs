@@ -189,6 +189,25 @@ fn coloured_queues() {
 }
 
 #[test]
+fn limits_of_virtual_queues() {
+    let red = |limit: &str| one(r#"max_p = 0.1, limit = "30kB""#, &format!("max_p = 0.1, limit = {limit}"));
+    assert_snapshot!(red(r#""0B""#), @"88:64 port.r2-r3.class.af.queue.red.limit: a queue of 0 drops every packet (write at least `1p`)");
+    assert_snapshot!(red("30000"), @r#"88:64 port.r2-r3.class.af.queue.red.limit: an amount needs a unit; a bare number has none (write the unit: "30000p" or "30000kB")"#);
+    assert_snapshot!(red(r#""30 packets""#), @"88:64 port.r2-r3.class.af.queue.red.limit: `packets` is not a unit for an amount (did you mean `30p`?)");
+    assert_snapshot!(one(r#"limit = "90kB""#, r#"limit = "0p""#), @"85:9 port.r2-r3.class.af.queue.limit: a queue of 0 drops every packet (write at least `1p`)");
+    // the whole has none, and would be 0 by those of its colours: that is said where it is written
+    let none =
+        DOMAIN.replace("limit = \"90kB\"\ngreen", "green").replace(r#"limit = "30kB""#, r#"limit = "0B""#);
+    let none = none.replace("max_p = 0.02 }", r#"max_p = 0.02, limit = "0B" }"#);
+    let none = none.replace("w_q = 0.01 }", r#"w_q = 0.01, limit = "0B" }"#);
+    assert_snapshot!(lines(load(none.as_bytes(), "test.toml", &[])), @r"
+    85:67 port.r2-r3.class.af.queue.green.limit: a queue of 0 drops every packet (write at least `1p`)
+    86:80 port.r2-r3.class.af.queue.yellow.limit: a queue of 0 drops every packet (write at least `1p`)
+    87:64 port.r2-r3.class.af.queue.red.limit: a queue of 0 drops every packet (write at least `1p`)
+    ");
+}
+
+#[test]
 fn marks_that_are_not_known_ask_for_no_class() {
     // A placeholder takes the place of what was refused; it is no mark of the scenario.
     let only = ("name = \"rest\"", "name = \"rest\"\nmatch = [\"BE\", \"AF11\", \"AF12\", \"AF13\"]");

@@ -2,6 +2,7 @@
 
 mod gred;
 mod lab;
+mod linux;
 mod ns2;
 mod params;
 mod pseudocode;

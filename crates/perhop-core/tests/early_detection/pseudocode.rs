@@ -39,7 +39,7 @@ impl Draws {
         Self::Inverted { random: Box::new(random), none_since: 1.0, drawn }
     }
 
-    fn happens(&mut self, p: f64) -> bool {
+    pub fn happens(&mut self, p: f64) -> bool {
         match self {
             Self::Inverted { random, none_since, drawn } => {
                 *none_since *= 1.0 - p;

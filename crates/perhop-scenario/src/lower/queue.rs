@@ -27,7 +27,7 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         ($early:ident, $params:ident { $($own:ident $(: $value:expr)?),+ $(,)? }) => {
             $params {
                 $($own $(: $value)?,)+
-                limit: $early.limit.0,
+                limit: queue.limit().0,
                 gentle: $early.gentle,
                 byte_mode: $early.byte_mode,
                 ecn: $early.ecn,

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use perhop_core::units::QueueSize;
+
 use crate::meant::elements::SettingsTable;
 use crate::written::conventions::Conventions;
 use crate::written::defaults;
@@ -123,9 +125,6 @@ macro_rules! queues {
             $(
                 $(#[$about])*
                 $kind {
-                    /// Most that may wait, in packets or in bytes.
-                    #[serde(default = "defaults::queue_limit")]
-                    limit: Limit,
                     $($own)*
                     /// Weight of the newest sample in the average, above 0 and at most 1.
                     #[serde(default = "defaults::w_q")]
@@ -157,8 +156,8 @@ macro_rules! queues {
             /// What all that drop early have; `None` of one that does not.
             pub(crate) const fn early(&self) -> Option<Early> {
                 match *self {
-                    $(Self::$kind { limit, w_q, gentle, byte_mode, ecn, conventions, mean_packet, .. } => {
-                        Some(Early { limit, w_q, gentle, byte_mode, ecn, conventions, mean_packet })
+                    $(Self::$kind { w_q, gentle, byte_mode, ecn, conventions, mean_packet, .. } => {
+                        Some(Early { w_q, gentle, byte_mode, ecn, conventions, mean_packet })
                     })+
                     Self::Fifo { .. } | Self::Custom { .. } => None,
                 }
@@ -169,7 +168,6 @@ macro_rules! queues {
 
 /// What all queues that drop early have.
 pub(crate) struct Early {
-    pub limit: Limit,
     pub w_q: f64,
     pub gentle: bool,
     pub byte_mode: bool,
@@ -190,6 +188,9 @@ queues! {
     early {
         /// Random early detection (Floyd and Jacobson 1993).
         Red {
+            /// Most that may wait, in packets or in bytes.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
             /// Below this average nothing is dropped by chance. In packets or in bytes, which is also how the average counts.
             min_th: Limit,
             /// From this average on every arrival is dropped; with `gentle`, from twice this.
@@ -200,6 +201,9 @@ queues! {
         }
         /// RED for two colours in one queue (Clark and Fang 1998): green is IN, red is OUT, and yellow counts as red.
         Rio {
+            /// Most that may wait, in packets or in bytes.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
             /// Colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             colors: Colors,
@@ -213,6 +217,11 @@ queues! {
         }
         /// Generalised RED: a virtual queue for each of three colours in one queue (Linux `gred`).
         Gred {
+            /// Most that may wait, in packets or in bytes. Without it there is no limit but those of the colours, if each
+            /// has one and all are in packets or all in bytes; else 1000p.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Limit")]
+            limit: Option<Limit>,
             /// Colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             colors: Colors,
@@ -253,13 +262,15 @@ impl Queue {
     pub(crate) const COLORED: &str = "`rio` or `gred`";
 
     /// Most that may wait.
-    pub(crate) const fn limit(&self) -> Limit {
+    pub(crate) fn limit(&self) -> Limit {
         match self {
             Self::Fifo { limit }
             | Self::Red { limit, .. }
             | Self::Rio { limit, .. }
-            | Self::Gred { limit, .. }
             | Self::Custom { limit, .. } => *limit,
+            Self::Gred { limit, green, yellow, red, .. } => limit
+                .or_else(|| together([green.limit?, yellow.limit?, red.limit?]))
+                .unwrap_or_else(defaults::queue_limit),
         }
     }
 
@@ -291,6 +302,20 @@ impl Queue {
                 vec![own("green", green), own("yellow", yellow), own("red", red)]
             }
         }
+    }
+}
+
+/// What these admit together, if all count the same.
+fn together([a, b, c]: [Limit; 3]) -> Option<Limit> {
+    let sum = |a: u64, b: u64, c: u64| a.saturating_add(b).saturating_add(c);
+    match (a.0, b.0, c.0) {
+        (QueueSize::Packets(a), QueueSize::Packets(b), QueueSize::Packets(c)) => {
+            Some(Limit(QueueSize::Packets(sum(a, b, c))))
+        }
+        (QueueSize::Bytes(a), QueueSize::Bytes(b), QueueSize::Bytes(c)) => {
+            Some(Limit(QueueSize::Bytes(sum(a, b, c))))
+        }
+        _ => None,
     }
 }
 

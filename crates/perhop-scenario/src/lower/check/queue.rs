@@ -59,9 +59,10 @@ pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], repor
 /// Whether something fits into the `limit` of the queue at `at`; reports it if not.
 fn holds_something(limit: Limit, at: &[Step], report: &mut Report) -> bool {
     let holds = !matches!(limit.0, QueueSize::Packets(0) | QueueSize::Bytes(0));
-    if !holds {
-        let hint = Some("write at least `1p`".to_owned());
-        report.error(&[at, &steps!["limit"]].concat(), "a queue of 0 drops every packet", hint);
+    let at = [at, &steps!["limit"]].concat();
+    // one that nobody wrote is that of its colours
+    if !holds && report.tree.is_written(&at) {
+        report.error(&at, "a queue of 0 drops every packet", Some("write at least `1p`".to_owned()));
     }
     holds
 }
