@@ -8,11 +8,15 @@ from numpy.typing import NDArray
 __all__ = [
     "FORMAT",
     "RESULTS_VERSION",
+    "Campaign",
     "Scenario",
     "ScenarioError",
     "Simulation",
     "__version__",
+    "campaign_schema",
+    "diagnostic",
     "schema",
+    "suggest",
     "tables",
 ]
 
@@ -71,6 +75,16 @@ class ScenarioError(ValueError):
     diagnostics: list[Diagnostic]
 
 @final
+class Campaign:
+    """A campaign file whose keys and kinds of values are in order."""
+
+    def __new__(cls, source: bytes, name: str) -> Campaign: ...
+    def json(self) -> str: ...
+    def told(
+        self, remarks: list[tuple[list[str | int], tuple[int, int] | None, str, str | None, bool]]
+    ) -> list[Diagnostic]: ...
+
+@final
 class Scenario:
     """A scenario, read once: everything that is asked of it comes from here."""
 
@@ -104,3 +118,8 @@ class Simulation:
 
 def schema() -> str: ...
 def tables() -> list[Table]: ...
+def campaign_schema() -> str: ...
+def suggest(wrong: str, known: list[str]) -> str | None: ...
+def diagnostic(
+    text: str, name: str, start: int, end: int, rule: str, hint: str | None = None
+) -> Diagnostic: ...

@@ -190,6 +190,10 @@ class Key(NamedTuple):
     replication: int
     results_version: int
 
+    def hex(self) -> str:
+        """Return the key as one word: SHA-256, in hexadecimal."""
+        return hashlib.sha256("/".join(map(str, self)).encode()).hexdigest()
+
 
 @dataclass(frozen=True, repr=False)
 class Scenario:

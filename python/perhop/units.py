@@ -1,5 +1,70 @@
 """Numbers with their units, as people read them; a value that does not exist is a dash."""
 
+import re
+
+_PREFIXES = {
+    "": 1.0,
+    **{letter: 1e3**n for n, letter in enumerate("kMGT", 1)},
+    **{letter + "i": 1024.0**n for n, letter in enumerate(["K", "M", "G", "T"], 1)},
+}
+_BASES = {"bit/s": ("bit/s", 1.0), "bps": ("bit/s", 1.0), "B/s": ("bit/s", 8.0), "B": ("B", 1.0)}
+_UNITS = {
+    "": ("", 1.0),
+    "p": ("p", 1.0),
+    **{
+        unit: ("s", scale)
+        for unit, scale in {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}.items()
+    },
+    **{
+        letters + unit: (base, scale * factor)
+        for letters, factor in _PREFIXES.items()
+        for unit, (base, scale) in _BASES.items()
+    },
+}
+
+
+def quantity(text: str) -> tuple[float, str]:
+    """Read a number with a unit as scenarios have them.
+
+    Parameters
+    ----------
+    text
+        A number, with or without a unit.
+
+    Returns
+    -------
+    value, unit
+        In ``bit/s``, ``s``, ``B``, ``p`` (packets), or without unit.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+
+    >>> quantity("1.5Mbit/s"), quantity("20 ms"), quantity("3")
+    ((1500000.0, 'bit/s'), (0.02, 's'), (3.0, ''))
+    """
+    number, written = split(text)
+    unit, scale = _UNITS[written]
+    return number * scale, unit
+
+
+def split(text: str) -> tuple[float, str]:
+    """Read a number with a unit and leave both as they are written.
+
+    Raises
+    ------
+    ValueError
+        It is neither.
+
+    >>> split("1.5Mbit/s")
+    (1.5, 'Mbit/s')
+    """
+    found = re.fullmatch(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(\D*?)\s*", text, re.ASCII)
+    if found is None or found[2] not in _UNITS:
+        raise ValueError(f"`{text}` is not a number, with or without a unit")
+    return float(found[1]), found[2]
+
 
 def bit_rate(value: float | None) -> str:
     """Return a rate in bit/s with the prefix that keeps it readable.

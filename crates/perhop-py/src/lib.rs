@@ -1,5 +1,6 @@
 //! `perhop._core`: converts types and releases the interpreter. No algorithm lives here.
 
+mod campaign;
 mod describe;
 mod error;
 mod scenario;
@@ -16,6 +17,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::campaign::{Campaign, campaign_schema, diagnostic, suggest};
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]

@@ -5,6 +5,7 @@
 //! [`schema()`] is made from them, and so is the first check.
 
 pub mod build;
+pub mod campaign;
 mod lower;
 pub mod meant;
 mod read;
@@ -13,6 +14,8 @@ pub mod written;
 pub use meant::{cost, elements, model, routes};
 pub use read::diagnostic::{Diagnostic, render};
 pub use read::schema::schema;
+pub use read::suggest::among as suggest;
+pub use read::tree::Step;
 pub use written::file::ScenarioFile;
 pub use written::{file, profile, units};
 

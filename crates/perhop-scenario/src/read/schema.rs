@@ -2,20 +2,24 @@
 
 use std::sync::LazyLock;
 
+use schemars::JsonSchema;
 use serde_json::Value as Json;
 
 use crate::written::file::ScenarioFile;
 
-static SCHEMA: LazyLock<Json> = LazyLock::new(|| {
-    let mut schema = schemars::schema_for!(ScenarioFile).to_value();
-    join_lines(&mut schema);
-    schema
-});
+static SCHEMA: LazyLock<Json> = LazyLock::new(schema_of::<ScenarioFile>);
 
 /// The schema, made from the structs of [`crate::written::file`].
 #[must_use]
 pub fn schema() -> &'static Json {
     &SCHEMA
+}
+
+/// The schema of any file, made from its struct.
+pub(crate) fn schema_of<File: JsonSchema>() -> Json {
+    let mut schema = schemars::schema_for!(File).to_value();
+    join_lines(&mut schema);
+    schema
 }
 
 /// Line breaks in descriptions are those of the source code.

@@ -6,7 +6,8 @@ const MOST: usize = 1_000;
 const LONGEST: usize = 100;
 
 /// A hint for `wrong`: the nearest of `known`, or all of them where none is near and they are few.
-pub(crate) fn among<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+#[must_use]
+pub fn among<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.filter(|name| name.len() <= LONGEST).take(MOST).collect();
     let few = || (1..=20).contains(&known.len()).then(|| format!("known here: {}", known.join(", ")));
     near(wrong, known.iter().copied()).or_else(few)

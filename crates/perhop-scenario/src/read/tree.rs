@@ -58,7 +58,7 @@ pub(crate) struct Entry {
 
 /// One step from a table or an array to a value in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub enum Step {
     /// By key.
     Key(Cow<'static, str>),
     /// By position.
@@ -240,7 +240,9 @@ fn bounded(text: &str) -> Cow<'_, str> {
 pub(crate) fn element_name(kind: &str, node: &Node) -> Option<String> {
     let text = |key: &str| node.get(key)?.text();
     match kind {
-        "node" | "profile" | "conditioner" | "flow" | "udp" | "class" => text("name").map(str::to_owned),
+        "node" | "profile" | "conditioner" | "flow" | "udp" | "class" | "factor" | "range" | "response" => {
+            text("name").map(str::to_owned)
+        }
         "port" => Some(format!("{}-{}", plain(text("at")?), plain(text("to")?))),
         "link" => match node.get("ends")?.items() {
             [a, b] => Some(format!("{}-{}", plain(a.text()?), plain(b.text()?))),

@@ -18,6 +18,10 @@ pub(crate) fn seed() -> u64 {
     1
 }
 
+pub(crate) fn once() -> u32 {
+    1
+}
+
 /// A host: ours; most nodes of a scenario end connections.
 pub(crate) fn node_kind() -> NodeKind {
     NodeKind::Host

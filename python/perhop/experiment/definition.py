@@ -1,0 +1,83 @@
+"""A campaign: a scenario, a design over it, and what is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perhop.experiment.design import Design
+    from perhop.experiment.response import Response
+    from perhop.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Replicate until the intervals of a response are narrow enough.
+
+    Parameters
+    ----------
+    response
+        Its name.
+    half_width
+        To reach in every treatment and group: in the response's unit, or a part of the mean.
+    relative
+        Whether it is a part of the mean.
+    most
+        Replications after which it ends in any case.
+    """
+
+    response: str
+    half_width: float
+    relative: bool
+    most: int
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What is to be run, and what is measured.
+
+    Parameters
+    ----------
+    name
+        What messages and pages call it.
+    scenario
+        With the overrides that all runs have.
+    design
+        What is varied.
+    responses
+        At least one, each with a name of its own.
+    stop
+        Without it the design says how many replications there are.
+    source
+        The campaign file as read; empty without one.
+    """
+
+    name: str
+    scenario: Scenario
+    design: Design
+    responses: tuple[Response, ...]
+    stop: Stop | None = None
+    source: bytes = b""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Campaign:
+        """Read a campaign file.
+
+        Parameters
+        ----------
+        path
+            The file; it names its scenario by a path from its own folder.
+
+        Raises
+        ------
+        OSError
+            It cannot be read.
+        CampaignError
+            It has mistakes, or its scenario has.
+        """
+        from perhop.experiment.file import load
+
+        return load(path)

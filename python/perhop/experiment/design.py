@@ -1,0 +1,408 @@
+"""Designs as data: factors with levels, the treatments they make, replications, seeds and order of runs."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from perhop.experiment.design_check import (
+    Checked,
+    check,
+    faulty_exclusions,
+    faulty_levels,
+    faulty_names,
+    several,
+)
+from perhop.experiment.fault import DesignError, Fault
+
+if TYPE_CHECKING:
+    from perhop.experiment.fractions import Fraction, Range
+    from perhop.scenario import Scenario
+
+Seeds = Literal["common", "independent"]
+
+Exclusion = Mapping[str, str | Sequence[str]]
+"""Levels by factor; a treatment that has one of them of each is left out."""
+
+MOST_TREATMENTS = 100_000
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of a factor.
+
+    Parameters
+    ----------
+    name
+        What results call it.
+    set
+        Overrides ``path=value`` as for ``-s``, applied in order; none leaves the scenario as it is.
+    """
+
+    name: str
+    set: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Something that is varied; levels that set several paths change them in lock-step.
+
+    Parameters
+    ----------
+    name
+        A column of the results.
+    levels
+        At least one, each with a name of its own.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+
+    @classmethod
+    def vary(cls, path: str, values: Sequence[object], name: str | None = None) -> Factor:
+        """Vary one setting; each level is named by its value.
+
+        Parameters
+        ----------
+        path
+            The setting, as in ``-s``.
+        values
+            As text or as numbers.
+        name
+            Without one the path names the factor.
+
+        Examples
+        --------
+        >>> Factor.vary("link.a-b.rate", ["1Mbit/s", "2Mbit/s"], "rate").levels[1]
+        Level(name='2Mbit/s', set=('link.a-b.rate=2Mbit/s',))
+        """
+        texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+        return cls(name or path, tuple(Level(text, (f"{path}={text}",)) for text in texts))
+
+    def level(self, name: str) -> Level | None:
+        """Return a level by its name."""
+        return next((level for level in self.levels if level.name == name), None)
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """A level of each factor.
+
+    Parameters
+    ----------
+    levels
+        Their names, in the order of the factors.
+    overrides
+        What they set, in the same order.
+    name
+        ``P=p A=a``.
+    """
+
+    levels: tuple[str, ...]
+    overrides: tuple[str, ...]
+    name: str
+
+
+@dataclass(frozen=True)
+class Design:
+    """Factors, the treatments they make, and how often each is run. Made by `full`, `listed` and the like.
+
+    Parameters
+    ----------
+    factors
+        In the order of columns and names.
+    treatments
+        In the order of tables.
+    replications
+        Runs of each treatment.
+    seeds
+        ``"common"``: the treatments of a replication have the same random numbers, so that their differences
+        vary less. ``"independent"``: each run has its own.
+    order_seed
+        Of the order of runs.
+    fraction
+        Of a fraction: its defining relation, resolution and aliases.
+    """
+
+    factors: tuple[Factor, ...]
+    treatments: tuple[Treatment, ...]
+    replications: int = 1
+    seeds: Seeds = "common"
+    order_seed: int = 1
+    fraction: Fraction | None = field(default=None, compare=False)
+
+    @classmethod
+    def full(
+        cls,
+        factors: Sequence[Factor],
+        *,
+        exclude: Sequence[Exclusion] = (),
+        replications: int = 1,
+        seeds: Seeds = "common",
+        order_seed: int = 1,
+    ) -> Design:
+        """Cross all levels of all factors; the last factor varies fastest.
+
+        Parameters
+        ----------
+        factors
+            At least one.
+        exclude
+            Combinations to leave out.
+        replications, seeds, order_seed
+            As of the design.
+
+        Raises
+        ------
+        DesignError
+            Names repeat or are unknown, or no treatment is left, or there are more than 100,000.
+        """
+        faults = [*faulty_names(factors), *faulty_exclusions(factors, exclude)]
+        count = math.prod(len(factor.levels) for factor in factors)
+        if count > MOST_TREATMENTS:
+            rule = f"{count} combinations: a design has at most {MOST_TREATMENTS} treatments"
+            faults.append(Fault(("factor",), rule, "list the treatments, or take a fraction"))
+        if faults:
+            raise DesignError(faults)
+        rows = itertools.product(*([level.name for level in factor.levels] for factor in factors))
+        kept = [row for row in rows if not _is_excluded(factors, row, exclude)]
+        if not kept:
+            raise DesignError([Fault(("exclude",), "every combination of levels is excluded")])
+        return cls._of(factors, kept, replications, seeds, order_seed)
+
+    @classmethod
+    def listed(
+        cls,
+        factors: Sequence[Factor],
+        rows: Sequence[Mapping[str, str]],
+        *,
+        replications: int = 1,
+        seeds: Seeds = "common",
+        order_seed: int = 1,
+    ) -> Design:
+        """Take treatments one by one.
+
+        Parameters
+        ----------
+        factors
+            At least one.
+        rows
+            For each treatment the name of a level of every factor.
+        replications, seeds, order_seed
+            As of the design.
+
+        Raises
+        ------
+        DesignError
+            Names repeat, are unknown or are missing, or a treatment is listed twice.
+        """
+        faults = faulty_names(factors)
+        known: dict[tuple[str | None, ...], int] = {}
+        for index, row in enumerate(rows):
+            at = ("treatment", index)
+            faults += faulty_levels(factors, row, at)
+            missing = [factor.name for factor in factors if factor.name not in row]
+            if missing:
+                faults.append(Fault(at, f"no level of {', '.join(missing)}", "give a level for each factor"))
+            first = known.setdefault(tuple(row.get(factor.name) for factor in factors), index)
+            if first < index:
+                faults.append(Fault(at, f"the treatment is listed already, as number {first + 1}"))
+        if not rows:
+            faults.append(Fault(("treatment",), "there is no treatment"))
+        if faults:
+            raise DesignError(faults)
+        ordered = [tuple(row[factor.name] for factor in factors) for row in rows]
+        return cls._of(factors, ordered, replications, seeds, order_seed)
+
+    @classmethod
+    def fractional(
+        cls,
+        factors: Sequence[Factor],
+        generators: Sequence[str],
+        *,
+        replications: int = 1,
+        seeds: Seeds = "common",
+        order_seed: int = 1,
+    ) -> Design:
+        """Take a fraction 2^(k-p) of factors with two levels; see `perhop.experiment.fractions`.
+
+        Parameters
+        ----------
+        factors
+            With two levels each, the low one first.
+        generators
+            ``D=ABC`` each: a factor that is the product of others; ``D=A*B*C`` where names are longer.
+        replications, seeds, order_seed
+            As of the design.
+
+        Raises
+        ------
+        DesignError
+            A factor has not two levels, or a generator cannot be.
+        """
+        from perhop.experiment.fractions import Fraction
+
+        fraction = Fraction.of(factors, generators)
+        design = cls.listed(
+            factors, fraction.rows(factors), replications=replications, seeds=seeds, order_seed=order_seed
+        )
+        return replace(design, fraction=fraction)
+
+    @classmethod
+    def latin_hypercube(
+        cls,
+        ranges: Sequence[Range],
+        points: int,
+        *,
+        replications: int = 1,
+        seeds: Seeds = "common",
+        order_seed: int = 1,
+    ) -> Design:
+        """Spread points over ranges, so that each of as many slices of every range holds one.
+
+        Parameters
+        ----------
+        ranges
+            At least one.
+        points
+            Treatments.
+        replications, seeds, order_seed
+            As of the design; the points depend on `order_seed` too.
+
+        Raises
+        ------
+        DesignError
+            A range has no numbers, or mixes units.
+        """
+        from perhop.experiment.fractions import hypercube
+
+        factors, rows = hypercube(ranges, points, order_seed)
+        return cls.listed(factors, rows, replications=replications, seeds=seeds, order_seed=order_seed)
+
+    @classmethod
+    def _of(
+        cls,
+        factors: Sequence[Factor],
+        rows: Sequence[tuple[str, ...]],
+        replications: int,
+        seeds: Seeds,
+        order_seed: int,
+    ) -> Design:
+        sets = [{level.name: level.set for level in factor.levels} for factor in factors]
+        treatments = tuple(
+            Treatment(
+                row,
+                tuple(one for known, name in zip(sets, row, strict=True) for one in known[name]),
+                " ".join(f"{factor.name}={name}" for factor, name in zip(factors, row, strict=True)),
+            )
+            for row in rows
+        )
+        return cls(tuple(factors), treatments, replications, seeds, order_seed)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the factors."""
+        return tuple(factor.name for factor in self.factors)
+
+    def seed(self, treatment: Treatment, replication: int, seed: int) -> int:
+        """Return the seed of a run.
+
+        Parameters
+        ----------
+        treatment, replication
+            Of the run.
+        seed
+            Of the scenario.
+        """
+        if self.seeds == "common":
+            return seed
+        text = f"{seed}/{treatment.name}/{replication}"
+        # 53 bits: every reader of JSON keeps them
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 11
+
+    def runs(self, scenario: Scenario, replications: range | None = None) -> pl.DataFrame:
+        """Return the runs, one row each, in the order in which they are to be done.
+
+        A replication is done after the other, its treatments shuffled: what is finished is always nearly
+        balanced, and the order of a replication does not depend on how many there are.
+
+        Parameters
+        ----------
+        scenario
+            To which the overrides are applied; its seed is that of the design.
+        replications
+            Other than those of the design, from 0.
+
+        Returns
+        -------
+        DataFrame
+            ``key`` (of the run, in hexadecimal), ``treatment`` (its name), a column of level names for each
+            factor, ``replication``, ``seed``, ``overrides`` (all that is laid over the scenario for the run,
+            seed and replication included), ``order`` (from 0).
+
+        Raises
+        ------
+        ScenarioError
+            The scenario or a treatment has mistakes; `check` says which level makes them.
+        """
+        seed = scenario.seed
+        hashes = [scenario.override(*one.overrides).key() for one in self.treatments]
+        columns = defaultdict[str, list[object]](list)
+        for replication in range(self.replications) if replications is None else replications:
+            for position, index in enumerate(self._shuffled(replication)):
+                one = self.treatments[index]
+                own = self.seed(one, replication, seed)
+                key = hashes[index]._replace(seed=own, replication=replication)
+                columns["key"].append(key.hex())
+                columns["treatment"].append(one.name)
+                for name, level in zip(self.names, one.levels, strict=True):
+                    columns[name].append(level)
+                columns["replication"].append(replication)
+                columns["seed"].append(own)
+                drawn = (f"run.seed={own}", f"run.replication={replication}")
+                columns["overrides"].append([*one.overrides, *drawn])
+                columns["order"].append(replication * len(self.treatments) + position)
+        types: dict[str, pl.DataType] = {
+            "replication": pl.Int64(),
+            "seed": pl.UInt64(),
+            "overrides": pl.List(pl.String),
+            "order": pl.Int64(),
+        }
+        names = ("key", "treatment", *self.names, "replication", "seed", "overrides", "order")
+        return pl.DataFrame(
+            {name: pl.Series(name, columns[name], types.get(name, pl.String())) for name in names}
+        )
+
+    def _shuffled(self, replication: int) -> Iterator[int]:
+        """Yield the treatments of a replication in their order of running."""
+        # the words of PCG64 are promised to stay; what Generator makes of them is not
+        words = np.random.PCG64([self.order_seed, replication]).random_raw(len(self.treatments))
+        return iter(np.argsort(words, kind="stable").tolist())
+
+    def check(self, scenario: Scenario) -> Checked:
+        """Apply every treatment to a scenario, and say what is wrong with which level.
+
+        A mistake that every treatment with a level has, and no other, is the level's; any other is told of
+        the first treatment that has it. Two treatments that are the same scenario are told as a warning: with
+        common seeds they share their runs.
+
+        Parameters
+        ----------
+        scenario
+            Without mistakes.
+        """
+        return check(self, scenario)
+
+
+def _is_excluded(factors: Sequence[Factor], row: tuple[str, ...], exclude: Sequence[Exclusion]) -> bool:
+    level = {factor.name: name for factor, name in zip(factors, row, strict=True)}
+    return any(all(level[name] in several(names) for name, names in one.items()) for one in exclude)

@@ -1,0 +1,138 @@
+"""What is wrong with a design: names, and what its levels do to a scenario."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from perhop.experiment.fault import At, Fault
+
+if TYPE_CHECKING:
+    from perhop._core import Diagnostic
+    from perhop.experiment.design import Design, Exclusion, Factor, Treatment
+    from perhop.scenario import Scenario
+
+RESERVED = ("key", "treatment", "replication", "seed", "overrides", "order", "response", "value", "state")
+"""Columns beside those of the factors."""
+
+_DRAWN = ("run.seed", "run.replication")
+
+
+class Checked(NamedTuple):
+    """What is wrong with a design on a scenario, and what is valid and hardly meant."""
+
+    mistakes: list[Fault]
+    warnings: list[Fault]
+
+
+def check(design: Design, scenario: Scenario) -> Checked:
+    """Apply every treatment of a design to a scenario; see `perhop.experiment.design.Design.check`."""
+    mistakes = _drawn(design)
+    wrong: dict[tuple[str, str], tuple[Diagnostic, list[int]]] = {}
+    same: dict[str, int] = {}
+    warnings = []
+    for index, one in enumerate(design.treatments):
+        changed = scenario.override(*one.overrides)
+        found = changed.check()
+        for diagnostic in found:
+            key = (diagnostic["path"], diagnostic["rule"])
+            wrong.setdefault(key, (diagnostic, []))[1].append(index)
+        if not found:
+            first = same.setdefault(changed.key().treatment, index)
+            if first < index:
+                warnings.append(_twins(design, design.treatments[first], one))
+    mistakes += [_blamed(design, diagnostic, having) for diagnostic, having in wrong.values()]
+    return Checked(mistakes, warnings)
+
+
+def _drawn(design: Design) -> list[Fault]:
+    """Find levels that set what the design gives."""
+    hint = "leave it out: `replications` and `seeds` say which random numbers a run has"
+    return [
+        Fault(("factor", i, "levels", level.name), f"{factor.name}={level.name} sets {path}", hint)
+        for i, factor in enumerate(design.factors)
+        for level in factor.levels
+        for path in (one.split("=")[0].strip() for one in level.set)
+        if path in _DRAWN
+    ]
+
+
+def _twins(design: Design, first: Treatment, second: Treatment) -> Fault:
+    shared = ": they share their runs" if design.seeds == "common" else ""
+    rule = f"{first.name} and {second.name} are the same scenario{shared}"
+    return Fault(("factor",), rule, "let levels differ in what they set, or leave one treatment out")
+
+
+def _blamed(design: Design, diagnostic: Diagnostic, having: list[int]) -> Fault:
+    """Say what a mistake belongs to that some treatments have."""
+    path, rule = diagnostic["path"], diagnostic["rule"]
+    told = f"{path}: {rule}" if path else rule
+    rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
+    for i, factor in enumerate(design.factors):
+        level = design.treatments[having[0]].levels[i]
+        if len(factor.levels) > 1 and having == [
+            index for index, one in enumerate(design.treatments) if one.levels[i] == level
+        ]:
+            return Fault(("factor", i, "levels", level), f"{factor.name}={level}: {told}", *rest)
+    name = design.treatments[having[0]].name
+    more = f" (and {len(having) - 1} more)" if len(having) > 1 else ""
+    return Fault(("factor",), f"treatment {name}{more}: {told}", *rest)
+
+
+def faulty_names(factors: Sequence[Factor]) -> list[Fault]:
+    """Find names that repeat or cannot be columns."""
+    faults = []
+    if not factors:
+        faults.append(Fault(("factor",), "nothing is varied", "a design has at least one factor"))
+    seen = Counter(factor.name for factor in factors)
+    for i, factor in enumerate(factors):
+        if factor.name in RESERVED:
+            rule = f"`{factor.name}` is a column that every table of runs has"
+            faults.append(Fault(("factor", i, "name"), rule, "give the factor another name"))
+        elif seen[factor.name] > 1 and any(one.name == factor.name for one in factors[:i]):
+            faults.append(Fault(("factor", i, "name"), f"a second factor is called `{factor.name}`"))
+        if not factor.levels:
+            faults.append(Fault(("factor", i, "levels"), f"`{factor.name}` has no levels"))
+        repeated = [name for name, n in Counter(level.name for level in factor.levels).items() if n > 1]
+        faults += [
+            Fault(("factor", i, "levels"), f"`{factor.name}` has the level `{name}` twice")
+            for name in repeated
+        ]
+    return faults
+
+
+def faulty_exclusions(factors: Sequence[Factor], exclude: Sequence[Exclusion]) -> list[Fault]:
+    """Find exclusions that exclude nothing there is."""
+    faults: list[Fault] = []
+    for index, one in enumerate(exclude):
+        at: At = ("exclude", index)
+        if not one:
+            faults.append(Fault(at, "an exclusion names a level of at least one factor"))
+        for name, levels in one.items():
+            for level in several(levels):
+                faults += faulty_levels(factors, {name: level}, at)
+    return faults
+
+
+def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> list[Fault]:
+    """Find names in a row that no factor or level has."""
+    from perhop import _core
+
+    by_name = {factor.name: factor for factor in factors}
+    faults = []
+    for name, level in row.items():
+        factor = by_name.get(name)
+        if factor is None:
+            rule = f"there is no factor `{name}`"
+            faults.append(Fault((*at, name), rule, _core.suggest(name, list(by_name))))
+        elif factor.level(level) is None:
+            known = [one.name for one in factor.levels]
+            rule = f"`{name}` has no level `{level}`"
+            faults.append(Fault((*at, name), rule, _core.suggest(level, known)))
+    return faults
+
+
+def several(levels: str | Sequence[str]) -> Sequence[str]:
+    """Return one name as a list of one."""
+    return [levels] if isinstance(levels, str) else levels

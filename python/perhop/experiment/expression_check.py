@@ -1,0 +1,149 @@
+"""Whether the names in an expression are those of tables and columns, and what unit it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from perhop.experiment.expression import (
+    STATISTICS,
+    Comparison,
+    Expression,
+    Name,
+    Negative,
+    Number,
+    Statistic,
+    SyntaxFault,
+    comparisons,
+)
+from perhop.tables import SCHEMA, TABLES, Column
+
+LABELLED = ("flows", "udp")
+"""Tables whose rows have the labels of their flows as further columns."""
+
+
+class Checker(NamedTuple):
+    """One statistic, and the labels that flows have."""
+
+    statistic: Statistic
+    labels: Sequence[str]
+
+    def found(self, by: Sequence[Name]) -> Iterator[SyntaxFault]:
+        """Yield what is wrong with it, and with the columns it is grouped by."""
+        one = self.statistic
+        yield from self._arguments()
+        table = one.table.text
+        if table not in TABLES:
+            rule = f"there is no table `{table}`"
+            if table in SCHEMA:
+                rule = f"`{table}` is a trace, which a campaign does not keep"
+            yield SyntaxFault(one.table.span, rule, _suggest(table, TABLES))
+            return
+        yield from self._column()
+        for comparison in comparisons(one.where):
+            yield from self._comparison(comparison)
+        for name in by:
+            column = self._known(name)
+            if isinstance(column, SyntaxFault):
+                yield column
+            elif column.type == "real":
+                rule = f"`{name}` is a measured number: hardly two rows have the same"
+                yield SyntaxFault(name.span, rule, "group by a name, a class or a label")
+
+    def _arguments(self) -> Iterator[SyntaxFault]:
+        """Check the name of the statistic and what it is given."""
+        one, name = self.statistic, self.statistic.name.text
+        if name not in STATISTICS:
+            yield SyntaxFault(one.name.span, f"there is no statistic `{name}`", _suggest(name, STATISTICS))
+        elif one.column is None and name != "count":
+            hint = f"write a column, as in `{name}({one.table}.column)`"
+            yield SyntaxFault(one.table.span, f"`{name}` is of a column, not of a table", hint)
+        elif name == "quantile" and one.argument is None:
+            hint = f"write it behind the column: `quantile({one.table}.{one.column}, 0.95)`"
+            yield SyntaxFault(one.name.span, "`quantile` needs to know which, from 0 to 1", hint)
+        if one.argument is not None:
+            if name in STATISTICS and name != "quantile":
+                yield SyntaxFault(one.argument.span, f"`{name}` takes no number")
+            elif one.argument.value > 1:
+                rule = f"{one.argument} is above 1, the most a quantile can be"
+                percent = f"write {one.argument.value / 100:g}" if one.argument.value <= 100 else None
+                yield SyntaxFault(one.argument.span, rule, percent)
+
+    def _column(self) -> Iterator[SyntaxFault]:
+        """Check the column whose values are wanted."""
+        one = self.statistic
+        column = self._known(one.column) if one.column else None
+        if isinstance(column, SyntaxFault):
+            yield column
+        elif one.column and column and column.type == "text" and one.name.text != "count":
+            rule = f"`{one.column}` is text, which has no {one.name}"
+            yield SyntaxFault(one.column.span, rule, f"count its rows: `count({one.table} where ...)`")
+
+    def _comparison(self, comparison: Comparison) -> Iterator[SyntaxFault]:
+        column = self._known(comparison.column)
+        if isinstance(column, SyntaxFault):
+            yield column
+            return
+        is_text = column.type == "text"
+        if is_text and comparison.operator not in ("=", "!=", "in"):
+            rule = f"`{comparison.column}` is text, which is compared with `=`, `!=` or `in`"
+            yield SyntaxFault(comparison.column.span, rule)
+            return
+        for constant, span in zip(comparison.constants, comparison.spans, strict=True):
+            if isinstance(constant, str) and not is_text:
+                yield SyntaxFault(span, f"`{comparison.column}` is a number", "write a number without quotes")
+            elif not isinstance(constant, str) and is_text:
+                hint = f'write it in quotes: `"{constant:g}"`'
+                yield SyntaxFault(span, f"`{comparison.column}` is text, not a number", hint)
+
+    def _known(self, name: Name) -> Column | SyntaxFault:
+        """Return a column of the table, or what is wrong."""
+        table = SCHEMA[self.statistic.table.text]
+        known = {column.name: column for column in table.columns}
+        if name.text in known:
+            return known[name.text]
+        labels = self.labels if table.name in LABELLED else ()
+        if name.text in labels:
+            return Column(name.text, "", 0, "label", "text")
+        rule = f"`{table.name}` has no column `{name}`"
+        return SyntaxFault(name.span, rule, _suggest(name.text, [*labels, *known]))
+
+
+def _suggest(wrong: str, known: Sequence[str]) -> str | None:
+    from perhop import _core
+
+    return _core.suggest(wrong, list(known))
+
+
+def unit(one: Expression) -> str | None:
+    """Return the unit of an expression, None where its columns do not say.
+
+    A number that scales may turn bytes into megabytes: what is multiplied by one, or divided by one, has no
+    unit that is known. Sums have the unit of their parts where these are of one unit.
+    """
+    if isinstance(one, Number):
+        return "1"
+    if isinstance(one, Negative):
+        return unit(one.of)
+    if isinstance(one, Statistic):
+        return _of_statistic(one)
+    left, right = unit(one.left), unit(one.right)
+    scaled = isinstance(one.left, Number) or isinstance(one.right, Number)
+    if left is None or right is None or (scaled and one.operator in "*/"):
+        return None
+    if one.operator in "+-":
+        return left if left == right else None
+    if one.operator == "*":
+        return right if left == "1" else left if right == "1" else None
+    if right == "1":
+        return left
+    return "1" if left == right else f"{left}/{right}" if "/" not in left + right else None
+
+
+def _of_statistic(one: Statistic) -> str | None:
+    if one.name.text in ("jain", "cov"):
+        return "1"
+    if one.name.text == "count" or one.column is None:
+        return ""
+    columns = SCHEMA[one.table.text].columns if one.table.text in SCHEMA else []
+    return next((column.unit for column in columns if column.name == one.column.text), None)

@@ -1,0 +1,55 @@
+"""What is wrong with a campaign, and the setting of the campaign file that it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+At = tuple[str | int, ...]
+"""Keys and positions from the top of a campaign file: ``("factor", 0, "levels", "low")``."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A mistake in a campaign, or what is valid and hardly meant.
+
+    Parameters
+    ----------
+    at
+        The setting.
+    rule
+        What it breaks.
+    hint
+        What would mend it.
+    span
+        Which characters of the setting, where it is a text.
+    shown
+        More about it, several lines, for whom there is no file to point into.
+    """
+
+    at: At
+    rule: str
+    hint: str | None = None
+    span: tuple[int, int] | None = None
+    shown: str = ""
+
+    def __str__(self) -> str:
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{self.rule}{hint}" + (f"\n{self.shown}" if self.shown else "")
+
+
+class DesignError(ValueError):
+    """A design that cannot be; all mistakes found are in `faults`.
+
+    Parameters
+    ----------
+    faults
+        At least one.
+    """
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        super().__init__("\n".join(str(fault) for fault in faults))
+        self.faults = tuple(faults)
+
+    def __reduce__(self) -> tuple[type[DesignError], tuple[tuple[Fault, ...]]]:
+        return DesignError, (self.faults,)

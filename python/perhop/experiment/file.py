@@ -1,0 +1,258 @@
+"""Campaign files: what their tables mean, and every mistake in them with its place."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from perhop import _core
+from perhop._core import ScenarioError
+from perhop.experiment.definition import Campaign, Stop
+from perhop.experiment.design import Design, Factor, Level
+from perhop.experiment.expression import SyntaxFault
+from perhop.experiment.fault import At, DesignError, Fault
+from perhop.experiment.fractions import Range
+from perhop.experiment.response import Response, ResponseError
+from perhop.scenario import Scenario
+
+if TYPE_CHECKING:
+    from perhop._core import Diagnostic
+
+_READ_AT_MOST = 64 * 1024 * 1024
+
+
+class CampaignError(ScenarioError):
+    """A campaign file with mistakes, or whose scenario has some; `diagnostics` lists every one.
+
+    Parameters
+    ----------
+    diagnostics
+        At least one.
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__("\n".join(one["rendered"] for one in diagnostics))
+        self.diagnostics = diagnostics
+
+    def __reduce__(self) -> tuple[type[CampaignError], tuple[list[Diagnostic]]]:
+        return CampaignError, (self.diagnostics,)
+
+
+class ReadCampaign(NamedTuple):
+    """A campaign file that was read: the campaign if there are no mistakes."""
+
+    campaign: Campaign | None
+    mistakes: list[Diagnostic]
+    warnings: list[Diagnostic]
+
+
+def load(path: str | Path) -> Campaign:
+    """Read a campaign file; see `perhop.experiment.definition.Campaign.load`."""
+    campaign, mistakes, _ = read(path)
+    if campaign is None:
+        raise CampaignError(mistakes)
+    return campaign
+
+
+def read(path: str | Path) -> ReadCampaign:
+    """Read a campaign file and its scenario.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    """
+    with open(path, "rb") as file:
+        source = file.read(_READ_AT_MOST + 1)
+    try:
+        core = _core.Campaign(source, str(path))
+    except ScenarioError as error:
+        return ReadCampaign(None, error.diagnostics, [])
+    return _Reader(Path(path), source, core).read()
+
+
+class _Reader:
+    """Collects the parts of a campaign, and what is wrong with them."""
+
+    def __init__(self, path: Path, source: bytes, core: _core.Campaign) -> None:
+        self.path, self.source, self.core = path, source, core
+        self.written: dict[str, Any] = msgspec.json.decode(core.json())
+        self.faults: list[Fault] = []
+
+    def read(self) -> ReadCampaign:
+        scenario = self.scenario()
+        design = self.design()
+        in_scenario = scenario.check() if scenario else []
+        responses = self.responses(scenario if not in_scenario else None)
+        stop = self.stop([response.name for response in responses])
+        warnings: list[Fault] = []
+        if scenario and design and not in_scenario:
+            mistakes, warnings = design.check(scenario)
+            self.faults += mistakes
+        told = [*in_scenario, *self.told(self.faults)]
+        if told or scenario is None or design is None:
+            return ReadCampaign(None, told, [])
+        campaign = Campaign(self.path.stem, scenario, design, tuple(responses), stop, self.source)
+        return ReadCampaign(campaign, [], self.told(warnings, are_warnings=True))
+
+    def told(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
+        return self.core.told(
+            [(self.place(one.at), one.span, one.rule, one.hint, are_warnings) for one in faults]
+        )
+
+    def place(self, at: At) -> list[str | int]:
+        """Return where in the file a part of the design is."""
+        place = list(at)
+        if place[0] == "factor" and "range" in self.written:
+            return ["range", *place[1:2]]
+        if place[0] == "factor" and len(place) == 4 and isinstance(place[1], int):
+            levels = self.written["factor"][place[1]]["levels"]
+            if isinstance(levels, list):
+                place[3] = [_text(one) for one in levels].index(str(place[3]))
+        return place
+
+    def scenario(self) -> Scenario | None:
+        name = self.written["scenario"]
+        try:
+            return Scenario.load(self.path.parent / name, tuple(self.written.get("set", [])))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            hint = "the path begins at the folder of this file"
+            self.faults.append(Fault(("scenario",), f"{name}: {reason}", hint))
+            return None
+
+    def design(self) -> Design | None:
+        written = self.written
+        given = {key: written[key] for key in ("replications", "seeds", "order_seed") if key in written}
+        ways = [key for key in ("treatment", "fraction", "exclude", "range") if written.get(key)]
+        if len(ways) > 1:
+            self.faults.append(Fault((ways[1],), f"`{ways[1]}` and `{ways[0]}` do not go together"))
+            return None
+        ranges = [_range(one) for one in written.get("range", [])]
+        factors = self.factors()
+        if factors is None or not self.are_ranges_alone(ranges, factors):
+            return None
+        try:
+            if ranges:
+                return Design.latin_hypercube(ranges, written["points"], **given)
+            if "treatment" in ways:
+                return Design.listed(factors, written["treatment"], **given)
+            if "fraction" in ways:
+                return Design.fractional(factors, written["fraction"], **given)
+            return Design.full(factors, exclude=written.get("exclude", []), **given)
+        except DesignError as error:
+            self.faults += error.faults
+            return None
+
+    def are_ranges_alone(self, ranges: list[Range], factors: list[Factor]) -> bool:
+        if bool(ranges) != ("points" in self.written):
+            rule = "`points` are those of ranges" if not ranges else "`points` is missing"
+            at: At = ("points",) if not ranges else ("range", 0)
+            self.faults.append(Fault(at, rule, "add a [[range]]" if not ranges else "add `points = 20`"))
+            return False
+        if ranges and factors:
+            hint = "write levels as a [[range]], or the range as levels"
+            self.faults.append(Fault(("range", 0), "`range` and `factor` do not go together", hint))
+            return False
+        return True
+
+    def factors(self) -> list[Factor] | None:
+        """Return the factors, None if one has no meaning."""
+        found = [self.factor(i, one) for i, one in enumerate(self.written.get("factor", []))]
+        return None if None in found else [one for one in found if one is not None]
+
+    def factor(self, i: int, one: dict[str, Any]) -> Factor | None:
+        levels, path = one["levels"], one.get("path")
+        at: At = ("factor", i, "levels")
+        if path is not None:
+            if isinstance(levels, list):
+                return Factor.vary(path, [_text(value) for value in levels], one["name"])
+            lists = [name for name, value in levels.items() if isinstance(value, list)]
+            for name in lists:
+                rule = f"level `{name}` has overrides, but `path` says what is varied"
+                self.faults.append(Fault((*at, name), rule, "write the value of the setting, or no `path`"))
+            set_of = {name: (f"{path}={_text(value)}",) for name, value in levels.items()}
+            return None if lists else Factor(one["name"], tuple(Level(*each) for each in set_of.items()))
+        if isinstance(levels, list):
+            hint = 'write `path = "..."` for the setting they are values of, or `{ name = ["path=value"] }`'
+            self.faults.append(Fault(at, "a list of levels needs to know what they are values of", hint))
+            return None
+        wrong = [name for name, value in levels.items() if not isinstance(value, str | list)]
+        for name in wrong:
+            hint = 'write overrides, as in `["run.duration=60s"]`, or a `path` for the factor'
+            self.faults.append(
+                Fault((*at, name), f"level `{name}` has a value, but the factor no `path`", hint)
+            )
+        made = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in levels.items()}
+        return None if wrong else Factor(one["name"], tuple(Level(*each) for each in made.items()))
+
+    def responses(self, scenario: Scenario | None) -> list[Response]:
+        labels = labels_of(scenario) if scenario else None
+        found: list[Response] = []
+        for i, one in enumerate(self.written.get("response", [])):
+            if any(one["name"] == other.name for other in found):
+                self.faults.append(
+                    Fault(("response", i, "name"), f"a second response is called `{one['name']}`")
+                )
+            try:
+                response = Response.parse(one["name"], one["measure"], one.get("unit"))
+            except ResponseError as error:
+                self.respond(i, error.faults)
+                # its name is known to others all the same
+                found.append(Response(one["name"], one["measure"]))
+                continue
+            if labels is not None:
+                self.respond(i, response.faults(labels))
+            found.append(response)
+        if not found:
+            hint = 'add a [[response]]: `name = "goodput"` and `measure = "mean(flows.goodput_bit_s)"`'
+            self.faults.append(Fault(("response",), "nothing is measured", hint))
+        return found
+
+    def respond(self, i: int, faults: tuple[SyntaxFault, ...] | list[SyntaxFault]) -> None:
+        self.faults += [Fault(("response", i, "measure"), one.rule, one.hint, one.span) for one in faults]
+
+    def stop(self, responses: list[str]) -> Stop | None:
+        one = self.written.get("stop")
+        if one is None:
+            return None
+        if one["response"] not in responses:
+            rule = f"there is no response `{one['response']}`"
+            self.faults.append(Fault(("stop", "response"), rule, _core.suggest(one["response"], responses)))
+        width = one["half_width"]
+        relative = isinstance(width, str) and width.strip().endswith("%")
+        try:
+            value = float(width.strip().removesuffix("%")) / 100 if relative else float(width)
+        except ValueError:
+            value = math.nan
+        if not 0 < value < math.inf:
+            rule = f"`{width}` is not a half-width above zero"
+            hint = 'write a part of the mean, as in "2%", or a number in the unit of the response'
+            self.faults.append(Fault(("stop", "half_width"), rule, hint))
+        if one["most"] < self.written.get("replications", 1):
+            self.faults.append(Fault(("stop", "most"), f"{one['most']} is below `replications`"))
+        return Stop(one["response"], value, relative, one["most"])
+
+
+def labels_of(scenario: Scenario) -> list[str]:
+    """Return the labels that flows of a scenario have, sorted."""
+    resolved = tomllib.loads(scenario.resolve())
+    flows = [*resolved.get("flow", []), *resolved.get("udp", [])]
+    return sorted({label for flow in flows for label in flow.get("labels", {})})
+
+
+def _range(one: dict[str, Any]) -> Range:
+    return Range(one["name"], one["path"], _text(one["from"]), _text(one["to"]), one.get("scale", "linear"))
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

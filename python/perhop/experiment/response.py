@@ -1,0 +1,263 @@
+"""Responses: named expressions over the tables of a run, checked before anything runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from perhop._core import ScenarioError
+from perhop.experiment.expression import (
+    Condition,
+    Expression,
+    Junction,
+    Measure,
+    Name,
+    Negative,
+    Not,
+    Number,
+    Statistic,
+    SyntaxFault,
+    comparisons,
+    parse,
+    statistics,
+)
+from perhop.experiment.expression_check import Checker, unit
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from perhop._core import Diagnostic
+    from perhop.run import Result
+
+Group = tuple[str, ...]
+"""Values of the columns after ``by``; empty where there is none."""
+
+
+class ResponseError(ScenarioError):
+    """A response that cannot be; `diagnostics` says where in its text.
+
+    Parameters
+    ----------
+    name, text
+        Of the response.
+    faults
+        At least one.
+    """
+
+    def __init__(self, name: str, text: str, faults: Sequence[SyntaxFault]) -> None:
+        self.diagnostics = [_diagnostic(name, text, fault) for fault in faults]
+        super().__init__("\n".join(one["rendered"] for one in self.diagnostics))
+        self.name, self.text, self.faults = name, text, tuple(faults)
+
+    def __reduce__(self) -> tuple[type[ResponseError], tuple[str, str, tuple[SyntaxFault, ...]]]:
+        return ResponseError, (self.name, self.text, self.faults)
+
+
+def _diagnostic(name: str, text: str, fault: SyntaxFault) -> Diagnostic:
+    from perhop import _core
+
+    return _core.diagnostic(text, name, *fault.span, fault.rule, fault.hint)
+
+
+@dataclass(frozen=True)
+class Response:
+    """A number measured in each run, or one for each group.
+
+    Parameters
+    ----------
+    name
+        What results call it.
+    text
+        The expression, in the language of `perhop.experiment.expression`.
+    given
+        Its unit, where that does not follow from the columns.
+    measure
+        The expression as data.
+    """
+
+    name: str
+    text: str
+    given: str | None = None
+    measure: Measure = field(default=Measure(Number(0.0)), repr=False, compare=False)
+
+    @classmethod
+    def parse(cls, name: str, text: str, unit: str | None = None) -> Response:
+        """Read a response.
+
+        Parameters
+        ----------
+        name, text, unit
+            Of the response.
+
+        Raises
+        ------
+        ResponseError
+            The text is no expression.
+        """
+        try:
+            return cls(name, text, unit, parse(text))
+        except SyntaxFault as fault:
+            raise ResponseError(name, text, [fault]) from None
+
+    @property
+    def by(self) -> Group:
+        """The columns whose values make groups."""
+        return tuple(column.text for column in self.measure.by)
+
+    @cached_property
+    def unit(self) -> str | None:
+        """The unit: as given, or as it follows from the columns; None where neither says."""
+        return self.given if self.given is not None else unit(self.measure.of)
+
+    def faults(self, labels: Sequence[str] = ()) -> list[SyntaxFault]:
+        """Return what is wrong with the names and values in the expression.
+
+        Parameters
+        ----------
+        labels
+            Those that flows have; columns of their tables.
+        """
+        found = [
+            fault
+            for statistic in statistics(self.measure.of)
+            for fault in Checker(statistic, labels).found(self.measure.by)
+        ]
+        if not list(statistics(self.measure.of)):
+            found.append(SyntaxFault((0, len(self.text)), "a response has at least one statistic of a table"))
+        # a column after `by` is missing in one table after the other
+        return list({(one.span, one.rule): one for one in found}.values())
+
+    def check(self, labels: Sequence[str] = ()) -> None:
+        """Refuse names and values that no run has.
+
+        Parameters
+        ----------
+        labels
+            Those that flows have.
+
+        Raises
+        ------
+        ResponseError
+            A table, a column or a statistic is unknown, or is used for what it cannot do.
+        """
+        faults = self.faults(labels)
+        if faults:
+            raise ResponseError(self.name, self.text, faults)
+
+    def evaluate(self, result: Result | Mapping[str, pl.DataFrame]) -> dict[Group, float | None]:
+        """Measure a run.
+
+        Nulls are left out. The count and the sum of nothing are 0; any other statistic of nothing is None,
+        and so are a division by zero and all that is computed from None.
+
+        Parameters
+        ----------
+        result
+            A run, or its tables by name.
+
+        Returns
+        -------
+        dict
+            By group, sorted: the groups that any statistic found; those of a row where a column after
+            ``by`` is null are none. ``{(): value}`` without groups.
+
+        Raises
+        ------
+        ResponseError
+            A table lacks a column.
+        """
+        tables = result if isinstance(result, Mapping) else result.tables()
+        values = {one: self._statistic(one, tables[one.table.text]) for one in statistics(self.measure.of)}
+        groups = sorted({group for found in values.values() for group in found}) if self.by else [()]
+        return {
+            group: _value(self.measure.of, {one: found.get(group) for one, found in values.items()})
+            for group in groups
+        }
+
+    def _statistic(self, one: Statistic, table: pl.DataFrame) -> dict[Group, float | None]:
+        """Return a statistic of each group of a table."""
+        import polars as pl
+
+        named = [*self.measure.by, *_columns(one)]
+        lacking = [name for name in named if name.text not in table.columns]
+        if lacking:
+            rule = f"this run's `{one.table}` has no column `{lacking[0]}`"
+            raise ResponseError(self.name, self.text, [SyntaxFault(lacking[0].span, rule)])
+        rows = table.lazy() if one.where is None else table.lazy().filter(_filter(one.where))
+        expression = pl.len().cast(pl.Float64) if one.column is None else _aggregate(one, pl)
+        if not self.by:
+            return {(): rows.select(expression.alias("")).collect().item()}
+        by = list(self.by)
+        grouped = rows.drop_nulls(by).group_by(pl.col(by).cast(pl.String)).agg(expression.alias(""))
+        return {tuple(row[:-1]): row[-1] for row in grouped.collect().iter_rows()}
+
+
+def _columns(one: Statistic) -> list[Name]:
+    return [*([one.column] if one.column else []), *(each.column for each in comparisons(one.where))]
+
+
+def _aggregate(one: Statistic, pl: Any) -> Any:
+    """Return a statistic of a column as polars has it, null where it has no value."""
+    column = pl.col(one.column.text if one.column else "")
+    if one.name.text == "count":
+        return column.count().cast(pl.Float64)
+    x = column.cast(pl.Float64).drop_nulls()
+    square, total = (x * x).sum(), x.sum()
+    made: dict[str, Callable[[], Any]] = {
+        "mean": x.mean,
+        "sum": x.sum,
+        "min": x.min,
+        "max": x.max,
+        "std": x.std,
+        "cov": lambda: pl.when(x.mean() != 0).then(x.std() / x.mean()),
+        "median": x.median,
+        "quantile": lambda: x.quantile(one.argument.value if one.argument else 0.5, "linear"),
+        "jain": lambda: pl.when(square > 0).then(total * total / (x.len() * square)),
+    }
+    return made[one.name.text]()
+
+
+def _filter(one: Condition) -> pl.Expr:
+    import polars as pl
+
+    if isinstance(one, Not):
+        return ~_filter(one.of)
+    if isinstance(one, Junction):
+        left, right = _filter(one.left), _filter(one.right)
+        return left & right if one.operator == "and" else left | right
+    column, first = pl.col(one.column.text), pl.lit(one.constants[0])
+    signs: dict[str, Callable[[], pl.Expr]] = {
+        "=": lambda: column == first,
+        "!=": lambda: column != first,
+        "<": lambda: column < first,
+        "<=": lambda: column <= first,
+        ">": lambda: column > first,
+        ">=": lambda: column >= first,
+        "in": lambda: column.is_in(list(one.constants)),
+    }
+    return signs[one.operator]()
+
+
+def _value(one: Expression, known: Mapping[Statistic, float | None]) -> float | None:
+    """Compute an expression from the values of its statistics."""
+    if isinstance(one, Number):
+        return one.value
+    if isinstance(one, Statistic):
+        value = known[one]
+        return (0.0 if one.name.text in ("sum", "count") else None) if value is None else value
+    if isinstance(one, Negative):
+        inner = _value(one.of, known)
+        return None if inner is None else -inner
+    left, right = _value(one.left, known), _value(one.right, known)
+    if left is None or right is None or (one.operator == "/" and right == 0):
+        return None
+    value = {
+        "+": lambda: left + right,
+        "-": lambda: left - right,
+        "*": lambda: left * right,
+        "/": lambda: left / right,
+    }[one.operator]()
+    return value if math.isfinite(value) else None
