@@ -2,5 +2,6 @@
 
 pub mod cost;
 pub mod elements;
+mod flows;
 pub mod model;
 pub mod routes;

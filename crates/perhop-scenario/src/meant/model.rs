@@ -15,9 +15,9 @@ use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
-use perhop_tcp::settings::TcpParams;
 
 use crate::meant::elements::SettingsTable;
+pub use crate::meant::flows::{AckPolicy, Flow, Tcp, Udp, UdpPattern};
 
 /// A complete, valid scenario.
 #[derive(Clone, Debug)]
@@ -352,92 +352,4 @@ pub struct CustomMeter {
     pub name: String,
     /// What it is built from.
     pub settings: SettingsTable,
-}
-
-/// One UDP flow.
-#[derive(Clone, Debug)]
-pub struct Udp {
-    /// `bulk[3]`, or the plain name where it is a single pair.
-    pub name: String,
-    /// What the flow was contracted as.
-    pub class: String,
-    /// Node index of the sender.
-    pub from: usize,
-    /// Node index of the receiver.
-    pub to: usize,
-    /// First packet, before `start_jitter`.
-    pub start: Span,
-    /// The start is moved later by a uniform draw from [0, this).
-    pub start_jitter: Span,
-    /// The mark that the sending host gives.
-    pub mark: Dscp,
-    /// Rate while it sends.
-    pub rate: BitRate,
-    /// Length of every packet on the wire.
-    pub packet_size: Bytes,
-    /// When packets leave.
-    pub pattern: UdpPattern,
-}
-
-/// When the packets of a UDP flow leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UdpPattern {
-    /// At even distances.
-    Cbr,
-    /// At exponential distances.
-    Poisson,
-    /// At even distances during times of exponential length, and not at all in between.
-    OnOff {
-        /// Mean length of a time in which it sends.
-        on: Span,
-        /// Mean length of a time in which it does not.
-        off: Span,
-    },
-}
-
-/// One connection: data `from` -> `to`, ACKs back.
-#[derive(Clone, Debug)]
-pub struct Flow {
-    /// `bulk[3]`, or the plain name where it is a single pair.
-    pub name: String,
-    /// What the flow was contracted as; free text.
-    pub class: String,
-    /// Node index of the sender.
-    pub from: usize,
-    /// Node index of the receiver.
-    pub to: usize,
-    /// First transmission, before `start_jitter`.
-    pub start: Span,
-    /// The start is moved later by a uniform draw from [0, this).
-    pub start_jitter: Span,
-    /// The mark that the sending host gives.
-    pub mark: Dscp,
-    /// Its TCP.
-    pub tcp: Tcp,
-    /// When the receiver acknowledges.
-    pub ack: AckPolicy,
-    /// Which mark the receiver gives its acknowledgments.
-    pub ack_marking: AckMarking,
-}
-
-/// A TCP connection's parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tcp {
-    /// Everything that the two ends are made from. The window is what the sender can use of it: rounded down to what
-    /// the window field can say with this `window_scale`, then to whole segments.
-    pub params: TcpParams,
-    /// Added to every segment on the wire; the length of a pure ACK where no link says otherwise.
-    pub header: Bytes,
-}
-
-/// When the receiver acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AckPolicy {
-    /// Each arriving segment at once.
-    EverySegment,
-    /// Every second full segment, and any other once it has waited.
-    Delayed {
-        /// Longest wait, above zero.
-        timeout: Span,
-    },
 }
