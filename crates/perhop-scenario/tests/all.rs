@@ -15,6 +15,7 @@ mod profiles;
 mod render;
 mod routes;
 mod rules;
+mod slices;
 mod sources;
 mod tcp_rules;
 mod units;

@@ -124,7 +124,7 @@ impl Made {
         }
         let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack, &flow.tcp));
         let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
-        let several = pairs.stars() > 0 || transfers.is_some();
+        let several = pairs.breadth() > 0 || transfers.is_some();
         for k in 0..count {
             let (from, to) = pairs.get(k % pairs.len);
             let name = if several { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
@@ -160,7 +160,7 @@ impl Made {
             return;
         }
         for (k, (from, to)) in pairs.iter().enumerate() {
-            let name = if pairs.stars() > 0 { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
+            let name = if pairs.breadth() > 0 { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
             self.udp_from_file.push(i);
             self.udp.push(model::Udp {
                 name,
@@ -192,6 +192,7 @@ impl Made {
     ) -> Option<Pairs> {
         let at = |key: &'static str| steps![list, i, key];
         let pairs = names.join((from, &at("from")), (to, &at("to")), report)?;
+        pairs.warn_uneven(from, to, &at("to"), report);
         let [from_router, to_router] = pairs.routers();
         for (key, end, is_router) in [("from", from, from_router), ("to", to, to_router)] {
             if is_router {

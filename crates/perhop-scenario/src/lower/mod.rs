@@ -128,6 +128,7 @@ impl Network<'_> {
             self.complete = false;
             return None;
         };
+        pairs.warn_uneven(a, b, &at(1), report);
         one_delay(link, pairs, i, report);
         if self.links.len() / 2 + pairs.len > MOST {
             report.error(&steps!["link", i], format!("this makes more than {MOST} links"), None);
@@ -165,7 +166,7 @@ impl Network<'_> {
 
 /// Reports a list of delays where there is one link to take them.
 fn one_delay(link: &file::Link, pairs: Pairs, i: usize, report: &mut Report) {
-    if let (Delay::Turn(times), 0) = (&link.delay, pairs.stars())
+    if let (Delay::Turn(times), 0) = (&link.delay, pairs.breadth())
         && times.len() > 1
     {
         let (a, b) = (link.ends[0].plain(), link.ends[1].plain());

@@ -64,7 +64,7 @@ pub(crate) fn place(
         {
             refuse_element(error, &steps!["conditioner", i, "meter"], report);
         }
-        let several = seats.len() > 1 || conditioner.at.is_each();
+        let several = seats.len() > 1 || conditioner.at.is_several();
         for (k, (node, from)) in seats.into_iter().enumerate() {
             let member = if several { format!("[{k}]") } else { String::new() };
             let path = format!("conditioner.{}{member}", conditioner.name);

@@ -15,7 +15,7 @@ use perhop_core::sched::{Cbq, CbqClass};
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
 
-/// Which `[[port]]` a link has, and how many of its ends are `[*]`: fewer go before more.
+/// Which `[[port]]` a link has, and how much that means: less goes before more.
 type Owner = Option<(u8, usize)>;
 
 /// Puts the ports of `file` on the links, and adds to `file` those that it leaves to the defaults. Returns by link which
@@ -74,14 +74,14 @@ fn claim(port: &Port, i: usize, network: &Network, owners: &mut [Owner], report:
         };
         let owner = &mut owners[*link];
         match owner {
-            Some((stars, _)) if *stars < pairs.stars() => {}
-            Some((stars, other)) if *stars == pairs.stars() => {
+            Some((breadth, _)) if *breadth < pairs.breadth() => {}
+            Some((breadth, other)) if *breadth == pairs.breadth() => {
                 let name = &network.links[*link].name;
                 let line = report.tree.line(&steps!["port", *other]);
                 report.error(&at, format!("`{name}` already has a port, in line {line}"), None);
                 return;
             }
-            _ => *owner = Some((pairs.stars(), i)),
+            _ => *owner = Some((pairs.breadth(), i)),
         }
     }
 }
@@ -108,11 +108,11 @@ fn add_default(
         scheduler: defaults::scheduler(),
         class: defaults::classes(),
     };
-    if pairs.iter().all(|ends| owner(ends).is_none_or(|(stars, _)| stars < pairs.stars())) {
+    if pairs.iter().all(|ends| owner(ends).is_none_or(|(breadth, _)| breadth < pairs.breadth())) {
         ports.push(port(at, to));
         return;
     }
-    // A port with as many [*] covers some of the members: those it leaves out are named one by one.
+    // A port that means as much covers some of the members: those it leaves out are named one by one.
     for (k, ends) in pairs.iter().enumerate() {
         if owner(ends).is_none() {
             let (a, b) = pairs.members(k);

@@ -37,13 +37,15 @@ struct Group {
 #[derive(Clone, Copy)]
 pub(crate) struct Members {
     first: usize,
-    /// How many, where it is each member of a counted node.
-    each: Option<usize>,
+    /// How many, where it is several members of a counted node, or each.
+    several: Option<usize>,
+    /// 0 for one node, 1 for some members of a counted one, 2 for each of them.
+    breadth: u8,
     kind: Option<NodeKind>,
 }
 
-/// Two ends joined: pairwise, each of one side with the other, or where one side has several times as many, in groups:
-/// the first ones of it with the first of the other.
+/// Two ends joined: pairwise, each of one side with the other, or where one side has more, in groups: the first ones of
+/// it with the first of the other. Groups differ by one member at most.
 #[derive(Clone, Copy)]
 pub(crate) struct Pairs {
     a: Members,
@@ -61,7 +63,7 @@ impl Pairs {
 
     /// Which members of the two ends pair number `i` joins.
     pub(crate) fn members(&self, i: usize) -> (usize, usize) {
-        let member = |m: Members| m.each.map_or(0, |count| i / (self.len / count.max(1)).max(1));
+        let member = |m: Members| m.several.map_or(0, |count| i * count / self.len.max(1));
         (member(self.a), member(self.b))
     }
 
@@ -75,9 +77,20 @@ impl Pairs {
         [self.a, self.b].map(|end| end.kind == Some(NodeKind::Router))
     }
 
-    /// How many ends are `[*]`.
-    pub(crate) fn stars(&self) -> u8 {
-        u8::from(self.a.each.is_some()) + u8::from(self.b.each.is_some())
+    /// Warns where the members of `a` and `b`, which is written at `at`, are joined nearly one by one: most have one
+    /// partner and a few have two.
+    pub(crate) fn warn_uneven(&self, a: &End, b: &End, at: &[Step], report: &mut Report) {
+        let (Some(n), Some(m)) = (self.a.several, self.b.several) else { return };
+        if n != m && n.max(m) < 2 * n.min(m) {
+            let rule = format!("`{a}` has {n} members and `{b}` has {m}: some have one partner, some two");
+            let hint = "give both the same number to join them one by one".to_owned();
+            report.warn(at, rule, Some(hint));
+        }
+    }
+
+    /// How much is meant beside one pair: 1 for an end with some members of a node, 2 for one with `[*]`.
+    pub(crate) fn breadth(&self) -> u8 {
+        self.a.breadth + self.b.breadth
     }
 }
 
@@ -146,8 +159,8 @@ impl<'a> Names<'a> {
         at: &[Step],
         report: &mut Report,
     ) -> Option<(std::ops::Range<usize>, Option<NodeKind>)> {
-        let Members { first, each, kind } = self.members(end, at, report)?;
-        Some((first..first + each.unwrap_or(1), kind))
+        let Members { first, several, kind, .. } = self.members(end, at, report)?;
+        Some((first..first + several.unwrap_or(1), kind))
     }
 
     /// The nodes that `end`, written at `at`, means.
@@ -165,13 +178,20 @@ impl<'a> Names<'a> {
             return None;
         };
         let Group { first, count, kind, .. } = *group;
+        let single = Members { first, several: None, breadth: 0, kind };
         match (end.member, count?) {
-            (Member::Only, None) => Some(Members { first, each: None, kind }),
-            (Member::Each, Some(count)) => Some(Members { first, each: Some(count as usize), kind }),
-            (Member::One(k), Some(count)) if k < count => {
-                Some(Members { first: first + k as usize, each: None, kind })
+            (Member::Only, None) => Some(single),
+            (Member::Each, Some(count)) => {
+                Some(Members { several: Some(count as usize), breadth: 2, ..single })
             }
-            (Member::One(_), Some(count)) => {
+            (Member::One(k), Some(count)) if k < count => {
+                Some(Members { first: first + k as usize, ..single })
+            }
+            (Member::Slice(a, b), Some(count)) if b <= count => {
+                let (first, several) = (first + a as usize, Some((b - a) as usize));
+                Some(Members { first, several, breadth: 1, kind })
+            }
+            (Member::One(_) | Member::Slice(..), Some(count)) => {
                 let last = format!("the last member is `{name}[{}]`", count - 1);
                 report.error(at, format!("`{end}` does not exist: `{name}` has {count} members"), Some(last));
                 None
@@ -181,7 +201,7 @@ impl<'a> Names<'a> {
                 report.error(at, format!("`{name}` is {count} nodes, not one"), Some(hint));
                 None
             }
-            (Member::Each | Member::One(_), None) => {
+            (Member::Each | Member::One(_) | Member::Slice(..), None) => {
                 let hint = format!("write `{name}`, or give the node a count");
                 report.error(at, format!("`{name}` is a single node without a count"), Some(hint));
                 None
@@ -193,17 +213,7 @@ impl<'a> Names<'a> {
     pub(crate) fn join(&self, a: (&End, &[Step]), b: (&End, &[Step]), report: &mut Report) -> Option<Pairs> {
         let (ma, mb) = (self.members(a.0, a.1, report), self.members(b.0, b.1, report));
         let (ma, mb) = (ma?, mb?);
-        let len = match (ma.each, mb.each) {
-            (Some(n), Some(m)) if n.max(m) % n.min(m).max(1) != 0 => {
-                let rule = format!("`{}` has {n} members and `{}` has {m}: they cannot be paired", a.0, b.0);
-                let hint = "give both nodes the same count, or one a multiple of the other's";
-                report.error(b.1, rule, Some(hint.to_owned()));
-                return None;
-            }
-            (Some(n), Some(m)) => n.max(m),
-            (Some(n), None) | (None, Some(n)) => n,
-            (None, None) => 1,
-        };
+        let len = ma.several.into_iter().chain(mb.several).max().unwrap_or(1);
         Some(Pairs { a: ma, b: mb, len })
     }
 }

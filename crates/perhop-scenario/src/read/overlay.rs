@@ -35,7 +35,7 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
     let value = written.trim();
     let offset = path.len() + 1 + (written.len() - written.trim_start().len());
     let value = Tree::value(value, offset, source).map_err(|rule| (rule, None))?;
-    let keys: Vec<&str> = path.trim().split('.').collect();
+    let keys = keys_of(path.trim());
     if keys.iter().any(|key| key.is_empty()) {
         return Err(("a path is keys and names with one dot between them".to_owned(), example()));
     }
@@ -62,6 +62,16 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
         }
         keys => put(root, keys, value, &place),
     }
+}
+
+/// What stands between the dots of a path; those of a slice, `p[0..2]`, are part of a name.
+fn keys_of(path: &str) -> Vec<&str> {
+    let mut in_brackets = false;
+    let is_dot = |c| {
+        in_brackets = c == '[' || (in_brackets && c != ']');
+        c == '.' && !in_brackets
+    };
+    path.split(is_dot).collect()
 }
 
 /// Writes `value` under `keys`, making tables on the way.

@@ -15,7 +15,8 @@ pub struct NodeName(String);
 #[serde(try_from = "String", into = "String")]
 pub struct Label(String);
 
-/// The nodes at one end of a link, a port or a flow: `slow`, `s[3]`, or `s[*]` for each member of a counted node.
+/// The nodes at one end of a link, a port or a flow: `slow`, `s[3]`, `s[0..2]` for some members of a counted node, or
+/// `s[*]` for each.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct End {
@@ -32,6 +33,8 @@ pub enum Member {
     Only,
     /// One member of a counted node.
     One(u32),
+    /// Members of a counted node from the first number on, up to and without the second.
+    Slice(u32, u32),
     /// Every member of a counted node, one after the other.
     Each,
 }
@@ -41,12 +44,12 @@ text!(Label, "label", "A name of letters, digits, `_` and `-`.", ["up", "best-ef
 text!(
     End,
     "end",
-    "A node, `s[3]` for one member of a counted node, `s[*]` for each of them.",
-    ["slow", "s[3]", "s[*]"]
+    "A node, `s[3]` for one member of a counted node, `s[0..3]` for `s[0]` to `s[2]`, `s[*]` for each of them.",
+    ["slow", "s[3]", "s[0..3]", "s[*]"]
 );
 
 /// Most characters of a name. Names are part of paths, of which there may be millions.
-const LONGEST_NAME: usize = 64;
+pub(crate) const LONGEST_NAME: usize = 64;
 
 fn word(text: &str, extra: &[char], what: &str) -> Result<String, UnitError> {
     let length = text.chars().count();
@@ -102,6 +105,18 @@ impl FromStr for Label {
     }
 }
 
+/// What stands in the brackets: `3`, `0..2` or `*`.
+fn member(text: &str) -> Option<Member> {
+    let index = |digits: &str| {
+        digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u32>().ok()).flatten()
+    };
+    match text.split_once("..") {
+        _ if text == "*" => Some(Member::Each),
+        Some((first, end)) => Some(Member::Slice(index(first)?, index(end)?)),
+        None => index(text).map(Member::One),
+    }
+}
+
 impl FromStr for End {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
@@ -109,17 +124,24 @@ impl FromStr for End {
             return Ok(Self { node: text.parse()?, member: Member::Only });
         };
         let node = name.parse()?;
-        let member = match rest.strip_suffix(']') {
-            Some("*") => Some(Member::Each),
-            Some(index) if index.bytes().all(|b| b.is_ascii_digit()) => index.parse().ok().map(Member::One),
-            _ => None,
+        let shown: String = rest.chars().take(30).collect();
+        let error = |rule: String, hint: String| Err(UnitError { rule, hint });
+        let member = match rest.strip_suffix(']').and_then(member) {
+            Some(Member::Slice(first, end)) if first == end => {
+                let hint = format!("`{name}[{first}]` is one member");
+                return error(format!("`[{shown}` is empty: a slice ends before its second number"), hint);
+            }
+            Some(Member::Slice(first, end)) if first > end => {
+                let hint = format!("`{name}[{end}..{first}]` begins with `{name}[{end}]`");
+                return error(format!("`[{shown}` runs backwards"), hint);
+            }
+            Some(member) => member,
+            None => {
+                let hint = format!("write `{name}`, `{name}[0]`, `{name}[0..2]` or `{name}[*]`");
+                return error(format!("`[{shown}` is neither one member nor several of them"), hint);
+            }
         };
-        let hint = format!("write `{name}`, `{name}[0]` or `{name}[*]`");
-        let rule = format!(
-            "`[{}` is neither one member nor each of them",
-            rest.chars().take(20).collect::<String>()
-        );
-        member.map(|member| Self { node, member }).ok_or(UnitError { rule, hint })
+        Ok(Self { node, member })
     }
 }
 
@@ -140,31 +162,33 @@ impl fmt::Display for End {
         match self.member {
             Member::Only => write!(f, "{}", self.node),
             Member::One(index) => write!(f, "{}[{index}]", self.node),
+            Member::Slice(first, end) => write!(f, "{}[{first}..{end}]", self.node),
             Member::Each => write!(f, "{}[*]", self.node),
         }
     }
 }
 
 impl End {
-    /// Member number `k` where each is meant, otherwise the end as it is.
+    /// The `k`-th of the members where several are meant, otherwise the end as it is.
     pub(crate) fn member(&self, k: usize) -> Self {
         let member = match (self.member, u32::try_from(k)) {
             (Member::Each, Ok(k)) => Member::One(k),
+            (Member::Slice(first, _), Ok(k)) => Member::One(first + k),
             (member, _) => member,
         };
         Self { node: self.node.clone(), member }
     }
 
-    /// Whether it means each member of a counted node.
-    pub(crate) fn is_each(&self) -> bool {
-        self.member == Member::Each
+    /// Whether it means several members of a counted node, or could.
+    pub(crate) fn is_several(&self) -> bool {
+        matches!(self.member, Member::Slice(..) | Member::Each)
     }
 
     /// The end in a path: without `[*]`.
     pub(crate) fn plain(&self) -> String {
         match self.member {
             Member::Each => self.node.to_string(),
-            Member::Only | Member::One(_) => self.to_string(),
+            Member::Only | Member::One(_) | Member::Slice(..) => self.to_string(),
         }
     }
 }
