@@ -113,6 +113,7 @@ class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     header_bytes: int
     window_bytes: int
     size_bytes: int | None = None
+    labels: dict[str, str] = {}
 
 
 class UdpView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to", "class_": "class"}):
@@ -127,6 +128,7 @@ class UdpView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "
     start_jitter_s: float
     rate_bit_s: float
     packet_bytes: int
+    labels: dict[str, str] = {}
 
 
 class MarkerView(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop.stats.warmup import BATCH, mser
+from perhop.tables import labels_of
 
 if TYPE_CHECKING:
     from perhop.scenario import Description
@@ -61,6 +62,25 @@ def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
         median_s=took.median(),
         p95_s=took.quantile(0.95, "linear"),
     ).filter(pl.col("begun") > 0)
+
+
+def by_labels(name: str, table: pl.DataFrame, rate: str) -> pl.DataFrame:
+    """Return a row for each class and labels that flows have together; none where no flow has a label.
+
+    Columns: ``class``, one for each label, ``flows``, and ``mean_bit_s``, ``least_bit_s`` and ``most_bit_s``
+    of a flow.
+
+    Parameters
+    ----------
+    name, table
+        ``flows`` or ``udp``, and its rows.
+    rate
+        The column that is looked at.
+    """
+    labels = labels_of(name, table)
+    rates = {"mean_bit_s": pl.mean(rate), "least_bit_s": pl.min(rate), "most_bit_s": pl.max(rate)}
+    groups = table.group_by("class", *labels, maintain_order=True).agg(flows=pl.len(), **rates)
+    return groups if labels else groups.clear()
 
 
 def single(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:

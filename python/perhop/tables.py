@@ -54,6 +54,12 @@ def tables_of(version: int) -> tuple[str, ...]:
     return tuple(name for name in TABLES if SCHEMA[name].since <= version)
 
 
+def labels_of(name: str, table: pl.DataFrame) -> list[str]:
+    """Return the columns that labels of flows have made in a table, after those that every run has."""
+    own = {column.name for column in SCHEMA[name].columns}
+    return [column for column in table.columns if column not in own]
+
+
 def complete(name: str, table: pl.DataFrame | None) -> pl.DataFrame:
     """Return a table with every column of today.
 

@@ -114,6 +114,7 @@ fn flow(flow: &Flow, from: &str, to: &str, profile: Option<&String>) -> Value {
     json!({
         "name": flow.name,
         "class": flow.class,
+        "labels": &*flow.labels,
         "mark": flow.mark.to_string(),
         "from": from,
         "to": to,
@@ -131,6 +132,7 @@ fn udp(flow: &Udp, from: &str, to: &str) -> Value {
     json!({
         "name": flow.name,
         "class": flow.class,
+        "labels": &*flow.labels,
         "mark": flow.mark.to_string(),
         "from": from,
         "to": to,

@@ -44,6 +44,10 @@ pub fn to_python<'py>(
         for column in table.columns {
             columns.set_item(column.name, values(py, run, (table.rows)(run), column.of)?)?;
         }
+        for (name, values) in run.labels(table) {
+            let words = values.into_iter().map(|word| word.map(|word| PyString::intern(py, word)));
+            columns.set_item(name, PyList::new(py, words.collect::<Vec<_>>())?)?;
+        }
         dict.set_item(table.name, columns)?;
     }
     Ok(dict)

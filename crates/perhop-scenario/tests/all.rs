@@ -7,6 +7,7 @@ mod domain;
 mod frames;
 mod fuzz;
 mod interfaces;
+mod labels;
 mod limits;
 mod load;
 mod losses;

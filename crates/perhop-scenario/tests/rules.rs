@@ -87,7 +87,7 @@ fn flows_end_at_two_different_hosts() {
 fn links_join_two_different_nodes() {
     assert_snapshot!(one(r#"ends = ["s[*]", "r"]"#, r#"ends = ["r", "r"]"#), @"24:14 link.r-r.ends[1]: a link needs two nodes, and both ends are `r`");
     assert_snapshot!(one(r#"ends = ["s[*]", "r"]"#, r#"ends = ["s[*]", "s[*]"]"#), @"24:17 link.s-s.ends[1]: a link needs two nodes, and both ends are `s[0]`");
-    assert_snapshot!(one(r#"ends = ["slow", "fast"]"#, r#"ends = ["slow"]"#), @"20:8 link[0].ends: needs exactly 2 entries, not 1 (the two nodes. `s[*]` makes one link per member; with `[*]` at both ends the members are joined pairwise.)");
+    assert_snapshot!(one(r#"ends = ["slow", "fast"]"#, r#"ends = ["slow"]"#), @"20:8 link[0].ends: needs exactly 2 entries, not 1 (the two nodes. `s[*]` and `s[0..3]` make one link per member; with several members at both ends they are joined pairwise.)");
 }
 
 #[test]

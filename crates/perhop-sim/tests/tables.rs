@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use perhop_scenario::load;
+use perhop_scenario::written::labels::OWN_COLUMNS;
 use perhop_sim::tables::{FORMAT, Of, Run, TABLES, TRACES, Table};
 use perhop_sim::{Simulation, Trace};
 
@@ -31,6 +32,29 @@ fn tables_and_columns_are_described() {
             assert!(windows || told.is_none_or(|(_, unit)| *unit == column.unit), "{name}: {}", column.unit);
         }
     }
+}
+
+#[test]
+fn no_label_can_be_called_as_a_column() {
+    let of_flows = TABLES.into_iter().filter(|table| ["flows", "udp"].contains(&table.name));
+    let names: BTreeSet<_> = of_flows.flat_map(|table| table.columns).map(|column| column.name).collect();
+    assert!(names.iter().eq(&OWN_COLUMNS), "written/labels.rs has other names than {names:?}");
+}
+
+#[test]
+fn labels_are_columns() {
+    let labels = "labels = { load = \"high\", arm = \"two\" }\nname = \"bulk\"";
+    let text = DIFFSERV.replacen("name = \"bulk\"", labels, 1);
+    let overrides: Vec<String> = SHORT.iter().map(ToString::to_string).collect();
+    let loaded = load(text.as_bytes(), "diffserv.toml", &overrides).expect("labels are allowed");
+    let results = Simulation::new(&loaded.scenario, ALL).finish();
+    let run = Run::new(&loaded.scenario, &results);
+    let flows = run.labels(TABLES[0]);
+    assert_eq!(flows.keys().collect::<Vec<_>>(), [&"arm", &"load"]);
+    for (flow, value) in loaded.scenario.flows.iter().zip(&flows["load"]) {
+        assert_eq!(*value, flow.name.starts_with("bulk").then_some("high"), "{}", flow.name);
+    }
+    assert!(every().filter(|table| table.name != "flows").all(|table| run.labels(table).is_empty()));
 }
 
 #[test]

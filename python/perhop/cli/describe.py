@@ -75,15 +75,17 @@ def _print(meaning: Description) -> None:
     )
     print_lines("Queues", queue_lines(meaning.settings.port), more)
     print_lines("Conditioners", conditioner_lines(meaning.settings.conditioner), more)
+    of_tcp, of_udp = _labelled(meaning.flows), _labelled(meaning.udp)
     if meaning.udp:
         print_table(
             "UDP flows",
-            ("flow", "class", "mark", "from", "to", "start", "rate", "packet"),
+            ("flow", "class", "mark", "from", "to", "start", "rate", "packet", *of_udp),
             folded(
                 (
                     *(flow.name, flow.class_, flow.mark, flow.source, flow.target, _start(flow)),
                     bit_rate(flow.rate_bit_s),
                     size(flow.packet_bytes),
+                    *(_labels(flow) for _ in of_udp),
                 )
                 for flow in meaning.udp
             ),
@@ -91,13 +93,17 @@ def _print(meaning: Description) -> None:
         )
     print_table(
         "Flows",
-        ("flow", "class", "mark", "from", "to", "start", "TCP", "segment", "header", "window"),
+        (
+            *("flow", "class", "mark", "from", "to", "start", "TCP", "segment", "header", "window"),
+            *of_tcp,
+        ),
         folded(
             (
                 *(flow.name, flow.class_, flow.mark, flow.source, flow.target, _start(flow), flow.profile),
                 size(flow.mss_bytes),
                 size(flow.header_bytes),
                 size(flow.window_bytes),
+                *(_labels(flow) for _ in of_tcp),
             )
             for flow in meaning.flows
         ),
@@ -122,6 +128,15 @@ def _is_default(port: PortView) -> bool:
     one = port.classes[0]
     as_default = (one.name, one.queue, one.limit, port.backpressure) == ("all", "fifo", "1000p", None)
     return as_default and len(port.classes) == 1
+
+
+def _labelled(flows: Sequence[FlowView] | Sequence[UdpView]) -> list[str]:
+    """Return the column that labels take, if a flow has any."""
+    return ["labels"] if any(flow.labels for flow in flows) else []
+
+
+def _labels(flow: FlowView | UdpView) -> str:
+    return " ".join(f"{name}={value}" for name, value in flow.labels.items()) or "-"
 
 
 def _start(flow: FlowView | UdpView) -> str:

@@ -236,6 +236,7 @@ def _print_flows(every: pl.DataFrame, meaning: Description, folder: Path) -> Non
             picked="the first of each [[flow]]",
             of=flows.height,
         )
+    _print_labels("flows", "goodput", flows, folder)
     transfers = summary.transfers(every, meaning)
     if transfers.height:
         print_table(
@@ -248,6 +249,33 @@ def _print_flows(every: pl.DataFrame, meaning: Description, folder: Path) -> Non
                 )
                 for row in transfers.to_dicts()
             ],
+        )
+
+
+def _print_labels(name: str, rate: str, table: pl.DataFrame, folder: Path) -> None:
+    """Print a row for each class and labels of flows, if there are labels."""
+    from perhop import summary
+    from perhop.cli.output import print_table
+    from perhop.tables import labels_of
+    from perhop.units import bit_rate
+
+    groups = summary.by_labels(name, table, f"{rate}_bit_s")
+    if groups.height:
+        words = ["class", *labels_of(name, table)]
+        kind = "UDP flows" if name == "udp" else "Flows"
+        print_table(
+            f"{kind} by class and label: {rate} of one, after the warm-up",
+            (*words, "flows", "mean", "least", "most"),
+            [
+                (
+                    *("-" if row[word] is None else row[word] for word in words),
+                    str(row["flows"]),
+                    *(bit_rate(row[f"{what}_bit_s"]) for what in ("mean", "least", "most")),
+                )
+                for row in groups.to_dicts()
+            ],
+            f"in {folder}/{name}.parquet",
+            picked="the first in the file",
         )
 
 
@@ -277,6 +305,7 @@ def _print_diffserv(result: Result, folder: Path) -> None:
             picked="the first of each [[udp]]",
             of=result.udp.height,
         )
+        _print_labels("udp", "throughput", result.udp, folder)
     counted = ("green", "yellow", "red", "dropped", "shaped")
     if result.conditioners.height:
         print_table(

@@ -13,6 +13,7 @@ from perhop.plot import early, series, topology
 from perhop.record import StoredRun
 from perhop.report import by_class, page, tcp
 from perhop.scenario import Scenario
+from perhop.tables import labels_of
 
 if TYPE_CHECKING:
     from perhop.scenario import Description
@@ -55,6 +56,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "flows": _listing(
                 summary.with_time(summary.single(run.table("flows"), meaning)), first="[[flow]]"
             ),
+            "labels": _by_labels(run, meaning),
             "transfers": summary.transfers(run.table("flows"), meaning).to_dicts(),
             "links": _listing(run.table("links"), "utilization"),
             "queues": _listing(_with_balance(run.table("queues")), "max_packets"),
@@ -70,6 +72,17 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "commands": _commands(run, view),
         },
     )
+
+
+def _by_labels(run: StoredRun, meaning: Description) -> list[dict[str, Any]]:
+    """Return for TCP and for UDP what flows of one class with the same labels had, where there are labels."""
+    flows = summary.single(run.table("flows"), meaning)
+    kinds = (("TCP flows", "flows", flows, "goodput"), ("UDP flows", "udp", run.table("udp"), "throughput"))
+    return [
+        {"title": title, "rate": rate, "words": ["class", *labels_of(name, table)], "rows": rows.to_dicts()}
+        for title, name, table, rate in kinds
+        if (rows := summary.by_labels(name, table, f"{rate}_bit_s")).height
+    ]
 
 
 def _figures(run: StoredRun, meaning: Description) -> tuple[list[page.Drawing], list[str]]:

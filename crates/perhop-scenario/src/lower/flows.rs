@@ -1,6 +1,7 @@
 //! The flows of the model: pairs and transfers expanded, and what classifiers know of them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perhop_core::classify::{Flow as Known, FlowKey, FlowTable, Protocol};
 use perhop_core::packet::{FlowId, TrafficClass};
@@ -125,12 +126,14 @@ impl Made {
         let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack, &flow.tcp));
         let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
         let several = pairs.breadth() > 0 || transfers.is_some();
+        let labels = Arc::new(flow.labels.clone());
         for k in 0..count {
             let (from, to) = pairs.get(k % pairs.len);
             let name = if several { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
             let mut made = model::Flow {
                 name,
                 class: flow.class.clone(),
+                labels: Arc::clone(&labels),
                 from,
                 to,
                 start: flow.start.0,
@@ -159,12 +162,15 @@ impl Made {
             report.error(&steps!["udp", i], format!("this makes more than {MOST} flows"), None);
             return;
         }
+        let labels = Arc::new(flow.labels.clone());
         for (k, (from, to)) in pairs.iter().enumerate() {
-            let name = if pairs.breadth() > 0 { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
+            let name =
+                if pairs.breadth() > 0 { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
             self.udp_from_file.push(i);
             self.udp.push(model::Udp {
                 name,
                 class: flow.class.clone(),
+                labels: Arc::clone(&labels),
                 from,
                 to,
                 start: flow.start.0,

@@ -1,10 +1,14 @@
 //! Flows as a driver reads them: what each sends, from where to where, when.
 
+use std::sync::Arc;
+
 use perhop_core::ack_marking::AckMarking;
 use perhop_core::dscp::Dscp;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::settings::TcpParams;
+
+use crate::written::labels::Labels;
 
 /// One UDP flow.
 #[derive(Clone, Debug)]
@@ -13,6 +17,8 @@ pub struct Udp {
     pub name: String,
     /// What the flow was contracted as.
     pub class: String,
+    /// Further words by name, for results to be grouped by.
+    pub labels: Arc<Labels>,
     /// Node index of the sender.
     pub from: usize,
     /// Node index of the receiver.
@@ -54,6 +60,8 @@ pub struct Flow {
     pub name: String,
     /// What the flow was contracted as; free text.
     pub class: String,
+    /// Further words by name, for results to be grouped by.
+    pub labels: Arc<Labels>,
     /// Node index of the sender.
     pub from: usize,
     /// Node index of the receiver.

@@ -50,6 +50,14 @@ impl<'a> Report<'a> {
         self.found.extend(found);
     }
 
+    /// Reports the key of the value at `steps`, unless that is not what was written.
+    pub(crate) fn error_at_key(&mut self, steps: &[Step], rule: String, hint: Option<String>) {
+        let Some(place) = self.tree.key(steps) else { return self.error(steps, rule, hint) };
+        if self.is_sound(steps) {
+            self.found.push(self.tree.diagnostic_at(steps, place, rule).with_hint(hint));
+        }
+    }
+
     /// Warns of the value at `steps`, unless it is not what was written.
     pub(crate) fn warn(&mut self, steps: &[Step], rule: impl Into<String>, hint: Option<String>) {
         let found = self.about(steps, rule.into(), hint);

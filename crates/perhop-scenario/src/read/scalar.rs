@@ -40,6 +40,10 @@ impl<'a> Shape<'a> {
                 let hint = Some(format!("write \"{number}\""));
                 return self.refuse(node, schema, "the number of a mark is in quotes".to_owned(), hint);
             }
+            None if rules["examples"].is_null() => {
+                let rule = "a word that is a number is in quotes".to_owned();
+                return self.refuse(node, schema, rule, Some(format!("write \"{number}\"")));
+            }
             _ => return self.wrong_kind(node, schema),
         };
         self.refuse(node, schema, bare.rule, Some(bare.hint))

@@ -111,6 +111,18 @@ impl Tree {
         (node, steps.len())
     }
 
+    /// Where the key of the value at `steps` is written.
+    pub(crate) fn key(&self, steps: &[Step]) -> Option<&Place> {
+        let (Step::Key(key), above) = steps.split_last()? else { return None };
+        let (table, depth) = self.nearest(above);
+        match &table.value {
+            Value::Table(entries) if depth == above.len() => {
+                Some(&entries[index_of(entries, key).ok()?].place)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the value at `steps` is written (and not a default).
     pub(crate) fn is_written(&self, steps: &[Step]) -> bool {
         self.nearest(steps).1 == steps.len()

@@ -21,9 +21,9 @@ use crate::written::words::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewF
 pub struct Conditioner {
     /// Name in paths and results: `conditioner.name`.
     pub name: Label,
-    /// The router. With `[*]` each member has a conditioner of its own.
+    /// The router. Of several members each has a conditioner of its own.
     pub at: End,
-    /// The neighbours whose packets it treats; with `[*]` each of them.
+    /// The neighbours whose packets it treats; with `[*]` or `[0..3]` each of those.
     pub from: OneOrMany<End>,
     /// Which of these packets; without it all.
     #[serde(rename = "match", default)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::written::conditioner::{AckMarking, Conditioner};
 use crate::written::defaults;
+use crate::written::labels::Labels;
 use crate::written::marks::Mark;
 use crate::written::names::{End, Label, NodeName};
 pub use crate::written::port::{Class, Port, Scheduler, Selector};
@@ -102,7 +103,8 @@ pub enum NodeKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The two nodes. `s[*]` makes one link per member; with `[*]` at both ends the members are joined pairwise.
+    /// The two nodes. `s[*]` and `s[0..3]` make one link per member; with several members at both ends they are joined
+    /// pairwise.
     pub ends: [End; 2],
     /// Serialisation rate, one for both directions or one for each: `{ "a->b" = "1Mbit/s", "b->a" = "5Mbit/s" }`.
     pub rate: PerDirection<Rate>,
@@ -182,9 +184,9 @@ fn no_delay() -> Delay {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Name in paths and results; with `[*]` at an end the connections are `name[0]`, `name[1]`, ...
+    /// Name in paths and results; with several members at an end the connections are `name[0]`, `name[1]`, ...
     pub name: Label,
-    /// The sending host. `[*]` at both ends connects the members pairwise, at one end each of them to the other end.
+    /// The sending host. Several members at both ends are connected pairwise, at one end each of them to the other end.
     pub from: End,
     /// The receiving host.
     pub to: End,
@@ -192,6 +194,10 @@ pub struct Flow {
     #[serde(default = "defaults::traffic_class")]
     #[schemars(length(max = 64))]
     pub class: String,
+    /// Further words for results to be grouped by, as in `{ congestion = "heavy" }`: each is a column of the table, null
+    /// where a flow has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: Labels,
     /// First transmission.
     #[serde(default = "defaults::no_time")]
     pub start: Time,

@@ -5,6 +5,7 @@ pub mod conditioner;
 pub mod conventions;
 pub(crate) mod defaults;
 pub mod file;
+pub mod labels;
 pub mod marks;
 pub mod names;
 pub mod port;

@@ -19,7 +19,8 @@ use crate::written::words::Averaging;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
-    /// The sending node. With `[*]` the port is made at each member; one that names a member goes before one with `[*]`.
+    /// The sending node. With several members the port is made at each; a port that names one goes before one with some of
+    /// them, and that before one with `[*]`.
     pub at: End,
     /// The receiving node.
     pub to: End,

@@ -1,9 +1,12 @@
 //! Traffic beside lasting TCP flows, as it is written: short transfers and UDP.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::written::defaults;
+use crate::written::labels::Labels;
 use crate::written::marks::Mark;
 use crate::written::names::{End, Label};
 use crate::written::units::{Rate, Size, Time};
@@ -48,9 +51,9 @@ pub enum SizeDistribution {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Udp {
-    /// Name in paths and results; with `[*]` at an end the flows are `name[0]`, `name[1]`, ...
+    /// Name in paths and results; with several members at an end the flows are `name[0]`, `name[1]`, ...
     pub name: Label,
-    /// The sending host. `[*]` at both ends connects the members pairwise.
+    /// The sending host. Several members at both ends are connected pairwise, at one end each of them to the other end.
     pub from: End,
     /// The receiving host.
     pub to: End,
@@ -58,6 +61,10 @@ pub struct Udp {
     #[serde(default = "defaults::traffic_class")]
     #[schemars(length(max = 64))]
     pub class: String,
+    /// Further words for results to be grouped by, as in `{ congestion = "heavy" }`: each is a column of the table, null
+    /// where a flow has none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: Labels,
     /// The mark that the sending host gives its packets: a code point by name or number.
     #[serde(default = "defaults::mark")]
     pub mark: Mark,

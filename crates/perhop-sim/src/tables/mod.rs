@@ -4,6 +4,7 @@
 
 mod classes;
 mod flows;
+mod labels;
 mod ports;
 mod series;
 mod trace;

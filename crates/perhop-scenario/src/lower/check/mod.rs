@@ -1,6 +1,7 @@
 //! Values that must be in range or in relation to one another, one element at a time.
 
 pub(crate) mod conditioner;
+mod labels;
 mod port;
 pub(crate) mod queue;
 mod tcp;
@@ -38,6 +39,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
             None => {}
         }
     }
+    labels::check(file, report);
     port::check(file, report);
     conditioner::check(file, report);
     if file.flow.is_empty() && file.udp.is_empty() {

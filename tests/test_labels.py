@@ -1,0 +1,128 @@
+"""Labels of flows: columns of a run's tables, means by class and label, and where both are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import Cli
+from perhop import Scenario, StoredRun, summary
+from perhop.record import table_hashes
+from perhop.run import run
+from perhop.tables import SCHEMA, labels_of
+
+TEXT = """
+[run]
+duration = "3s"
+[[node]]
+name = "s"
+count = 4
+[[node]]
+name = "r"
+kind = "router"
+[[node]]
+name = "d"
+[[link]]
+ends = ["s[*]", "r"]
+rate = "10Mbit/s"
+[[link]]
+ends = ["r", "d"]
+rate = "1Mbit/s"
+[[flow]]
+name = "low"
+labels = { congestion = "r" }
+from = "s[0..2]"
+to = "d"
+[[flow]]
+name = "high"
+labels = { congestion = "c", arm = "copy" }
+from = "s[2]"
+to = "d"
+[[flow]]
+name = "plain"
+from = "s[3]"
+to = "d"
+[[udp]]
+name = "voice"
+labels = { congestion = "r" }
+from = "s[0]"
+to = "d"
+rate = "50kbit/s"
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Scenario:
+    path = tmp_path / "labels.toml"
+    path.write_text(TEXT)
+    return Scenario.load(path)
+
+
+def test_labels_are_columns(scenario: Scenario, tmp_path: Path) -> None:
+    result = run(scenario)
+    own = [column.name for column in SCHEMA["flows"].columns]
+    assert result.flows.columns == [*own, "arm", "congestion"]
+    assert result.flows["congestion"].to_list() == ["r", "r", "c", None]
+    assert result.flows["arm"].to_list() == [None, None, "copy", None]
+    assert result.udp["congestion"].to_list() == ["r"]
+    assert labels_of("udp", result.udp) == ["congestion"]
+    stored = result.save(tmp_path / "run")
+    assert StoredRun.load(stored.folder).table("flows").equals(result.flows)
+
+
+def test_labels_change_nothing_else(scenario: Scenario) -> None:
+    plain = Scenario("\n".join(line for line in TEXT.splitlines() if "labels" not in line).encode(), "plain")
+    with_labels, without = run(scenario), run(plain)
+    assert with_labels.event_digest == without.event_digest
+    tables = {
+        name: table.drop(labels_of(name, table) if name in ("flows", "udp") else [])
+        for name, table in with_labels.tables().items()
+    }
+    assert table_hashes(tables) == table_hashes(without.tables())
+    hashes = table_hashes(with_labels.tables())
+    assert {name for name, value in hashes.items() if value != table_hashes(tables)[name]} == {"flows", "udp"}
+
+
+def test_means_by_class_and_label(scenario: Scenario) -> None:
+    flows = run(scenario).flows
+    rows = summary.by_labels("flows", flows, "goodput_bit_s")
+    assert rows.select("class", "arm", "congestion", "flows").rows() == [
+        ("default", None, "r", 2),
+        ("default", "copy", "c", 1),
+        ("default", None, None, 1),
+    ]
+    rates = flows["goodput_bit_s"].to_list()
+    assert rows["mean_bit_s"].to_list() == [(rates[0] + rates[1]) / 2, rates[2], rates[3]]
+    assert rows["least_bit_s"][0] == min(rates[:2])
+    assert rows["most_bit_s"][0] == max(rates[:2])
+    assert summary.by_labels("flows", flows.drop("arm", "congestion"), "goodput_bit_s").is_empty()
+
+
+def test_labels_are_shown(cli: Cli) -> None:
+    Path("labels.toml").write_text(TEXT)
+    told = cli("describe", "labels.toml").out
+    assert "arm=copy congestion=c" in told
+    assert [flow["labels"] for flow in cli("describe", "labels.toml", "--json").json()["flows"]] == [
+        {"congestion": "r"},
+        {"congestion": "r"},
+        {"arm": "copy", "congestion": "c"},
+        {},
+    ]
+    ran = cli("run", "labels.toml", "-o", "run", "--report")
+    assert ran.code == 0
+    assert "Flows by class and label: goodput of one, after the warm-up" in ran.out
+    assert "UDP flows by class and label: throughput of one, after the warm-up" in ran.out
+    page = Path("run/report.html").read_text()
+    assert '<h2 id="labels">' in page
+    assert '<td class="t">copy</td>' in page
+    flows = pl.read_parquet("run/flows.parquet")
+    assert flows["congestion"].to_list() == ["r", "r", "c", None]
+
+
+def test_labels_that_cannot_be_columns_are_refused(cli: Cli) -> None:
+    Path("labels.toml").write_text(TEXT.replace('arm = "copy"', 'srtt_s = "copy"'))
+    refused = cli("check", "labels.toml")
+    assert refused.code == 3
+    assert "`srtt_s` is a column that the tables of flows have already" in refused.err + refused.out
