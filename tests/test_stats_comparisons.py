@@ -18,7 +18,7 @@ from perhop.stats.effects import error_variance_behind
 from perhop.stats.intervals import mean_interval
 from perhop.stats.layout import cube
 from perhop.stats.paired import paired_difference, tost
-from perhop.stats.power import power, replications_for_half_width, replications_needed
+from perhop.stats.power import detectable, power, replications_for_half_width, replications_needed
 from perhop.stats.residuals import assumptions, furthest, normal_qq, residuals
 from perhop.stats.strata import Part, Strata, strata
 from perhop.stats.unbalanced import MissingPackageError, NotEstimableError, unbalanced
@@ -216,6 +216,8 @@ def test_replications_are_the_fewest_that_do() -> None:
 
     assert reached(found) >= 0.8 > reached(found - 1)
     assert replications_needed(1e-9, 2.0, 3, 9, most=500) is None
+    assert power(detectable(2.0, 3, 30, 81), 2.0, 3, 30, 81) == pytest.approx(0.8)
+    assert math.isnan(detectable(2.0, 3, 1, 0))
     half = replications_for_half_width(0.2, 2.0, 2, 8)
     # t(0.975; 8 (r-1)) sqrt(2 / (8 r)) <= 0.2: r = 24 gives 1.9732 * 0.10206 = 0.2014, r = 25 gives 0.1973
     assert half == 25

@@ -50,6 +50,33 @@ def power(
     return float(1.0 - ncfdtr(levels - 1, error_df, noncentral, limit))
 
 
+def detectable(
+    error_variance: float,
+    levels: int,
+    each: float,
+    error_df: float,
+    wanted: float = 0.8,
+    significance: float = 0.05,
+) -> float:
+    """Least difference between two levels that the F test of a main effect finds so often; see `power`.
+
+    Returns
+    -------
+    float
+        In the unit of the response; NaN without degrees of freedom.
+    """
+    if error_df < 1 or levels < 2:
+        return math.nan
+    low, high = 0.0, math.sqrt(error_variance)
+    while power(high, error_variance, levels, each, error_df, significance) < wanted:
+        low, high = high, 2.0 * high
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        found = power(middle, error_variance, levels, each, error_df, significance) >= wanted
+        low, high = (low, middle) if found else (middle, high)
+    return high
+
+
 def replications_needed(
     difference: float,
     error_variance: float,

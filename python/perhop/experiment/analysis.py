@@ -1,0 +1,154 @@
+"""An analysis as data: what varied a response, how sure that is, and what to be wary of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from perhop.stats.effects import Effects
+from perhop.stats.intervals import Interval, mean_interval
+from perhop.stats.residuals import Check
+from perhop.stats.strata import Strata
+
+if TYPE_CHECKING:
+    from perhop.experiment.fractions import Fraction
+
+Method = Literal["factorial", "fraction", "unbalanced", "ranks", "means"]
+
+LEVEL = 0.95
+"""Confidence of intervals."""
+
+FALSE_DISCOVERIES = 0.05
+"""Share of false ones to be expected among the effects that are called found."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an analysis must know beside the numbers.
+
+    Attributes
+    ----------
+    factors
+        Of the design, with their levels in order.
+    units
+        Unit of each response; `None` where it has none.
+    common_seeds
+        Whether replication i of every treatment has the same random numbers: it is a block then.
+    fraction
+        Of a fraction of a two-level design.
+    level
+        Confidence of intervals.
+    keep
+        Effects of a trimmed model, for all responses; without them every effect.
+    """
+
+    factors: Mapping[str, Sequence[str]]
+    units: Mapping[str, str | None]
+    common_seeds: bool
+    fraction: Fraction | None = None
+    level: float = LEVEL
+    keep: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The analysis of one response, or of one group of it.
+
+    Attributes
+    ----------
+    response, unit
+        What is analysed.
+    of
+        The group that it is of, and what is the same in all rows: value by column.
+    factors
+        What varies, those measured within a run included.
+    within
+        Those of the factors whose levels are measured in each run.
+    method
+        ``factorial`` (balanced analysis of variance), ``fraction`` (the same, each effect with its aliases),
+        ``unbalanced`` (type II), ``ranks`` (rank correlations of treatment means), ``means`` (only means).
+    remarks
+        Why this method, and what it cannot say, in words.
+    mean
+        Of all values, over replications.
+    tests
+        A row a source, see `perhop.stats.anova.Anova`; `q` is p adjusted for all tests of the store.
+    means
+        A row for each combination of levels: a column a factor, `mean`, `low`, `high`, `n`.
+    checks
+        Of the assumptions.
+    frame
+        The rows, with predictions and residuals where there is a model.
+    strata, effects
+        Of a balanced design.
+    lacks
+        The package that a better method needs.
+    found
+        Sources of `tests` that are effects at a rate of false discoveries of `FALSE_DISCOVERIES`.
+    """
+
+    response: str
+    unit: str | None
+    of: Mapping[str, str]
+    factors: tuple[str, ...]
+    within: tuple[str, ...]
+    method: Method
+    remarks: tuple[str, ...]
+    mean: Interval
+    tests: pl.DataFrame
+    means: pl.DataFrame
+    checks: tuple[Check, ...]
+    frame: pl.DataFrame
+    strata: Strata | None = None
+    effects: Effects | None = None
+    lacks: str = ""
+    found: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Response and group."""
+        return " ".join([self.response, *(f"{column} {value}" for column, value in self.of.items())])
+
+
+def told(start: Analysis, said: str) -> Analysis:
+    """Add a remark."""
+    return replace(start, remarks=(*start.remarks, said))
+
+
+def grand_mean(rows: pl.DataFrame, level: float) -> Interval:
+    """Mean of all values, with the interval of the means of replications."""
+    each = rows.group_by("replication").agg(pl.col("value").mean())["value"].to_numpy()
+    interval = mean_interval(each, level)
+    mean = float(rows["value"].to_numpy().mean())
+    return replace(interval, mean=mean)
+
+
+def means_of(rows: pl.DataFrame, factors: Sequence[str], level: float) -> pl.DataFrame:
+    """Mean of each combination of levels, with its own interval over the replications."""
+    found = []
+    parts = rows.group_by(factors, maintain_order=True) if factors else [((), rows)]
+    for key, part in parts:
+        one = mean_interval(part["value"].to_numpy(), level)
+        found.append((*map(str, key), one.mean, one.low, one.high, one.n))
+    numbers: dict[str, Any] = {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
+    schema: dict[str, Any] = dict.fromkeys(factors, pl.String)
+    return pl.DataFrame(found, schema=schema | numbers, orient="row")
+
+
+NO_TESTS = pl.DataFrame(
+    schema={
+        "source": pl.String,
+        "df": pl.Int64,
+        "sum_of_squares": pl.Float64,
+        "percent": pl.Float64,
+        "mean_square": pl.Float64,
+        "f": pl.Float64,
+        "p": pl.Float64,
+        "against": pl.String,
+        "q": pl.Float64,
+    }
+)
+"""A table of no tests, with the columns that all have."""

@@ -1,0 +1,123 @@
+"""What the table of a store says, response by response."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from perhop.experiment.analysis import (
+    FALSE_DISCOVERIES,
+    LEVEL,
+    NO_TESTS,
+    Analysis,
+    Asked,
+    grand_mean,
+    means_of,
+    told,
+)
+from perhop.experiment.methods import factorial, fractional, not_balanced
+from perhop.stats.discovery import benjamini_hochberg
+from perhop.stats.layout import UnbalancedError
+
+if TYPE_CHECKING:
+    from perhop.experiment.definition import Campaign
+
+_FIXED = ("key", "treatment", "replication", "response", "value")
+
+
+def asked_of(campaign: Campaign, keep: tuple[str, ...] | None = None, level: float = LEVEL) -> Asked:
+    """Return what an analysis must know of a campaign; the rest as of `Asked`."""
+    design = campaign.design
+    return Asked(
+        {factor.name: [one.name for one in factor.levels] for factor in design.factors},
+        {response.name: response.unit for response in campaign.responses},
+        design.seeds == "common",
+        design.fraction,
+        level,
+        keep,
+    )
+
+
+def analyze(scalars: pl.DataFrame, asked: Asked) -> list[Analysis]:
+    """Analyse each response of a table.
+
+    Parameters
+    ----------
+    scalars
+        Long: `key`, `treatment`, a column a factor, `replication`, `response`, a column for each group of any
+        response (null where it has none), `value`.
+    asked
+        What else is known.
+
+    Returns
+    -------
+    list
+        In the order of `asked.units`; a response whose groups cannot be analysed together has one for each.
+
+    Raises
+    ------
+    ValueError
+        `keep` names an effect that there is not.
+    """
+    found = []
+    for response in asked.units:
+        rows = scalars.filter(pl.col("response") == response)
+        if rows["value"].is_not_null().any():
+            found += _response(rows, response, asked)
+    return _with_discoveries(found)
+
+
+def _with_discoveries(found: list[Analysis]) -> list[Analysis]:
+    """Adjust the p values of all tests together, and say which effects are there."""
+    p = [value for one in found for value in one.tests["p"].to_list()]
+    q = benjamini_hochberg([math.nan if value is None else value for value in p])
+    adjusted, at = [], 0
+    for one in found:
+        own = pl.Series("q", q[at : at + len(one.tests)]).fill_nan(None)
+        at += len(one.tests)
+        tests = one.tests.with_columns(own)
+        there = tests.filter(pl.col("q") < FALSE_DISCOVERIES)["source"].to_list()
+        adjusted.append(replace(one, tests=tests, found=frozenset(there)))
+    return adjusted
+
+
+def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]:
+    groups = [
+        name
+        for name in rows.columns
+        if name not in _FIXED and name not in asked.factors and rows[name].is_not_null().any()
+    ]
+    within = tuple(name for name in groups if rows[name].n_unique() > 1)
+    same = {name: str(rows[name][0]) for name in groups if name not in within}
+    for name, levels in asked.factors.items():
+        rows = rows.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(levels)))
+    known = rows.filter(pl.col("value").is_finite())
+    factors = tuple(name for name in asked.factors if known[name].n_unique() > 1)
+    remarks = []
+    if len(known) < len(rows):
+        remarks.append(f"{len(rows) - len(known)} of {len(rows)} values do not exist and are left out.")
+    start = Analysis(
+        response,
+        asked.units[response],
+        same,
+        (*factors, *within),
+        within,
+        "means",
+        tuple(remarks),
+        grand_mean(known, asked.level),
+        NO_TESTS,
+        means_of(known, (*factors, *within), asked.level),
+        (),
+        known,
+    )
+    if not factors:
+        return [told(start, "Nothing was varied between runs, so that there are means and no effects.")]
+    if asked.fraction is not None and set(factors) == set(asked.fraction.factors):
+        return [fractional(start, asked, asked.fraction)]
+    try:
+        return [factorial(start, asked, start.factors)]
+    except UnbalancedError as error:
+        return not_balanced(start, asked, str(error))

@@ -1,0 +1,212 @@
+"""Methods of analysis: a balanced design, a fraction, one that is not balanced, points of a hypercube."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from perhop.experiment.analysis import NO_TESTS, Analysis, Asked, grand_mean, means_of, told
+from perhop.stats.anova import anova_of
+from perhop.stats.effects import effects_of
+from perhop.stats.layout import UnbalancedError, cube
+from perhop.stats.residuals import assumptions, residuals
+from perhop.stats.strata import strata
+from perhop.stats.unbalanced import MissingPackageError, NotEstimableError, unbalanced
+from perhop.units import counted
+
+if TYPE_CHECKING:
+    from perhop.experiment.fractions import Fraction
+
+_MOST_TERMS = 15
+
+
+def factorial(start: Analysis, asked: Asked, factors: Sequence[str]) -> Analysis:
+    """Analyse a balanced design of these factors."""
+    frame = start.frame
+    runs = frame["replication"].n_unique()
+    block = asked.common_seeds and runs > 1
+    data = cube(frame, factors, "value", "replication" if block else None)
+    keep, remarks = asked.keep, []
+    if data.replications == 1 and keep is None:
+        keep, said = _without_replications(data.factors)
+        remarks.append(said)
+    parts = strata(data, within=start.within, block=block, keep=keep)
+    tests = anova_of(parts, 2 if len(parts.terms) > _MOST_TERMS else None).table
+    total = parts.total.squares
+    scale = float(np.max(np.abs(data.values))) or 1.0
+    if total <= (1e-12 * scale) ** 2 * data.values.size:
+        return told(start, "Every run gave the same value, so that there is nothing to explain.")
+    error = parts.between.squares + (parts.within.squares if parts.within else 0.0)
+    if data.replications > 1 and error <= 1e-20 * total:
+        remarks.append("Replications do not differ at all: nothing in these runs is drawn by chance.")
+    left = residuals(frame, parts)
+    df = parts.between.df + (parts.within.df if parts.within else 0)
+    names = [*start.factors, "replication"]
+    return replace(
+        start,
+        method="factorial",
+        remarks=(*start.remarks, *remarks),
+        tests=tests.with_columns(q=pl.lit(None, pl.Float64)),
+        checks=tuple(assumptions(left, df, names)),
+        frame=left,
+        strata=parts,
+        effects=effects_of(parts, order=min(2, len(factors)), level=asked.level),
+    )
+
+
+def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | None, str]:
+    """Choose the effects that one observation of each treatment can be asked for."""
+    from itertools import combinations
+
+    if len(factors) == 1:
+        return None, "There is one replication, so that nothing tells effects from chance; add replications."
+    order = 2 if len(factors) > 2 else 1
+    kept = tuple(":".join(names) for size in range(1, order + 1) for names in combinations(factors, size))
+    what = "interactions of three factors and more" if order == 2 else "the interaction"
+    return kept, f"There is one replication: {what} had to be taken for error. Add replications."
+
+
+def fractional(start: Analysis, asked: Asked, fraction: Fraction) -> Analysis:
+    """Analyse a fraction as the full design of its free factors, each effect under the names it may have."""
+    made = {one.factor for one in fraction.generators}
+    free = [name for name in start.factors if name not in made]
+    try:
+        whole = factorial(start, replace(asked, keep=None), free)
+    except UnbalancedError as error:
+        return told(start, f"Of a fraction every run is needed ({error}), so that there are means only.")
+    if whole.method != "factorial":
+        return whole
+    names = {":".join(word): _aliases(word, fraction, set(start.within)) for word in _words(whole)}
+    label = pl.col("source").replace(names)
+    effects = whole.effects
+    if effects is not None:
+        effects = replace(effects, table=effects.table.with_columns(pl.col("term").replace(names)))
+    said = (
+        f"The design is a fraction ({str(fraction).split(';')[0]}): effects joined by = cannot be told apart."
+    )
+    return told(
+        replace(whole, method="fraction", tests=whole.tests.with_columns(label), effects=effects), said
+    )
+
+
+def _words(whole: Analysis) -> list[tuple[str, ...]]:
+    return [] if whole.strata is None else list(whole.strata.terms)
+
+
+def _aliases(term: tuple[str, ...], fraction: Fraction, within: set[str]) -> str:
+    """Name an effect of the free factors by the effects of at most two factors that it may as well be."""
+    own = frozenset(term) - within
+    inside = [name for name in term if name in within]
+    words = {own: 1} | {own ^ word: sign for word, sign in fraction.relation().items()}
+    shortest = min(map(len, words))
+    few = sorted((word for word in words if len(word) <= max(2, shortest)), key=lambda w: (len(w), sorted(w)))
+    named = []
+    for word in few:
+        name = ":".join([*(name for name in fraction.factors if name in word), *inside])
+        named.append(("-" if words[word] < 0 else "") + (name or "mean"))
+    return " = ".join(named)
+
+
+def not_balanced(start: Analysis, asked: Asked, why: str) -> list[Analysis]:
+    """Do what is valid where treatments have not all the same observations."""
+    if start.within:
+        # runs are independent, the parts of one are not: each is analysed for itself
+        return [
+            one
+            for key, rows in start.frame.group_by(start.within, maintain_order=True)
+            for one in _apart(start, asked, dict(zip(start.within, map(str, key), strict=True)), rows)
+        ]
+    if _spread_out(start):
+        return [_ranks(start)]
+    best: Analysis | None = None
+    for order in range(min(2, len(start.factors)), 0, -1):
+        try:
+            block = "replication" if asked.common_seeds else None
+            table = unbalanced(start.frame, start.factors, "value", order=order, block=block)
+        except NotEstimableError:
+            continue
+        except MissingPackageError:
+            said = f"The design is not balanced ({why}), and statsmodels is not installed: means only."
+            return [replace(told(start, said), lacks="statsmodels")]
+        best = _unbalanced(start, table, order, why)
+        break
+    return [
+        best
+        or told(start, f"The design is not balanced ({why}), and too little is left for a model: means only.")
+    ]
+
+
+def _apart(start: Analysis, asked: Asked, group: Mapping[str, str], rows: pl.DataFrame) -> list[Analysis]:
+    factors = tuple(name for name in start.factors if name not in start.within and rows[name].n_unique() > 1)
+    said = f"Values are missing, so that each {', '.join(start.within)} is analysed for itself."
+    own = replace(
+        start,
+        of={**start.of, **group},
+        factors=factors,
+        within=(),
+        remarks=(*start.remarks, said),
+        mean=grand_mean(rows, asked.level),
+        means=means_of(rows, factors, asked.level),
+        frame=rows,
+    )
+    if not factors:
+        return [own]
+    try:
+        return [factorial(own, asked, factors)]
+    except UnbalancedError as error:
+        return not_balanced(own, asked, str(error))
+
+
+def _unbalanced(start: Analysis, table: pl.DataFrame, order: int, why: str) -> Analysis:
+    said = (
+        f"The design is not balanced ({why}): each effect is what it explains beyond the others (type II), "
+        f"and the shares do not add up; effects of up to {counted(order, 'factor')} are looked at."
+    )
+    values = start.frame["value"]
+    total = float(((values - values.mean()) ** 2).sum())
+    blocks = pl.col("source") == "blocks"
+    table = table.with_columns(pl.when(~blocks).then(pl.col("f", "p")))
+    tests = pl.concat([NO_TESTS, table], how="diagonal").with_columns(
+        percent=100.0 * pl.col("sum_of_squares") / total if total else pl.lit(0.0),
+        mean_square=pl.col("sum_of_squares") / pl.col("df"),
+        against=pl.when(pl.col("p").is_not_null()).then(pl.lit("error")),
+    )
+    return told(replace(start, method="unbalanced", tests=tests), said)
+
+
+def _spread_out(start: Analysis) -> bool:
+    """Tell whether every treatment has levels of its own, as in a Latin hypercube."""
+    treatments = start.frame.select(start.factors).unique().height
+    return len(start.factors) > 1 and all(
+        start.frame[name].n_unique() > 0.8 * treatments > 4 for name in start.factors
+    )
+
+
+def _ranks(start: Analysis) -> Analysis:
+    """Correlate the ranks of a setting and of the treatments' means."""
+    from scipy.stats import spearmanr
+
+    from perhop.units import quantity
+
+    y = start.means["mean"].to_numpy()
+    rows = []
+    for name in start.factors:
+        try:
+            x = [quantity(str(level))[0] for level in start.means[name].to_list()]
+        except ValueError:
+            continue
+        if np.ptp(y) > 0.0:
+            found = spearmanr(x, y)
+            r = float(found.statistic)
+            rows.append((name, 100.0 * r**2, float(found.pvalue), f"rank correlation {r:+.2f}"))
+    schema = {"source": pl.String, "percent": pl.Float64, "p": pl.Float64, "against": pl.String}
+    tests = pl.concat([NO_TESTS, pl.DataFrame(rows, schema=schema, orient="row")], how="diagonal")
+    said = (
+        "No two treatments share a level, so that levels have no effects: given is how the ranks of each "
+        "setting and of the response agree (Spearman); its square stands for a share."
+    )
+    return told(replace(start, method="ranks", tests=tests), said)

@@ -1,0 +1,231 @@
+"""What an analysis says, in words: what mattered, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from perhop.experiment.analysis import FALSE_DISCOVERIES, Analysis
+from perhop.stats.contrasts import contrast
+from perhop.stats.power import detectable, replications_for_half_width
+from perhop.units import counted
+
+_PREFIXES = {
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
+}
+_SMALL = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+_LARGE = 5.0
+"""Shares of the variation from this many percent on are named."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The unit that keeps the numbers of a response readable: a value is divided by `factor` to be in it."""
+
+    factor: float
+    unit: str
+
+    @classmethod
+    def of(cls, unit: str | None, largest: float) -> Scale:
+        """Choose for numbers of this unit, the largest of which is given."""
+        steps = _SMALL if unit == "s" else _PREFIXES.get(unit or "", ())
+        for factor, name in steps:
+            if abs(largest) >= factor:
+                return cls(factor, name)
+        return cls(1.0, unit or "")
+
+    def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
+        """Return a value, with what is to either side of it if that is finite, and the unit."""
+        said = f" {self.unit}".rstrip()
+        x, spread = value / self.factor, half / self.factor
+        if not math.isfinite(spread):
+            return f"{x:.{digits}g}{said}"
+        if spread == 0.0:
+            return f"{x:.5g} ± 0{said}"
+        places = max(0, 1 - math.floor(math.log10(spread)))
+        if places > 8:
+            return f"{x:.5g} ± {spread:.2g}{said}"
+        return f"{x:.{places}f} ± {spread:.{places}f}{said}"
+
+
+def scale(one: Analysis) -> Scale:
+    """Choose the unit of an analysis."""
+    return Scale.of(one.unit, max((abs(value) for value in one.means["mean"].to_list()), default=0.0))
+
+
+def effect_name(source: str) -> str:
+    """Return a source as text: ``C × P``."""
+    return source.replace(":", " × ")
+
+
+def p_value(p: float) -> str:
+    """Return a probability as text."""
+    return "p < 1e-9" if p < 1e-9 else f"p = {p:.2g}"
+
+
+def what_mattered(one: Analysis) -> list[str]:
+    """Return what varied a response, in a few sentences, numbers with their intervals."""
+    unit = scale(one)
+    runs = one.frame["key"].n_unique() if "key" in one.frame.columns else len(one.frame)
+    said = [f"Mean {unit.value(one.mean.mean, one.mean.half_width)} over {counted(runs, 'run')}."]
+    if one.tests.is_empty():
+        return said
+    said += _shares(one)
+    said += _found(one)
+    said += _levels(one, unit) if len(one.factors) == 1 else _largest(one, unit)
+    return said
+
+
+def _tests(one: Analysis) -> pl.DataFrame:
+    return one.tests.filter(pl.col("p").is_not_null())
+
+
+def _shares(one: Analysis) -> list[str]:
+    """Say where the variation comes from."""
+    if one.strata is None:
+        return []
+    error = one.tests.filter(pl.col("source").str.starts_with("error"))["percent"].sum()
+    rows = one.tests.filter(
+        ~pl.col("source").str.starts_with("error"), ~pl.col("source").is_in(["total", "blocks"])
+    ).sort("percent", descending=True)
+    large = rows.filter(pl.col("percent") >= _LARGE)
+    named = large if len(large) else rows.head(1)
+    parts = [f"{effect_name(row['source'])} {row['percent']:.3g} %" for row in named.head(5).to_dicts()]
+    return [f"Of its variation: {', '.join(parts)}; {error:.2g} % is left to chance."]
+
+
+def _found(one: Analysis) -> list[str]:
+    """Say which effects are there."""
+    rows = _tests(one).sort("p")
+    if rows.is_empty():
+        return []
+    rate = f"{FALSE_DISCOVERIES:.0%}".replace("%", " %")
+    names = [effect_name(row["source"]) for row in rows.to_dicts() if row["source"] in one.found]
+    if not names:
+        least = rows.row(0, named=True)
+        return [
+            f"No effect is larger than chance explains (at {rate} false discoveries); the nearest is "
+            f"{effect_name(least['source'])}, {p_value(least['p'])}."
+        ]
+    few = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    if len(rows) == 1:
+        p = rows["p"][0]
+        return [f"The effect of {names[0]} is larger than chance explains ({p_value(p)})."]
+    return [
+        f"Larger than chance explains (at {rate} false discoveries): {len(names)} of {len(rows)} effects, "
+        f"{few}."
+    ]
+
+
+def _levels(one: Analysis, unit: Scale) -> list[str]:
+    """Compare the best and the worst level of a single factor."""
+    factor = one.factors[0]
+    rows = one.means.sort("mean")
+    low, high = rows.row(0, named=True), rows.row(-1, named=True)
+    if low["mean"] == high["mean"]:
+        return []
+    difference = unit.value(high["mean"] - low["mean"])
+    if one.strata is not None and factor in one.strata.cube.factors:
+        found = contrast(one.strata, [({factor: high[factor]}, 1.0), ({factor: low[factor]}, -1.0)])
+        difference = unit.value(found.value, (found.high - found.low) / 2)
+    return [
+        f"Largest at {factor} = {high[factor]} ({_own(high, unit)}), least at {low[factor]} "
+        f"({_own(low, unit)}): a difference of {difference}."
+    ]
+
+
+def _largest(one: Analysis, unit: Scale) -> list[str]:
+    """Name the strongest effects by their level."""
+    if one.effects is None:
+        return _extremes(one, unit)
+    ranked = one.tests.filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
+    said = []
+    for source in ranked["source"].to_list()[:3]:
+        rows = one.effects.table.filter(pl.col("term") == source)
+        if rows.is_empty():
+            continue
+        row = rows.row(int(rows["effect"].abs().arg_max() or 0), named=True)
+        half = (row["high"] - row["low"]) / 2 if row["high"] is not None else math.nan
+        where = " with ".join(
+            f"{name} = {level}"
+            for name, level in zip(
+                row["term"].split(" = ")[0].split(":"), row["level"].split(":"), strict=False
+            )
+        )
+        verb = "raises" if row["effect"] > 0 else "lowers"
+        kind = " beyond what each does alone" if ":" in row["level"] else ""
+        said.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")
+    return [f"The strongest: {'; '.join(said)}."] if said else []
+
+
+def _extremes(one: Analysis, unit: Scale) -> list[str]:
+    """Name the treatments with the largest and the least mean."""
+    rows = one.means.sort("mean")
+    said = [
+        f"{', '.join(f'{name} = {row[name]}' for name in one.factors)} ({_own(row, unit)})"
+        for row in (rows.row(-1, named=True), rows.row(0, named=True))
+    ]
+    return [f"Largest at {said[0]}, least at {said[1]}."]
+
+
+def _own(row: Mapping[str, Any], unit: Scale) -> str:
+    return unit.value(row["mean"], (row["high"] - row["low"]) / 2)
+
+
+def how_sure(one: Analysis) -> list[str]:
+    """Return how large chance is, what could have been missed, and whether the assumptions look true."""
+    said = [*one.remarks, *_resolution(one)]
+    bad = [check.sentence for check in one.checks if check.holds is not True]
+    if bad:
+        said += bad
+        if any(check.holds is False for check in one.checks):
+            said.append("Take p values near the limit with caution; means and differences stand as they are.")
+    elif one.checks:
+        said.append("The residuals look as the analysis assumes: normal, equally spread, without outliers.")
+    return said
+
+
+def _resolution(one: Analysis) -> list[str]:
+    """Say what difference of a main effect this design can see."""
+    if one.strata is None or not one.strata.between.df or one.strata.between.mean_square <= 0.0:
+        return []
+    parts, unit = one.strata, scale(one)
+    names = [name for name in parts.cube.factors if name not in parts.inside]
+    levels = max(len(parts.cube.levels[parts.cube.factors.index(name)]) for name in names)
+    error, size = parts.between, parts.cube.values.size
+    seen = detectable(error.mean_square, levels, size / levels, error.df)
+    inside = math.prod(len(parts.cube.levels[parts.cube.factors.index(name)]) for name in parts.inside)
+    spread = math.sqrt(error.mean_square / inside)
+    treatments = size // parts.cube.replications // inside
+    half = math.sqrt(error.mean_square * (levels - 1) / size)
+    from scipy.special import stdtrit
+
+    now = half * float(stdtrit(error.df, 0.975))
+    need = replications_for_half_width(
+        now / 2, error.mean_square / inside, levels, treatments, blocked=parts.blocks is not None
+    )
+    told = (
+        f"Runs of one treatment differ by {unit.value(spread, digits=3)} (standard deviation); a difference "
+        f"of {unit.value(seen, digits=3)} between levels of a factor would be found in 80 % of such "
+        "campaigns."
+    )
+    more = (
+        f" {need} replications instead of {parts.cube.replications} would halve the intervals."
+        if need
+        else ""
+    )
+    return [told + more]
+
+
+def pairs(one: Analysis, most: int = 3) -> list[tuple[str, str]]:
+    """Choose pairs of factors whose interaction is worth a figure: the found ones, the strongest first."""
+    ranked = one.tests.filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
+    known = {frozenset(pair): pair for pair in combinations(one.factors, 2)}
+    chosen = [known.get(frozenset(source.split(":"))) for source in ranked["source"].to_list()]
+    return [pair for pair in chosen if pair is not None][:most]

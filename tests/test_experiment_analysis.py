@@ -1,0 +1,207 @@
+"""Analyses of a store's table: the method follows from the design and what is there of it, and is told."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from perhop.experiment import words
+from perhop.experiment.analysis import Analysis, Asked
+from perhop.experiment.analyze import analyze
+from perhop.experiment.design import Factor, Level
+from perhop.experiment.fractions import Fraction
+from perhop.stats.anova import anova
+from perhop.stats.discovery import benjamini_hochberg
+
+TWO = Asked({"a": "lh", "b": "xyz"}, {"speed": "bit/s"}, common_seeds=False)
+
+
+def table(
+    levels: dict[str, Sequence[str]],
+    value: Callable[..., float],
+    runs: int,
+    groups: Sequence[str] = (),
+    response: str = "speed",
+) -> pl.DataFrame:
+    """Long rows; `value` is called with the levels, the replication and the group."""
+    rows = [
+        {"key": f"{names}{r}", "treatment": " ".join(names), **dict(zip(levels, names, strict=True))}
+        | {"replication": r, "response": response, "load": group or None, "value": value(*names, r, group)}
+        for names in itertools.product(*levels.values())
+        for r in range(runs)
+        for group in (groups or [""])
+    ]
+    return pl.DataFrame(rows, schema_overrides={"load": pl.String})
+
+
+def noisy(seed: int) -> Callable[..., float]:
+    rng = np.random.default_rng(seed)
+    return lambda a, b, *_: 1e6 * (1.0 + (a == "h")) + 1e5 * "xyz".index(b) + float(rng.normal(0, 2e4))
+
+
+def only(found: list[Analysis]) -> Analysis:
+    assert len(found) == 1
+    return found[0]
+
+
+def said(one: Analysis) -> str:
+    return " ".join([*words.what_mattered(one), *words.how_sure(one)])
+
+
+def test_groups_are_within_runs_and_seeds_are_blocks() -> None:
+    rng = np.random.default_rng(1)
+    both = [
+        table(
+            {"a": "lh", "b": "xyz"},
+            lambda a, b, r, g: (a == "h") * (g == "r") + r + float(rng.normal(0, 0.1)),
+            4,
+            ["r", "f"],
+            name,
+        )
+        for name in ("one", "two")
+    ]
+    found = analyze(
+        pl.concat(both), Asked({"a": "lh", "b": "xyz"}, {"one": None, "two": None}, common_seeds=True)
+    )
+    own = anova(both[0], ["a", "b", "load"], within=["load"], block="replication")
+    assert found[0].within == ("load",)
+    assert found[0].tests.drop("q").equals(own.table)
+    p = [value for one in found for value in one.tests["p"].drop_nulls().to_list()]
+    q = [value for one in found for value in one.tests["q"].drop_nulls().to_list()]
+    assert q == pytest.approx(benjamini_hochberg(p).tolist()), "adjusted over all tests of the store"
+    assert {"a", "load", "a:load"} <= found[0].found
+    assert "a = h with load = r raises it by" in said(found[0])
+
+
+def test_a_sweep_compares_its_ends() -> None:
+    rng = np.random.default_rng(2)
+    seeds = rng.normal(0, 1e5, 10)  # the same for all rates
+    rates = {"1Mbit/s": 0.9e6, "3Mbit/s": 2.5e6}
+    frame = table({"rate": list(rates)}, lambda rate, r, _: rates[rate] + seeds[r] + rng.normal(0, 1e3), 10)
+    asked = Asked({"rate": list(rates)}, {"speed": "bit/s"}, common_seeds=True)
+    one = only(analyze(frame, asked))
+    told = said(one)
+    assert one.method == "factorial"
+    assert "The effect of rate is larger than chance explains (p < 1e-9)." in told
+    assert "Largest at rate = 3Mbit/s (" in told
+    # seeds in common: the difference is far surer than each mean
+    half = float(told.split("a difference of 1.")[1].split("± ")[1].split()[0])
+    assert half < 0.002
+    independent = said(only(analyze(frame, replace(asked, common_seeds=False))))
+    assert float(independent.split("a difference of 1.")[1].split("± ")[1].split()[0]) > 0.05
+    assert "replications instead of 10 would halve the intervals" in told
+
+
+def test_a_failed_run_leaves_a_valid_analysis() -> None:
+    frame = table({"a": "lh", "b": "xyz"}, noisy(3), 4)
+    one = only(analyze(frame[1:], replace(TWO, common_seeds=True)))
+    assert one.method == "unbalanced"
+    assert one.tests.filter(source="blocks")["p"].to_list() == [None]
+    assert {"a", "b"} <= one.found
+    assert "The design is not balanced (treatments have 3 to 4 observations)" in said(one)
+    split = table({"a": "lh", "b": "xyz"}, noisy(3), 4, ["r", "f"])
+    apart = analyze(split.filter(pl.col("key") != split["key"][0]), TWO)
+    assert [one.name for one in apart] == ["speed load r", "speed load f"]
+    assert all("so that each load is analysed for itself" in said(one) for one in apart)
+    lost = only(analyze(frame.with_columns(pl.when(pl.col("a") != "l").then("value")), TWO))
+    assert lost.factors == ("b",)
+    assert "12 of 24 values do not exist" in said(lost)
+
+
+def test_too_little_for_a_model_leaves_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = table({"a": "lh", "b": "xyz"}, noisy(4), 1)
+    corner = frame.filter((pl.col("a") == "l") | (pl.col("b") == "x"))
+    one = only(analyze(corner, TWO))
+    assert (one.method, len(one.means)) == ("means", 4)
+    assert "too little is left for a model" in said(one)
+    real = builtins.__import__
+
+    def without(name: str, *more: Any, **keywords: Any) -> Any:
+        if name.startswith("statsmodels"):
+            raise ImportError(name)
+        return real(name, *more, **keywords)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    one = only(analyze(table({"a": "lh", "b": "xyz"}, noisy(4), 3)[1:], TWO))
+    assert (one.method, one.lacks) == ("means", "statsmodels")
+
+
+def test_one_replication_is_said() -> None:
+    one = only(analyze(table({"a": "lh", "b": "xyz"}, noisy(5), 1), TWO))
+    assert one.tests["source"].to_list() == ["a", "b", "error", "total"]
+    assert "the interaction had to be taken for error. Add replications." in said(one)
+    alone = only(
+        analyze(table({"a": "lh"}, lambda a, *_: float(a == "h"), 1), replace(TWO, factors={"a": "lh"}))
+    )
+    assert alone.found == frozenset()
+    assert "nothing tells effects from chance" in said(alone)
+
+
+def test_what_does_not_vary_is_said() -> None:
+    same = only(analyze(table({"a": "lh", "b": "xyz"}, lambda *_: 3.0, 2), TWO))
+    assert "Every run gave the same value" in said(same)
+    fixed = only(analyze(table({"a": "lh", "b": "xyz"}, lambda a, b, *_: float(a == "h"), 2), TWO))
+    assert "nothing in these runs is drawn by chance" in said(fixed)
+    nothing = only(analyze(table({"a": "l"}, lambda *_: 3.0, 2), replace(TWO, factors={"a": "lh"})))
+    assert "Nothing was varied between runs" in said(nothing)
+    assert analyze(same.frame.with_columns(value=pl.lit(None, pl.Float64)), TWO) == []
+
+
+def test_a_latin_hypercube_is_ranked() -> None:
+    rng = np.random.default_rng(6)
+    rates, delays = [f"{i + 1}Mbit/s" for i in range(12)], [f"{i}ms" for i in range(12)]
+    rows = [
+        {"key": f"{i}{r}", "treatment": str(i), "rate": rates[i], "delay": delays[i * 7 % 12]}
+        | {"replication": r, "response": "speed", "value": i + float(rng.normal(0, 0.2))}
+        for i in range(12)
+        for r in range(2)
+    ]
+    one = only(analyze(pl.DataFrame(rows), replace(TWO, factors={"rate": rates, "delay": delays})))
+    assert (one.method, one.found) == ("ranks", {"rate"})
+    assert one.tests["against"].to_list() == ["rank correlation +1.00", "rank correlation +0.24"]
+    assert "No two treatments share a level" in said(one)
+
+
+def test_a_fraction_names_what_cannot_be_told_apart() -> None:
+    factors = [Factor(name, (Level("l"), Level("h"))) for name in "ABCD"]
+    fraction = Fraction.of(factors, ["D=ABC"])
+    sign = {"l": -1, "h": 1}
+    rng = np.random.default_rng(7)
+    rows = [
+        {"key": f"{row}{r}", "treatment": str(row), **row, "replication": r, "response": "speed"}
+        | {"value": 10 + 3 * sign[row["D"]] + 2 * sign[row["A"]] * sign[row["B"]] + float(rng.normal(0, 0.1))}
+        for row in fraction.rows(factors)
+        for r in range(3)
+    ]
+    asked = Asked(dict.fromkeys("ABCD", "lh"), {"speed": None}, common_seeds=False, fraction=fraction)
+    one = only(analyze(pl.DataFrame(rows), asked))
+    assert one.method == "fraction"
+    assert one.tests["source"].to_list()[:7] == ["A", "B", "C", "A:B = C:D", "A:C = B:D", "A:D = B:C", "D"]
+    assert one.found == {"D", "A:B = C:D"}
+    assert "resolution IV" in said(one)
+    assert "effects joined by = cannot be told apart" in said(one)
+    broken = only(analyze(pl.DataFrame(rows[:-1]), asked))
+    assert broken.method == "means"
+
+
+def test_a_trimmed_model_is_asked_for_by_its_effects() -> None:
+    frame = table({"a": "lh", "b": "xyz"}, noisy(8), 4)
+    one = only(analyze(frame, replace(TWO, keep=("a",))))
+    assert one.tests["source"].to_list() == ["a", "error", "total"]
+    with pytest.raises(ValueError, match="'c' is no effect of the factors a, b"):
+        analyze(frame, replace(TWO, keep=("c",)))
+
+
+def test_numbers_are_said_in_readable_units() -> None:
+    rate, time = words.Scale.of("bit/s", 9.1e5), words.Scale.of("s", 0.02)
+    assert rate.value(904_712.0, 4_810.0) == "904.7 ± 4.8 kbit/s"
+    assert time.value(0.0251, 0.0013) == "25.1 ± 1.3 ms"
+    assert words.Scale.of(None, 3.0).value(3.14159) == "3.142"
+    assert words.Scale.of("p", 30.0).value(30.0, 0.0) == "30 ± 0 p"
