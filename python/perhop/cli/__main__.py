@@ -183,6 +183,16 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
 
         if isinstance(error, PlaceTakenError):
             return ExitCode.STORE, f"error: {error}"
+    if "perhop.experiment.ledger" in sys.modules:
+        from perhop.experiment.ledger import StoreError
+
+        if isinstance(error, StoreError):
+            return ExitCode.STORE, f"error: {error}"
+    if "perhop.experiment.executors" in sys.modules:
+        from perhop.experiment.executors import ExecutorError
+
+        if isinstance(error, ExecutorError):
+            return ExitCode.MACHINE, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
     if "perhop.papers.error" in sys.modules:
         from perhop.papers.error import PackError
 

@@ -1,0 +1,284 @@
+"""Run what a campaign lacks, and nothing twice."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perhop import _core
+from perhop.experiment import ledger, store
+from perhop.experiment.definition import Campaign
+from perhop.experiment.executors import ExecutorError, width
+from perhop.experiment.ledger import Entry, Ledger, Planned
+from perhop.experiment.stopping import Stopped, Stopping
+from perhop.experiment.work import Finished, Task, VersionsDiffer, execute
+
+if TYPE_CHECKING:
+    from perhop.run import Progress
+
+_TRIES = 2
+
+_LOST_IN_A_ROW = 10
+"""Calls one after the other that no worker survives, after which it is not the fault of runs."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `run_campaign` did.
+
+    Parameters
+    ----------
+    folder
+        The store.
+    kept
+        Runs that were there already.
+    made
+        Runs made now, failed ones included.
+    failed
+        Runs that are asked for and failed, now or before.
+    unsettled
+        Runs whose warm-up MSER-5 objects to.
+    dropped
+        Finished runs that nobody asks for now; they stay in the ledger.
+    changed
+        The store was made by a campaign that asked for something else.
+    stopped
+        What the stopping rule decided.
+    """
+
+    folder: Path
+    kept: int
+    made: int
+    failed: int
+    unsettled: int
+    dropped: int
+    changed: bool
+    stopped: Stopped | None
+
+
+def plan(campaign: Campaign) -> list[Planned]:
+    """Return the runs that a campaign asks for, in the order of its design: up to the cap of a stopping rule.
+
+    Raises
+    ------
+    ScenarioError
+        A treatment's scenario has mistakes.
+    """
+    design = campaign.design
+    most = design.replications if campaign.stop is None else campaign.stop.most
+    number = {treatment.name: place for place, treatment in enumerate(design.treatments)}
+    work = [campaign.scenario.override(*each.overrides).work() for each in design.treatments]
+    rows = list(design.runs(campaign.scenario, range(most)).iter_rows(named=True))
+    rows.sort(key=lambda row: (number[row["treatment"]], row["replication"]))
+    return [
+        Planned(
+            *(position, row["key"], number[row["treatment"]], row["replication"], row["seed"], row["order"]),
+            overrides=tuple(row["overrides"]),
+            work=work[number[row["treatment"]]],
+        )
+        for position, row in enumerate(rows)
+    ]
+
+
+def run_campaign(
+    campaign: Campaign, folder: str | Path, executor: Executor, *, progress: Progress | None = None
+) -> Outcome:
+    """Run what a store lacks; the store is made unless it is there.
+
+    Each finished run is written at once. Whatever ends this, the next call goes on from there, and the tables
+    are the same as if nothing had happened.
+
+    Parameters
+    ----------
+    campaign
+        What to run.
+    folder
+        The store.
+    executor
+        Where to make runs; it is left open.
+    progress
+        Called with the work done and that of all runs.
+
+    Raises
+    ------
+    ScenarioError
+        A treatment's scenario has mistakes; nothing has been written.
+    StoreError
+        The store is in use, damaged, or from a newer perhop.
+    ExecutorError
+        No runs can be made there, or no more.
+    OSError
+        The store cannot be written.
+    """
+    folder = Path(folder)
+    runs = plan(campaign)
+    store.make(folder, campaign)
+    with ledger.driven(folder) as book:
+        changed = store.adopt(folder, book, campaign, runs)
+        driver = _Driver(campaign, book, executor, runs, progress)
+        driver.run()
+        if driver.stopped is not None:
+            last = driver.stopped.replications
+            runs = [run for run in runs if run.replication < last]
+        store.conclude(folder, book, runs, driver.stopped)
+        states = book.states()
+    return Outcome(
+        folder=folder,
+        kept=driver.kept,
+        made=driver.made,
+        failed=states["failed"],
+        unsettled=states["unsettled"],
+        dropped=states["dropped"],
+        changed=changed,
+        stopped=driver.stopped,
+    )
+
+
+class _Driver:
+    """Hands out the runs that are missing, and writes down what comes back.
+
+    Parameters
+    ----------
+    campaign, book, executor, runs, progress
+        As in `run_campaign`.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        book: Ledger,
+        executor: Executor,
+        runs: list[Planned],
+        progress: Progress | None,
+    ) -> None:
+        self.made = 0
+        self._campaign = campaign
+        self._book = book
+        self._executor = executor
+        self._progress = progress
+        self._measures = tuple(dict.fromkeys(response.text for response in campaign.responses))
+        self._tries: Counter[str] = Counter()
+        self._lost = 0
+        self._pending: dict[Future[Finished], Planned] = {}
+        #: treatments that are the same scenario share a run
+        self._users = defaultdict[str, list[Planned]](list)
+        for run in runs:
+            self._users[run.key].append(run)
+        once = sorted((users[0] for users in self._users.values()), key=lambda run: run.run_order)
+        complete = book.complete(self._measures)
+        self.kept = sum(run.key in complete for run in once)
+        self._queue = deque(run for run in once if run.key not in complete)
+        self._work = sum(run.work for run in once)
+        self._done = self._work - sum(run.work for run in self._queue)
+        self._stopping = self._rule(complete)
+
+    @property
+    def stopped(self) -> Stopped | None:
+        """What the stopping rule decided."""
+        return None if self._stopping is None else self._stopping.decided
+
+    def run(self) -> None:
+        """Go on until nothing is missing, or the rule says that it is enough."""
+        try:
+            while self._fill():
+                done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
+                self._collect(done)
+        finally:
+            for future in self._pending:
+                future.cancel()
+
+    def _rule(self, complete: set[str]) -> Stopping | None:
+        """Return the stopping rule, with what is there already."""
+        stop = self._campaign.stop
+        if stop is None:
+            return None
+        design = self._campaign.design
+        rule = Stopping(stop, len(design.treatments), design.replications)
+        values = self._book.values(self._measure(stop.response))
+        for key in complete:
+            for run in self._users.get(key, ()):
+                rule.add(run.treatment, run.replication, values.get(key, {}))
+        return rule
+
+    def _measure(self, name: str) -> str:
+        return next(response.text for response in self._campaign.responses if response.name == name)
+
+    def _fill(self) -> bool:
+        """Hand out runs, as many as keep every worker busy; tell whether any are under way."""
+        if self.stopped is not None:
+            return False
+        # those that wait are few, so that memory does not grow with the number of runs
+        most = 2 * width(self._executor)
+        while self._queue and len(self._pending) < most:
+            run = self._queue.popleft()
+            try:
+                self._pending[self._executor.submit(execute, self._task(run))] = run
+            except (BrokenExecutor, RuntimeError) as error:
+                raise ExecutorError(f"no more runs can be made: {error}") from error
+        return bool(self._pending)
+
+    def _task(self, run: Planned) -> Task:
+        scenario = self._campaign.scenario
+        return Task(
+            source=scenario.source,
+            name=scenario.name,
+            overrides=(*scenario.overrides, *run.overrides),
+            measures=self._measures,
+            perhop=_core.__version__,
+            results_version=_core.RESULTS_VERSION,
+        )
+
+    def _collect(self, done: Iterable[Future[Finished]]) -> None:
+        entries = []
+        for future in done:
+            run = self._pending.pop(future)
+            finished = self._result(future, run)
+            if finished is not None:
+                entries.append(Entry(run.key, self._replay(run), self._measures, finished))
+        self._book.add(entries)
+        self.made += len(entries)
+        for entry in entries:
+            self._done += self._users[entry.key][0].work
+            self._tell_rule(entry)
+        if self._progress is not None:
+            self._progress(self._done, self._work)
+
+    def _result(self, future: Future[Finished], run: Planned) -> Finished | None:
+        """Return what came back; None where the run is to be tried again."""
+        try:
+            finished = future.result()
+        except VersionsDiffer as error:
+            raise ExecutorError(str(error), "install the same perhop on every worker") from error
+        except CancelledError as error:
+            raise ExecutorError("the workers are gone, with the runs they had") from error
+        except Exception as error:
+            self._lost += 1
+            if self._lost >= _LOST_IN_A_ROW:
+                raise ExecutorError(f"no worker survives a run; the last: {error}") from error
+            self._tries[run.key] += 1
+            if self._tries[run.key] < _TRIES:
+                self._queue.appendleft(run)
+                return None
+            return Finished(failure=f"lost {_TRIES} times: {error}", lost=True)
+        self._lost = 0
+        return finished
+
+    def _tell_rule(self, entry: Entry) -> None:
+        if self._stopping is None or self._campaign.stop is None:
+            return
+        measure = self._measure(self._campaign.stop.response)
+        values = {each.group: each.value for each in entry.finished.values if each.measure == measure}
+        for run in self._users[entry.key]:
+            self._stopping.add(run.treatment, run.replication, values)
+
+    def _replay(self, run: Planned) -> str:
+        """Return the command that makes a run again, in the store's folder."""
+        words = ["perhop", "run", store.SCENARIO]
+        for assignment in (*self._campaign.scenario.overrides, *run.overrides):
+            words += ["-s", assignment]
+        return shlex.join(words)

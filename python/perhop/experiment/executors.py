@@ -1,0 +1,272 @@
+"""Where runs are made: processes of this machine or a Dask cluster, each a `concurrent.futures.Executor`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_CONNECT_S = 20
+
+
+class WorkerDied(BrokenExecutor):
+    """The process that had this call ended; others go on."""
+
+
+class ExecutorError(Exception):
+    """Runs cannot be made there.
+
+    Parameters
+    ----------
+    message
+        What is wrong.
+    hint
+        What would mend it.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def open_executor(where: str | None, workers: int | None = None) -> LocalProcesses | DaskCluster:
+    """Return what makes runs.
+
+    Parameters
+    ----------
+    where
+        ``dask://host:port`` of a scheduler; None for this machine.
+    workers
+        Processes of this machine; as many as cores if None.
+
+    Raises
+    ------
+    ValueError
+        `where` is none of these.
+    ExecutorError
+        The cluster cannot be used.
+    """
+    if where is None:
+        return LocalProcesses(workers or cores())
+    scheme, _, address = where.partition("://")
+    if scheme != "dask" or ":" not in address:
+        raise ValueError(f"{where!r} is no executor: write dask://host:port")
+    return DaskCluster(address)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def width(executor: Executor) -> int:
+    """Return how many calls an executor makes side by side just now."""
+    found = getattr(executor, "width", None) or getattr(executor, "_max_workers", None)
+    return max(1, int(found or 1))
+
+
+class _Ending(Executor):
+    """An executor that does not wait for calls whose results nobody will take."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shutdown(cancel_futures=True)
+
+
+class LocalProcesses(_Ending):
+    """Processes of this machine. One that dies takes its own call with it (`WorkerDied`) and is replaced.
+
+    They inherit nothing of the driver but its environment and where it imports from, and end with it.
+
+    Parameters
+    ----------
+    workers
+        How many.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.width = workers
+        self._threads = ThreadPoolExecutor(workers, "perhop-worker")
+        self._idle: queue.SimpleQueue[_Process | None] = queue.SimpleQueue()
+        self._all: set[_Process] = set()
+        self._ended = False
+        for _ in range(workers):
+            self._idle.put(None)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have a function that can be imported called by a worker."""
+        if kwargs:
+            raise TypeError("arguments are given by position")
+        return self._threads.submit(self._call, fn, args)
+
+    def _call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+        process = self._idle.get()
+        try:
+            if process is None:
+                process = _Process()
+                self._all.add(process)
+            if self._ended:
+                process.end()
+                raise WorkerDied("the workers are ended")
+            well, answer = process.call(function, arguments)
+        except WorkerDied:
+            self._all.discard(process)
+            process = None
+            raise
+        finally:
+            self._idle.put(process)
+        if well:
+            return answer  # type: ignore[no-any-return]
+        raise answer
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the workers, after the calls that wait or, with `cancel_futures`, at once."""
+        self._threads.shutdown(wait=wait and not cancel_futures, cancel_futures=cancel_futures)
+        if wait or cancel_futures:
+            self._ended = True
+            for process in list(self._all):
+                process.end()
+            self._threads.shutdown(wait=True)
+
+
+class _Process:
+    """A process that makes one call after the other."""
+
+    def __init__(self) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the process)
+        paths = os.pathsep.join(path for path in sys.path if path)
+        self._process = subprocess.Popen(
+            # -P: a file of the user's called like a module of the library is not imported
+            [sys.executable, "-P", "-c", "from perhop.experiment.worker import main; main()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            # tables of a run are small, and workers already take all cores
+            env=os.environ | {"PYTHONPATH": paths, "POLARS_MAX_THREADS": "1"},
+        )
+
+    def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+        """Return whether a call ended well, and its result or the error."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            pickle.dump((function, arguments), self._process.stdin)
+            self._process.stdin.flush()
+            return pickle.load(self._process.stdout)  # type: ignore[no-any-return]
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(1)  # its own status, if it is about to end
+            self._process.kill()
+            why = self._why(self._process.wait())
+            self.end()
+            raise WorkerDied(why) from error
+
+    def end(self) -> None:
+        """End the process, whatever it is at."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        self._said.close()
+
+    def _why(self, status: int) -> str:
+        told = f"the worker process ended with {f'signal {-status}' if status < 0 else f'status {status}'}"
+        try:
+            self._said.seek(0)
+            lines = self._said.read()[-2000:].decode(errors="replace").strip().splitlines()
+        except ValueError:  # closed: the driver ends
+            return told
+        return f"{told}: {lines[-1]}" if lines else told
+
+
+class DaskCluster(_Ending):
+    """The workers of a Dask scheduler, each with the perhop of the driver.
+
+    Dask itself gives a call to another worker when one dies, and gives up after some.
+
+    Parameters
+    ----------
+    address
+        ``host:port`` of the scheduler.
+
+    Raises
+    ------
+    ExecutorError
+        No scheduler answers, it has no worker, or a worker has another perhop.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise ExecutorError("Dask is not installed", "pip install 'perhop[dask]'") from error
+        # what it logs when a worker goes is told by the campaign, if it matters
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        self._address = address
+        try:
+            connect: Any = distributed.Client
+            self._client: Any = connect(f"tcp://{address}", timeout=_CONNECT_S, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ExecutorError(
+                f"no Dask scheduler answers at {address}",
+                "start one: dask scheduler, then dask worker HOST:PORT",
+            ) from error
+        try:
+            self._client.wait_for_workers(1, timeout=_CONNECT_S)
+            self._check_workers()
+        except TimeoutError as error:
+            self._client.close()
+            raise ExecutorError(
+                f"the Dask scheduler at {address} has no worker", f"start one: dask worker {address}"
+            ) from error
+        except BaseException:
+            self._client.close()
+            raise
+        self._executor = self._client.get_executor(pure=False)
+
+    @property
+    def width(self) -> int:
+        """Calls side by side, of the workers there are now."""
+        return sum(self._client.nthreads().values())
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have a function that can be imported called by a worker."""
+        return self._executor.submit(fn, *args, **kwargs)  # type: ignore[no-any-return]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Leave the cluster as it is."""
+        with suppress(Exception):  # a scheduler that is gone has nothing to be told
+            self._executor.shutdown(wait=wait and not cancel_futures)
+        with suppress(Exception):
+            self._client.close(timeout=5)
+
+    def _check_workers(self) -> None:
+        from perhop.experiment.work import VersionsDiffer, check_versions, identity
+
+        _, version, results_version = identity()
+        for worker, found in self._client.run(identity, on_error="return").items():
+            if isinstance(found, BaseException):
+                raise ExecutorError(
+                    f"the worker {worker} has no perhop: {found}", f"install perhop {version} on it"
+                )
+            try:
+                check_versions(found, version, results_version)
+            except VersionsDiffer as error:
+                raise ExecutorError(str(error), "install the same perhop on every worker") from error

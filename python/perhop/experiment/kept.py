@@ -1,0 +1,70 @@
+"""A campaign as the ledger keeps it, so that a store needs no file beside itself."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from perhop.experiment.definition import Campaign, Stop
+from perhop.experiment.design import Design, Factor, Treatment
+from perhop.experiment.fractions import Fraction, Generator
+from perhop.experiment.response import Response
+from perhop.scenario import Scenario
+
+
+def encode(campaign: Campaign) -> str:
+    """Return a campaign as text, whole: its files may change, or not be there."""
+    scenario, design = campaign.scenario, campaign.design
+    fraction = design.fraction
+    return json.dumps(
+        {
+            "name": campaign.name,
+            "source": _text(campaign.source),
+            "scenario": [_text(scenario.source), scenario.name, scenario.overrides],
+            "factors": msgspec.to_builtins(design.factors),
+            "treatments": msgspec.to_builtins(design.treatments),
+            "design": [design.replications, design.seeds, design.order_seed],
+            "generators": fraction
+            and [[one.factor, sorted(one.of), one.sign] for one in fraction.generators],
+            "responses": [[each.name, each.text, each.given] for each in campaign.responses],
+            "stop": campaign.stop and msgspec.to_builtins(campaign.stop),
+        }
+    )
+
+
+def decode(text: str) -> Campaign:
+    """Return the campaign that `encode` wrote."""
+    found = json.loads(text)
+    source, name, overrides = found["scenario"]
+    replications, seeds, order_seed = found["design"]
+    factors = msgspec.convert(found["factors"], tuple[Factor, ...])
+    generators = found["generators"]
+    return Campaign(
+        name=found["name"],
+        scenario=Scenario(_bytes(source), name, tuple(overrides)),
+        design=Design(
+            factors,
+            msgspec.convert(found["treatments"], tuple[Treatment, ...]),
+            replications=replications,
+            seeds=seeds,
+            order_seed=order_seed,
+            fraction=generators and _fraction(factors, generators),
+        ),
+        responses=tuple(Response.parse(*each) for each in found["responses"]),
+        stop=found["stop"] and msgspec.convert(found["stop"], Stop),
+        source=_bytes(found["source"]),
+    )
+
+
+def _fraction(factors: tuple[Factor, ...], generators: list[tuple[str, list[str], int]]) -> Fraction:
+    made = tuple(Generator(factor, frozenset(of), sign) for factor, of, sign in generators)
+    return Fraction(tuple(factor.name for factor in factors), made)
+
+
+def _text(source: bytes) -> str:
+    return source.decode(errors="surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")

@@ -1,0 +1,382 @@
+"""The ledger of a campaign, in SQLite: which run is done, and its values. One driver alone writes to it."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from perhop.experiment.work import Finished
+
+VERSION = 1
+"""Of the ledger's tables."""
+
+FILE = "ledger.sqlite"
+LOCK = "ledger.lock"
+
+_APPLICATION = 0x70686F70  # "phop"
+_WAIT_S = 30.0
+_LOCK_S = 1.0
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+-- what is asked for, in the order of the design; two treatments that mean the same share a run
+CREATE TABLE plan (
+    position INTEGER PRIMARY KEY, key TEXT NOT NULL, treatment INTEGER NOT NULL, replication INTEGER NOT NULL,
+    seed TEXT NOT NULL, run_order INTEGER NOT NULL, overrides TEXT NOT NULL, work REAL NOT NULL
+);
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, state TEXT NOT NULL CHECK (state IN ('done', 'failed')),
+    failure TEXT, lost INTEGER NOT NULL, replay TEXT NOT NULL, unsettled TEXT, event_digest TEXT NOT NULL,
+    host TEXT NOT NULL, worker TEXT NOT NULL, began REAL NOT NULL, duration_s REAL NOT NULL,
+    finished INTEGER NOT NULL
+);
+CREATE TABLE measure (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+-- a run that has no row for a measure was made when nobody asked for it
+CREATE TABLE value (
+    run INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    measure INTEGER NOT NULL REFERENCES measure (id),
+    place INTEGER NOT NULL, groups TEXT NOT NULL, value REAL, PRIMARY KEY (run, measure, place)
+) WITHOUT ROWID;
+-- which measures a run has, also one that gave no group
+CREATE TABLE measured (
+    run INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    measure INTEGER NOT NULL REFERENCES measure (id),
+    PRIMARY KEY (run, measure)
+) WITHOUT ROWID;
+"""
+
+
+class StoreError(Exception):
+    """A store that is in use, damaged, or from a newer perhop."""
+
+
+class Planned(NamedTuple):
+    """A run that is asked for."""
+
+    position: int
+    key: str
+    treatment: int
+    replication: int
+    seed: int
+    run_order: int
+    overrides: tuple[str, ...]
+    work: float
+
+
+class Entry(NamedTuple):
+    """A finished run: its key, the command that makes it again, what was measured, and what came out."""
+
+    key: str
+    replay: str
+    measures: tuple[str, ...]
+    finished: Finished
+
+
+class Ledger:
+    """An open ledger.
+
+    Parameters
+    ----------
+    connection
+        To its file, checked.
+    folder
+        The store's, for messages.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
+        self.connection = connection
+        self._folder = folder
+
+    def meta(self) -> dict[str, str]:
+        """Return what is kept about the campaign as a whole."""
+        return dict(self.connection.execute("SELECT name, value FROM meta"))
+
+    def replace_plan(self, runs: Iterable[Planned], meta: dict[str, str]) -> None:
+        """Ask for these runs, and keep this about the campaign, from now on; what is done of others stays."""
+        with self._writing() as connection:
+            connection.execute("DELETE FROM plan")
+            connection.execute("DELETE FROM meta")
+            connection.executemany(
+                "INSERT INTO plan VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    # SQLite's integers end at 2^63
+                    (*run[:4], str(run.seed), run.run_order, json.dumps(run.overrides), run.work)
+                    for run in runs
+                ),
+            )
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+
+    def plan(self) -> Iterator[Planned]:
+        """Return the runs that are asked for, in the order of the design."""
+        for row in self.connection.execute("SELECT * FROM plan ORDER BY position"):
+            position, key, treatment, replication, seed, order, overrides, work = row
+            wanted = tuple(json.loads(overrides))
+            yield Planned(position, key, treatment, replication, int(seed), order, wanted, work)
+
+    def complete(self, measures: Sequence[str]) -> set[str]:
+        """Return the keys of runs that need not be made: with all these measures, and not lost."""
+        marks = ", ".join("?" * len(measures))
+        return {
+            key
+            for (key,) in self.connection.execute(
+                f"""SELECT key FROM run WHERE NOT lost AND ? = (
+                    SELECT count(*) FROM measured JOIN measure ON measure.id = measured.measure
+                    WHERE measured.run = run.id AND measure.text IN ({marks}))""",
+                (len(measures), *measures),
+            )
+        }
+
+    def values(self, measure: str) -> dict[str, dict[tuple[str, ...], float | None]]:
+        """Return what runs gave for a measure, by key and group."""
+        found: dict[str, dict[tuple[str, ...], float | None]] = {}
+        for key, groups, value in self.connection.execute(
+            """SELECT key, groups, value FROM run JOIN value ON value.run = run.id
+               JOIN measure ON measure.id = value.measure WHERE measure.text = ?""",
+            (measure,),
+        ):
+            found.setdefault(key, {})[tuple(json.loads(groups))] = value
+        return found
+
+    def states(self) -> dict[str, int]:
+        """Count the runs: ``done``, ``failed``, ``missing``, ``unsettled`` as planned, ``dropped`` beside."""
+        names = ("done", "failed", "missing", "unsettled", "dropped")
+        return dict(
+            zip(
+                names,
+                self.connection.execute(
+                    """WITH asked AS (SELECT DISTINCT key FROM plan)
+                    SELECT count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed'),
+                    count(*) FILTER (WHERE state IS NULL), count(unsettled),
+                    (SELECT count(*) FROM run WHERE key NOT IN asked)
+                    FROM asked LEFT JOIN run USING (key)"""
+                ).fetchone(),
+                strict=True,
+            )
+        )
+
+    def left_s(self) -> float | None:
+        """Estimate how long the missing runs take at the pace of the last hundred; None before the first."""
+        done, began, ended = self.connection.execute(
+            """SELECT sum(work), min(began), max(began + duration_s) FROM
+               (SELECT * FROM run ORDER BY finished DESC LIMIT 100)
+               JOIN (SELECT key, work FROM plan GROUP BY key) USING (key)"""
+        ).fetchone()
+        (left,) = self.connection.execute(
+            """SELECT coalesce(sum(work), 0) FROM (SELECT key, work FROM plan GROUP BY key)
+               WHERE key NOT IN (SELECT key FROM run)"""
+        ).fetchone()
+        return float(left * (ended - began) / done) if done else None
+
+    def add(self, finished: Sequence[Entry]) -> None:
+        """Write finished runs, all or none, and let them reach the disk.
+
+        Raises
+        ------
+        OSError
+            The disk is full, or nothing can be written there.
+        """
+        with self._writing() as connection:
+            (number,) = connection.execute("SELECT coalesce(max(finished), 0) FROM run").fetchone()
+            for key, replay, measures, done in finished:
+                number += 1
+                connection.execute("DELETE FROM run WHERE key = ?", (key,))
+                (run,) = connection.execute(
+                    """INSERT INTO run (key, state, failure, lost, replay, unsettled, event_digest, host,
+                       worker, began, duration_s, finished) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                       RETURNING id""",
+                    (
+                        *(key, "done" if done.failure is None else "failed", done.failure, done.lost, replay),
+                        *(done.unsettled, done.event_digest, done.host, done.worker, done.began),
+                        *(done.duration_s, number),
+                    ),
+                ).fetchone()
+                self._add_values(connection, run, measures, done)
+
+    def _add_values(
+        self, connection: sqlite3.Connection, run: int, measures: Sequence[str], done: Finished
+    ) -> None:
+        ids = {}
+        for text in measures:
+            connection.execute("INSERT OR IGNORE INTO measure (text) VALUES (?)", (text,))
+            (ids[text],) = connection.execute("SELECT id FROM measure WHERE text = ?", (text,)).fetchone()
+        connection.executemany("INSERT INTO measured VALUES (?, ?)", ((run, each) for each in ids.values()))
+        connection.executemany(
+            "INSERT INTO value VALUES (?, ?, ?, ?, ?)",
+            (
+                (run, ids[each.measure], place, json.dumps(each.group), each.value)
+                for place, each in enumerate(done.values)
+            ),
+        )
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self.connection:
+                self.connection.execute("BEGIN IMMEDIATE")
+                yield self.connection
+        except sqlite3.OperationalError as error:
+            raise _refused(error, self._folder) from error
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{self._folder}: the ledger is damaged: {error}") from error
+
+
+def make(folder: Path) -> None:
+    """Make an empty ledger in a folder that has none."""
+    try:
+        with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+    except sqlite3.OperationalError as error:
+        raise _refused(error, folder) from error
+
+
+@contextmanager
+def driven(folder: Path) -> Iterator[Ledger]:
+    """Open a ledger to write to, alone.
+
+    Raises
+    ------
+    StoreError
+        Another campaign is at work on it; or it is damaged or from a newer perhop.
+    OSError
+        Nothing can be written there.
+    """
+    with _locked(folder), closing(_connect(folder, folder / FILE, "rw")) as connection:
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except sqlite3.OperationalError as error:
+            raise _refused(error, folder) from error
+        yield Ledger(connection, folder)
+
+
+@contextmanager
+def read(folder: Path) -> Iterator[Ledger]:
+    """Open a ledger to read, also one that is being written or cannot be.
+
+    Raises
+    ------
+    StoreError
+        It is damaged, from a newer perhop, or none.
+    """
+    with tempfile.TemporaryDirectory(prefix="perhop-") as copies:
+        if os.access(folder, os.W_OK) and os.access(folder / FILE, os.W_OK):
+            connection = _connect(folder, folder / FILE, "rw")
+            connection.execute("PRAGMA query_only = ON")
+        else:
+            # SQLite cannot read what was being written without writing beside it
+            for name in (FILE, f"{FILE}-wal"):
+                with suppress(FileNotFoundError):
+                    shutil.copy(folder / name, copies)
+            connection = _connect(folder, Path(copies) / FILE, "rw")
+        with closing(connection):
+            yield Ledger(connection, folder)
+
+
+def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
+    """Open the file and see that it is whole and of this version."""
+    if not file.is_file():
+        raise StoreError(f"{folder} is not a store of a campaign: it has no {FILE}")
+    try:
+        uri = f"{file.resolve().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_WAIT_S)
+    except sqlite3.OperationalError as error:
+        raise _refused(error, folder) from error
+    try:
+        _check(connection, folder)
+    except sqlite3.OperationalError as error:
+        connection.close()
+        raise _refused(error, folder) from error
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        raise StoreError(f"{folder}: the ledger is damaged: {error}") from error
+    except StoreError:
+        connection.close()
+        raise
+    return connection
+
+
+def _check(connection: sqlite3.Connection, folder: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != _APPLICATION:
+        raise StoreError(f"{folder}: {FILE} is not a ledger of perhop")
+    if version > VERSION:
+        raise StoreError(
+            f"{folder}: version {version} of a store is from a newer perhop; this one reads up to {VERSION}"
+        )
+    (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+    if found != "ok":
+        raise StoreError(f"{folder}: the ledger is damaged: {found}")
+
+
+def _refused(error: sqlite3.OperationalError, folder: Path) -> Exception:
+    """Return what SQLite says as an error of the system that names the store, or of the store."""
+    code = (error.sqlite_errorcode or 0) & 0xFF
+    number = {
+        sqlite3.SQLITE_FULL: errno.ENOSPC,
+        sqlite3.SQLITE_READONLY: errno.EROFS,
+        sqlite3.SQLITE_IOERR: errno.EIO,
+        sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+        sqlite3.SQLITE_PERM: errno.EACCES,
+    }.get(code)
+    if number is None:
+        return StoreError(f"{folder}: the ledger cannot be used: {error}")
+    return OSError(number, os.strerror(number), str(folder))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a store; the system lets go of it when the process ends, however it ends."""
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        until = time.monotonic() + _LOCK_S  # who only looks holds it for a moment
+        while not _taken(lock, fcntl.LOCK_EX):
+            if time.monotonic() > until:
+                raise StoreError(f"{folder}: another campaign is at work on it: {_who(lock)}")
+            time.sleep(0.02)
+        os.ftruncate(lock, 0)
+        command = " ".join(sys.argv)[:200]
+        os.pwrite(lock, f"process {os.getpid()} on {platform.node()}, {command}".encode(), 0)
+        yield
+        os.ftruncate(lock, 0)
+    finally:
+        os.close(lock)
+
+
+def driver(folder: Path) -> str | None:
+    """Return who is at work on a store, None if nobody is."""
+    try:
+        lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return None if _taken(lock, fcntl.LOCK_SH) else _who(lock)
+    finally:
+        os.close(lock)
+
+
+def _taken(lock: int, kind: int) -> bool:
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _who(lock: int) -> str:
+    return os.pread(lock, 1000, 0).decode(errors="replace") or "another process"

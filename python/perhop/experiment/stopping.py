@@ -1,0 +1,103 @@
+"""When there are enough replications: decided in their order, whatever finished first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from perhop.experiment.definition import Stop
+from perhop.stats.intervals import Interval
+from perhop.stats.sequential import sequential_interval
+
+LEVEL = 0.95
+"""Confidence of the intervals that are looked at."""
+
+Series = tuple[int, tuple[str, ...]]
+"""A treatment and a group of the response."""
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """What was decided.
+
+    Parameters
+    ----------
+    replications
+        Of every treatment; all treatments have as many, so that the design stays balanced.
+    met
+        Every interval is as narrow as was asked for; else the cap was reached.
+    widest
+        The interval that is farthest from its target, None where there are no values.
+    of
+        Treatment and group that it is of.
+    """
+
+    replications: int
+    met: bool
+    widest: Interval | None = None
+    of: Series | None = None
+
+
+class Stopping:
+    """Looks at the intervals after each replication of the whole design, and decides once.
+
+    Parameters
+    ----------
+    stop
+        Of which response, how narrow, and the cap.
+    treatments
+        How many there are.
+    least
+        Replications before the first look.
+    """
+
+    def __init__(self, stop: Stop, treatments: int, least: int) -> None:
+        self._stop = stop
+        self._treatments = treatments
+        self._least = least
+        self._looked = 0
+        self._values: dict[Series, list[float]] = {}
+        self._waiting: dict[int, dict[int, Mapping[tuple[str, ...], float | None]]] = {}
+        self.decided: Stopped | None = None
+
+    def add(self, treatment: int, replication: int, values: Mapping[tuple[str, ...], float | None]) -> None:
+        """Take in what a run gave.
+
+        Parameters
+        ----------
+        treatment, replication
+            Their numbers, from 0.
+        values
+            Of the response by group; a run that failed, or has no value, adds nothing to an interval.
+        """
+        if self.decided is not None:
+            return
+        self._waiting.setdefault(replication, {})[treatment] = values
+        while self.decided is None and len(self._waiting.get(self._looked, ())) == self._treatments:
+            for each, found in sorted(self._waiting.pop(self._looked).items()):
+                for group, value in found.items():
+                    if value is not None:
+                        self._values.setdefault((each, group), []).append(value)
+            self._looked += 1
+            self._look()
+
+    def _look(self) -> None:
+        if self._looked < self._least:
+            return
+        intervals = [(self._excess(each), of, each) for of, each in self._intervals()]
+        excess, of, widest = max(intervals, key=lambda one: one[0], default=(float("inf"), None, None))
+        met = excess <= 1.0
+        if met or self._looked >= self._stop.most:
+            self.decided = Stopped(self._looked, met, widest, of)
+
+    def _intervals(self) -> Iterable[tuple[Series, Interval]]:
+        for of, values in self._values.items():
+            yield of, sequential_interval(values, LEVEL)
+
+    def _excess(self, interval: Interval) -> float:
+        """Return the half-width in units of what is asked for."""
+        stop = self._stop
+        target = stop.half_width * abs(interval.mean) if stop.relative else stop.half_width
+        if target > 0.0:
+            return interval.half_width / target
+        return 0.0 if interval.half_width == 0.0 else float("inf")

@@ -1,0 +1,242 @@
+"""A store: the folder of a campaign, with its ledger and the table that follows from it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shlex
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from perhop import _core
+from perhop.experiment import kept, ledger
+from perhop.experiment.definition import Campaign
+from perhop.experiment.ledger import Ledger, Planned
+from perhop.experiment.response import Response
+from perhop.experiment.stopping import Stopped
+from perhop.folder import always, is_there, new_folder, settle, write_file
+from perhop.record import _commit
+
+CAMPAIGN, SCENARIO, RECORD = "campaign.toml", "scenario.toml", "record.json"
+SCALARS = "scalars.parquet"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A store to read.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    """
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Store:
+        """Open a store, also while its campaign runs.
+
+        Raises
+        ------
+        StoreError
+            It is none, damaged, or from a newer perhop.
+        OSError
+            It cannot be read.
+        """
+        store = cls(Path(folder))
+        _ = store.campaign
+        return store
+
+    @cached_property
+    def _meta(self) -> dict[str, str]:
+        with ledger.read(self.folder) as book:
+            return book.meta()
+
+    @cached_property
+    def campaign(self) -> Campaign:
+        """What was asked for when it was last run."""
+        return kept.decode(self._meta["campaign"])
+
+    @property
+    def stopped(self) -> Stopped | None:
+        """What a stopping rule decided; None without one, or before it has."""
+        found = self._meta.get("stopped")
+        return None if found is None else msgspec.json.decode(found, type=Stopped)
+
+    def runs(self) -> pl.DataFrame:
+        """Return a row for each run that is asked for, in the order of the design.
+
+        Columns: ``key``, ``treatment``, one for each factor, ``replication``, ``seed``, ``order``, ``state``
+        (``done``, ``failed``, ``missing``), ``failure``, ``replay`` (the command that makes it again, in the
+        store's folder), ``unsettled`` (what MSER-5 says of the warm-up), ``host``, ``worker``, ``began``
+        (s since 1970), ``duration_s``, ``finished`` (which was first, second, ...), ``event_digest``.
+        """
+        with ledger.read(self.folder) as book:
+            rows = book.connection.execute(
+                """SELECT plan.key, treatment, replication, seed, run_order, coalesce(state, 'missing'),
+                   failure, replay, unsettled, host, worker, began, duration_s, finished, event_digest
+                   FROM plan LEFT JOIN run ON run.key = plan.key ORDER BY position"""
+            ).fetchall()
+        schema = {
+            "key": pl.String,
+            "treatment": pl.Int64,
+            "replication": pl.Int64,
+            "seed": pl.String,
+            "order": pl.Int64,
+            "state": pl.String,
+            "failure": pl.String,
+            "replay": pl.String,
+            "unsettled": pl.String,
+            "host": pl.String,
+            "worker": pl.String,
+            "began": pl.Float64,
+            "duration_s": pl.Float64,
+            "finished": pl.Int64,
+            "event_digest": pl.String,
+        }
+        frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col("seed").cast(pl.UInt64))
+        return self._named(frame)
+
+    def scalars(self) -> pl.DataFrame:
+        """Return what was measured: a row for each run, response and group, in the order of the design.
+
+        Columns: ``key``, ``treatment``, one for each factor, ``replication``, ``response``, one for each
+        column that a response is grouped by (null where it is not), ``value``. Failed runs have no rows.
+        """
+        responses = self.campaign.responses
+        with ledger.read(self.folder) as book:
+            parts = [_measured(book, number, each) for number, each in enumerate(responses)]
+        groups = {column: pl.String for response in responses for column in response.by}
+        schema = {
+            "position": pl.Int64,
+            "number": pl.Int64,
+            "place": pl.Int64,
+            "key": pl.String,
+            "treatment": pl.Int64,
+            "replication": pl.Int64,
+            "response": pl.String,
+            **groups,
+            "value": pl.Float64,
+        }
+        frame = pl.concat([pl.DataFrame(schema=schema), *parts], how="diagonal")
+        return self._named(frame.sort("position", "number", "place").drop("position", "number", "place"))
+
+    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Put names in the place of the number of a treatment, and the levels beside it."""
+        design = self.campaign.design
+        names = pl.DataFrame(
+            {
+                "treatment": range(len(design.treatments)),
+                "_name": [each.name for each in design.treatments],
+                **{
+                    factor.name: [each.levels[place] for each in design.treatments]
+                    for place, factor in enumerate(design.factors)
+                },
+            },
+            schema_overrides={"treatment": pl.Int64},
+        )
+        factors = [factor.name for factor in design.factors]
+        named = frame.join(names, on="treatment", how="left", maintain_order="left")
+        named = named.with_columns(treatment=pl.col("_name")).drop("_name")
+        first = ["key", "treatment", *factors]
+        return named.select(*first, *(name for name in named.columns if name not in first)).rechunk()
+
+
+def _measured(book: Ledger, number: int, response: Response) -> pl.DataFrame:
+    """Return the rows of one response; two may be the same expression."""
+    rows = book.connection.execute(
+        """SELECT position, place, plan.key, treatment, replication, groups, value FROM plan
+           JOIN run ON run.key = plan.key AND state = 'done' JOIN value ON value.run = run.id
+           JOIN measure ON measure.id = value.measure AND measure.text = ?""",
+        (response.text,),
+    ).fetchall()
+    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * 7
+    found: dict[str, list[str]] = {}
+    groups = [found.setdefault(text, json.loads(text)) for text in columns[5]]
+    return pl.DataFrame(
+        {
+            "position": pl.Series(columns[0], dtype=pl.Int64),
+            "number": pl.Series([number] * len(rows), dtype=pl.Int64),
+            "place": pl.Series(columns[1], dtype=pl.Int64),
+            "key": pl.Series(columns[2], dtype=pl.String),
+            "treatment": pl.Series(columns[3], dtype=pl.Int64),
+            "replication": pl.Series(columns[4], dtype=pl.Int64),
+            "response": pl.Series([response.name] * len(rows), dtype=pl.String),
+            **{
+                column: pl.Series([group[place] for group in groups], dtype=pl.String)
+                for place, column in enumerate(response.by)
+            },
+            "value": pl.Series(columns[6], dtype=pl.Float64),
+        }
+    )
+
+
+def make(folder: Path, campaign: Campaign) -> None:
+    """Make the folder of a store, whole or not at all, unless it is there.
+
+    Raises
+    ------
+    FileExistsError
+        Something else is there.
+    OSError
+        It cannot be made.
+    """
+    settle(folder)
+    if is_there(folder) and (folder / ledger.FILE).exists():
+        return
+    empty = folder.is_dir() and not any(folder.iterdir())
+    with new_folder(folder, lambda _: empty) as partial:
+        _write_files(partial, campaign)
+        ledger.make(partial)
+
+
+def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -> bool:
+    """Ask the store for these runs from now on; tell whether it was made for something else."""
+    text = kept.encode(campaign)
+    before = book.meta().get("campaign")
+    if before == text and [run[:2] for run in book.plan()] == [run[:2] for run in runs]:
+        return False
+    (folder / SCALARS).unlink(missing_ok=True)
+    book.replace_plan(runs, {"campaign": text})
+    _write_files(folder, campaign)
+    return before is not None and before != text
+
+
+def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
+    """Write what follows from the ledger: the table, and the record of what made it."""
+    if stopped is not None:
+        book.replace_plan(runs, book.meta() | {"stopped": msgspec.json.encode(stopped).decode()})
+    store = Store.open(folder)
+    out = io.BytesIO()
+    store.scalars().write_parquet(out)
+    write_file(folder / SCALARS, out.getvalue(), always)
+    names = [CAMPAIGN, SCENARIO, SCALARS]
+    where = shlex.quote(str(folder))
+    record = {
+        "format": ledger.VERSION,
+        "perhop": _core.__version__,
+        "results_version": _core.RESULTS_VERSION,
+        "commit": _commit(),
+        "campaign": store.campaign.name,
+        "runs": book.states(),
+        "hashes": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},
+        "commands": {
+            "run": f"perhop campaign run {where}",
+            "analyze": f"perhop analyze {where}",
+            "report": f"perhop report {where}",
+        },
+    }
+    text = msgspec.json.format(msgspec.json.encode(record), indent=2)
+    write_file(folder / RECORD, text + b"\n", always)
+
+
+def _write_files(folder: Path, campaign: Campaign) -> None:
+    for name, content in ((CAMPAIGN, campaign.source), (SCENARIO, campaign.scenario.source)):
+        write_file(folder / name, content, always)

@@ -1,0 +1,153 @@
+"""One run of a campaign as a worker makes it: from text to the values of its responses."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from functools import lru_cache
+from typing import NamedTuple
+
+import perhop
+from perhop import summary
+from perhop.experiment.response import Response
+from perhop.run import Result, run
+from perhop.scenario import Scenario
+
+
+class Task(NamedTuple):
+    """What a worker needs; plain text, so that it means the same on any machine.
+
+    Parameters
+    ----------
+    source, name
+        Scenario file, and what messages call it.
+    overrides
+        All of them, with seed and replication.
+    measures
+        Responses, as expressions.
+    perhop, results_version
+        Of the driver; a worker of another version refuses.
+    """
+
+    source: bytes
+    name: str
+    overrides: tuple[str, ...]
+    measures: tuple[str, ...]
+    perhop: str
+    results_version: int
+
+
+class Value(NamedTuple):
+    """A response of a run, or of a group of its flows; None where there is no such value."""
+
+    measure: str
+    group: tuple[str, ...]
+    value: float | None
+
+
+class Finished(NamedTuple):
+    """What a worker returns of a run.
+
+    Parameters
+    ----------
+    values
+        Of every response; none of a run that failed.
+    failure
+        What broke; None of a sound run.
+    lost
+        The machine failed, not the run: it is worth trying again.
+    unsettled
+        What MSER-5 says of the warm-up, None where it has no objection.
+    event_digest
+        Of the run, to compare a replay with.
+    host, worker
+        Where.
+    began
+        When, seconds since 1970.
+    duration_s
+        How long it took.
+    """
+
+    values: tuple[Value, ...] = ()
+    failure: str | None = None
+    lost: bool = False
+    unsettled: str | None = None
+    event_digest: str = ""
+    host: str = ""
+    worker: str = ""
+    began: float = 0.0
+    duration_s: float = 0.0
+
+
+class VersionsDiffer(Exception):
+    """A worker has another perhop than the driver."""
+
+
+def identity() -> tuple[str, str, int]:
+    """Return host, version and results_version of the perhop that is asked."""
+    return platform.node(), perhop.__version__, perhop.RESULTS_VERSION
+
+
+def check_versions(found: tuple[str, str, int], version: str, results_version: int) -> None:
+    """Refuse a worker of another version.
+
+    Raises
+    ------
+    VersionsDiffer
+        With both named.
+    """
+    host, *theirs = found
+    if theirs != [version, results_version]:
+        raise VersionsDiffer(
+            f"the worker on {host} has perhop {theirs[0]} (results_version {theirs[1]}), "
+            f"this is perhop {version} (results_version {results_version})"
+        )
+
+
+def execute(task: Task) -> Finished:
+    """Make a run and measure it. What goes wrong with the run is returned, not raised.
+
+    Raises
+    ------
+    VersionsDiffer
+        This is another perhop than the driver's.
+    """
+    host, *_ = me = identity()
+    check_versions(me, task.perhop, task.results_version)
+    began, start = time.time(), time.perf_counter()
+    done = _measured(task)
+    took = time.perf_counter() - start
+    return done._replace(host=host, worker=f"{host}:{os.getpid()}", began=began, duration_s=took)
+
+
+def _measured(task: Task) -> Finished:
+    try:
+        result = run(Scenario(task.source, task.name, task.overrides))
+        if result.invariants:
+            return Finished(failure=f"broke an invariant: {'; '.join(result.invariants)}")
+        return Finished(
+            _values(result, task.measures),
+            unsettled=summary.unsettled(result.series, result.scenario.describe()),
+            event_digest=result.event_digest,
+        )
+    except MemoryError as error:
+        return Finished(failure=str(error) or "out of memory", lost=True)
+    except BaseException as error:
+        # a panic of the core is no Exception, and means this run only
+        if isinstance(error, Exception) or type(error).__module__ == "pyo3_runtime":
+            return Finished(failure=f"{type(error).__name__}: {error}".strip())
+        raise
+
+
+def _values(result: Result, measures: tuple[str, ...]) -> tuple[Value, ...]:
+    return tuple(
+        Value(measure, group, value)
+        for measure in measures
+        for group, value in _response(measure).evaluate(result).items()
+    )
+
+
+@lru_cache(maxsize=64)
+def _response(measure: str) -> Response:
+    return Response.parse("measure", measure)
