@@ -1,0 +1,131 @@
+"""What `perhop describe` says of a scenario."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conftest import Cli
+from perhop.scenario import SchedulerView
+
+
+def test_describe(cli: Cli, two_way: Path) -> None:
+    meaning = cli("describe", two_way, "--seed", "5", "--until", "30s", "--json").json()
+    assert meaning["run"] == {
+        "seed": 5,
+        "replication": 0,
+        "duration_s": 30.0,
+        "warmup_s": 5.0,
+        "interval_s": 1.0,
+    }
+    assert [(link["name"], link["rate_bit_s"]) for link in meaning["links"]] == [
+        ("slow->fast", 1e5),
+        ("fast->slow", 5e6),
+    ]
+    assert [flow["name"] for flow in meaning["flows"]] == ["up", "down"]
+    text = cli("describe", two_way).out
+    assert "port.slow-fast" in text
+    assert "100 kbit/s" in text
+
+
+def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> None:
+    assert cli("init", "--pack", "diffserv").code == 0
+    file = Path("diffserv.toml")
+    text = file.read_text().replace('kind = "red", ', 'kind = "red", gentle = true, ')
+    text = text.replace("share = 0.5\n", "share = 0.5\nbounded = true\n")
+    text = text.replace('averaging = "coupled"\n', 'averaging = "coupled"\nw_q = 0.00123456789\n')
+    excess = 'marker = { green = "EF", red = "shape" }\nshaper = { rate = "300kbit/s", burst = "3kB" }'
+    text = text.replace('marker = { green = "EF", red = "drop" }', excess)
+    acks = 'kind = "per-mark", rule = "best-of-covered", marks = { AF11 = "AF21" }'
+    file.write_text(
+        f'{text}\n[[conditioner]]\nname = "acks"\nat = "core"\nfrom = "server[*]"\n'
+        f'match = {{ kind = "pure-ack" }}\nack_marking = {{ {acks} }}\n'
+    )
+    done = cli("describe", file)
+    assert done.err == ""
+    lines = done.out.splitlines()
+    for line in (
+        "edge-core.class.ef (EF): share 0.1, priority 0, kind fifo, limit 20p",
+        "edge-core.class.af1 (AF11 AF12 AF13): share 0.5, bounded, priority 1, kind gred, limit 90kB, "
+        "averaging coupled, green min_th 45kB max_th 90kB max_p 0.02, "
+        "yellow min_th 22kB max_th 45kB max_p 0.05, red min_th 10kB max_th 22kB max_p 0.1, w_q 0.00123456789",
+        "edge-core.class.best-effort (any): share 0.4, priority 1, kind red, limit 100p, min_th 15p, "
+        "max_th 45p, max_p 0.1, w_q 0.002, gentle",
+        "bulk_host[*]-edge.class.all (any): kind fifo, limit 1000p",
+        "premium at edge from voice_host: match class premium, per aggregate, "
+        "meter kind token-bucket cir 300kbit/s cbs 2p, marker green EF yellow pass red shape, "
+        "shaper rate 300kbit/s burst 3kB limit 1000p",
+        "assured at edge from bulk_host[*]: match class assured kind data, per aggregate, "
+        "meter kind tr-tcm cir 1200kbit/s cbs 15p pir 2Mbit/s pbs 18p, "
+        "marker green AF11 yellow AF12 red AF13",
+        "acks at core from server[*]: match kind pure-ack, "
+        "ack_marking kind per-mark marks AF11 AF21 rule best-of-covered, per aggregate, "
+        "marker green pass yellow pass red pass",
+    ):
+        assert line in lines
+    settings = cli("describe", file, "--json").json()["settings"]
+    assert settings["port"][0]["class"][2]["queue"]["gentle"] is True
+    assert [one["name"] for one in settings["conditioner"]] == ["premium", "assured", "acks"]
+
+
+def test_describe_rounds_no_setting_of_a_scheduler() -> None:
+    drr = SchedulerView("drr", quanta_bytes=[1234567, 1000])
+    cbq = SchedulerView("cbq", shares=[0.3333333, 0.5])
+    paired = SchedulerView("paired-counter", data="data", share=0.3333333)
+    assert [str(one) for one in (drr, cbq, paired)] == [
+        "drr 1234567 : 1000",
+        "cbq 0.3333333 : 0.5",
+        "paired-counter, 0.3333333 for data",
+    ]
+
+
+def test_describe_prints_the_first_of_many_queues(cli: Cli) -> None:
+    Path("many.toml").write_text(
+        '[run]\nduration = "1s"\n[[node]]\nname = "s"\ncount = 21\n[[node]]\nname = "d"\n[[link]]\n'
+        'ends = ["s[*]", "d"]\nrate = "1Mbit/s"\n'
+        + "".join(f'[[port]]\nat = "s[{i}]"\nto = "d"\n' for i in range(21))
+        + '[[flow]]\nname = "f"\nfrom = "s[*]"\nto = "d"\n'
+    )
+    many = cli("describe", "many.toml").out.splitlines()
+    settings = cli("describe", "many.toml", "--json").json()["settings"]
+    all_of = sum(len(port["class"]) for port in settings["port"])
+    cut = many.index(f"20 of {all_of} lines, the first; all are in what --json prints")
+    assert many[cut - 20].startswith("s[0]-d.class.all ")
+    assert many[cut - 1].startswith("s[19]-d.class.all ")
+
+
+def test_describe_shows_what_was_configured_first_and_folds_members(cli: Cli) -> None:
+    Path("many.toml").write_text("""
+run.duration = "9s"
+node = [{ name = "s", count = 30 }, { name = "r", kind = "router" }, { name = "d" }]
+link = [{ ends = ["s[*]", "r"], rate = "1Mbit/s" }, { ends = ["r", "d"], rate = "2Mbit/s" }]
+[[port]]
+at = "r"
+to = "d"
+class = [{ name = "all", queue = { kind = "fifo", limit = "60p" } }]
+[[port]]
+at = "s[3]"
+to = "r"
+backpressure = 2
+[[flow]]
+name = "f"
+from = "s[*]"
+to = "d"
+start_jitter = "1s"
+tcp = { profile = "rfc", window = "9kB" }
+""")
+    lines = [line.split() for line in cli("describe", "many.toml").out.splitlines()]
+    starts = [line[0] for line in lines if line]
+    at = starts.index("port")
+    assert starts[at + 2 : at + 7] == [
+        *("port.s[3]-r", "port.r-d", "port.s[*]-r", "port.r-s[*]", "port.d-r"),
+    ]
+    assert ["port.s[*]-r", "(29)", "strict-priority", "all", "-"] in lines
+    assert ["s[*]", "(30)", "host"] in lines
+    (flow,) = [line for line in lines if line[:2] == ["f[*]", "(30)"]]
+    assert " ".join(flow).startswith("f[*] (30) default BE s[*] d 0 s + up to 1 s rfc 1.46 kB")
+    assert cli("check", "many.toml").out == "many.toml: valid; flows: f 30\n"
+
+
+def test_describe_toml_is_a_scenario_that_means_the_same(cli: Cli, two_way: Path) -> None:
+    Path("resolved.toml").write_text(cli("describe", two_way, "--toml").out)
+    assert cli("describe", "resolved.toml", "--json").json() == cli("describe", two_way, "--json").json()

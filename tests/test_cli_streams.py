@@ -1,0 +1,160 @@
+"""The command line when its output is no terminal, is closed or full, and when it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perhop import StoredRun
+from perhop.cli.exit import ExitCode
+
+
+def test_output_without_a_terminal_has_no_control_characters(process: Cli) -> None:
+    process("init")
+    for environment in ({}, {"NO_COLOR": "1"}):
+        done = process("run", "two-way.toml", "--until", "15s", "--force", **environment)
+        assert done.code == 0
+        assert "\x1b" not in done.out + done.err
+
+
+def test_a_terminal_that_lacks_characters_gets_question_marks(process: Cli, tmp_path: Path) -> None:
+    process("init")
+    (tmp_path / "bad.toml").write_text("[run]\nduration = 5")
+    plain = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    checked = process("check", "bad.toml", **plain)
+    assert checked.code == ExitCode.INVALID
+    assert "? run.duration" in checked.out
+    (tmp_path / "two-way.toml").rename(tmp_path / "é.toml")
+    assert process("run", "é.toml", "-o", "é", **plain).code == 0
+    assert process("report", "é", **plain).out == "?/report.html\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["check two-way.toml -s run.warmup=99s", "describe two-way.toml", "schema"]
+)
+def test_a_reader_that_goes_away_is_no_defect(process: Cli, tmp_path: Path, command: str) -> None:
+    process("init")
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "perhop.cli", *command.split()],
+        cwd=tmp_path,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (ExitCode.PIPE, "")
+
+
+def test_a_run_goes_on_when_nobody_reads_its_warnings(process: Cli, tmp_path: Path) -> None:
+    process("init")
+    read, write = os.pipe()
+    os.close(read)
+    command = ["run", "two-way.toml", "--until", "20s", "-s", "flow.up.tcp.ecn=true", "-o", "run"]
+    done = subprocess.run(
+        [sys.executable, "-m", "perhop.cli", *command], cwd=tmp_path, stderr=write, check=False
+    )
+    os.close(write)
+    assert done.returncode == 0
+    assert (tmp_path / "run" / "record.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("check two-way.toml -s run.warmup=99s >&-", 3),
+        ("run two-way.toml --until 20s >&-", 0),
+        ("run two-way.toml --until 20s <&- >&- 2>&-", 0),
+        ("run missing.toml >&- 2>&-", 2),
+    ],
+)
+def test_closed_streams_change_no_status(process: Cli, tmp_path: Path, command: str, code: int) -> None:
+    process("init")
+    shell = f"{sys.executable} -m perhop.cli {command}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "internal" in done.stderr) == (code, False)
+    if command.startswith("run two-way"):
+        assert StoredRun.load(tmp_path / "out" / "two-way-1").record.seed == 1
+
+
+def test_a_full_standard_output_is_told(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "perhop.cli", "schema"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (
+        ExitCode.MACHINE,
+        "error: standard output: No space left on device\n",
+    )
+
+
+LONG = ("run", "two-way.toml", "--until", "10000000s", "-s", "run.interval=1000s")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+@pytest.mark.parametrize("command", [LONG, ("reproduce", "laatu", "-j", "2")], ids=["run", "reproduce"])
+def test_a_signal_leaves_nothing_half_written(
+    process: Cli, tmp_path: Path, command: tuple[str, ...], number: signal.Signals
+) -> None:
+    process("init")
+    before = sorted(tmp_path.iterdir())
+    running = subprocess.Popen(
+        [sys.executable, "-m", "perhop.cli", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        while not any(path.name.endswith(".partial") for path in tmp_path.rglob("*")):
+            assert running.poll() is None
+            time.sleep(0.05)
+        for _ in range(2):
+            running.send_signal(number)
+            time.sleep(0.01)
+        _, err = running.communicate(timeout=60)
+    finally:
+        running.kill()
+    code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
+    assert running.returncode == code
+    assert err.splitlines()[-1] == f"{code.name.lower()}: nothing half-written is left behind"
+    assert "Traceback" not in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+def test_a_signal_after_the_work_is_done_changes_nothing(
+    process: Cli, tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import atexit, os\natexit.register(lambda: os.kill(os.getpid(), {int(number)}))\n"
+    )
+    done = process("init", PYTHONPATH=str(tmp_path))
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
+@pytest.mark.parametrize("module", ["typer", "polars"])
+def test_a_signal_during_an_import_is_no_traceback(
+    process: Cli, tmp_path: Path, module: str, number: signal.Signals
+) -> None:
+    process("init")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "class Signal:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}: os.kill(os.getpid(), {int(number)})\n"
+        "sys.meta_path.insert(0, Signal())\n"
+    )
+    done = process("run", "two-way.toml", PYTHONPATH=str(tmp_path))
+    code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
+    assert (done.code, done.err.strip()) == (
+        code,
+        f"{code.name.lower()}: nothing half-written is left behind",
+    )
