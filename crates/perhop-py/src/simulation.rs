@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use perhop_core::time::Instant;
 use perhop_scenario::Loaded;
-use perhop_sim::tables::{Run, TABLES, TRACES, Table};
-use perhop_sim::{Results, TraceKinds};
+use perhop_sim::Results;
+use perhop_sim::tables::{Run, TABLES, TRACES, Table, trace_kinds};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -96,11 +96,6 @@ fn traces(names: &[String]) -> PyResult<Vec<&'static Table>> {
         })
     };
     names.iter().map(find).collect()
-}
-
-fn trace_kinds(tables: &[&Table]) -> TraceKinds {
-    let asked = |name: &str| tables.iter().any(|table| table.name == name);
-    TraceKinds { packets: asked("packets"), queue: asked("queue"), cwnd: asked("cwnd"), tcp: asked("tcp") }
 }
 
 /// Everything a run leaves, with the tables of `trace`.

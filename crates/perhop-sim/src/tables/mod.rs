@@ -12,6 +12,7 @@ mod trace;
 use perhop_core::packet::Dscp;
 use perhop_scenario::model::Scenario;
 
+use crate::observe::TraceKinds;
 use crate::results::Results;
 use crate::sample::Subject;
 
@@ -32,6 +33,18 @@ pub const TABLES: [&Table; 8] = [
 
 /// The tables of what was recorded, each only where it was asked for.
 pub const TRACES: [&Table; 4] = [&trace::PACKETS, &trace::QUEUE, &trace::CWND, &trace::TCP];
+
+/// What has to be recorded for those of [`TRACES`] that are in `tables`.
+#[must_use]
+pub fn trace_kinds(tables: &[&Table]) -> TraceKinds {
+    let asked = |trace: &Table| tables.iter().any(|table| table.name == trace.name);
+    TraceKinds {
+        packets: asked(&trace::PACKETS),
+        queue: asked(&trace::QUEUE),
+        cwnd: asked(&trace::CWND),
+        tcp: asked(&trace::TCP),
+    }
+}
 
 /// A table and how it is read.
 #[derive(Debug)]
