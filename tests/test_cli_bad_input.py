@@ -112,7 +112,12 @@ def test_files_that_cannot_be_read(cli: Cli, command: str, name: str) -> None:
         (("-s", "nothing.here=2"), ExitCode.INVALID, "nothing"),
         (("-s", "port.slow-fast.scheduler.share=2"), ExitCode.INVALID, "share"),
         (("-s", "flow.nobody.tcp.window=1kB"), ExitCode.INVALID, "nobody"),
-        (("--until", "60"), ExitCode.INVALID, "duration"),
+        (("-s", "=3"), ExitCode.USAGE, "no path"),
+        (("-s", "run.seed=x"), ExitCode.INVALID, "seed"),
+        (("--until", "60"), ExitCode.USAGE, "not a time"),
+        (("--until", "1e15s"), ExitCode.USAGE, "not a time"),
+        (("--until", "9999999999s"), ExitCode.INVALID, "duration"),
+        (("--seed", "9223372036854775808"), ExitCode.USAGE, "the most allowed"),
         (("--seed", "-1"), ExitCode.USAGE, "seed"),
         (("--seed", "x"), ExitCode.USAGE, "seed"),
         (("--trace", "queue,dreams"), ExitCode.USAGE, "dreams"),
@@ -166,7 +171,7 @@ def test_a_missing_file_does_not_hide_what_is_said_of_others(cli: Cli, two_way: 
 def test_a_name_that_is_not_text_is_refused(cli: Cli, arguments: tuple[str, ...]) -> None:
     done = cli(*arguments)
     assert done.code == ExitCode.USAGE
-    assert re.fullmatch(r"error: '.*\\xff.*' is not text in UTF-8\nhint: use another name\n", done.err)
+    assert re.fullmatch(r"error: `[^\\]*\\xff.*` is not text in UTF-8\nhint: use another name\n", done.err)
 
 
 def test_a_folder_above_whose_name_is_not_text_is_no_obstacle(cli: Cli, two_way: Path) -> None:
@@ -250,6 +255,15 @@ def test_a_missing_core_is_told_with_what_builds_it(process: Cli, tmp_path: Path
     done = process("doctor", PYTHONPATH=str(tmp_path))
     assert done.code == ExitCode.MACHINE
     assert "make build" in done.out
+
+
+def test_a_case_that_is_none_is_refused_before_anything_is_built(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("something is built"))
+    done = cli("bench", "--case", "fifo-100", "--case", "nosuch")
+    assert done.code == ExitCode.USAGE
+    assert done.err.startswith("error: --case nosuch: no such case\nhint: choose among full-100, ")
 
 
 def test_bench_needs_the_source_checkout(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,13 +71,17 @@ def test_a_run_goes_on_when_nobody_reads_its_warnings(process: Cli, tmp_path: Pa
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        ("check two-way.toml -s run.warmup=99s >&-", 3),
-        ("run two-way.toml --until 20s >&-", 0),
-        ("run two-way.toml --until 20s <&- >&- 2>&-", 0),
-        ("run missing.toml >&- 2>&-", 2),
+        ("check two-way.toml -s run.warmup=99s >&-", ExitCode.PIPE),
+        ("run two-way.toml --until 20s >&-", ExitCode.PIPE),
+        ("run two-way.toml --until 20s <&- >&- 2>&-", ExitCode.PIPE),
+        ("run two-way.toml --until 20s <&- 2>&-", ExitCode.DONE),
+        ("schema -o schema.json >&-", ExitCode.DONE),
+        ("run missing.toml >&- 2>&-", ExitCode.USAGE),
     ],
 )
-def test_closed_streams_change_no_status(process: Cli, tmp_path: Path, command: str, code: int) -> None:
+def test_what_is_printed_to_a_closed_output_has_no_reader(
+    process: Cli, tmp_path: Path, command: str, code: int
+) -> None:
     process("init")
     shell = f"{sys.executable} -m perhop.cli {command}"
     done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False)

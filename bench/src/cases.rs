@@ -131,6 +131,13 @@ mod tests {
         }
     }
 
+    /// `perhop bench` looks names up in the file before it builds this program.
+    #[test]
+    fn the_file_of_names_has_every_case() {
+        let ids: Vec<&str> = ALL.iter().map(|case| case.id).collect();
+        assert_eq!(include_str!("../cases/names.txt").lines().collect::<Vec<_>>(), ids);
+    }
+
     #[test]
     fn a_name_that_is_no_case_is_answered_with_the_nearest() {
         let error = choose(&["dumbel-100".to_owned()]).expect_err("no such case");

@@ -148,7 +148,8 @@ fn text(source: &[u8], name: &str) -> Result<Source, Box<Diagnostic>> {
         Box::new(Diagnostic::new(&source, at..at, String::new(), rule).with_hint(Some(hint.to_owned())))
     };
     if source.len() > LARGEST_FILE {
-        let rule = format!("{name} has {} bytes; a scenario may have {LARGEST_FILE} (16 MiB)", source.len());
+        let rule =
+            format!("{name} has more than {} MiB, the most that a scenario may have", LARGEST_FILE >> 20);
         return Err(whole(String::new(), 0, rule, "use `count` and `[*]` instead of listing nodes"));
     }
     if source.iter().all(u8::is_ascii_whitespace) {

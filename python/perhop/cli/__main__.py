@@ -72,7 +72,7 @@ def run(arguments: list[str]) -> int:
         import typer
 
         # the parser makes an exit of a pipe that breaks while a command runs
-        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+        if _has_no_reader(error) or _has_no_reader(error.__context__):
             # Python would complain once more at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ExitCode.PIPE
@@ -88,14 +88,23 @@ def run(arguments: list[str]) -> int:
     return int(status or ExitCode.DONE)
 
 
+def _has_no_reader(error: BaseException | None) -> bool:
+    """Tell whether standard output is a pipe that nobody reads any more, or was closed by the caller."""
+    closed = isinstance(error, OSError) and error.errno == errno.EBADF and error.filename is None
+    return closed or isinstance(error, BrokenPipeError)
+
+
 def _open_closed_streams() -> None:
-    """Open what the caller closed, as by ``>&-``; else a file would take its number, and what is printed."""
+    """Open what the caller closed, as by ``>&-``; else a file would take its number, and what is printed.
+
+    What is printed to a closed standard output fails, as it does for other programs.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             with suppress(OSError):
                 os.fstat(number)
                 continue
-            os.open(os.devnull, os.O_RDWR)
+            os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_RDWR)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
 
 
@@ -107,7 +116,7 @@ def _check_text(arguments: list[str]) -> None:
         except UnicodeEncodeError:
             shown = os.fsencode(argument).decode(errors="backslashreplace")
             encoding = sys.getfilesystemencoding().upper()
-            told = f"{shown!r} is not text in {encoding}"
+            told = f"`{shown}` is not text in {encoding}"
             hint = "use another name" if encoding == "UTF-8" else "use a locale of UTF-8, or PYTHONUTF8=1"
             raise CommandError(ExitCode.USAGE, told, hint) from None
 
@@ -137,6 +146,8 @@ def _bad_value(error: typer.TyperException) -> str | None:
         text = f"{value!r} is not a whole number"
     elif kind == "greater_than_equal":
         text = f"{value} is below {wrong['ctx']['ge']}, the least allowed"
+    elif kind == "less_than_equal":
+        text = f"{value} is above {wrong['ctx']['le']}, the most allowed"
     return f"{max(option.opts, key=len)}: {text.rstrip('.')}"
 
 

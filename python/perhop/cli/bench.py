@@ -27,6 +27,12 @@ def command(
             ExitCode.MACHINE,
             "the benchmark is built from the source checkout, and this is an installed wheel",
         )
+    names = (top / "bench" / "cases" / "names.txt").read_text("utf-8").split()
+    for one in case or []:
+        if one not in names:
+            raise CommandError(
+                ExitCode.USAGE, f"--case {one}: no such case", f"choose among {', '.join(names)}"
+            )
     if shutil.which("cargo") is None:
         raise CommandError(ExitCode.MACHINE, "cargo is not installed", "install Rust with rustup")
     words = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "perhop-bench", "--"]

@@ -21,7 +21,7 @@ Set = Annotated[
     list[str] | None,
     typer.Option("-s", "--set", metavar="PATH=VALUE", help="Override a setting; may be repeated."),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, help="Same as -s run.seed=N.")]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Same as -s run.seed=N.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same as -s run.duration=TIME.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -37,13 +37,16 @@ def load(
 
     assignments = list(overrides or [])
     for assignment in assignments:
-        if "=" not in assignment:
+        path, equals, _ = assignment.partition("=")
+        lacks = "path" if equals and not path.strip() else "value" if not equals else ""
+        if lacks:
             raise CommandError(
-                ExitCode.USAGE, f"-s {assignment}: no value", "write -s path=value, such as -s run.seed=2"
+                ExitCode.USAGE, f"-s {assignment}: no {lacks}", "write -s path=value, such as -s run.seed=2"
             )
     if seed is not None:
         assignments.append(f"run.seed={seed}")
     if until is not None:
+        seconds("--until", until)
         assignments.append(f"run.duration={until}")
     return Scenario.load(file, tuple(assignments))
 
@@ -53,7 +56,9 @@ def seconds(option: str, text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|ms|us|µs|ns)", text.strip())
     if found is None:
         raise CommandError(
-            ExitCode.USAGE, f"{option} {text}: not a time", f"write it with its unit, such as {option} 2.5s"
+            ExitCode.USAGE,
+            f"{option} {text}: not a time",
+            f"write digits, with a point or without, and a unit, such as {option} 2.5s or {option} 300ms",
         )
     return float(found[1]) * _SECONDS[found[2]]
 
