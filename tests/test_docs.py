@@ -1,4 +1,4 @@
-"""What README.md and the guide print is what their commands print."""
+"""What README.md, the guide and the page about Python print is what their commands print."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -30,13 +32,16 @@ def words(text: str) -> list[str]:
     return [line for line in lines if line.strip("─ ")]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/guide.md"])
-def test_a_page_prints_what_its_commands_print(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/python.md"])
+def test_a_page_prints_what_its_commands_print(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for folder in ("papers", "examples"):
         (tmp_path / folder).symlink_to(TOP / folder)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
     where, printed, compared = tmp_path, [], 0
+    session: dict[str, object] = {}
     for kind, text, file in blocks(TOP / name):
         if kind == "toml":
             (where / file).write_text(text)
@@ -46,16 +51,24 @@ def test_a_page_prints_what_its_commands_print(name: str, tmp_path: Path) -> Non
                 assert line in printed[at:], f"{name}: {line!r} is not printed (any more)"
                 at += printed[at:].index(line) + 1
                 compared += 1
-        elif kind in ("shell", "python"):
+        elif kind == "python":
+            monkeypatch.chdir(where)
+            with redirect_stdout(StringIO()) as out:
+                exec(text, session)
+            printed += words(out.getvalue())
+        elif kind == "shell":
             commands = "".join(line for line in text.splitlines(True) if not line.startswith(LEFT_OUT))
-            run = [sys.executable, "-c", text] if kind == "python" else ["bash", "-ec", f"{commands}\npwd"]
             done = subprocess.run(
-                run, cwd=where, env=environment, capture_output=True, text=True, check=False
+                ["bash", "-ec", f"{commands}\npwd"],
+                cwd=where,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert done.returncode == 0, done.stderr
-            if kind == "shell":
-                where = Path(done.stdout.splitlines()[-1])
-            printed = words(done.stdout) if kind == "shell" else [*printed, *words(done.stdout)]
+            where = Path(done.stdout.splitlines()[-1])
+            printed = words(done.stdout)
     assert compared > 5
 
 

@@ -210,6 +210,23 @@ def test_nothing_is_left_when_writing_fails(two_way: Path, monkeypatch: pytest.M
     assert not Path("new").exists()
 
 
+def test_a_run_that_is_kept_gets_its_page_into_its_folder(two_way: Path) -> None:
+    scenario = Scenario.load(two_way)
+    result = scenario.run()
+    kept = result.save("kept")
+    for name in TABLES:
+        assert getattr(kept, name).equals(getattr(result, name))
+    assert result.report("kept") == Path("kept/report.html")
+    assert result.report("kept") == Path("kept/report.html")
+    for other in (scenario.override("run.seed=2").run(), scenario.run(trace=["cwnd"])):
+        with pytest.raises(FileExistsError, match="left alone"):
+            other.report("kept")
+    assert StoredRun.load("kept").is_of(result)
+    again = scenario.override("run.seed=2").run()
+    assert again.report("kept", replace=True) == Path("kept/report.html")
+    assert StoredRun.load("kept").record.seed == 2
+
+
 def test_the_hash_sees_names_types_order_and_every_value() -> None:
     def hashed(table: pl.DataFrame) -> str:
         return combined_hash(table_hashes({"flows": table, "links": table, "queues": table, "series": table}))

@@ -73,10 +73,12 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
         Another process is at work on the same place; or something that must stay came into being there
         meanwhile. Then the new folder is kept beside it, and the error names it.
     OSError
-        No folder can be made there, or what is there must stay; the error names `place`. One about a file in
-        the folder names the place that the file would have had.
+        No folder can be made there, or what is there must stay, as a link does; the error names `place`. One
+        about a file in the folder names the place that the file would have had.
     """
     place = Path(place)
+    if place.is_symlink():
+        raise FileExistsError(errno.EEXIST, "is a link, which is neither followed nor replaced", str(place))
     settle(place)
     if is_there(place) and not may_replace(place):
         raise FileExistsError(errno.EEXIST, "exists and is left alone", str(place))
@@ -110,7 +112,7 @@ def settle(place: Path) -> None:
         What was there cannot go back; the error names where it is.
     """
     folder = place.resolve()
-    if not os.path.lexists(_beside(folder, ".partial")):
+    if place.is_symlink() or not os.path.lexists(_beside(folder, ".partial")):
         return
     with _claimed(folder, place) as claim:
         if (claim / _NEW).exists():

@@ -75,7 +75,15 @@ class Record(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A run read back from its folder."""
+    """A run read back from its folder.
+
+    Parameters
+    ----------
+    folder, record
+        Where it is, and what ran.
+    tables
+        As they are in the folder; `table` and the properties have every column of today.
+    """
 
     folder: Path
     record: Record
@@ -122,6 +130,57 @@ class StoredRun:
     def table(self, name: str) -> pl.DataFrame:
         """Return a table with every column of today; what the run is older than is null."""
         return complete(name, self.tables.get(name))
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row for each TCP flow."""
+        return self.table("flows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """A row for each direction of each link."""
+        return self.table("links")
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """A row for each class of each port."""
+        return self.table("queues")
+
+    @property
+    def series(self) -> pl.DataFrame:
+        """A value for each interval, path and quantity."""
+        return self.table("series")
+
+    @property
+    def udp(self) -> pl.DataFrame:
+        """A row for each UDP flow."""
+        return self.table("udp")
+
+    @property
+    def marks(self) -> pl.DataFrame:
+        """A row for each flow and mark."""
+        return self.table("marks")
+
+    @property
+    def conditioners(self) -> pl.DataFrame:
+        """A row for each conditioner."""
+        return self.table("conditioners")
+
+    @property
+    def classes(self) -> pl.DataFrame:
+        """A row for each class of flows."""
+        return self.table("classes")
+
+    def is_of(self, result: Result) -> bool:
+        """Tell whether this is what `result` leaves: the scenario as written, its tables and traces."""
+        scenario = result.scenario
+        return (
+            self.scenario().source == scenario.source
+            and self.record.overrides == list(scenario.overrides)
+            and self.record.trace == list(result.trace)
+            and self.record.event_digest == result.event_digest
+            and self.record.table_hashes == table_hashes(result.tables())
+        )
 
     def trace(self, kind: str) -> pl.LazyFrame | None:
         """Return a trace, or None where it was not asked for.
@@ -201,7 +260,9 @@ def _read_record(folder: Path) -> Record:
 
 
 def is_run(folder: Path) -> bool:
-    """Tell whether a folder is a run's, and nothing else is in it, so that nothing else is lost with it."""
+    """Tell whether a folder, itself and no link to one, is a run's, and nothing else is in it to be lost."""
+    if folder.is_symlink():
+        return False
     try:
         msgspec.json.decode((folder / "record.json").read_bytes(), type=_Mark)
         return all(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from perhop.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from perhop.record import StoredRun
 
@@ -116,7 +116,24 @@ class Result:
         return record.StoredRun.load(folder)
 
     def report(self, folder: str | Path, *, replace: bool = False) -> Path:
-        """Save the run as `save` does, with its page; return the path of the page."""
+        """Save the run as `save` does, unless this very run is there, and write its page; return its path.
+
+        Parameters
+        ----------
+        folder, replace
+            As for `save`.
+
+        Raises
+        ------
+        OSError
+            As for `save`.
+        """
+        from perhop import record
+
+        if record.is_run(Path(folder)):
+            stored = record.StoredRun.load(folder)
+            if stored.is_of(self):
+                return stored.report()
         return self.save(folder, replace=replace).report()
 
 
