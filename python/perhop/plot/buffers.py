@@ -95,8 +95,8 @@ def draw(points: Sequence[Point], title: str) -> str:
         axes.set(
             xlabel="socket buffer of the fast connection in KB (1024 bytes)",
             ylabel="throughput in kbit/s",
-            yscale="log",
         )
+        style.logarithmic(axes, "y")
         axes.xaxis.set_major_locator(FixedLocator(sorted({_kilobytes(one) for one in points})))
         axes.yaxis.set_major_locator(FixedLocator(_THROUGHPUTS))
         axes.yaxis.set_minor_locator(NullLocator())

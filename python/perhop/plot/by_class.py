@@ -45,9 +45,10 @@ def draw(rows: Sequence[Row], title: str, label: str) -> str:
             axes.plot(
                 [1e3 * mark for mark in row.marks], [place] * len(row.marks), "|", color=color, markersize=13
             )
+        axes.set_xlabel(label)
         lows = [row.low for row in rows if row.low > 0]
         if len(lows) == len(rows) and max(row.high for row in rows) > _SPREAD * min(lows):
-            axes.set_xscale("log")
+            style.logarithmic(axes, "x")
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axes.xaxis.set_major_formatter("{x:g}")
             axes.xaxis.set_minor_formatter(NullFormatter())
@@ -57,6 +58,5 @@ def draw(rows: Sequence[Row], title: str, label: str) -> str:
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(False, axis="y")
         axes.tick_params(axis="y", length=0)
-        axes.set_xlabel(label)
         told = "; ".join(f"{row.label} {1e3 * row.low:.4g} to {1e3 * row.high:.4g} ms" for row in rows)
         return style.svg(made, title, told)

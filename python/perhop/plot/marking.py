@@ -171,8 +171,10 @@ def draw_sweep(
                     f"{panel.label}, {name}: "
                     + ", ".join(f"{at} {one.mean:.3g}" for at, one in zip(labels, intervals, strict=True))
                 )
+            if not words:
+                axes.set_xlabel(axis)
             if logarithmic:
-                axes.set_xscale("log")
+                style.logarithmic(axes, "x")
             axes.xaxis.set_major_locator(FixedLocator(list(places)))
             axes.xaxis.set_minor_locator(NullLocator())
             if words:
@@ -181,8 +183,6 @@ def draw_sweep(
             else:
                 axes.set_xticks(places, [f"{place:g}" for place in places], rotation=45)
             axes.set_title(panel.label)
-            if not words:
-                axes.set_xlabel(axis)
         made.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         return style.svg(made, title, "; ".join(told))
 

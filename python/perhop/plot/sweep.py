@@ -125,12 +125,12 @@ def draw_curve(
                         label=f"{name}, {form}",
                     )
             axes.plot(x, simulated[side], "os"[side], color=color, markersize=5, label=f"{name}, simulated")
+        axes.set(xlabel=axis.label, ylabel="efficiency", ylim=(-0.03, 1.1))
         if x.min() > 0 and x.max() / x.min() > 20:
-            axes.set_xscale("log")
+            style.logarithmic(axes, "x")
             axes.xaxis.set_major_locator(FixedLocator(list(x)))
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.set(xlabel=axis.label, ylabel="efficiency", ylim=(-0.03, 1.1))
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, columnspacing=1.2)
         told = ", ".join(
             f"{value:g}: {slow:.2f} slow and {fast:.2f} fast"

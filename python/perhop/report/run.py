@@ -36,6 +36,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     view = view or tcp.View()
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
     meaning = Scenario(resolved, "scenario.resolved.toml").describe()
+    flows = summary.with_time(summary.single(run.table("flows"), meaning))
     figures, silent = _figures(run, meaning)
     figures += _early(run, meaning)
     return page.render(
@@ -53,10 +54,9 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             ),
             "classes": run.table("classes").to_dicts(),
             "by_class": by_class.figures(run, meaning),
-            "flows": _listing(
-                summary.with_time(summary.single(run.table("flows"), meaning)), first="[[flow]]"
-            ),
+            "flows": _listing(flows, first="[[flow]]"),
             "labels": _by_labels(run, meaning),
+            "transfer": bool(flows["took_s"].is_not_null().any()),
             "transfers": summary.transfers(run.table("flows"), meaning).to_dicts(),
             "links": _listing(run.table("links"), "utilization"),
             "queues": _listing(_with_balance(run.table("queues")), "max_packets"),
