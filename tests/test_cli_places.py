@@ -21,7 +21,9 @@ def test_force_is_advised_only_where_it_is_heeded(cli: Cli, run_folder: Path) ->
     for place in (".", "file", "/dev/null"):
         done = cli("run", "two-way.toml", "-o", place)
         assert done.code == ExitCode.USAGE
-        assert done.err == f"error: {place} exists\nhint: give another folder with -o\n"
+        assert done.err.startswith(f"error: {place} exists and is ")
+        assert "\nhint: give another folder with -o" in done.err
+        assert "replace it with --force" not in done.err
     assert "--force" in cli("run", "two-way.toml", "-o", run_folder).err
 
 
@@ -32,6 +34,51 @@ def test_a_run_is_replaced_only_with_nothing_else_in_it(cli: Cli, run_folder: Pa
     assert done.code == ExitCode.USAGE
     assert done.err.startswith("error: run exists and holds other files than a run's: it is left alone\n")
     assert notes.read_text() == "years of work"
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)], ids=["plain", "force"])
+@pytest.mark.parametrize("target", ["run", "nothing"])
+def test_a_link_is_neither_followed_nor_replaced(
+    cli: Cli, run_folder: Path, target: str, force: tuple[str, ...]
+) -> None:
+    before = run_folder.joinpath("record.json").stat().st_mtime_ns
+    link = Path("link")
+    link.symlink_to(Path(target).absolute())
+    done = cli("run", "two-way.toml", "-o", link, *force)
+    assert done.code == ExitCode.USAGE
+    assert done.err.startswith("error: link is a link, which is neither followed nor replaced\n")
+    with pytest.raises(FileExistsError, match="is a link"):
+        Scenario.load("two-way.toml", ("run.duration=6s",)).run().save(link, replace=True)
+    assert link.is_symlink()
+    assert run_folder.joinpath("record.json").stat().st_mtime_ns == before
+    assert not Path("nothing").exists()
+    # one on the way there is no matter
+    Path("here").symlink_to(Path.cwd())
+    assert cli("run", "two-way.toml", "-o", "here/there").code == 0
+
+
+def test_why_force_does_not_apply_is_told(cli: Cli, two_way: Path) -> None:
+    Path("mine").mkdir()
+    Path("file").write_text("mine")
+    for place, why in (("mine", "is not the folder of a run"), ("file", "is no folder")):
+        done = cli("run", two_way, "-o", place, "--force")
+        assert done.code == ExitCode.USAGE
+        assert done.err.startswith(f"error: {place} exists and {why}: it is left alone\n")
+        assert "hint: give another folder with -o" in done.err
+        assert ("--force replaces the folder of a run and nothing else" in done.err) == (place == "mine")
+
+
+@pytest.mark.parametrize("command", [("report", "run"), ("schema",)], ids=["report", "schema"])
+def test_a_dash_is_standard_output(cli: Cli, run_folder: Path, command: tuple[str, ...]) -> None:
+    done = cli(*command, "-o", "-")
+    assert (done.code, done.err) == (0, "")
+    if command[0] == "report":
+        assert cli("report", run_folder).code == 0
+        assert done.out == (run_folder / "report.html").read_text() + "\n"
+        assert cli(*command, "-o", "-", "--json").code == ExitCode.USAGE
+    else:
+        assert done.out == cli("schema").out
+    assert not Path("-").exists()
 
 
 def test_a_folder_that_came_into_being_during_a_run_is_left_alone(

@@ -192,7 +192,7 @@ def test_the_page_tells_drops_by_colour_transfers_and_every_flow_of_the_file(
     for name in tables["flows"]["name"]:
         assert listed.count(f'<td class="t">{name}</td>') == (not name.startswith("web["))
     begun = tables["flows"]["name"].str.starts_with("web").sum()
-    assert f'<tr><td class="t">web</td><td class="t">default</td><td>{begun}</td>' in text
+    assert f'<tr><td class="t">web</td><td class="t">web</td><td>{begun}</td>' in text
 
 
 def test_the_page_of_the_pack_tells_classes_apart(cli: Cli) -> None:
@@ -200,12 +200,14 @@ def test_the_page_of_the_pack_tells_classes_apart(cli: Cli) -> None:
     assert cli("run", "diffserv.toml", "--until", "20s", "-o", "run", "--report").code == 0
     text = Path("run/report.html").read_text()
     part = text[text.index('id="classes"') : text.index('id="flows"')]
-    for name in ("assured", "default", "premium"):
+    for name in ("assured", "premium", "rest", "web"):
         assert part.count(f'<tr><td class="t">{name}</td>') == 2
     for title in ("Goodput by class", "One-way delay by class", "Waiting in queues"):
         assert f"<b>{title}.</b>" in part
     delays = StoredRun.load("run").tables["classes"].filter(pl.col("class") == "premium")
     assert f"<td>{duration(delays['delay_p99_s'].item())}</td>" in part
+    assert text.count("<table>") == text.count('<div class="scroll" tabindex="0"><table>')
+    assert "<th>completed in</th>" not in text
 
 
 def test_many_flows_are_a_band_for_each_class(cli: Cli) -> None:
@@ -222,7 +224,7 @@ def test_many_flows_are_a_band_for_each_class(cli: Cli) -> None:
     figure = figure[: figure.index("</figure>")]
     assert "assured: median and" in figure
     assert "5 to 95 % of 8" in figure
-    assert "default: median and" in figure
+    assert "rest: median and" in figure
     assert "5 to 95 % of 6" in figure
 
 

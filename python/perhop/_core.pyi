@@ -15,6 +15,7 @@ __all__ = [
     "__version__",
     "campaign_schema",
     "diagnostic",
+    "nearest_rank",
     "schema",
     "suggest",
     "tables",
@@ -115,6 +116,9 @@ class Simulation:
     def advance_to(self, t_s: float, rows: int | None = None) -> bool: ...
     def take_recorded(self) -> dict[str, _Columns]: ...
     def finish(self) -> Columns: ...
+
+def nearest_rank(total: int, permille: int) -> int:
+    """Return which of so many values in order, from 1, is the first that the share of all are not above."""
 
 def schema() -> str: ...
 def tables() -> list[Table]: ...

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from perhop import _core
 from perhop.stats.warmup import BATCH, mser
 from perhop.tables import labels_of
 
@@ -43,7 +44,7 @@ def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     """Return a row for each ``[[flow]]`` that stands for several transfers, of which one began.
 
     Columns: ``group``, ``class``, ``begun``, ``completed``, and ``mean_s``, ``median_s`` and ``p95_s``, how
-    long those that completed took. Warm-up included.
+    long those that completed took, by the rule of the table `classes`. Warm-up included.
 
     Parameters
     ----------
@@ -55,13 +56,22 @@ def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     took = pl.col("took_s")
     given = with_time(flows).filter(pl.col("name").is_in(_many(meaning)))
     groups = given.group_by(_group("name").alias("group"), "class", maintain_order=True)
-    return groups.agg(
+    found = groups.agg(
         begun=(pl.col("start_s") < meaning.run.duration_s).sum(),
         completed=took.count(),
         mean_s=took.mean(),
-        median_s=took.median(),
-        p95_s=took.quantile(0.95, "linear"),
+        times=took.drop_nulls().sort(),
     ).filter(pl.col("begun") > 0)
+    shares = {"median_s": 500, "p95_s": 950}
+    return found.with_columns(
+        pl.Series(name, [_quantile(times, permille) for times in found["times"]], pl.Float64)
+        for name, permille in shares.items()
+    ).drop("times")
+
+
+def _quantile(times: pl.Series, permille: int) -> float | None:
+    """Return what so many thousandths of the times, in order, do not exceed, as in the table `classes`."""
+    return times[_core.nearest_rank(len(times), permille) - 1] if len(times) else None
 
 
 def by_labels(name: str, table: pl.DataFrame, rate: str) -> pl.DataFrame:

@@ -32,6 +32,12 @@ pub fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
+/// Which of `total` values in order, counted from 1, is the first that `permille` thousandths of all are not above.
+#[pyfunction]
+pub const fn nearest_rank(total: u64, permille: u64) -> u64 {
+    perhop_core::histogram::nearest_rank(total, permille)
+}
+
 /// The columns of `tables` by the table's name.
 pub fn to_python<'py>(
     py: Python<'py>,

@@ -24,17 +24,17 @@ def command(
 
 
 def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int:
-    from perhop.cli.output import note, print_json, warn
+    from perhop.cli.output import expanded, note, print_json, warn
 
     found, unread = [], []
-    counts: dict[str, list[tuple[str, int]]] = {}
+    counts: dict[str, str] = {}
     for file in files:
         try:
             scenario = options.load(file, overrides)
             mistakes, warnings = scenario.diagnose()
             found.append((str(file), mistakes, warnings))
             if not mistakes:
-                counts[str(file)] = scenario.core.counts
+                counts[str(file)] = expanded(scenario)
         except OSError as error:
             unread.append(f"error: {file}: {error.strerror}")
     if as_json:
@@ -52,9 +52,9 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
                 print(mistake["rendered"].rstrip() + "\n")
             warn(warnings)
             verdict = _counted(mistakes, "mistake") if mistakes else "valid"
-            several = ", ".join(f"{flow} {count}" for flow, count in counts.get(name, []))
+            several = counts.get(name, "")
             warned = f", {_counted(warnings, 'warning')}" if warnings else ""
-            print(f"{name}: {verdict}{warned}" + (f"; flows: {several}" if several else ""))
+            print(f"{name}: {verdict}{warned}" + (several and f"; {several}"))
     for message in unread:
         note(message)
     if unread:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from perhop._core import Diagnostic
+    from perhop.scenario import Scenario
 
 # A terminal that lacks a character shows a question mark in its place; stderr replaces by itself.
 if isinstance(sys.stdout, io.TextIOWrapper):
@@ -41,6 +42,12 @@ def print_lines(title: str, lines: Sequence[str], whole: str = "") -> None:
     if lines:
         cut = [_cut(MOST_ROWS, len(lines), "lines", "the first", whole)] if len(lines) > MOST_ROWS else []
         print(title, *lines[:MOST_ROWS], *cut, sep="\n", end="\n\n")
+
+
+def expanded(scenario: Scenario) -> str:
+    """Return how many flows each `[[flow]]` and `[[udp]]` stands for that is not one; empty if all are."""
+    several = ", ".join(f"{name} {count}" for name, count in scenario.core.counts)
+    return f"flows: {several}" if several else ""
 
 
 def warn(warnings: Sequence[Diagnostic]) -> None:

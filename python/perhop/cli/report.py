@@ -28,7 +28,12 @@ def command(
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where they end.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Page to write; default RUN/report.html."),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="FILE",
+            help="Page to write, - for stdout; default RUN/report.html.",
+        ),
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -42,6 +47,12 @@ def command(
 
     own = run / "report.html"
     page = out or own
+    if str(page) == "-":
+        if as_json:
+            raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
+        stored = StoredRun.load(run)
+        print(render(stored, _view(stored, flow or [], begin, end)))
+        return
     stored = StoredRun.load(run)
     may_replace = always if force else is_page if real_name(page) == real_name(own) else never
     options.check_target(page, may_replace)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from perhop.scenario import Description
 
 
+_IN_ORDER = "the first in the file"
+_DELAYS = ("delay_p50", "delay_p95", "delay_p99", "delay_p999", "pdv_p95", "pdv_p999", "ipdv_p95")
+
+
 def command(
     scenario: options.ScenarioFile,
     overrides: options.Set = None,
@@ -43,7 +47,7 @@ def command(
 ) -> int:
     """Run a scenario once and leave a folder of tables."""
     from perhop import record, summary
-    from perhop.cli.output import note, print_json, warn
+    from perhop.cli.output import expanded, note, print_json, warn
     from perhop.cli.progress import Progress
     from perhop.disk import TraceFiles
     from perhop.folder import never, new_folder
@@ -81,6 +85,8 @@ def command(
             }
         )
     else:
+        several = expanded(loaded)
+        print(f"{scenario.name}: seed {loaded.seed}{several and '; '}{several}\n")
         _print(result, meaning, folder)
         print(page or f"next: perhop report {shlex.quote(str(folder))}")
     return _status(written)
@@ -94,13 +100,22 @@ def _check_place(folder: Path, force: bool) -> None:
     settle(folder)
     if not is_there(folder) or (force and is_run(folder)):
         return
-    if is_run(folder):
-        told, replace = "exists", ", or replace it with --force"
+    other = "give another folder with -o"
+    away = f"{other}, or move this one away: --force replaces the folder of a run and nothing else"
+    if folder.is_symlink():
+        told, hint = (
+            "is a link, which is neither followed nor replaced",
+            other,
+        )
+    elif is_run(folder):
+        told, hint = "exists", f"{other}, or replace it with --force"
     elif (folder / "record.json").is_file():
-        told, replace = "exists and holds other files than a run's: it is left alone", ""
+        told, hint = "exists and holds other files than a run's: it is left alone", away
+    elif folder.is_dir():
+        told, hint = "exists and is not the folder of a run: it is left alone", away
     else:
-        told, replace = "exists", ""
-    raise CommandError(ExitCode.USAGE, f"{folder} {told}", f"give another folder with -o{replace}")
+        told, hint = "exists and is no folder: it is left alone", other
+    raise CommandError(ExitCode.USAGE, f"{folder} {told}", hint)
 
 
 def _trace_kinds(given: list[str]) -> list[str]:
@@ -148,7 +163,7 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
     if queues.height:
         print_table(
             f"Queues in which packets waited{', drops by colour' if colors else ''}, after the warm-up",
-            ("class", "mean length", "longest", "mean wait", "longest", "arrived", "dropped", *colors),
+            ("class", "mean packets", "most", "mean wait", "longest", "arrived", "dropped", *colors),
             [
                 (
                     row["path"].removeprefix("port."),
@@ -177,11 +192,12 @@ def _print_classes(result: Result, meaning: Description, folder: Path) -> None:
 
     colors = summary.COLORS if summary.drops_have_colors(result.queues, meaning) else ()
     marks = result.classes["marked_packets"].sum() > 0
+    classes, whole = result.classes.to_dicts(), f"in {folder}/classes.parquet"
     print_table(
         f"Classes of flows after the warm-up{', drops by colour' if colors else ''}",
         (
-            *("class", "flows", "goodput", "fairness", "delay 50 %", "99 %", "PDV 95 %", "lost"),
-            *("dropped", *colors, *(["marked"] if marks else [])),
+            *("class", "flows", "goodput", "fairness", "lost", "dropped", *colors),
+            *(["marked"] if marks else []),
         ),
         [
             (
@@ -189,16 +205,22 @@ def _print_classes(result: Result, meaning: Description, folder: Path) -> None:
                 str(row["flows"]),
                 bit_rate(row["goodput_bit_s"]),
                 "-" if row["fairness"] is None else f"{row['fairness']:.3f}",
-                *(duration(row[f"{what}_s"]) for what in ("delay_p50", "delay_p99", "pdv_p95")),
                 percent(row["dropped_packets"] / row["offered_packets"] if row["offered_packets"] else None),
                 str(row["dropped_packets"]),
                 *(str(row[f"dropped_{color}"]) for color in colors),
                 *([str(row["marked_packets"])] if marks else []),
             )
-            for row in result.classes.to_dicts()
+            for row in classes
         ],
-        f"in {folder}/classes.parquet",
-        picked="the first in the file",
+        whole,
+        picked=_IN_ORDER,
+    )
+    print_table(
+        "One-way delays of data after the warm-up, and how they vary",
+        ("class", "delay 50 %", "95 %", "99 %", "99.9 %", "PDV 95 %", "PDV 99.9 %", "IPDV 95 %"),
+        [(row["class"], *(duration(row[f"{quantile}_s"]) for quantile in _DELAYS)) for row in classes],
+        whole,
+        picked=_IN_ORDER,
     )
 
 
@@ -285,7 +307,7 @@ def _print_diffserv(result: Result, folder: Path) -> None:
 
     from perhop import summary
     from perhop.cli.output import MOST_ROWS, print_table
-    from perhop.units import bit_rate, duration
+    from perhop.units import bit_rate, counted, duration
 
     if result.udp.height:
         print_table(
@@ -306,26 +328,28 @@ def _print_diffserv(result: Result, folder: Path) -> None:
             of=result.udp.height,
         )
         _print_labels("udp", "throughput", result.udp, folder)
-    counted = ("green", "yellow", "red", "dropped", "shaped")
+    treated = ("green", "yellow", "red", "dropped", "shaped")
     if result.conditioners.height:
         print_table(
             "Conditioners after the warm-up: packets by colour",
-            ("conditioner", *counted),
+            ("conditioner", *treated),
             [
                 (
                     row["path"].removeprefix("conditioner."),
-                    *(str(row[f"{what}_packets"]) for what in counted),
+                    *(str(row[f"{what}_packets"]) for what in treated),
                 )
                 for row in result.conditioners.to_dicts()
             ],
             f"in {folder}/conditioners.parquet",
-            picked="the first in the file",
+            picked=_IN_ORDER,
         )
     marked = result.marks.filter(pl.col("mark") != "BE")["flow"].unique()
     if marked.len():
         marks = result.marks.filter(pl.col("flow").is_in(marked.implode()))
+        plain = result.marks["flow"].n_unique() - marked.len()
+        left_out = f"; {counted(plain, 'flow')} with BE alone left out" if plain else ""
         print_table(
-            "Arrived after the warm-up, by mark",
+            f"Arrived after the warm-up, by mark{left_out}",
             ("flow", "mark", "packets", "bytes"),
             [
                 (row["flow"], row["mark"], str(row["arrived_packets"]), str(row["arrived_bytes"]))

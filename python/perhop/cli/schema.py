@@ -11,7 +11,9 @@ from perhop.cli import options
 
 
 def command(
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write to this file instead.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Write to this file instead; - is stdout.")
+    ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -20,7 +22,7 @@ def command(
     from perhop.folder import always, never, write_file
 
     text = _core.schema().rstrip() + "\n"
-    if out is None:
+    if out is None or str(out) == "-":
         print(text, end="")
     else:
         may_replace = always if force else never
