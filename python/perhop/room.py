@@ -5,20 +5,25 @@ from __future__ import annotations
 import errno
 import resource
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+_ROOT = Path("/")
 
 BYTES_A_HOP = {"packets": 12.0, "queue": 7.0, "cwnd": 1.5, "tcp": 17.0}
 """What traces take on the disk for each estimated packet-hop: measured once, with a hundred flows."""
 
 
-def check_memory(needed: int) -> None:
-    """Refuse a run that needs more memory than the machine or a limit (``ulimit -v``) leaves.
+def check_memory(needed: int, runs: int = 1) -> None:
+    """Refuse what needs more memory than the machine or a limit (``ulimit -v``, a control group) leaves.
 
     Parameters
     ----------
     needed
-        Bytes, as `Scenario.memory` estimates them.
+        Bytes, as the core estimates them.
+    runs
+        How many runs at once need them.
 
     Raises
     ------
@@ -27,9 +32,12 @@ def check_memory(needed: int) -> None:
     """
     available = _available_memory()
     if needed > available:
+        which, mend = "this run", "take a longer run.interval"
+        if runs > 1:
+            which, mend = f"{runs} runs at once", f"take fewer at once, or {mend[5:]}"
         raise MemoryError(
-            f"series and flows of this run need about {_size(needed)} of memory, and {_size(available)} are "
-            "free: take a longer run.interval"
+            f"series and flows of {which} need about {_size(needed)} of memory, and {_size(available)} are "
+            f"free: {mend}"
         )
 
 
@@ -60,13 +68,40 @@ def check_disk(folder: Path, trace: Sequence[str], hops: float) -> None:
 
 def _available_memory() -> int:
     """Return how much memory this process can still get, bytes."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    process = _ROOT / "proc"
+    lines = dict(line.split(":") for line in (process / "meminfo").read_text().splitlines())
+    free = [int(lines["MemAvailable"].split()[0]) * 1024, *_left_by_groups()]
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-    free = int(lines["MemAvailable"].split()[0]) * 1024
-    if limit == resource.RLIM_INFINITY:
-        return free
-    return max(0, min(free, limit - pages * resource.getpagesize()))
+    if limit != resource.RLIM_INFINITY:
+        pages = int((process / "self/statm").read_text().split()[0])
+        free.append(limit - pages * resource.getpagesize())
+    return max(0, min(free))
+
+
+def _left_by_groups() -> Iterator[int]:
+    """Give what each control group that this process is in leaves of its limit, bytes; none has to have one.
+
+    A limit holds for a group and all below it. Version 2 has one tree, version 1 one for memory. A container
+    may see its own group as the root, or not see the path that it is told: what is there is read.
+    """
+    with suppress(OSError):
+        for line in (_ROOT / "proc/self/cgroup").read_text().splitlines():
+            _, kinds, path = line.split(":", 2)
+            if kinds not in ("", "memory"):
+                continue
+            tree = _ROOT / "sys/fs/cgroup" / kinds
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            limit, used, cached = names if kinds else ("memory.max", "memory.current", "inactive_file")
+            own = tree / path.lstrip("/")
+            for group in (own, *own.parents):
+                # "max" is no limit; a file that is not there neither
+                with suppress(OSError, ValueError):
+                    most = int((group / limit).read_text())
+                    stat = dict(row.split() for row in (group / "memory.stat").read_text().splitlines())
+                    # the cache of files gives way when memory is short
+                    yield most - int((group / used).read_text()) + int(stat.get(cached, 0))
+                if group == tree:
+                    break
 
 
 def _size(count: int) -> str:

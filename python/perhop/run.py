@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -221,7 +222,16 @@ def run_jobs(
         Called with each job and its result as the run ends; what it returns takes the result's place.
     work
         Of each job, as `job_work` estimates it; without it all count the same.
+
+    Raises
+    ------
+    ScenarioError
+        A scenario has mistakes.
+    MemoryError
+        The largest `workers` of them need more memory than there is; told before anything runs.
     """
+    largest = sorted((_estimate(job).memory_bytes for job in jobs), reverse=True)[:workers]
+    check_memory(sum(largest), len(largest))
     pool = ThreadPoolExecutor(max_workers=workers)
     try:
         futures = [pool.submit(_run_job, job, keep) for job in jobs]
@@ -245,16 +255,27 @@ def job_work(jobs: Sequence[AnyJob]) -> list[float]:
     ScenarioError
         A scenario has mistakes.
     """
-    known: dict[tuple[bytes, tuple[str, ...]], float] = {}
-    found = []
-    for source, name, overrides, *_ in jobs:
-        # replications are the same work
-        changes = [change for change in overrides if not change.startswith("run.replication=")]
-        key = (source, tuple(changes))
-        if key not in known:
-            known[key] = Scenario(source, name, key[1]).work()
-        found.append(known[key])
-    return found
+    return [_estimate(job).packet_hops for job in jobs]
+
+
+class _Estimate(NamedTuple):
+    """What a run takes, as the core estimates it."""
+
+    packet_hops: float
+    memory_bytes: int
+
+
+def _estimate(job: AnyJob) -> _Estimate:
+    source, name, overrides, *_ = job
+    # replications are the same work
+    changes = (change for change in overrides if not change.startswith("run.replication="))
+    return _estimate_of(source, name, tuple(changes))
+
+
+@lru_cache(maxsize=1 << 14)
+def _estimate_of(source: bytes, name: str, overrides: tuple[str, ...]) -> _Estimate:
+    core = Scenario(source, name, overrides).core
+    return _Estimate(core.packet_hops, core.memory_bytes)
 
 
 def expected_s(work: Sequence[float], workers: int) -> float:
