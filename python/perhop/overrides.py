@@ -31,7 +31,7 @@ def assignments(given: tuple[object, ...], named: Mapping[str, object]) -> Itera
             yield one
         elif isinstance(one, Mapping):
             for path, value in one.items():
-                yield f"{path}={_toml(value, path)}"
+                yield f"{path}={toml(value, path)}"
         else:
             raise TypeError(
                 f"override takes 'path=value' or a mapping of paths to values, not {one!r}: "
@@ -39,11 +39,11 @@ def assignments(given: tuple[object, ...], named: Mapping[str, object]) -> Itera
             )
     for name, value in named.items():
         path = name.replace("__", ".")
-        yield f"{path}={_toml(value, path)}"
+        yield f"{path}={toml(value, path)}"
 
 
-def _toml(value: object, path: object) -> str:
-    """Return a value as TOML on one line."""
+def toml(value: object, path: object) -> str:
+    """Return a value as TOML on one line; `path` is what an error says has it."""
     if not isinstance(path, str):
         raise TypeError(f"a path of an override is text, not {path!r}")
     if isinstance(value, str):
@@ -55,9 +55,9 @@ def _toml(value: object, path: object) -> str:
     if isinstance(value, Real):
         return repr(float(value))
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(one, path) for one in value) + "]"
+        return "[" + ", ".join(toml(one, path) for one in value) + "]"
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_text(key)} = {_toml(one, key)}" for key, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{_text(key)} = {toml(one, key)}" for key, one in value.items()) + " }"
     raise TypeError(f"{path}: {value!r} is of type {type(value).__name__}, which a scenario file cannot hold")
 
 

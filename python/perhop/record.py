@@ -291,7 +291,7 @@ def write(result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[s
         format=FORMAT,
         perhop=_core.__version__,
         results_version=_core.RESULTS_VERSION,
-        commit=_commit(),
+        commit=commit(),
         scenario=scenario.name,
         seed=scenario.seed,
         replication=scenario.replication,
@@ -368,7 +368,7 @@ def _table_hash(table: pl.DataFrame) -> str:
     return digest.hexdigest()
 
 
-def _commit() -> str | None:
+def commit() -> str | None:
     """Return the commit of the checkout perhop runs from, with ``-dirty`` where files differ from it."""
     top = checkout()
     if top is None:

@@ -194,6 +194,11 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
 
         if isinstance(error, PlaceTakenError):
             return ExitCode.STORE, f"error: {error}"
+    if "perhop.experiment.fault" in sys.modules:
+        from perhop.experiment.fault import DesignError
+
+        if isinstance(error, DesignError):
+            return ExitCode.INVALID, f"error: {error}"
     if "perhop.experiment.ledger" in sys.modules:
         from perhop.experiment.ledger import StoreError
 

@@ -11,6 +11,7 @@ COMMANDS = (
     "check",
     "describe",
     "run",
+    "sweep",
     "report",
     "replay",
     "reproduce",
@@ -18,6 +19,9 @@ COMMANDS = (
     "bench",
     "doctor",
 )
+
+GROUPS = ("campaign",)
+"""Commands that have commands."""
 
 
 def _version(asked: bool) -> None:
@@ -47,10 +51,12 @@ def build_app() -> typer.Typer:
         callback=_global_options,
         context_settings={"help_option_names": ["-h", "--help"]},
         epilog="Exit: 0 done, 2 usage, 3 invalid file, 4 a run failed, 6 replay differs, "
-        "7 this machine lacks something, 8 run folder damaged or in use, 130 interrupted, "
-        "141 nobody reads the output any more, 143 terminated, "
+        "7 this machine or the cluster lacks something, 8 a folder is damaged, in use or of a newer version, "
+        "130 interrupted, 141 nobody reads the output any more, 143 terminated, "
         "1 a defect in perhop.",
     )
     for name in COMMANDS:
         app.command(name)(import_module(f"perhop.cli.{name}").command)
+    for name in GROUPS:
+        app.add_typer(import_module(f"perhop.cli.{name}").group, name=name)
     return app

@@ -14,6 +14,7 @@ from perhop import _core
 from perhop.experiment import ledger, store
 from perhop.experiment.definition import Campaign
 from perhop.experiment.executors import ExecutorError, width
+from perhop.experiment.fault import DesignError, Fault
 from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.stopping import Stopped, Stopping
 from perhop.experiment.work import Finished, Task, VersionsDiffer, execute
@@ -45,8 +46,6 @@ class Outcome:
         Runs whose warm-up MSER-5 objects to.
     dropped
         Finished runs that nobody asks for now; they stay in the ledger.
-    changed
-        The store was made by a campaign that asked for something else.
     stopped
         What the stopping rule decided.
     """
@@ -57,7 +56,6 @@ class Outcome:
     failed: int
     unsettled: int
     dropped: int
-    changed: bool
     stopped: Stopped | None
 
 
@@ -68,8 +66,11 @@ def plan(campaign: Campaign) -> list[Planned]:
     ------
     ScenarioError
         A treatment's scenario has mistakes.
+    DesignError
+        A factor is called as what a response is grouped by: both are columns of one table.
     """
     design = campaign.design
+    _check_columns(campaign)
     most = design.replications if campaign.stop is None else campaign.stop.most
     number = {treatment.name: place for place, treatment in enumerate(design.treatments)}
     work = [campaign.scenario.override(*each.overrides).work() for each in design.treatments]
@@ -83,6 +84,21 @@ def plan(campaign: Campaign) -> list[Planned]:
         )
         for position, row in enumerate(rows)
     ]
+
+
+def _check_columns(campaign: Campaign) -> None:
+    grouped = {column: response.name for response in campaign.responses for column in response.by}
+    faults = [
+        Fault(
+            ("factor", i, "name"),
+            f"`{name}` is also what `{grouped[name]}` is grouped by",
+            "call it otherwise",
+        )
+        for i, name in enumerate(campaign.design.names)
+        if name in grouped
+    ]
+    if faults:
+        raise DesignError(faults)
 
 
 def run_campaign(
@@ -119,7 +135,7 @@ def run_campaign(
     runs = plan(campaign)
     store.make(folder, campaign)
     with ledger.driven(folder) as book:
-        changed = store.adopt(folder, book, campaign, runs)
+        store.adopt(folder, book, campaign, runs)
         driver = _Driver(campaign, book, executor, runs, progress)
         driver.run()
         if driver.stopped is not None:
@@ -134,7 +150,6 @@ def run_campaign(
         failed=states["failed"],
         unsettled=states["unsettled"],
         dropped=states["dropped"],
-        changed=changed,
         stopped=driver.stopped,
     )
 

@@ -21,7 +21,7 @@ from perhop.experiment.ledger import Ledger, Planned
 from perhop.experiment.response import Response
 from perhop.experiment.stopping import Stopped
 from perhop.folder import always, is_there, new_folder, settle, write_file
-from perhop.record import _commit
+from perhop.record import commit
 
 CAMPAIGN, SCENARIO, RECORD = "campaign.toml", "scenario.toml", "record.json"
 SCALARS = "scalars.parquet"
@@ -197,16 +197,15 @@ def make(folder: Path, campaign: Campaign) -> None:
         ledger.make(partial)
 
 
-def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -> bool:
-    """Ask the store for these runs from now on; tell whether it was made for something else."""
+def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -> None:
+    """Ask the store for these runs from now on."""
     text = kept.encode(campaign)
     before = book.meta().get("campaign")
     if before == text and [run[:2] for run in book.plan()] == [run[:2] for run in runs]:
-        return False
+        return
     (folder / SCALARS).unlink(missing_ok=True)
     book.replace_plan(runs, {"campaign": text})
     _write_files(folder, campaign)
-    return before is not None and before != text
 
 
 def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
@@ -223,7 +222,7 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
         "format": ledger.VERSION,
         "perhop": _core.__version__,
         "results_version": _core.RESULTS_VERSION,
-        "commit": _commit(),
+        "commit": commit(),
         "campaign": store.campaign.name,
         "runs": book.states(),
         "hashes": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},

@@ -1,0 +1,206 @@
+"""`perhop campaign`: designed experiments, planned, run or resumed, and watched."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perhop.cli import options
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from perhop.experiment.definition import Campaign
+
+group = typer.Typer(
+    help="Designed experiments: factors, treatments, replications.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+CampaignFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Campaign file (TOML), or the store of one that was begun.")
+]
+Out = Annotated[
+    Path | None, typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<campaign>.")
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "-j", "--jobs", min=1, metavar="N", help="Runs side by side on this machine; default: all cores."
+    ),
+]
+Where = Annotated[
+    str | None,
+    typer.Option("--executor", metavar="dask://HOST:PORT", help="Make the runs on a Dask cluster."),
+]
+UntilCi = Annotated[
+    str | None,
+    typer.Option(
+        "--until-ci",
+        metavar="WIDTH",
+        help="Replicate until every interval is at most so wide to either side: 2%, or RESPONSE=2%.",
+    ),
+]
+
+
+@group.command("plan")
+def plan_command(
+    file: CampaignFile,
+    out: Out = None,
+    jobs: Jobs = None,
+    until_ci: UntilCi = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show what a campaign asks for, and about how long it takes; nothing is run or written."""
+    from perhop.cli.output import print_json, print_table
+    from perhop.cli.told import estimate, in_words
+    from perhop.experiment.campaign import plan
+    from perhop.experiment.executors import cores
+
+    campaign, folder = load(file, out, until_ci)
+    told = estimate(campaign, plan(campaign), folder, jobs or cores())
+    treatments = campaign.design.treatments
+    if as_json:
+        rows = [{"name": one.name, "levels": one.levels, "overrides": one.overrides} for one in treatments]
+        print_json({"campaign": campaign.name, "store": str(folder), **told, "treatments": rows})
+        return
+    print_table(
+        "Treatments",
+        (*campaign.design.names, "sets"),
+        [(*one.levels, ", ".join(one.overrides) or "-") for one in treatments],
+        f"with perhop campaign plan {shlex.quote(str(file))} --json",
+        wrap=True,
+    )
+    print(in_words(campaign, told))
+    words = ["perhop", "campaign", "run", str(file), *(["-o", str(out)] if out else [])]
+    print(f"next: {shlex.join(words)}")
+
+
+@group.command("run")
+def run_command(
+    file: CampaignFile,
+    out: Out = None,
+    jobs: Jobs = None,
+    executor: Where = None,
+    until_ci: UntilCi = None,
+    as_json: options.Json = False,
+) -> int:
+    """Run what is missing of a campaign: begins it, or goes on after whatever stopped it."""
+    campaign, folder = load(file, out, until_ci)
+    return run_and_tell(campaign, folder, jobs, executor, as_json)
+
+
+@group.command("status")
+def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = False) -> None:
+    """Say how far a campaign is, also while it runs."""
+    from perhop.cli.output import print_json
+    from perhop.cli.told import about, counted_states, failures, print_failures
+    from perhop.experiment import ledger
+    from perhop.experiment.store import Store
+
+    folder = out or (file if file.is_dir() else _default(file))
+    store = Store.open(folder)
+    with ledger.read(folder) as book:
+        states, left_s = book.states(), book.left_s()
+    who, failed = ledger.driver(folder), failures(store)
+    if as_json:
+        left = left_s if who else None
+        print_json({"store": str(folder), **states, "running": who, "left_s": left, "failures": failed})
+        return
+    print(f"{folder}: {counted_states(states)}")
+    if who:
+        print(f"running: {who}" + (f"; {about(left_s)} left" if left_s is not None else ""))
+    elif states["missing"]:
+        print(f"not running; go on with: perhop campaign run {shlex.quote(str(folder))}")
+    print_failures(failed)
+
+
+def load(file: Path, out: Path | None, until_ci: str | None = None) -> tuple[Campaign, Path]:
+    """Return a campaign and its store, from its file or from the store."""
+    from perhop.cli.output import warn
+    from perhop.experiment.file import CampaignError, read
+    from perhop.experiment.store import Store
+
+    if file.is_dir():
+        campaign, folder = Store.open(file).campaign, out or file
+    else:
+        found, mistakes, warnings = read(file)
+        if found is None:
+            raise CampaignError(mistakes)
+        warn([*found.scenario.warnings(), *warnings])
+        campaign, folder = found, out or _default(file)
+    if until_ci is not None:
+        campaign = with_stop(campaign, until_ci)
+    return campaign, folder
+
+
+def run_and_tell(
+    campaign: Campaign, folder: Path, jobs: int | None, executor: str | None, as_json: bool
+) -> int:
+    """Run a campaign with progress on stderr; then print what came out, and where the page is."""
+    from perhop.cli import told
+    from perhop.cli.output import note, print_json
+    from perhop.cli.progress import Progress
+    from perhop.experiment.campaign import plan, run_campaign
+    from perhop.experiment.executors import open_executor, width
+    from perhop.experiment.store import Store
+
+    runs = plan(campaign)
+    try:
+        workers = open_executor(executor, jobs)
+    except ValueError as error:
+        raise CommandError(ExitCode.USAGE, f"--executor {error}") from error
+    with told.how_far(folder), workers:
+        note(told.in_words(campaign, told.estimate(campaign, runs, folder, width(workers))))
+        with Progress(campaign.name) as progress:
+            outcome = run_campaign(campaign, folder, workers, progress=progress.update)
+    store = Store.open(folder)
+    told.say_changes(outcome)
+    failed = told.failures(store)
+    if as_json:
+        print_json(told.document(store, outcome, failed))
+    else:
+        told.print_means(store)
+        told.print_failures(failed)
+        print(f"store: {folder}")
+    return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
+
+
+def _default(file: Path) -> Path:
+    return Path("out") / file.stem
+
+
+_MOST = 100
+"""Replications after which `--until-ci` gives up, unless the campaign says how many."""
+
+
+def with_stop(campaign: Campaign, text: str) -> Campaign:
+    """Return a campaign with the rule that `--until-ci` asks for."""
+    from perhop.experiment.definition import Stop
+
+    known = [response.name for response in campaign.responses]
+    name, _, width = text.rpartition("=")
+    if not name and campaign.stop is not None:
+        name = campaign.stop.response
+    if not name and len(known) == 1:
+        name = known[0]
+    if name not in known:
+        told = f"--until-ci {text}: " + (f"no response {name!r}" if name else "of which response?")
+        raise CommandError(
+            ExitCode.USAGE, told, f"write {' or '.join(f'{each}={width}' for each in known[:3])}"
+        )
+    relative = width.endswith("%")
+    try:
+        value = float(width.removesuffix("%")) / (100 if relative else 1)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < math.inf:
+        told = f"--until-ci {text}: {width!r} is not a half-width above zero"
+        raise CommandError(ExitCode.USAGE, told, "such as 2%, or a number in the unit of the response")
+    most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
+    return replace(campaign, stop=Stop(name, value, relative, most))

@@ -1,0 +1,142 @@
+"""`perhop sweep`: a campaign in one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perhop.cli import campaign, options
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perhop.experiment.definition import Campaign
+    from perhop.experiment.design import Factor
+    from perhop.experiment.response import Response
+    from perhop.scenario import Scenario
+
+
+def command(
+    scenario: options.ScenarioFile,
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            "--vary", metavar="PATH=A,B,C", help="A setting and its values; may be repeated: all are crossed."
+        ),
+    ],
+    measure: Annotated[
+        list[str],
+        typer.Option(
+            "--measure",
+            metavar="EXPR",
+            help="What is measured in each run, such as 'mean(flows.goodput_bit_s)'; may be repeated.",
+        ),
+    ],
+    replications: Annotated[
+        int, typer.Option("--replications", min=1, metavar="N", help="Of each treatment.")
+    ] = 10,
+    overrides: options.Set = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<scenario>-sweep.")
+    ] = None,
+    jobs: campaign.Jobs = None,
+    executor: campaign.Where = None,
+    until_ci: campaign.UntilCi = None,
+    as_json: options.Json = False,
+) -> int:
+    """Vary settings of a scenario and measure: every combination, replicated, in a store as of a campaign."""
+    loaded = options.load(scenario, overrides)
+    factors = _factors(vary)
+    asked = _campaign(f"{scenario.stem}-sweep", loaded, factors, measure, replications)
+    if until_ci is not None:
+        asked = campaign.with_stop(asked, until_ci)
+    return campaign.run_and_tell(asked, out or Path("out") / asked.name, jobs, executor, as_json)
+
+
+def _campaign(
+    name: str, scenario: Scenario, factors: Sequence[Factor], measures: Sequence[str], replications: int
+) -> Campaign:
+    from perhop.experiment.definition import Campaign
+    from perhop.experiment.design import Design
+    from perhop.experiment.fault import DesignError
+    from perhop.experiment.file import labels_of
+    from perhop.experiment.response import Response
+
+    design = Design.full(factors, replications=replications)
+    responses = tuple(Response.parse(text, text) for text in dict.fromkeys(measures))
+    labels = labels_of(scenario)
+    for response in responses:
+        response.check(labels)
+    mistakes = design.check(scenario).mistakes
+    if mistakes:
+        raise DesignError(mistakes)
+    source = _file(scenario, factors, responses, replications).encode()
+    return Campaign(name, scenario, design, responses, source=source)
+
+
+def _factors(vary: Sequence[str]) -> list[Factor]:
+    """Return a factor for each `--vary`, called by the last word of its path if no other is."""
+    from perhop.experiment.design import Factor
+    from perhop.experiment.design_check import RESERVED
+
+    given = []
+    for text in vary:
+        path, sign, values = text.partition("=")
+        if not sign or not path or not values:
+            raise CommandError(
+                ExitCode.USAGE,
+                f"--vary {text}: no values",
+                "write --vary PATH=A,B,C, such as --vary run.seed=1,2",
+            )
+        given.append((path.strip(), _values(values)))
+    last = Counter(path.split(".")[-1] for path, _ in given)
+    return [
+        Factor.vary(path, values, None if last[word] > 1 or word in RESERVED else word)
+        for path, values in given
+        for word in [path.split(".")[-1]]
+    ]
+
+
+def _values(text: str) -> list[str]:
+    """Split at commas that are in no brackets and no quotes."""
+    parts, depth, quote = [""], 0, ""
+    for letter in text:
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "[{":
+            depth += 1
+        elif letter in "]}":
+            depth -= 1
+        if letter == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
+
+
+def _file(
+    scenario: Scenario, factors: Sequence[Factor], responses: Sequence[Response], replications: int
+) -> str:
+    """Return the campaign file that says the same; its scenario is beside it."""
+    from perhop.experiment.store import SCENARIO
+    from perhop.overrides import toml
+
+    lines = [
+        "# what a sweep stands for",
+        f"scenario = {toml(SCENARIO, 'scenario')}",
+        *([f"set = {toml(scenario.overrides, 'set')}"] if scenario.overrides else []),
+        f"replications = {replications}",
+    ]
+    for factor in factors:
+        path = factor.levels[0].set[0].partition("=")[0]
+        parts = {"name": factor.name, "path": path, "levels": [level.name for level in factor.levels]}
+        lines += ["", "[[factor]]", *(f"{key} = {toml(value, key)}" for key, value in parts.items())]
+    for response in responses:
+        lines += ["", "[[response]]", *(f"{key} = {toml(response.text, key)}" for key in ("name", "measure"))]
+    return "\n".join(lines) + "\n"

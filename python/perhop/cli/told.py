@@ -1,0 +1,208 @@
+"""What the commands about campaigns say: before, during and after."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perhop.cli.output import note, print_table
+
+if TYPE_CHECKING:
+    from perhop.experiment.campaign import Outcome
+    from perhop.experiment.definition import Campaign
+    from perhop.experiment.ledger import Planned
+    from perhop.experiment.store import Store
+
+# of the ledger, measured at 10,000 runs of two responses
+_BYTES_A_RUN, _BYTES_A_VALUE = 1000, 60
+
+
+def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers: int) -> dict[str, Any]:
+    """Return how many runs there are and are done, and about what the others take."""
+    from perhop.experiment import ledger
+    from perhop.run import expected_s
+
+    once = {run.key: run for run in runs}
+    complete: set[str] = set()
+    if (folder / ledger.FILE).exists():
+        with ledger.read(folder) as book:
+            complete = book.complete([response.text for response in campaign.responses])
+    missing = [run for key, run in once.items() if key not in complete]
+    return {
+        "treatments": len(campaign.design.treatments),
+        "replications": len(runs) // len(campaign.design.treatments),
+        "runs": len(once),
+        "done": len(once) - len(missing),
+        "workers": workers,
+        "about_s": expected_s([run.work for run in missing], workers),
+        "about_bytes": len(missing) * (_BYTES_A_RUN + _BYTES_A_VALUE * len(campaign.responses)),
+    }
+
+
+def in_words(campaign: Campaign, told: Mapping[str, Any]) -> str:
+    """Return an estimate as a sentence."""
+    from perhop.units import counted, size
+
+    most = "at most " if campaign.stop else ""
+    parts = [
+        f"{campaign.name}: {counted(told['treatments'], 'treatment')}, "
+        f"{most}{counted(told['replications'], 'replication')}: {counted(told['runs'], 'run')}",
+        *([f"{told['done']} done already"] if told["done"] else []),
+        f"{about(told['about_s'])} on {counted(told['workers'], 'core')} by the packets",
+        f"{size(told['about_bytes'])} of disk",
+    ]
+    return ", ".join(parts)
+
+
+def about(seconds: float) -> str:
+    """Return a time as one says it before it is over."""
+    if seconds < 5:
+        return "a few seconds"
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
+
+
+def counted_states(states: Mapping[str, int]) -> str:
+    """Return how many runs are in which state."""
+    asked = states["done"] + states["failed"] + states["missing"]
+    parts = [f"{states['done']} of {asked} runs done"]
+    parts += [f"{states[name]} {name}" for name in ("failed", "missing") if states[name]]
+    if states["unsettled"]:
+        parts.append(f"{states['unsettled']} with a warm-up that MSER-5 objects to")
+    return ", ".join(parts)
+
+
+@contextmanager
+def how_far(folder: Path) -> Iterator[None]:
+    """Say how much is done and how to go on, if what is in the context does not end well."""
+    from perhop.experiment import ledger
+
+    try:
+        yield
+    except BaseException:
+        try:
+            with ledger.read(folder) as book:
+                states = book.states()
+        except (OSError, ledger.StoreError):
+            raise
+        if states["missing"]:
+            again = f"perhop campaign run {shlex.quote(str(folder))}"
+            note(f"{folder}: {counted_states(states)}; go on with: {again}")
+        raise
+
+
+def say_changes(outcome: Outcome) -> None:
+    """Say what was there already, what is no longer asked for, and what the stopping rule decided."""
+    from perhop.units import counted
+
+    if outcome.kept or outcome.dropped:
+        dropped = f", {outcome.dropped} no longer asked for" if outcome.dropped else ""
+        note(f"{counted(outcome.kept, 'run')} kept, {outcome.made} new{dropped}")
+    if outcome.unsettled:
+        runs = counted(outcome.unsettled, "run")
+        note(f"warning: MSER-5 objects to the warm-up of {runs}; which: column unsettled of Store.runs()")
+    if outcome.stopped is not None:
+        reached = "the intervals are as narrow as asked for" if outcome.stopped.met else "the cap is reached"
+        note(f"stopped after {counted(outcome.stopped.replications, 'replication')}: {reached}")
+
+
+def failures(store: Store) -> list[dict[str, Any]]:
+    """Return the failed runs: which, why, and the command that makes each again."""
+    import polars as pl
+
+    failed = store.runs().filter(pl.col("state") == "failed")
+    again = f"cd {shlex.quote(str(store.folder))} && "
+    return [
+        {
+            "treatment": row["treatment"],
+            "replication": row["replication"],
+            "failure": row["failure"],
+            "replay": again + row["replay"],
+        }
+        for row in failed.iter_rows(named=True)
+    ]
+
+
+def print_failures(failed: Sequence[Mapping[str, Any]]) -> None:
+    """Print failed runs to stderr."""
+    for one in failed[:10]:
+        note(
+            f"failed, and in no mean: {one['treatment']}, replication {one['replication']}: "
+            f"{one['failure']}\n  again: {one['replay']}"
+        )
+    if len(failed) > 10:
+        note(f"and {len(failed) - 10} more: perhop campaign status STORE --json")
+
+
+def means(store: Store) -> list[dict[str, Any]]:
+    """Return mean and 95 % interval of each response, treatment and group, in their order.
+
+    Those of the response that a stopping rule looked at are wider: they hold however often it looked.
+    """
+    import polars as pl
+
+    from perhop.experiment.stopping import LEVEL
+    from perhop.stats.intervals import mean_interval
+    from perhop.stats.sequential import sequential_interval
+
+    campaign = store.campaign
+    looked_at = campaign.stop.response if campaign.stop else None
+    table = store.scalars().drop_nulls("value")
+    found = []
+    for response in campaign.responses:
+        by = ("treatment", *response.by)
+        part = table.filter(pl.col("response") == response.name)
+        for key, rows in part.group_by(by, maintain_order=True):
+            sequential = response.name == looked_at
+            interval = (sequential_interval if sequential else mean_interval)(rows["value"].to_numpy(), LEVEL)
+            found.append(
+                {
+                    "response": response.name,
+                    "unit": response.unit,
+                    **dict(zip(by, key, strict=True)),
+                    "mean": interval.mean,
+                    "half_width": interval.half_width,
+                    "runs": interval.n,
+                    "holds_at_every_look": sequential,
+                }
+            )
+    return found
+
+
+def print_means(store: Store) -> None:
+    """Print a table of means for each response."""
+    rows = means(store)
+    for response in store.campaign.responses:
+        mine = [row for row in rows if row["response"] == response.name]
+        unit = f", {response.unit}" if response.unit else ""
+        always = ", which hold at every look" if mine and mine[0]["holds_at_every_look"] else ""
+        print_table(
+            f"{response.name}: means{unit} with 95 % intervals{always}",
+            ("treatment", *response.by, "mean", "+-", "runs"),
+            [
+                (
+                    *(str(row[name]) for name in ("treatment", *response.by)),
+                    f"{row['mean']:.5g}",
+                    f"{row['half_width']:.2g}",
+                    str(row["runs"]),
+                )
+                for row in mine
+            ],
+            f"in {store.folder}/scalars.parquet",
+        )
+
+
+def document(store: Store, outcome: Outcome, failed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what `--json` prints of a campaign that has been run."""
+    from dataclasses import asdict
+
+    return {
+        "store": str(store.folder),
+        **{name: value for name, value in asdict(outcome).items() if name not in ("folder", "failed")},
+        "failures": list(failed),
+        "means": means(store),
+    }

@@ -1,0 +1,157 @@
+"""`perhop campaign` and `perhop sweep` from the shell: what they say, leave, and survive."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import Cli
+from perhop.experiment import ledger
+from perhop.experiment.definition import Campaign
+from perhop.experiment.store import Store
+from test_campaign_run import SCENARIO
+
+FILE = """
+scenario = "y.toml"
+replications = 3
+[[factor]]
+name = "rate"
+path = "link.a-b.rate"
+levels = ["1Mbit/s", "2Mbit/s", "4Mbit/s"]
+[[response]]
+name = "goodput"
+measure = "mean(flows.goodput_bit_s) by name"
+"""
+
+
+@pytest.fixture
+def file(cli: Cli, tmp_path: Path) -> Path:
+    """Give a campaign file with its scenario, in the folder where commands run."""
+    (tmp_path / "y.toml").write_text(SCENARIO)
+    (tmp_path / "c.toml").write_text(FILE)
+    return Path("c.toml")
+
+
+def test_plan_says_what_it_would_cost_and_writes_nothing(cli: Cli, file: Path) -> None:
+    done = cli("campaign", "plan", file)
+    assert (done.code, done.err) == (0, "")
+    assert "4Mbit/s   link.a-b.rate=4Mbit/s" in done.out
+    assert "c: 3 treatments, 3 replications: 9 runs, a few seconds on " in done.out
+    assert done.out.endswith("next: perhop campaign run c.toml\n")
+    told = cli("campaign", "plan", file, "--json").json()
+    assert (told["runs"], told["done"], told["treatments"][0]["name"]) == (9, 0, "rate=1Mbit/s")
+    assert not Path("out").exists()
+
+
+def test_run_prints_means_and_leaves_a_store(cli: Cli, file: Path) -> None:
+    done = cli("campaign", "run", file, "-j", "1")
+    assert done.code == 0
+    assert "goodput: means, bit/s with 95 % intervals" in done.out
+    scalars = pl.read_parquet("out/c/scalars.parquet")
+    down = scalars.filter((pl.col("name") == "down") & (pl.col("rate") == "4Mbit/s"))["value"]
+    assert f"rate=4Mbit/s down {down.mean():.5g}" in " ".join(done.out.split())
+    again = cli("campaign", "run", file, "--json")
+    assert (again.code, again.json()["kept"], again.json()["made"]) == (0, 9, 0)
+    assert "9 runs kept, 0 new" in again.err
+    means = {(one["treatment"], one["name"]): one["mean"] for one in again.json()["means"]}
+    assert means["rate=4Mbit/s", "down"] == pytest.approx(down.mean())
+    # a store goes on by itself
+    assert cli("campaign", "run", "out/c", "--json").json()["made"] == 0
+    assert cli("campaign", "status", file).out == "out/c: 9 of 9 runs done\n"
+    status = cli("campaign", "status", "out/c", "--json").json()
+    assert (status["done"], status["missing"], status["running"]) == (9, 0, None)
+
+
+def test_a_failed_run_is_told_with_the_command_that_makes_it_again(cli: Cli, file: Path) -> None:
+    assert cli("campaign", "run", file, "-j", "1").code == 0
+    with ledger.driven(Path("out/c")) as book:
+        book.connection.execute(
+            "UPDATE run SET state = 'failed', failure = 'broke an invariant: a loss' WHERE finished = 1"
+        )
+    done = cli("campaign", "run", file)
+    assert done.code == 4
+    assert "failed, and in no mean: rate=" in done.err
+    assert "again: cd out/c && perhop run scenario.toml -s link.a-b.rate=" in done.err
+    replay = cli("campaign", "status", file, "--json").json()["failures"][0]["replay"]
+    where, _, words = replay.partition(" && perhop ")
+    os.chdir(where.removeprefix("cd "))
+    assert cli(*words.split(), "-o", "again").code == 0
+
+
+def test_until_ci_replicates_until_it_is_narrow_enough(cli: Cli, file: Path) -> None:
+    done = cli("campaign", "run", file, "-j", "1", "--until-ci", "30%", "--json")
+    assert done.code == 0
+    stopped = done.json()["stopped"]
+    assert stopped["met"]
+    assert 5 <= stopped["replications"] < 100
+    assert all(one["half_width"] <= 0.3 * one["mean"] for one in done.json()["means"])
+    assert f"stopped after {stopped['replications']} replications: the intervals are as narrow" in done.err
+
+
+def test_mistakes_have_their_place(cli: Cli, file: Path) -> None:
+    file.write_text(FILE.replace('"2Mbit/s"', '"2Mbits"').replace("goodput_bit_s", "goodput"))
+    done = cli("campaign", "run", file)
+    assert done.code == 3
+    assert "c.toml:" in done.err
+    assert "`flows` has no column `goodput`" in done.err
+    assert "2Mbits" in done.err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["campaign", "run", "none.toml"], 2, "No such file"),
+        (["campaign", "status", "none.toml"], 8, "out/none is not a store of a campaign"),
+        (["campaign", "run", "c.toml", "--executor", "slurm"], 2, "write dask://host:port"),
+        (["campaign", "run", "c.toml", "-j", "0"], 2, "below 1"),
+        (["campaign", "run", "c.toml", "--until-ci", "goodput"], 2, "'goodput' is not a half-width"),
+        (["campaign", "run", "c.toml", "--until-ci", "-1%"], 2, "'-1%' is not a half-width above zero"),
+        (["campaign", "run", "c.toml", "--until-ci", "x=2%"], 2, "no response 'x'"),
+        (["campaign", "run", "c.toml", "-o", "y.toml"], 2, "y.toml"),
+        (["campaign"], 2, ""),
+        (["sweep", "y.toml", "--vary", "run.seed", "--measure", "1"], 2, "--vary run.seed: no values"),
+        (["sweep", "y.toml", "--vary", "run.seed=1,2", "--measure", "mean(flows.x)"], 3, "no column `x`"),
+        (
+            ["sweep", "y.toml", "--vary", "flow.up.x=1,2", "--measure", "mean(flows.goodput_bit_s)"],
+            3,
+            "no setting",
+        ),
+        (["sweep", "y.toml", "--vary", "link.a-b.rate=1Mbit/s"], 2, "--measure"),
+    ],
+)
+def test_what_cannot_be_is_told(cli: Cli, file: Path, words: list[str], code: int, told: str) -> None:
+    done = cli(*words)
+    assert done.code == code
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_sweep_is_a_campaign(cli: Cli, file: Path) -> None:
+    words = [
+        "sweep",
+        "y.toml",
+        "--vary",
+        "link.a-b.rate=1Mbit/s,4Mbit/s",
+        "--vary",
+        "flow.up.tcp.mss=500B,1460B",
+    ]
+    words += ["--vary", 'link.a-b.delay={ "a->b" = "5ms", "b->a" = "1ms" },5ms', "-s", "run.duration=2s"]
+    words += ["--measure", "mean(flows.goodput_bit_s)", "--measure", "max(queues.mean_packets)"]
+    done = cli(*words, "--replications", "2", "-j", "1", "--json")
+    assert done.code == 0
+    assert (done.json()["made"], done.json()["store"]) == (16, "out/y-sweep")
+    store = Store.open("out/y-sweep")
+    assert store.campaign.design.names == ("rate", "mss", "delay")
+    assert store.runs()["delay"].unique(maintain_order=True).to_list() == [
+        '{ "a->b" = "5ms", "b->a" = "1ms" }',
+        "5ms",
+    ]
+    # the file in the store says the same
+    written = Campaign.load("out/y-sweep/campaign.toml")
+    assert (written.design, written.responses) == (store.campaign.design, store.campaign.responses)
+    done = cli("campaign", "run", "out/y-sweep/campaign.toml", "-o", "out/y-sweep", "--json")
+    assert (done.json()["kept"], done.json()["made"]) == (16, 0)
