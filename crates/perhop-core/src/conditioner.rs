@@ -148,10 +148,14 @@ impl<P: Packet> Conditioner<P> {
         Passage::On(pkt)
     }
 
-    /// Takes note of a flow that came after this was built: from now on its packets are classified by its five-tuple and class.
+    /// Takes note of a flow that came after this was built: from now on its packets are classified by its five-tuple and class,
+    /// and measured by its addresses.
     pub fn learn(&mut self, id: FlowId, flow: &Flow) {
         if let Some(classifier) = &mut self.parts.classifier {
             classifier.learn(id, flow);
+        }
+        if let Some(meter) = &mut self.parts.meter {
+            meter.learn(id, flow);
         }
     }
 

@@ -1,9 +1,12 @@
 //! The laws of every meter, and of a bank of them: one line for each way to configure it.
 
+use std::sync::Arc;
+
+use perhop_core::classify::{Address, Flow, FlowKey, FlowTable, Protocol};
 use perhop_core::meter::{
     Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams,
 };
-use perhop_core::packet::{Color, Meta};
+use perhop_core::packet::{Color, FlowId, Meta, TrafficClass};
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_core::units::{BitRate, Bytes};
@@ -148,3 +151,22 @@ meter_laws!(
     per = Per::Flow,
     bounds = []
 );
+meter_laws!(
+    bank_by_addresses,
+    || MeterBank::by_addresses(tr_tcm(Mode::Aware), apart()),
+    mode = Mode::Aware,
+    per = Per::Flow,
+    bounds = [GREEN, WITHIN_PEAK],
+    also = red_leaves_no_trace
+);
+
+/// Flows of which no two have the same ends.
+fn apart() -> Arc<FlowTable> {
+    let mut flows = FlowTable::new();
+    for (id, end) in (0..10).map(FlowId).zip(1..) {
+        let (src, dst) = (Address(end), Address(100 + end));
+        let key = FlowKey { src, dst, src_port: 1, dst_port: 1, protocol: Protocol::UDP };
+        flows.insert(id, Flow { key, class: TrafficClass(0) });
+    }
+    Arc::new(flows)
+}

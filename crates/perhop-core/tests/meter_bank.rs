@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use perhop_core::classify::{Address, Flow, FlowKey, FlowTable, Protocol};
 use perhop_core::meter::{Meter, MeterBank, TokenBucket, TokenBucketParams};
-use perhop_core::packet::{Color, Dir, FlowId, Meta};
+use perhop_core::packet::{Color, Dir, FlowId, Meta, TrafficClass};
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_core::units::{BitRate, Bytes};
@@ -136,5 +137,79 @@ fn a_bank_is_a_meter_for_each_flow_and_direction() {
                 together.iter().filter(|one| (one.meta.flow, one.meta.dir) == (flow, dir)).copied().collect();
             assert_eq!(of_one, walk(&mut Listener::default(), &alone(&ops, flow, dir)));
         }
+    });
+}
+
+fn flow(src: u128, dst: u128) -> Flow {
+    let (src, dst) = (Address(src), Address(dst));
+    let key = FlowKey { src, dst, src_port: 1, dst_port: 2, protocol: Protocol::TCP };
+    Flow { key, class: TrafficClass(0) }
+}
+
+/// Flow 0 goes from a to b, flow 1 from b to a, flow 2 from a to c.
+fn three() -> Arc<FlowTable> {
+    let mut flows = FlowTable::new();
+    for (id, ends) in (0..).map(FlowId).zip([(1, 2), (2, 1), (1, 3)]) {
+        flows.insert(id, flow(ends.0, ends.1));
+    }
+    Arc::new(flows)
+}
+
+#[test]
+fn data_and_acknowledgments_between_the_same_addresses_have_one_profile() {
+    let two = TokenBucketParams { cir: BitRate::new(8000).expect("not zero"), cbs: Bytes(2000) };
+    let mut bank = MeterBank::by_addresses(TokenBucket::new(two).expect("sound"), three());
+    let mut verdict = |flow, dir| bank.measure(Instant::ZERO, &packet(flow, dir));
+    assert_eq!(verdict(0, Dir::Forward), Color::Green, "data of flow 0");
+    assert_eq!(verdict(1, Dir::Reverse), Color::Green, "an acknowledgment of flow 1");
+    assert_eq!(verdict(0, Dir::Forward), Color::Red);
+    assert_eq!(verdict(1, Dir::Forward), Color::Green, "the other way");
+    assert_eq!(verdict(2, Dir::Forward), Color::Green, "to another address");
+    assert_eq!(verdict(1, Dir::Reverse), Color::Red);
+    // of flows that are not known each direction is by itself
+    assert_eq!([7, 8].map(|flow| verdict(flow, Dir::Forward)), [Color::Green; 2]);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_measured_by_its_new_addresses() {
+    let two = TokenBucketParams { cir: BitRate::new(8000).expect("not zero"), cbs: Bytes(2000) };
+    let mut bank = MeterBank::by_addresses(TokenBucket::new(two).expect("sound"), three());
+    let verdicts = |bank: &mut MeterBank<TokenBucket>, flow| {
+        [(); 2].map(|()| bank.measure(Instant::ZERO, &packet(flow, Dir::Forward)))
+    };
+    assert_eq!(verdicts(&mut bank, 0), [Color::Green; 2]);
+    assert_eq!(verdicts(&mut bank, 2), [Color::Green; 2]);
+    bank.learn(FlowId(2), &flow(1, 2));
+    assert_eq!(verdicts(&mut bank, 2), [Color::Red; 2], "as flow 0, whose bucket is empty");
+    bank.learn(FlowId(0), &flow(4, 5));
+    assert_eq!(verdicts(&mut bank, 0), [Color::Green; 2]);
+    // a bank of flows knows no addresses
+    let mut by_flow = MeterBank::new(TokenBucket::new(two).expect("sound"));
+    assert_eq!(verdicts(&mut by_flow, 2), [Color::Green; 2]);
+    by_flow.learn(FlowId(2), &flow(4, 5));
+    assert_eq!(verdicts(&mut by_flow, 2), [Color::Red; 2]);
+}
+
+#[test]
+fn a_bank_by_addresses_is_a_bank_of_flows_that_are_named_by_them() {
+    perhop_testkit::check(&ops(), |ops| {
+        // flow 1 backwards is flow 0
+        let named = |meta: Meta| match (meta.flow, meta.dir) {
+            (FlowId(1), Dir::Forward) => Meta { flow: FlowId(0), dir: Dir::Reverse, ..meta },
+            (FlowId(1), Dir::Reverse) => Meta { flow: FlowId(0), dir: Dir::Forward, ..meta },
+            _ => meta,
+        };
+        let renamed: Vec<Op> = ops
+            .iter()
+            .map(|op| match *op {
+                Op::Measure(meta) => Op::Measure(named(meta)),
+                Op::Observe(meta) => Op::Observe(named(meta)),
+                Op::Wait(ns) => Op::Wait(ns),
+            })
+            .collect();
+        let found = walk(&mut MeterBank::by_addresses(Listener::default(), three()), &ops);
+        let found: Vec<Measured> =
+            found.into_iter().map(|one| Measured { meta: named(one.meta), ..one }).collect();
+        assert_eq!(found, walk(&mut MeterBank::new(Listener::default()), &renamed));
     });
 }

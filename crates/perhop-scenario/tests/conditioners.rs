@@ -192,7 +192,15 @@ fn a_meter_for_each_flow() {
     assert_snapshot!(lines(domain(&[("marker =", "per = \"flow\"\nmarker =")])), @"no mistake");
     assert_snapshot!(lines(domain(&[(&format!("meter = {METER}"), "per = \"flow\""), (MARKER, r#"{ green = "AF11" }"#)])), @"43:7 conditioner.customer.per: `per` is about the meter, and there is none (add a `meter`, or leave `per` out)");
     assert_snapshot!(lines(domain(&[(METER, "{ kind = \"tcp-friendly\", interval = \"250ms\", tokens = 20 }\nper = \"flow\""), (r#"yellow = "AF12", "#, "")])), @"44:7 conditioner.customer.per: the TCP-friendly marker shares its tokens among flows: it is one for all of them (leave `per` out)");
-    assert_snapshot!(one(MATCH, r#"per = "folw""#), @r#"42:7 conditioner.customer.per: `folw` is not one of "aggregate", "flow" (did you mean `flow`?)"#);
+    assert_snapshot!(one(MATCH, r#"per = "folw""#), @r#"42:7 conditioner.customer.per: `folw` is not one of "aggregate", "flow", "addresses" (did you mean `flow`?)"#);
+}
+
+#[test]
+fn a_meter_for_each_pair_of_addresses() {
+    assert_snapshot!(lines(domain(&[("marker =", "per = \"addresses\"\nmarker =")])), @"no mistake");
+    assert_snapshot!(one(MATCH, r#"per = "adresses""#), @r#"42:7 conditioner.customer.per: `adresses` is not one of "aggregate", "flow", "addresses" (did you mean `addresses`?)"#);
+    assert_snapshot!(lines(domain(&[(&format!("meter = {METER}"), "per = \"addresses\""), (MARKER, r#"{ green = "AF11" }"#)])), @"43:7 conditioner.customer.per: `per` is about the meter, and there is none (add a `meter`, or leave `per` out)");
+    assert_snapshot!(lines(domain(&[(METER, "{ kind = \"tcp-friendly\", interval = \"250ms\", tokens = 20 }\nper = \"addresses\""), (r#"yellow = "AF12", "#, "")])), @"44:7 conditioner.customer.per: the TCP-friendly marker shares its tokens among flows: it is one for all of them (leave `per` out)");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
-use perhop_scenario::model::{Conditioner, Meter, Queue, Scenario, Scheduler, Selector, UdpPattern};
+use perhop_scenario::model::{Conditioner, Meter, Per, Queue, Scenario, Scheduler, Selector, UdpPattern};
 use perhop_scenario::{Loaded, load};
 
 fn scenario() -> Scenario {
@@ -140,7 +140,7 @@ fn meters_markers_shapers() {
     let marks =
         Marker { green: Action::Remark(af(1)), yellow: Action::Remark(af(2)), red: Action::Remark(af(3)) };
     assert_eq!(format!("{:?}", customer.marker), format!("{marks:?}"));
-    assert!(!customer.per_flow && customer.colors.is_none() && customer.shaper.is_none());
+    assert!(customer.per == Per::Aggregate && customer.colors.is_none() && customer.shaper.is_none());
     let premium = of(&scenario, "conditioner.premium");
     let bucket = Meter::TokenBucket(TokenBucketParams { cir: rate(300_000), cbs: Bytes(2_000) });
     assert_eq!(format!("{:?}", premium.meter), format!("{:?}", Some(bucket)));
@@ -160,7 +160,7 @@ fn a_colour_aware_meter_knows_the_colours_of_marks() {
     let customer = of(&scenario, "conditioner.customer[1]");
     let colors = ColorMap::af(Color::Red).with(Dscp::EF, Color::Green).with(af(1), Color::Red);
     assert_eq!(customer.colors, Some(colors));
-    assert!(customer.per_flow);
+    assert_eq!(customer.per, Per::Flow);
     assert!(matches!(customer.meter, Some(Meter::TrTcm(TrTcmParams { color_aware: true, .. }))));
 }
 
@@ -327,7 +327,7 @@ fn overrides_reach_every_new_setting() {
     let with = |overrides: &[&str]| valid(overridden(overrides)).scenario;
     let meter = with(&["conditioner.customer.meter.cir=900kbit/s", "conditioner.customer.per=flow"]);
     let customer = of(&meter, "conditioner.customer[1]");
-    assert!(customer.per_flow);
+    assert_eq!(customer.per, Per::Flow);
     assert!(matches!(customer.meter, Some(Meter::TrTcm(params)) if params.cir == rate(900_000)));
     let drops = with(&["conditioner.customer.marker.red=drop", "conditioner.customer.match.class=default"]);
     let customer = of(&drops, "conditioner.customer[0]");

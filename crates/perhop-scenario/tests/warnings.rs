@@ -294,6 +294,15 @@ fn meters_commit_what_links_carry() {
     // Four flows of `bulk`.
     assert_snapshot!(cir("675kbit/s", "flow"), @"no warning");
     assert_snapshot!(cir("676kbit/s", "flow"), @"43:34 conditioner.customer.meter.cir: the meters commit 3004kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
+    // Each between two hosts of its own; eight flows between the same hosts have as many meters.
+    let more = "[[flow]]\nname = \"more\"\nclass = \"assured\"\nfrom = \"s[*]\"\nto = \"d[*]\"\n[[udp]]";
+    let twice = |cir: &str, per: &str| {
+        let meter = METER.replace("800kbit/s", cir).replace("pir = \"1Mbit/s\"", "pir = \"9Mbit/s\"");
+        lines(domain(&[(METER, &format!("{meter}\nper = \"{per}\"")), ("[[udp]]", more)]))
+    };
+    assert_snapshot!(twice("675kbit/s", "addresses"), @"no warning");
+    assert_snapshot!(twice("676kbit/s", "addresses"), @"43:34 conditioner.customer.meter.cir: the meters commit 3004kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
+    assert_snapshot!(twice("675kbit/s", "flow"), @"43:34 conditioner.customer.meter.cir: the meters commit 5700kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn mistakes_are_found_at_their_place() {
             "match = { kind = \"data\" }",
             "per = \"flow\"",
             format!(
-                "{meter}.name: `tsw-tcm` draws random numbers, and a meter for each flow would draw the same \
+                "{meter}.name: `tsw-tcm` draws random numbers, and each of several meters would draw the same \
                  (leave `per` out: one meter for all of them)"
             ),
         ),

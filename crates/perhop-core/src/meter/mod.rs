@@ -16,7 +16,8 @@ pub use tcp_friendly::{
 pub use token_bucket::{TokenBucket, TokenBucketParams};
 pub use trtcm::{TrTcm, TrTcmParams};
 
-use crate::packet::{Color, Meta};
+use crate::classify::Flow;
+use crate::packet::{Color, FlowId, Meta};
 use crate::time::Instant;
 use crate::timed::Timed;
 
@@ -48,6 +49,8 @@ pub trait Meter: Timed + Send {
     fn levels(&self, _now: Instant) -> Vec<(BucketName, f64)> {
         Vec::new()
     }
+    /// Takes note of a flow that came, or changed, after this was built.
+    fn learn(&mut self, _id: FlowId, _flow: &Flow) {}
 }
 
 impl<M: Meter + ?Sized> Meter for Box<M> {
@@ -65,5 +68,9 @@ impl<M: Meter + ?Sized> Meter for Box<M> {
 
     fn levels(&self, now: Instant) -> Vec<(BucketName, f64)> {
         (**self).levels(now)
+    }
+
+    fn learn(&mut self, id: FlowId, flow: &Flow) {
+        (**self).learn(id, flow);
     }
 }

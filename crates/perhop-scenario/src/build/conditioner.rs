@@ -1,7 +1,9 @@
 //! Conditioners and their meters.
 
+use std::sync::Arc;
+
 use perhop_core::ack_marking::AckMarker;
-use perhop_core::classify::Classifier;
+use perhop_core::classify::{Classifier, FlowTable};
 use perhop_core::conditioner::{Conditioner, ConditionerParts};
 use perhop_core::meter::{Meter, MeterBank, SrTcm, TcpFriendly, TokenBucket, TrTcm};
 use perhop_core::packet::Packet;
@@ -14,17 +16,49 @@ use super::Registry;
 use crate::meant::elements::ElementError;
 use crate::meant::model;
 
+/// What each meter of a conditioner measures.
+#[derive(Clone, Debug)]
+pub enum Seats {
+    /// There is one, for everything.
+    One,
+    /// One direction of one flow.
+    Flows,
+    /// What goes from one address to another, of the flows of this table.
+    Addresses(Arc<FlowTable>),
+}
+
+impl Seats {
+    /// Those of `conditioner`, whose flows are those of the `table`.
+    fn of(conditioner: &model::Conditioner, table: &Arc<FlowTable>) -> Self {
+        match conditioner.per {
+            model::Per::Aggregate => Self::One,
+            model::Per::Flow => Self::Flows,
+            model::Per::Addresses => Self::Addresses(Arc::clone(table)),
+        }
+    }
+
+    /// `meter`, or a bank of it.
+    pub(super) fn take<M: Meter + Clone + 'static>(&self, meter: M) -> Box<dyn Meter> {
+        match self {
+            Self::One => Box::new(meter),
+            Self::Flows => Box::new(MeterBank::new(meter)),
+            Self::Addresses(flows) => Box::new(MeterBank::by_addresses(meter, Arc::clone(flows))),
+        }
+    }
+}
+
 /// The conditioner `given`, which `classifier` brings its packets.
 pub(super) fn conditioner<P: Packet>(
     run: &model::Run,
     given: &model::Conditioner,
     classifier: Box<dyn Classifier>,
+    flows: &Arc<FlowTable>,
     site: SiteId,
     outside: &Registry<P>,
 ) -> Result<Conditioner<P>, ElementError> {
     let path = format!("{}.meter", given.path);
     let stream = Stream::new(run.seed, run.replication, &path);
-    let built = given.meter.as_ref().map(|params| meter(params, given.per_flow, stream, outside));
+    let built = given.meter.as_ref().map(|params| meter(params, &Seats::of(given, flows), stream, outside));
     let shaper = given.shaper.map(|params| Shaper::new(site, params)).transpose();
     let own = |error: ParamError| ElementError::from(error).at(&given.path);
     let parts = ConditionerParts {
@@ -38,31 +72,28 @@ pub(super) fn conditioner<P: Packet>(
     Conditioner::new(site, parts).map_err(own)
 }
 
-/// The meter of these settings, one for all packets or one for each flow.
+/// The meter of these settings, or a bank of it.
 ///
 /// # Errors
 /// What the element says of them.
 pub fn meter<P: Packet>(
     params: &model::Meter,
-    per_flow: bool,
+    seats: &Seats,
     stream: Stream,
     outside: &Registry<P>,
 ) -> Result<Box<dyn Meter>, ElementError> {
     match params {
-        model::Meter::Custom(given) => outside.build_meter(given, per_flow, stream),
-        own => Ok(own_meter(own, per_flow)?.unwrap_or_else(|| unreachable!("it is not from outside"))),
+        model::Meter::Custom(given) => outside.build_meter(given, seats, stream),
+        own => Ok(own_meter(own, seats)?.unwrap_or_else(|| unreachable!("it is not from outside"))),
     }
 }
 
 /// The meter, unless it is from outside.
-pub(crate) fn own_meter(params: &model::Meter, per_flow: bool) -> Result<Option<Box<dyn Meter>>, ParamError> {
-    fn seated<M: Meter + Clone + 'static>(meter: M, per_flow: bool) -> Box<dyn Meter> {
-        if per_flow { Box::new(MeterBank::new(meter)) } else { Box::new(meter) }
-    }
+pub(crate) fn own_meter(params: &model::Meter, seats: &Seats) -> Result<Option<Box<dyn Meter>>, ParamError> {
     Ok(Some(match params {
-        model::Meter::TokenBucket(params) => seated(TokenBucket::new(*params)?, per_flow),
-        model::Meter::SrTcm(params) => seated(SrTcm::new(*params)?, per_flow),
-        model::Meter::TrTcm(params) => seated(TrTcm::new(*params)?, per_flow),
+        model::Meter::TokenBucket(params) => seats.take(TokenBucket::new(*params)?),
+        model::Meter::SrTcm(params) => seats.take(SrTcm::new(*params)?),
+        model::Meter::TrTcm(params) => seats.take(TrTcm::new(*params)?),
         model::Meter::TcpFriendly(params) => Box::new(TcpFriendly::new(*params)?),
         model::Meter::Custom(_) => return Ok(None),
     }))

@@ -8,8 +8,8 @@ mod network;
 mod port;
 mod registry;
 
-pub use conditioner::meter;
 pub(crate) use conditioner::own_meter;
+pub use conditioner::{Seats, meter};
 pub use network::{Network, Parts, Sites};
 pub(crate) use port::own_queue;
 pub use port::{queue, scheduler};

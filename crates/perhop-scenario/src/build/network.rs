@@ -137,6 +137,10 @@ impl<P: OnWire> Network<P> {
         outside: &Registry<P>,
     ) -> Result<(), ElementError> {
         let mut shared: Option<(&Arc<Pattern>, Arc<MultiField>)> = None;
+        if scenario.conditioners.is_empty() {
+            return Ok(());
+        }
+        let flows = Arc::new(scenario.flow_table.clone());
         for given in &scenario.conditioners {
             let pattern = &given.pattern;
             let classifier = match &shared {
@@ -147,7 +151,7 @@ impl<P: OnWire> Network<P> {
             let site = self.sites.intern(given.path.clone());
             // a packet that comes in by a link leaves towards its other end by the link back
             let ports = given.from.iter().map(|l| self.port[l ^ 1]).collect();
-            let built = conditioner(&scenario.run, given, Box::new(classifier), site, outside)?;
+            let built = conditioner(&scenario.run, given, Box::new(classifier), &flows, site, outside)?;
             self.nodes[given.node].seats.push(Seat::new(built, ports));
         }
         Ok(())

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::Seats;
 use crate::elements::{ElementError, Elements, Settings};
 use crate::model::{CustomMeter, CustomQueue};
-use perhop_core::meter::{Meter, MeterBank};
+use perhop_core::meter::Meter;
 use perhop_core::packet::Packet;
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{AnyQueue, Queue};
@@ -33,8 +34,8 @@ pub struct MeterSeat {
 }
 
 impl MeterSeat {
-    /// The meter's random numbers. Only one that measures an aggregate can have them: each flow has a copy of the meter,
-    /// and the copies would draw the same.
+    /// The meter's random numbers. Only one that measures an aggregate can have them: else each flow, or pair of addresses,
+    /// has a copy of the meter, and the copies would draw the same.
     pub fn stream(&mut self) -> Stream {
         self.draws = true;
         self.stream.clone()
@@ -44,7 +45,7 @@ impl MeterSeat {
 type Built<T> = Result<T, ParamError>;
 type QueueBuilder<P> = Box<dyn Fn(QueueSeat, &mut Settings<'_>) -> Built<AnyQueue<P>> + Send + Sync>;
 type MeterBuilder =
-    Box<dyn Fn(&mut MeterSeat, &mut Settings<'_>, bool) -> Built<Box<dyn Meter>> + Send + Sync>;
+    Box<dyn Fn(&mut MeterSeat, &mut Settings<'_>, &Seats) -> Built<Box<dyn Meter>> + Send + Sync>;
 
 /// The queues and meters that a program brings: what `kind = "custom"` can name.
 ///
@@ -79,16 +80,15 @@ impl<P: Packet> Registry<P> {
         self.queues.insert(name.to_owned(), boxed);
     }
 
-    /// Adds the meter that `build` makes, as [`Registry::queue`] does. With `per = "flow"` each flow has a clone of it.
+    /// Adds the meter that `build` makes, as [`Registry::queue`] does. With `per = "flow"` each flow has a
+    /// clone of it, with `per = "addresses"` each pair of addresses.
     pub fn meter<M, B>(&mut self, name: &str, build: B)
     where
         M: Meter + Clone + 'static,
         B: Fn(&mut MeterSeat, &mut Settings<'_>) -> Result<M, ParamError> + Send + Sync + 'static,
     {
-        let boxed: MeterBuilder = Box::new(move |seat, settings, per_flow| {
-            let meter = build(seat, settings)?;
-            Ok(if per_flow { Box::new(MeterBank::new(meter)) } else { Box::new(meter) })
-        });
+        let boxed: MeterBuilder =
+            Box::new(move |seat, settings, seats| Ok(seats.take(build(seat, settings)?)));
         self.meters.insert(name.to_owned(), boxed);
     }
 
@@ -108,25 +108,25 @@ impl<P: Packet> Registry<P> {
         Settings::read(&given.settings, |settings| build(seat, settings))
     }
 
-    /// The meter that the scenario names, one for all packets or one for each flow.
+    /// The meter that the scenario names, one for all packets or a bank of it.
     ///
     /// # Errors
-    /// When there is none of this name, it refuses its settings, or cannot be copied for each flow.
+    /// When there is none of this name, it refuses its settings, or cannot be copied.
     pub fn build_meter(
         &self,
         given: &CustomMeter,
-        per_flow: bool,
+        seats: &Seats,
         stream: Stream,
     ) -> Result<Box<dyn Meter>, ElementError> {
         let unknown = || ElementError::unknown("meter", &given.name, self.meters.keys());
         let build = self.meters.get(&given.name).ok_or_else(unknown)?;
         let mut seat = MeterSeat { stream, draws: false };
-        let built = Settings::read(&given.settings, |settings| build(&mut seat, settings, per_flow))?;
-        if per_flow && seat.draws {
+        let built = Settings::read(&given.settings, |settings| build(&mut seat, settings, seats))?;
+        if seat.draws && !matches!(seats, Seats::One) {
             return Err(ElementError {
                 path: "name".to_owned(),
                 rule: format!(
-                    "`{}` draws random numbers, and a meter for each flow would draw the same",
+                    "`{}` draws random numbers, and each of several meters would draw the same",
                     given.name
                 ),
                 hint: Some("leave `per` out: one meter for all of them".to_owned()),
@@ -141,7 +141,8 @@ impl<P: Packet> Elements for Registry<P> {
         self.build_queue(queue, SiteId(0), Stream::new(0, 0, "")).map(drop)
     }
 
-    fn check_meter(&self, meter: &CustomMeter, per_flow: bool) -> Result<(), ElementError> {
-        self.build_meter(meter, per_flow, Stream::new(0, 0, "")).map(drop)
+    fn check_meter(&self, meter: &CustomMeter, several: bool) -> Result<(), ElementError> {
+        self.build_meter(meter, if several { &Seats::Flows } else { &Seats::One }, Stream::new(0, 0, ""))
+            .map(drop)
     }
 }

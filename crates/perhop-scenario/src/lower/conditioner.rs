@@ -14,7 +14,7 @@ use perhop_core::units::Bytes;
 use crate::lower::flows::Made;
 use crate::lower::queue::{by_mark, bytes, color_map};
 use crate::meant::model;
-use crate::written::conditioner::{AckMarking, Conditioner, Marker, Meter, Per, Shaper};
+use crate::written::conditioner::{AckMarking, Conditioner, Marker, Meter, Shaper};
 use crate::written::marks::Mark;
 use crate::written::units::{Limit, Size};
 
@@ -40,7 +40,7 @@ pub(crate) fn parts(
         ack_marking: conditioner.ack_marking.as_ref().map(|marking| ack_marking(marking, &flows.classes)),
         colors,
         meter: conditioner.meter.as_ref().map(|meter| model_meter(meter, packet_size)),
-        per_flow: conditioner.per == Per::Flow,
+        per: conditioner.per.into(),
         marker: model_marker(conditioner.marker),
         shaper: conditioner.shaper.map(|shaper| model_shaper(shaper, packet_size)),
     }

@@ -60,7 +60,7 @@ pub(crate) fn place(
         }
         let parts = parts(conditioner, pattern, file.run.packet_size, flows);
         if let Some(model::Meter::Custom(meter)) = &parts.meter
-            && let Err(error) = elements.check_meter(meter, parts.per_flow)
+            && let Err(error) = elements.check_meter(meter, parts.per != model::Per::Aggregate)
         {
             refuse_element(error, &steps!["conditioner", i, "meter"], report);
         }

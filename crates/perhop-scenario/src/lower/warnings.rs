@@ -107,6 +107,7 @@ impl Data {
         }
         let tcp = scenario.flows.iter().map(|flow| (flow.mark, longest_segment(&flow.tcp)));
         let udp = scenario.udp.iter().map(|flow| (flow.mark, flow.packet_size));
+        let mut pairs = BTreeSet::new();
         for (f, ((mark, length), way)) in tcp.chain(udp).zip(ways).enumerate() {
             let id = FlowId(u32::try_from(f).unwrap_or(u32::MAX));
             let Some(known) = scenario.flow_table.get(id) else { continue };
@@ -114,10 +115,15 @@ impl Data {
             let mut marks = bit(mark);
             // Which marks came from which conditioner, the last one at the end.
             let mut givers: Vec<(u64, usize)> = Vec::new();
-            let mut metered = None;
+            let mut metered: Option<usize> = None;
             for link in &way.forward {
                 if let Some(c) = metered {
-                    *data.promised.entry((*link, c)).or_default() += 1;
+                    let addresses = (known.key.src, known.key.dst);
+                    if scenario.conditioners[c].per != model::Per::Addresses
+                        || pairs.insert((*link, c, addresses))
+                    {
+                        *data.promised.entry((*link, c)).or_default() += 1;
+                    }
                 }
                 let port = &scenario.links[*link].port;
                 data.splits_at(*link, port, f, marks, &givers);

@@ -200,11 +200,11 @@ pub trait Elements {
         Err(ElementError::unknown("queue", &queue.name, std::iter::empty()))
     }
 
-    /// Whether this meter can be built, one for all packets or one for each flow.
+    /// Whether this meter can be built, one for all packets or `several` of it.
     ///
     /// # Errors
     /// Why it cannot.
-    fn check_meter(&self, meter: &CustomMeter, _per_flow: bool) -> Result<(), ElementError> {
+    fn check_meter(&self, meter: &CustomMeter, _several: bool) -> Result<(), ElementError> {
         Err(ElementError::unknown("meter", &meter.name, std::iter::empty()))
     }
 }

@@ -280,6 +280,29 @@ pub enum Scheduler {
     Cbq(Vec<CbqClass>),
 }
 
+/// What one meter of a conditioner measures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Per {
+    /// Everything that the conditioner treats.
+    Aggregate,
+    /// One direction of one flow.
+    Flow,
+    /// All that goes from one node to another.
+    Addresses,
+}
+
+impl Per {
+    /// Its name in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aggregate => "aggregate",
+            Self::Flow => "flow",
+            Self::Addresses => "addresses",
+        }
+    }
+}
+
 /// What an edge does to packets that arrive at a router.
 #[derive(Clone, Debug)]
 pub struct Conditioner {
@@ -297,8 +320,8 @@ pub struct Conditioner {
     pub colors: Option<ColorMap>,
     /// The meter; without one every packet is green.
     pub meter: Option<Meter>,
-    /// Whether each flow and direction has a meter of its own.
-    pub per_flow: bool,
+    /// What one meter measures.
+    pub per: Per,
     /// What is done with each colour.
     pub marker: Marker,
     /// Where packets wait that are to be shaped.

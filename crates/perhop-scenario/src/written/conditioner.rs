@@ -12,7 +12,7 @@ use crate::written::marks::{Mark, MarkerAction};
 use crate::written::names::{End, Label};
 use crate::written::port::Colors;
 use crate::written::units::{Limit, Rate, Size, Time};
-use crate::written::words::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage};
+use crate::written::words::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage, word};
 
 /// What an edge router does to packets that arrive from some of its neighbours (RFC 2475 section 2.3). Where several
 /// take a packet, it passes through them in file order.
@@ -167,14 +167,16 @@ pub enum Carries {
     PureAck,
 }
 
-/// What one meter measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Per {
-    /// Everything that the conditioner treats.
-    Aggregate,
-    /// One direction of one flow.
-    Flow,
+word! {
+    /// What one meter measures.
+    Per => crate::meant::model::Per {
+        /// Everything that the conditioner treats.
+        Aggregate,
+        /// One direction of one flow.
+        Flow,
+        /// All that goes from one node to another, of whichever flows: data and acknowledgments alike.
+        Addresses,
+    }
 }
 
 /// Gives a packet its colour.

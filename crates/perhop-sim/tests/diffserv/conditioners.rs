@@ -5,10 +5,9 @@ use perhop_core::packet::{Color, FlowId, Kind};
 use perhop_core::sink::DropReason;
 use perhop_sim::{ConditionerResult, PacketEvent, PacketRecord, Results};
 
-use super::{EDGE, af1, site, steps, times};
+use super::{EDGE, POLICED, Tokens, af1, site, steps, times};
 use crate::common::{ALL, run};
 
-const POLICED: PacketEvent = PacketEvent::Dropped(DropReason::Policed);
 const UNSHAPED: PacketEvent = PacketEvent::Dropped(DropReason::Shaper);
 
 fn edge(more: &str, overrides: &[&str]) -> Results {
@@ -21,32 +20,6 @@ fn conditioner<'a>(results: &'a Results, path: &str) -> &'a ConditionerResult {
 
 fn by_color(row: &ConditionerResult) -> [u64; 3] {
     [row.stats.green.packets, row.stats.yellow.packets, row.stats.red.packets]
-}
-
-/// A token bucket in fractions of a bit: 1 ns brings `rate` of them, a bit costs 10^9.
-struct Tokens {
-    rate: u128,
-    depth: u128,
-    now: u128,
-    at: u64,
-}
-
-impl Tokens {
-    fn full(rate: u128, bytes: u128) -> Self {
-        let depth = bytes * 8_000_000_000;
-        Self { rate, depth, now: depth, at: 0 }
-    }
-
-    fn take(&mut self, at: u64, bytes: u64) -> bool {
-        self.now = self.depth.min(self.now + u128::from(at - self.at) * self.rate);
-        self.at = at;
-        let cost = u128::from(bytes) * 8_000_000_000;
-        let enough = self.now >= cost;
-        if enough {
-            self.now -= cost;
-        }
-        enough
-    }
 }
 
 #[test]

@@ -3,16 +3,20 @@
 mod ack_marks;
 mod conditioners;
 mod early;
+mod policing;
 mod shares;
 mod sources;
 mod tcp_friendly;
 
 use perhop_core::dscp::Dscp;
-use perhop_core::sink::SiteId;
+use perhop_core::sink::{DropReason, SiteId};
 use perhop_sim::{LinkResult, PacketEvent, PacketRecord, QueueResult, Results};
 
 /// Two customers behind an edge; no traffic yet.
 pub const EDGE: &str = include_str!("../scenarios/edge.toml");
+
+/// Dropped by a conditioner's marker.
+pub const POLICED: PacketEvent = PacketEvent::Dropped(DropReason::Policed);
 
 /// AF1x.
 pub fn af1(drop_precedence: u8) -> Dscp {
@@ -56,4 +60,32 @@ pub fn near(value: f64, expected: f64, part: f64) -> bool {
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
 pub fn float(count: u64) -> f64 {
     count as f64
+}
+
+/// A token bucket in fractions of a bit: 1 ns brings `rate` of them, a bit costs 10^9.
+pub struct Tokens {
+    rate: u128,
+    depth: u128,
+    now: u128,
+    at: u64,
+}
+
+impl Tokens {
+    /// With room for `bytes`, at time 0.
+    pub fn full(rate: u128, bytes: u128) -> Self {
+        let depth = bytes * 8_000_000_000;
+        Self { rate, depth, now: depth, at: 0 }
+    }
+
+    /// Whether a packet that comes `at` ns finds its tokens, which then are gone.
+    pub fn take(&mut self, at: u64, bytes: u64) -> bool {
+        self.now = self.depth.min(self.now + u128::from(at - self.at) * self.rate);
+        self.at = at;
+        let cost = u128::from(bytes) * 8_000_000_000;
+        let enough = self.now >= cost;
+        if enough {
+            self.now -= cost;
+        }
+        enough
+    }
 }

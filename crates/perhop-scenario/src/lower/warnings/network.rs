@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::lower::warnings::{Tables, class_of};
-use crate::meant::model::{Meter, Scenario};
+use crate::meant::model::{Meter, Per, Scenario};
 use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
@@ -14,7 +14,8 @@ use crate::written::defaults;
 use crate::written::file::ScenarioFile;
 use crate::written::units::{Limit, Rate, Size};
 
-/// How many flows that a conditioner meters last cross a link, by link and conditioner.
+/// How many flows, or pairs of addresses where those have the meters, that a conditioner meters last cross a link, by link
+/// and conditioner.
 pub(super) type Promised = BTreeMap<(usize, usize), u64>;
 
 /// Warns of what does not fit the `ways` of the flows.
@@ -72,10 +73,10 @@ fn ports_without_data(
 /// What meters commit together fits the links.
 fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &mut Report) {
     let mut links: BTreeMap<usize, Vec<(usize, u128)>> = BTreeMap::new();
-    for ((link, c), flows) in promised {
+    for ((link, c), several) in promised {
         let conditioner = &scenario.conditioners[*c];
         let Some(cir) = conditioner.meter.as_ref().and_then(Meter::committed) else { continue };
-        let times = if conditioner.per_flow { *flows } else { 1 };
+        let times = if conditioner.per == Per::Aggregate { 1 } else { *several };
         links.entry(*link).or_default().push((*c, u128::from(cir.bits_per_sec()) * u128::from(times)));
     }
     // By `[[conditioner]]`: one that promises most on a link, and the link that is promised most often over.

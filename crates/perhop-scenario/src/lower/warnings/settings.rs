@@ -54,6 +54,9 @@ fn levels(file: &ScenarioFile, report: &mut Report) {
         let none = match &conditioner.meter {
             Some(Meter::TcpFriendly { .. }) => "the TCP-friendly marker has no token bucket",
             Some(_) if conditioner.per == Per::Flow => "each flow has token buckets of its own",
+            Some(_) if conditioner.per == Per::Addresses => {
+                "each pair of addresses has token buckets of its own"
+            }
             _ => continue,
         };
         let rule = format!("{none}: no `tokens` of this conditioner are in the series");
