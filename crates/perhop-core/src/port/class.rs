@@ -1,15 +1,9 @@
-//! One outgoing interface: classifier, queues and scheduler.
-//!
-//! The port moves packets between its parts, so that no part needs to know another. Cost: with one class, a queue
-//! operation; with more, one scheduler decision for each departure.
+//! A class of a port: a queue, and the counting of what passes through it.
 
 use core::array;
 
-use crate::classify::Classifier;
-use crate::node::Departure;
-use crate::packet::{ClassId, Color, Kind, Meta, Packet};
+use crate::packet::{Color, Kind, Meta, Packet};
 use crate::queue::{AnyQueue, Backlog, EarlyState, Queue};
-use crate::sched::{Heads, Scheduler, Select};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
 use crate::waits::Waits;
@@ -136,7 +130,7 @@ struct Apart {
 /// A class of a port: its queue and what passed through it.
 pub struct Class<P: Packet> {
     site: SiteId,
-    queue: AnyQueue<P>,
+    pub(super) queue: AnyQueue<P>,
     passed: Passed,
     /// Made when the first packet waits, or is dropped or marked; apart, so that the rest touches fewer cache lines.
     apart: Option<Box<Apart>>,
@@ -188,7 +182,7 @@ impl<P: Packet> Class<P> {
     }
 
     /// The largest backlogs are from here on those of what follows, what waits now included; and waits count from here.
-    fn restart(&mut self, now: Instant) {
+    pub(super) fn restart(&mut self, now: Instant) {
         if self.apart.is_some() || self.backlog().packets > 0 {
             self.apart.get_or_insert_default().waits = Waits::since(now);
         }
@@ -197,7 +191,7 @@ impl<P: Packet> Class<P> {
     }
 
     /// Takes out everything that waits, and counts its waits until now.
-    fn close(&mut self, now: Instant) {
+    pub(super) fn close(&mut self, now: Instant) {
         let mut waiting = self.backlog().packets;
         while waiting > 0 {
             let (passed, apart) = (&mut self.passed, &mut self.apart);
@@ -214,7 +208,7 @@ impl<P: Packet> Class<P> {
     }
 
     /// Returns whether the queue accepted `pkt`.
-    fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> bool {
+    pub(super) fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> bool {
         pkt.meta_mut().enqueued_at = now;
         self.passed.offered.add(pkt.meta().len);
         self.passed.data_packets += u64::from(pkt.meta().kind == Kind::Data);
@@ -229,7 +223,7 @@ impl<P: Packet> Class<P> {
     }
 
     /// `None` only where nothing waits, or where the queue does nothing with what does.
-    fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
+    pub(super) fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
         let pkt = loop {
             let waited = self.backlog().packets;
             let (passed, apart) = (&mut self.passed, &mut self.apart);
@@ -250,7 +244,7 @@ impl<P: Packet> Class<P> {
     }
 
     /// Returns whether the queue ran empty.
-    fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> bool {
+    pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> bool {
         let waited = self.backlog().packets > 0;
         let (passed, apart) = (&mut self.passed, &mut self.apart);
         self.queue.on_timeout(now, &mut Watch { passed, apart, sink, accepted: false });
@@ -292,167 +286,4 @@ impl<P: Packet> Sink<P> for Watch<'_, P> {
         self.accepted = true;
         self.sink.enqueued(now, site, meta);
     }
-}
-
-/// An outgoing interface.
-pub struct Port<P: Packet>(Inside<P>);
-
-/// A single class lies in place, and needs neither a classifier nor a scheduler.
-enum Inside<P: Packet> {
-    Single([Class<P>; 1]),
-    Several(Box<Several<P>>),
-}
-
-struct Several<P: Packet> {
-    /// Where unclassified drops are reported.
-    site: SiteId,
-    classifier: Box<dyn Classifier>,
-    classes: Vec<Class<P>>,
-    scheduler: Box<dyn Scheduler>,
-}
-
-impl<P: Packet> Port<P> {
-    /// A port with several classes; `classifier` and `scheduler` name them by position.
-    #[must_use]
-    pub fn new(
-        site: SiteId,
-        classifier: Box<dyn Classifier>,
-        classes: Vec<Class<P>>,
-        scheduler: Box<dyn Scheduler>,
-    ) -> Self {
-        Self(Inside::Several(Box::new(Several { site, classifier, classes, scheduler })))
-    }
-
-    /// A port with one class that takes every packet.
-    #[must_use]
-    pub const fn single(class: Class<P>) -> Self {
-        Self(Inside::Single([class]))
-    }
-
-    /// The classes, in order.
-    #[must_use]
-    pub fn classes(&self) -> &[Class<P>] {
-        match &self.0 {
-            Inside::Single(class) => class,
-            Inside::Several(several) => &several.classes,
-        }
-    }
-
-    /// A measurement begins: the largest backlogs of every class are from here on those of what follows, and waits count from
-    /// here.
-    pub fn restart(&mut self, now: Instant) {
-        self.classes_mut().iter_mut().for_each(|class| class.restart(now));
-    }
-
-    /// The run ends: everything that waits leaves, so that its waits until now count.
-    pub fn close(&mut self, now: Instant) {
-        self.classes_mut().iter_mut().for_each(|class| class.close(now));
-    }
-
-    fn classes_mut(&mut self) -> &mut [Class<P>] {
-        match &mut self.0 {
-            Inside::Single(class) => class,
-            Inside::Several(several) => &mut several.classes,
-        }
-    }
-
-    /// Puts `pkt` into its class's queue, or drops it.
-    pub fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
-        match &mut self.0 {
-            Inside::Single([class]) => {
-                class.enqueue(now, pkt, sink);
-            }
-            Inside::Several(several) => several.enqueue(now, pkt, sink),
-        }
-    }
-
-    /// The packet to transmit now.
-    pub fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Departure<P> {
-        match &mut self.0 {
-            Inside::Single([class]) => class.dequeue(now, sink).map_or(Departure::Empty, Departure::Packet),
-            Inside::Several(several) => several.dequeue(now, sink),
-        }
-    }
-
-    /// Whether any of its queues ever has a deadline.
-    #[must_use]
-    pub fn has_deadlines(&self) -> bool {
-        self.classes().iter().any(|class| class.queue.has_deadlines())
-    }
-
-    /// The first deadline of its queues, if there is one.
-    #[must_use]
-    pub fn next_timeout(&self) -> Option<Instant> {
-        self.classes().iter().filter_map(|class| class.queue.next_timeout()).min()
-    }
-
-    /// The deadlines of its queues up to `now` have come. An extra call changes nothing.
-    pub fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) {
-        for at in 0..self.classes().len() {
-            let emptied = self.classes_mut()[at].on_timeout(now, sink);
-            if let Inside::Several(several) = &mut self.0
-                && emptied
-            {
-                several.scheduler.on_emptied(now, class_id(at));
-            }
-        }
-    }
-
-    /// Whether nothing waits.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.classes().iter().all(|c| c.backlog().packets == 0)
-    }
-}
-
-impl<P: Packet> Several<P> {
-    fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
-        let Some(id) = self.classifier.classify(pkt.meta()) else {
-            sink.dropped(now, self.site, pkt, DropReason::Unclassified);
-            return;
-        };
-        let meta = *pkt.meta();
-        if self.classes[usize::from(id.0)].enqueue(now, pkt, sink) {
-            self.scheduler.on_enqueued(now, id, &meta);
-        }
-    }
-
-    fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Departure<P> {
-        loop {
-            match self.scheduler.select(now, &PortHeads(&self.classes)) {
-                Select::Idle => return Departure::Empty,
-                Select::NotBefore(at) => return Departure::NotBefore(at),
-                Select::Serve(id) => {
-                    let class = &mut self.classes[usize::from(id.0)];
-                    let pkt = class.dequeue(now, sink);
-                    if let Some(pkt) = &pkt {
-                        self.scheduler.on_served(now, id, pkt.meta());
-                    }
-                    if pkt.is_none() || class.backlog().packets == 0 {
-                        self.scheduler.on_emptied(now, id);
-                    }
-                    if let Some(pkt) = pkt {
-                        return Departure::Packet(pkt);
-                    }
-                }
-            }
-        }
-    }
-}
-
-struct PortHeads<'a, P: Packet>(&'a [Class<P>]);
-
-impl<P: Packet> Heads for PortHeads<'_, P> {
-    fn classes(&self) -> u16 {
-        class_id(self.0.len()).0
-    }
-
-    fn head(&self, class: ClassId) -> Option<&Meta> {
-        self.0[usize::from(class.0)].queue.peek()
-    }
-}
-
-/// A position among classes, of which a port has at most 2^16.
-fn class_id(at: usize) -> ClassId {
-    ClassId(u16::try_from(at).unwrap_or(u16::MAX))
 }
