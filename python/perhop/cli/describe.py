@@ -13,7 +13,10 @@ from perhop.units import exact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from perhop.scenario import Description, FlowView, PortView, UdpView
+    from perhop.scenario import Description, FlowView, LinkView, PortView, UdpView
+
+
+_MORE = "in what --json prints"
 
 
 def command(
@@ -40,16 +43,26 @@ def command(
 
 def _print(meaning: Description) -> None:
     from perhop.cli.output import print_lines, print_table
-    from perhop.units import bit_rate, duration, size
 
     run = meaning.run
     print(
         f"{run.duration_s:g} s simulated, measured from {run.warmup_s:g} s, "
         f"a sample every {run.interval_s:g} s, seed {run.seed}, replication {run.replication}\n"
     )
-    more = "in what --json prints"
-    print_table("Nodes", ("node", "kind"), folded((node.name, node.kind) for node in meaning.nodes), more)
-    links = sorted(meaning.links, key=lambda link: _is_default(link.port))
+    print_table("Nodes", ("node", "kind"), folded((node.name, node.kind) for node in meaning.nodes), _MORE)
+    _print_links(sorted(meaning.links, key=lambda link: _is_default(link.port)))
+    print_lines("Queues", queue_lines(meaning.settings.port), _MORE)
+    print_lines("Conditioners", conditioner_lines(meaning.settings.conditioner), _MORE)
+    if meaning.udp:
+        _print_udp(meaning.udp)
+    _print_flows(meaning.flows)
+
+
+def _print_links(links: Sequence[LinkView]) -> None:
+    """Print links, then their ports."""
+    from perhop.cli.output import print_table
+    from perhop.units import bit_rate, duration, size
+
     print_table(
         "Links",
         ("link", "rate", "delay", "pure ACK"),
@@ -57,7 +70,7 @@ def _print(meaning: Description) -> None:
             (link.name, bit_rate(link.rate_bit_s), duration(link.delay_s), size(link.pure_ack_bytes))
             for link in links
         ),
-        more,
+        _MORE,
     )
     print_table(
         "Ports",
@@ -71,31 +84,41 @@ def _print(meaning: Description) -> None:
             )
             for link in links
         ),
-        more,
+        _MORE,
     )
-    print_lines("Queues", queue_lines(meaning.settings.port), more)
-    print_lines("Conditioners", conditioner_lines(meaning.settings.conditioner), more)
-    of_tcp, of_udp = _labelled(meaning.flows), _labelled(meaning.udp)
-    if meaning.udp:
-        print_table(
-            "UDP flows",
-            ("flow", "class", "mark", "from", "to", "start", "rate", "packet", *of_udp),
-            folded(
-                (
-                    *(flow.name, flow.class_, flow.mark, flow.source, flow.target, _start(flow)),
-                    bit_rate(flow.rate_bit_s),
-                    size(flow.packet_bytes),
-                    *(_labels(flow) for _ in of_udp),
-                )
-                for flow in meaning.udp
-            ),
-            more,
-        )
+
+
+def _print_udp(flows: Sequence[UdpView]) -> None:
+    from perhop.cli.output import print_table
+    from perhop.units import bit_rate, size
+
+    labels = _labelled(flows)
+    print_table(
+        "UDP flows",
+        ("flow", "class", "mark", "from", "to", "start", "rate", "packet", *labels),
+        folded(
+            (
+                *(flow.name, flow.class_, flow.mark, flow.source, flow.target, _start(flow)),
+                bit_rate(flow.rate_bit_s),
+                size(flow.packet_bytes),
+                *(_labels(flow) for _ in labels),
+            )
+            for flow in flows
+        ),
+        _MORE,
+    )
+
+
+def _print_flows(flows: Sequence[FlowView]) -> None:
+    from perhop.cli.output import print_table
+    from perhop.units import size
+
+    labels = _labelled(flows)
     print_table(
         "Flows",
         (
             *("flow", "class", "mark", "from", "to", "start", "TCP", "segment", "header", "window"),
-            *of_tcp,
+            *labels,
         ),
         folded(
             (
@@ -103,11 +126,11 @@ def _print(meaning: Description) -> None:
                 size(flow.mss_bytes),
                 size(flow.header_bytes),
                 size(flow.window_bytes),
-                *(_labels(flow) for _ in of_tcp),
+                *(_labels(flow) for _ in labels),
             )
-            for flow in meaning.flows
+            for flow in flows
         ),
-        more,
+        _MORE,
     )
 
 
