@@ -69,7 +69,13 @@ def test_version(cli: Cli) -> None:
 
 def test_init_writes_a_valid_scenario_with_its_schema_and_never_overwrites(cli: Cli) -> None:
     done = cli("init", "lab", "--json")
-    assert sorted(done.json()["files"]) == ["lab/README.md", "lab/perhop.schema.json", "lab/two-way.toml"]
+    assert sorted(done.json()["files"]) == [
+        "lab/README.md",
+        "lab/campaign.toml",
+        "lab/perhop.campaign.schema.json",
+        "lab/perhop.schema.json",
+        "lab/two-way.toml",
+    ]
     scenario = Path("lab/two-way.toml")
     assert scenario.read_text().startswith("#:schema ./perhop.schema.json\n")
     assert json.loads(Path("lab/perhop.schema.json").read_text())
@@ -82,7 +88,7 @@ def test_init_writes_a_valid_scenario_with_its_schema_and_never_overwrites(cli: 
 
 def test_check_json(cli: Cli, two_way: Path) -> None:
     assert cli("check", two_way, "--json").json() == {
-        "files": [{"file": "two-way.toml", "ok": True, "diagnostics": [], "warnings": []}]
+        "files": [{"file": "two-way.toml", "kind": "scenario", "ok": True, "diagnostics": [], "warnings": []}]
     }
 
 

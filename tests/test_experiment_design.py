@@ -189,6 +189,25 @@ def test_hypercube_has_one_point_in_each_slice(scale: str):
     assert design != Design.latin_hypercube(ranges, 40, order_seed=2)
 
 
+@pytest.mark.parametrize(
+    ("path", "low", "high"),
+    [
+        ("link.slow-fast.rate", "20kbit/s", "0.0001Gbit/s"),
+        ("link.slow-fast.rate.slow->fast", "1KiB/s", "1MB/s"),
+        ("link.slow-fast.delay", "0.001ms", "50ms"),
+        ("run.warmup", "1s", "1500ms"),
+        ("port.slow-fast.class.data.queue.limit", "1.5KiB", "64kB"),
+        ("port.slow-fast.class.data.queue.limit", "10p", "9000p"),
+        ("port.slow-fast.scheduler.share", "0.1", "0.9"),
+    ],
+)
+def test_points_of_a_hypercube_are_quantities_that_scenarios_take(
+    scenario: Scenario, path: str, low: str, high: str
+):
+    design = Design.latin_hypercube([Range("x", path, low, high, "log")], 25)
+    assert design.check(scenario) == ([], [])
+
+
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_hypercube_over_whole_numbers_is_even(scale: str):
     ranges = [Range("n", "x.n", "2p", "5p", scale), Range("x", "y.x", "0", "1.0")]
@@ -236,7 +255,7 @@ def test_mistakes_in_a_design_are_told(make, told: str):
 def test_wrong_override_names_factor_and_level(scenario: Scenario):
     wrong = Factor("Q", (Level("good"), Level("bad", ("flow.up.tcp.windw=16KiB",))))
     [fault] = Design.full([wrong, LIMIT]).check(scenario).mistakes
-    assert fault.at == ("factor", 0, "levels", "bad")
+    assert fault.at == ("factor", 0, "levels", "bad", 0)
     assert "Q=bad: flow.up.tcp.windw: there is no setting `windw` here (did you mean `window`?)" in str(fault)
     assert "-s flow.up.tcp.windw=16KiB" in fault.shown
 

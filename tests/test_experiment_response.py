@@ -155,7 +155,9 @@ def test_all_mistakes_of_names_are_told_at_once():
 
 def test_labels_are_columns_of_flows():
     response = Response.parse("x", "count(flows where congestion = 'r') by congestion")
-    response.check(["congestion"])
+    response.check({"flows": {"congestion": frozenset("r")}})
+    with pytest.raises(ResponseError, match="no column `congestion`"):
+        response.check({"udp": {"congestion": frozenset("r")}})
     with pytest.raises(ResponseError, match="no column `congestion`"):
         response.check()
     with pytest.raises(ResponseError, match="this run's `flows` has no column `congestion`"):

@@ -1,9 +1,9 @@
-"""`perhop check`: every mistake in scenario files, with where it is and what would mend it; then warnings."""
+"""`perhop check`: every mistake in scenarios and campaigns, where it is and what would mend it; warnings."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -15,51 +15,83 @@ if TYPE_CHECKING:
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files (TOML).")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Scenario or campaign files (TOML).")
+    ],
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:
-    """Validate scenario files: all mistakes in one pass, then warnings."""
+    """Validate scenario and campaign files: all mistakes in one pass, then warnings."""
     return _check(files, overrides, as_json)
 
 
 def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int:
-    from perhop.cli.output import expanded, note, print_json, warn
+    from perhop.cli.output import note, print_json, warn
 
     found, unread = [], []
-    counts: dict[str, str] = {}
     for file in files:
         try:
-            scenario = options.load(file, overrides)
-            mistakes, warnings = scenario.diagnose()
-            found.append((str(file), mistakes, warnings))
-            if not mistakes:
-                counts[str(file)] = expanded(scenario)
+            found.append((str(file), _checked(file, overrides)))
         except OSError as error:
-            unread.append(f"error: {file}: {error.strerror}")
+            unread.append(f"error: {error.filename or file}: {error.strerror}")
     if as_json:
         print_json(
             {
                 "files": [
-                    {"file": name, "ok": not mistakes, "diagnostics": mistakes, "warnings": warnings}
-                    for name, mistakes, warnings in found
+                    {
+                        "file": name,
+                        "kind": one.kind,
+                        "ok": not one.mistakes,
+                        "diagnostics": one.mistakes,
+                        "warnings": one.warnings,
+                    }
+                    for name, one in found
                 ]
             }
         )
     else:
-        for name, mistakes, warnings in found:
-            for mistake in mistakes:
+        for name, one in found:
+            for mistake in one.mistakes:
                 print(mistake["rendered"].rstrip() + "\n")
-            warn(warnings)
-            verdict = _counted(mistakes, "mistake") if mistakes else "valid"
-            several = counts.get(name, "")
-            warned = f", {_counted(warnings, 'warning')}" if warnings else ""
-            print(f"{name}: {verdict}{warned}" + (several and f"; {several}"))
+            warn(one.warnings)
+            verdict = _counted(one.mistakes, "mistake") if one.mistakes else "valid"
+            warned = f", {_counted(one.warnings, 'warning')}" if one.warnings else ""
+            print(f"{name}: {verdict}{warned}" + (f"; {one.about}" if one.about else ""))
     for message in unread:
         note(message)
     if unread:
         return ExitCode.USAGE
-    return ExitCode.INVALID if any(mistakes for _, mistakes, _ in found) else ExitCode.DONE
+    return ExitCode.INVALID if any(one.mistakes for _, one in found) else ExitCode.DONE
+
+
+class _Checked(NamedTuple):
+    kind: str
+    mistakes: list[Diagnostic]
+    warnings: list[Diagnostic]
+    about: str
+    """What there is, where there are no mistakes."""
+
+
+def _checked(file: Path, overrides: list[str] | None) -> _Checked:
+    """Check a file of either kind.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    """
+    from perhop.experiment.definition import is_campaign
+
+    scenario = options.load(file, overrides)
+    if is_campaign(scenario.source):
+        from perhop.experiment.file import read
+
+        campaign, mistakes, warnings = read(file, scenario.overrides)
+        return _Checked("campaign", mistakes, warnings, f"campaign: {campaign}" if campaign else "campaign")
+    from perhop.cli.output import expanded
+
+    mistakes, warnings = scenario.diagnose()
+    return _Checked("scenario", mistakes, warnings, "" if mistakes else expanded(scenario))
 
 
 def _counted(diagnostics: list[Diagnostic], what: str) -> str:

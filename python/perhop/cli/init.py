@@ -1,4 +1,4 @@
-"""`perhop init`: an annotated scenario to start from."""
+"""`perhop init`: an annotated scenario and a campaign on it to start from."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def command(
     ] = Pack.TWO_WAY,
     as_json: options.Json = False,
 ) -> None:
-    """Write an annotated scenario, its schema and a README with next steps."""
+    """Write an annotated scenario, a campaign on it, their schemas and a README with next steps."""
     from perhop import _core
     from perhop.cli.output import print_json
     from perhop.folder import is_there, write_file
 
     scenario = f"{pack.value}.toml"
-    given = {name: (_STARTERS / pack.value / name).read_text("utf-8") for name in (scenario, "README.md")}
-    files = {
-        directory / scenario: given[scenario],
+    starters = (scenario, "campaign.toml", "README.md")
+    files = {directory / name: (_STARTERS / pack.value / name).read_text("utf-8") for name in starters}
+    files |= {
         directory / "perhop.schema.json": _core.schema().rstrip() + "\n",
-        directory / "README.md": given["README.md"],
+        directory / "perhop.campaign.schema.json": _core.campaign_schema().rstrip() + "\n",
     }
     there = [str(file) for file in files if is_there(file)]
     if there:

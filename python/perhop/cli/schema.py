@@ -1,4 +1,4 @@
-"""`perhop schema`: the JSON Schema of scenario files, for editors."""
+"""`perhop schema`: the JSON Schema of scenario or campaign files, for editors."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from perhop.cli import options
 
 
 def command(
+    campaign: Annotated[bool, typer.Option("--campaign", help="Of campaign files instead.")] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Write to this file instead; - is stdout.")
     ] = None,
@@ -21,7 +22,7 @@ def command(
     from perhop import _core
     from perhop.folder import always, never, write_file
 
-    text = _core.schema().rstrip() + "\n"
+    text = (_core.campaign_schema() if campaign else _core.schema()).rstrip() + "\n"
     if out is None or str(out) == "-":
         print(text, end="")
     else:

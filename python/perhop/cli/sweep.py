@@ -60,17 +60,23 @@ def command(
 def _campaign(
     name: str, scenario: Scenario, factors: Sequence[Factor], measures: Sequence[str], replications: int
 ) -> Campaign:
+    from perhop.cli.output import note
     from perhop.experiment.definition import Campaign
     from perhop.experiment.design import Design
     from perhop.experiment.fault import DesignError
-    from perhop.experiment.file import labels_of
     from perhop.experiment.response import Response
+    from perhop.experiment.vocabulary import words_of_design
 
     design = Design.full(factors, replications=replications)
     responses = tuple(Response.parse(text, text) for text in dict.fromkeys(measures))
-    labels = labels_of(scenario)
+    known = words_of_design(scenario, design)
     for response in responses:
-        response.check(labels)
+        response.check(known)
+        for doubt in response.doubts(known):
+            note(
+                f"warning: --measure {response.text}: {doubt.rule}"
+                + (f" ({doubt.hint})" if doubt.hint else "")
+            )
     mistakes = design.check(scenario).mistakes
     if mistakes:
         raise DesignError(mistakes)

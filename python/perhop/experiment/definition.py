@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -11,6 +14,14 @@ if TYPE_CHECKING:
     from perhop.experiment.design import Design
     from perhop.experiment.response import Response
     from perhop.scenario import Scenario
+
+
+_OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response)\]\])", re.MULTILINE)
+
+
+def is_campaign(source: bytes) -> bool:
+    """Tell a campaign file from a scenario, mistakes or not: it names one, or has a table no scenario has."""
+    return _OF_CAMPAIGNS.search(source) is not None
 
 
 @dataclass(frozen=True)
@@ -81,3 +92,10 @@ class Campaign:
         from perhop.experiment.file import load
 
         return load(path)
+
+    def __str__(self) -> str:
+        design = self.design
+        sizes = " x ".join(f"{factor.name} {len(factor.levels)}" for factor in design.factors)
+        runs = counted(len(design.treatments) * design.replications, "run")
+        times = f"{counted(len(design.treatments), 'treatment')} ({sizes}) x {design.replications} = {runs}"
+        return f"{times}; {', '.join(response.name for response in self.responses)}"

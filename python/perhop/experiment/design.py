@@ -313,6 +313,20 @@ class Design:
         """Names of the factors."""
         return tuple(factor.name for factor in self.factors)
 
+    def having(self, factor: int, level: str) -> frozenset[int]:
+        """Return the places of the treatments that have a level of the factor at a place."""
+        return self._having[factor].get(level, frozenset())
+
+    @cached_property
+    def _having(self) -> list[dict[str, frozenset[int]]]:
+        found = []
+        for i in range(len(self.factors)):
+            places = defaultdict[str, list[int]](list)
+            for index, one in enumerate(self.treatments):
+                places[one.levels[i]].append(index)
+            found.append({level: frozenset(indices) for level, indices in places.items()})
+        return found
+
     def seed(self, treatment: Treatment, replication: int, seed: int) -> int:
         """Return the seed of a run.
 

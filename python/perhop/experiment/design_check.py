@@ -29,7 +29,7 @@ class Checked(NamedTuple):
 def check(design: Design, scenario: Scenario) -> Checked:
     """Apply every treatment of a design to a scenario; see `perhop.experiment.design.Design.check`."""
     mistakes = _drawn(design)
-    wrong: dict[tuple[str, str], tuple[Diagnostic, list[int]]] = {}
+    wrong: dict[tuple[str, str], tuple[Diagnostic, set[int]]] = {}
     same: dict[str, int] = {}
     warnings = []
     for index, one in enumerate(design.treatments):
@@ -37,12 +37,13 @@ def check(design: Design, scenario: Scenario) -> Checked:
         found = changed.check()
         for diagnostic in found:
             key = (diagnostic["path"], diagnostic["rule"])
-            wrong.setdefault(key, (diagnostic, []))[1].append(index)
+            wrong.setdefault(key, (diagnostic, set()))[1].add(index)
         if not found:
             first = same.setdefault(changed.key().treatment, index)
             if first < index:
                 warnings.append(_twins(design, design.treatments[first], one))
-    mistakes += [_blamed(design, diagnostic, having) for diagnostic, having in wrong.values()]
+    for diagnostic, having in wrong.values():
+        mistakes += _blamed(design, diagnostic, having)
     return Checked(mistakes, warnings)
 
 
@@ -64,20 +65,37 @@ def _twins(design: Design, first: Treatment, second: Treatment) -> Fault:
     return Fault(("factor",), rule, "let levels differ in what they set, or leave one treatment out")
 
 
-def _blamed(design: Design, diagnostic: Diagnostic, having: list[int]) -> Fault:
+def _blamed(design: Design, diagnostic: Diagnostic, having: set[int]) -> list[Fault]:
     """Say what a mistake belongs to that some treatments have."""
     path, rule = diagnostic["path"], diagnostic["rule"]
     told = f"{path}: {rule}" if path else rule
     rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
+    setters, alone = [], []
     for i, factor in enumerate(design.factors):
-        level = design.treatments[having[0]].levels[i]
-        if len(factor.levels) > 1 and having == [
-            index for index, one in enumerate(design.treatments) if one.levels[i] == level
-        ]:
-            return Fault(("factor", i, "levels", level), f"{factor.name}={level}: {told}", *rest)
-    name = design.treatments[having[0]].name
+        for level in factor.levels:
+            with_it = design.having(i, level.name)
+            index = setting_of(level.set, path)
+            if index is not None and with_it and with_it <= having:
+                at = ("factor", i, "levels", level.name, index)
+                setters.append(Fault(at, f"{factor.name}={level.name}: {told}", *rest))
+            elif with_it == having and len(factor.levels) > 1:
+                alone.append(
+                    Fault(("factor", i, "levels", level.name), f"{factor.name}={level.name}: {told}", *rest)
+                )
+    if setters or len(alone) == 1:
+        return setters or alone
+    name = design.treatments[min(having)].name
     more = f" (and {len(having) - 1} more)" if len(having) > 1 else ""
-    return Fault(("factor",), f"treatment {name}{more}: {told}", *rest)
+    return [Fault(("factor",), f"treatment {name}{more}: {told}", *rest)]
+
+
+def setting_of(overrides: Sequence[str], path: str) -> int | None:
+    """Return which override writes the setting at a path, the last if several do."""
+    for index in reversed(range(len(overrides))):
+        written = overrides[index].split("=")[0].strip()
+        if path == written or path.startswith((f"{written}.", f"{written}[")):
+            return index
+    return None
 
 
 def faulty_names(factors: Sequence[Factor]) -> list[Fault]:

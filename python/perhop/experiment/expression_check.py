@@ -16,17 +16,15 @@ from perhop.experiment.expression import (
     SyntaxFault,
     comparisons,
 )
+from perhop.experiment.vocabulary import Vocabulary, labels
 from perhop.tables import SCHEMA, TABLES, Column
-
-LABELLED = ("flows", "udp")
-"""Tables whose rows have the labels of their flows as further columns."""
 
 
 class Checker(NamedTuple):
-    """One statistic, and the labels that flows have."""
+    """One statistic, and the words that the tables will have."""
 
     statistic: Statistic
-    labels: Sequence[str]
+    vocabulary: Vocabulary
 
     def found(self, by: Sequence[Name]) -> Iterator[SyntaxFault]:
         """Yield what is wrong with it, and with the columns it is grouped by."""
@@ -102,11 +100,23 @@ class Checker(NamedTuple):
         known = {column.name: column for column in table.columns}
         if name.text in known:
             return known[name.text]
-        labels = self.labels if table.name in LABELLED else ()
-        if name.text in labels:
+        own = labels(self.vocabulary, table.name)
+        if name.text in own:
             return Column(name.text, "", 0, "label", "text")
         rule = f"`{table.name}` has no column `{name}`"
-        return SyntaxFault(name.span, rule, _suggest(name.text, [*labels, *known]))
+        return SyntaxFault(name.span, rule, _suggest(name.text, [*own, *known]))
+
+    def doubtful(self) -> Iterator[SyntaxFault]:
+        """Yield the words that no row of a sound statistic will have."""
+        table = self.statistic.table.text
+        for comparison in comparisons(self.statistic.where):
+            known = self.vocabulary.get(table, {}).get(comparison.column.text)
+            if known is None:
+                continue
+            for constant, span in zip(comparison.constants, comparison.spans, strict=True):
+                if isinstance(constant, str) and constant not in known:
+                    rule = f'no row of `{table}` will have {comparison.column} "{constant}"'
+                    yield SyntaxFault(span, rule, _suggest(constant, sorted(known)))
 
 
 def _suggest(wrong: str, known: Sequence[str]) -> str | None:

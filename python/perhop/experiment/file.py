@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import tomllib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,10 +13,12 @@ from perhop import _core
 from perhop._core import ScenarioError
 from perhop.experiment.definition import Campaign, Stop
 from perhop.experiment.design import Design, Factor, Level
+from perhop.experiment.design_check import setting_of
 from perhop.experiment.expression import SyntaxFault
 from perhop.experiment.fault import At, DesignError, Fault
 from perhop.experiment.fractions import Range
 from perhop.experiment.response import Response, ResponseError
+from perhop.experiment.vocabulary import words, words_of_design
 from perhop.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -58,13 +60,15 @@ def load(path: str | Path) -> Campaign:
     return campaign
 
 
-def read(path: str | Path) -> ReadCampaign:
+def read(path: str | Path, overrides: Sequence[str] = ()) -> ReadCampaign:
     """Read a campaign file and its scenario.
 
     Parameters
     ----------
     path
         The file.
+    overrides
+        For every run, applied after those of the file.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def read(path: str | Path) -> ReadCampaign:
         core = _core.Campaign(source, str(path))
     except ScenarioError as error:
         return ReadCampaign(None, error.diagnostics, [])
-    return _Reader(Path(path), source, core).read()
+    return _Reader(Path(path), source, core).read(overrides)
 
 
 class _Reader:
@@ -87,22 +91,28 @@ class _Reader:
         self.path, self.source, self.core = path, source, core
         self.written: dict[str, Any] = msgspec.json.decode(core.json())
         self.faults: list[Fault] = []
+        self.warnings: list[Fault] = []
+        self.unread: set[int] = set()
+        self.sound: Scenario | None = None
+        self.in_scenario: list[Diagnostic] = []
 
-    def read(self) -> ReadCampaign:
-        scenario = self.scenario()
+    def read(self, overrides: Sequence[str]) -> ReadCampaign:
+        scenario = self.scenario(overrides)
         design = self.design()
-        in_scenario = scenario.check() if scenario else []
-        responses = self.responses(scenario if not in_scenario else None)
+        responses = self.responses()
         stop = self.stop([response.name for response in responses])
-        warnings: list[Fault] = []
-        if scenario and design and not in_scenario:
+        if self.sound:
+            self.check_responses(responses, self.sound, design)
+        if scenario and design:
             mistakes, warnings = design.check(scenario)
             self.faults += mistakes
-        told = [*in_scenario, *self.told(self.faults)]
+            self.warnings += warnings
+        told = [*self.in_scenario, *self.told(self.faults)]
         if told or scenario is None or design is None:
             return ReadCampaign(None, told, [])
         campaign = Campaign(self.path.stem, scenario, design, tuple(responses), stop, self.source)
-        return ReadCampaign(campaign, [], self.told(warnings, are_warnings=True))
+        warnings_told = self.told(self.warnings, are_warnings=True)
+        return ReadCampaign(campaign, [], [*scenario.warnings(), *warnings_told])
 
     def told(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
         return self.core.told(
@@ -111,24 +121,41 @@ class _Reader:
 
     def place(self, at: At) -> list[str | int]:
         """Return where in the file a part of the design is."""
-        place = list(at)
-        if place[0] == "factor" and "range" in self.written:
-            return ["range", *place[1:2]]
-        if place[0] == "factor" and len(place) == 4 and isinstance(place[1], int):
-            levels = self.written["factor"][place[1]]["levels"]
-            if isinstance(levels, list):
-                place[3] = [_text(one) for one in levels].index(str(place[3]))
+        if at[0] != "factor" or len(at) == 1:
+            return list(at)
+        if "range" in self.written:
+            return ["range", *at[1:2]]
+        _, factor, _, *level = at
+        levels = self.written["factor"][factor]["levels"]
+        place = [*at[:3], *level]
+        if level and isinstance(levels, list):
+            place[3:] = [[_text(one) for one in levels].index(str(level[0]))]
+        elif level and not isinstance(levels[level[0]], list):
+            del place[4:]
         return place
 
-    def scenario(self) -> Scenario | None:
-        name = self.written["scenario"]
+    def scenario(self, overrides: Sequence[str]) -> Scenario | None:
+        """Return the scenario with the overrides of all runs; what is wrong with it is in `in_scenario`."""
+        name, own = self.written["scenario"], self.written.get("set", [])
         try:
-            return Scenario.load(self.path.parent / name, tuple(self.written.get("set", [])))
+            plain = Scenario.load(self.path.parent / name)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             hint = "the path begins at the folder of this file"
             self.faults.append(Fault(("scenario",), f"{name}: {reason}", hint))
             return None
+        scenario = plain.override(*own, *overrides)
+        found = scenario.check()
+        before = {(one["path"], one["rule"]) for one in plain.check()} if found else set()
+        self.sound = plain if found and not before else scenario if not found else None
+        for one in found:
+            index = setting_of(own, one["path"])
+            if index is None or (one["path"], one["rule"]) in before:
+                self.in_scenario.append(one)
+            else:
+                told = f"{one['path']}: {one['rule']}"
+                self.faults.append(Fault(("set", index), told, one["hint"]))
+        return None if found else scenario
 
     def design(self) -> Design | None:
         written = self.written
@@ -195,31 +222,36 @@ class _Reader:
         made = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in levels.items()}
         return None if wrong else Factor(one["name"], tuple(Level(*each) for each in made.items()))
 
-    def responses(self, scenario: Scenario | None) -> list[Response]:
-        labels = labels_of(scenario) if scenario else None
+    def responses(self) -> list[Response]:
+        """Return the responses, also those whose text is none: their names are known to others."""
         found: list[Response] = []
         for i, one in enumerate(self.written.get("response", [])):
             if any(one["name"] == other.name for other in found):
-                self.faults.append(
-                    Fault(("response", i, "name"), f"a second response is called `{one['name']}`")
-                )
+                rule = f"a second response is called `{one['name']}`"
+                self.faults.append(Fault(("response", i, "name"), rule))
             try:
-                response = Response.parse(one["name"], one["measure"], one.get("unit"))
+                found.append(Response.parse(one["name"], one["measure"], one.get("unit")))
             except ResponseError as error:
-                self.respond(i, error.faults)
-                # its name is known to others all the same
+                self.faults += _of_measure(i, error.faults)
+                self.unread.add(i)
                 found.append(Response(one["name"], one["measure"]))
-                continue
-            if labels is not None:
-                self.respond(i, response.faults(labels))
-            found.append(response)
         if not found:
             hint = 'add a [[response]]: `name = "goodput"` and `measure = "mean(flows.goodput_bit_s)"`'
             self.faults.append(Fault(("response",), "nothing is measured", hint))
         return found
 
-    def respond(self, i: int, faults: tuple[SyntaxFault, ...] | list[SyntaxFault]) -> None:
-        self.faults += [Fault(("response", i, "measure"), one.rule, one.hint, one.span) for one in faults]
+    def check_responses(self, responses: list[Response], scenario: Scenario, design: Design | None) -> None:
+        """Compare the names and words of the responses with those of the scenario."""
+        known = words(scenario)
+        for i, response in enumerate(responses):
+            if i in self.unread:
+                continue
+            if design and (response.faults(known) or response.doubts(known)):
+                known = words_of_design(scenario, design)
+            faults = response.faults(known)
+            self.faults += _of_measure(i, faults)
+            if not faults:
+                self.warnings += _of_measure(i, response.doubts(known))
 
     def stop(self, responses: list[str]) -> Stop | None:
         one = self.written.get("stop")
@@ -243,11 +275,8 @@ class _Reader:
         return Stop(one["response"], value, relative, one["most"])
 
 
-def labels_of(scenario: Scenario) -> list[str]:
-    """Return the labels that flows of a scenario have, sorted."""
-    resolved = tomllib.loads(scenario.resolve())
-    flows = [*resolved.get("flow", []), *resolved.get("udp", [])]
-    return sorted({label for flow in flows for label in flow.get("labels", {})})
+def _of_measure(i: int, faults: Iterable[SyntaxFault]) -> list[Fault]:
+    return [Fault(("response", i, "measure"), one.rule, one.hint, one.span) for one in faults]
 
 
 def _range(one: dict[str, Any]) -> Range:

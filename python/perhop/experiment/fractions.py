@@ -266,7 +266,14 @@ class _Ends(NamedTuple):
                 return f"{min(self.high, value):.0f}{self.unit}"
             return f"{self.low + math.floor(u * slices):.0f}{self.unit}"
         value = self.low * (self.high / self.low) ** u if self.log else self.low + u * (self.high - self.low)
-        return np.format_float_positional(value, precision=6, fractional=False, trim="-") + self.unit
+        text = np.format_float_positional(value, precision=6, fractional=False, trim="-") + self.unit
+        exact, kind = quantity(text)
+        if not kind:
+            return text
+        # scenarios take whole bits per second, bytes and nanoseconds
+        atom, scale = ("ns", 1e9) if kind == "s" else (kind, 1.0)
+        count = round(exact * scale)
+        return text if math.isclose(exact * scale, count, rel_tol=1e-12) else f"{count}{atom}"
 
 
 def _ends(one: Range) -> _Ends:

@@ -25,6 +25,7 @@ from perhop.experiment.expression import (
     statistics,
 )
 from perhop.experiment.expression_check import Checker, unit
+from perhop.experiment.vocabulary import NO_WORDS, Vocabulary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -112,38 +113,47 @@ class Response:
         """The unit: as given, or as it follows from the columns; None where neither says."""
         return self.given if self.given is not None else unit(self.measure.of)
 
-    def faults(self, labels: Sequence[str] = ()) -> list[SyntaxFault]:
+    def faults(self, vocabulary: Vocabulary = NO_WORDS) -> list[SyntaxFault]:
         """Return what is wrong with the names and values in the expression.
 
         Parameters
         ----------
-        labels
-            Those that flows have; columns of their tables.
+        vocabulary
+            The words of the scenario, for its labels.
         """
-        found = [
-            fault
-            for statistic in statistics(self.measure.of)
-            for fault in Checker(statistic, labels).found(self.measure.by)
-        ]
-        if not list(statistics(self.measure.of)):
+        found = [fault for one in self._checkers(vocabulary) for fault in one.found(self.measure.by)]
+        if not self._checkers(vocabulary):
             found.append(SyntaxFault((0, len(self.text)), "a response has at least one statistic of a table"))
         # a column after `by` is missing in one table after the other
         return list({(one.span, one.rule): one for one in found}.values())
 
-    def check(self, labels: Sequence[str] = ()) -> None:
+    def doubts(self, vocabulary: Vocabulary) -> list[SyntaxFault]:
+        """Return the words that the expression looks for and no row will have.
+
+        Parameters
+        ----------
+        vocabulary
+            The words of the scenario.
+        """
+        return [fault for one in self._checkers(vocabulary) for fault in one.doubtful()]
+
+    def _checkers(self, vocabulary: Vocabulary) -> list[Checker]:
+        return [Checker(one, vocabulary) for one in statistics(self.measure.of)]
+
+    def check(self, vocabulary: Vocabulary = NO_WORDS) -> None:
         """Refuse names and values that no run has.
 
         Parameters
         ----------
-        labels
-            Those that flows have.
+        vocabulary
+            The words of the scenario, for its labels.
 
         Raises
         ------
         ResponseError
             A table, a column or a statistic is unknown, or is used for what it cannot do.
         """
-        faults = self.faults(labels)
+        faults = self.faults(vocabulary)
         if faults:
             raise ResponseError(self.name, self.text, faults)
 

@@ -17,6 +17,9 @@ impl<'a> Shape<'a> {
             let rule = format!("{length} characters: {longest} are the most");
             return self.refuse(node, schema, rule, Some("choose a shorter one".to_owned()));
         }
+        if length == 0 && rules["minLength"].as_u64().is_some_and(|shortest| shortest > 0) {
+            return self.refuse(node, schema, "must not be empty".to_owned(), None);
+        }
         match rules::check_format(rules["format"].as_str().unwrap_or_default(), text) {
             Ok(()) => Json::String(text.to_owned()),
             Err(error) => self.refuse(node, schema, error.rule, Some(error.hint)),

@@ -33,7 +33,7 @@ pub struct CampaignFile {
     pub factor: Vec<Factor>,
     /// Combinations that are left out: a level, or a list of levels, for each of some factors.
     #[serde(default)]
-    pub exclude: Vec<BTreeMap<String, OneOrMore>>,
+    pub exclude: Vec<BTreeMap<String, LevelNames>>,
     /// The treatments one by one: a level for each factor.
     #[serde(default)]
     pub treatment: Vec<BTreeMap<String, String>>,
@@ -127,7 +127,7 @@ pub enum Value {
 /// A level, or several.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum OneOrMore {
+pub enum LevelNames {
     /// One.
     One(String),
     /// Several.

@@ -1,0 +1,57 @@
+"""The words that tables of a run will have: names, classes and labels, as its scenario gives them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from perhop.tables import SCHEMA
+
+if TYPE_CHECKING:
+    from perhop.experiment.design import Design
+    from perhop.scenario import FlowView, Scenario, UdpView
+
+Vocabulary = Mapping[str, Mapping[str, frozenset[str]]]
+"""By table and column: every word there may be. What is known only after a run is not in it."""
+
+NO_WORDS: Vocabulary = {}
+
+
+def words(scenario: Scenario) -> Vocabulary:
+    """Return the words of a scenario without mistakes."""
+    meaning = scenario.describe()
+    found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for table, flows in (("flows", meaning.flows), ("udp", meaning.udp)):
+        for flow in flows:
+            for column, word in _of(flow):
+                found[table][column].add(word)
+            found["marks"]["flow"].add(flow.name)
+            found["classes"]["class"].add(flow.class_)
+    found["links"]["name"] = {link.name for link in meaning.links}
+    return {
+        table: {column: frozenset(known) for column, known in columns.items()}
+        for table, columns in found.items()
+    }
+
+
+def _of(flow: FlowView | UdpView) -> Iterable[tuple[str, str]]:
+    own = {"name": flow.name, "class": flow.class_, "from": flow.source, "to": flow.target}
+    return (own | flow.labels).items()
+
+
+def words_of_design(scenario: Scenario, design: Design) -> Vocabulary:
+    """Return the words of a scenario and of its treatments: a level may make some."""
+    changed = (scenario.override(*one.overrides) for one in design.treatments)
+    found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
+    for one in (words(scenario), *(words(each) for each in changed if not each.check())):
+        for table, columns in one.items():
+            for column, known in columns.items():
+                found[table][column] = found[table].get(column, frozenset()) | known
+    return found
+
+
+def labels(vocabulary: Vocabulary, table: str) -> list[str]:
+    """Return the columns that labels make in a table, sorted."""
+    own = {column.name for column in SCHEMA[table].columns}
+    return sorted(set(vocabulary.get(table, {})) - own)
