@@ -61,4 +61,8 @@ def test_residuals_with_and_without_outliers() -> None:
     shown = texts(draw_qq(normal_qq(values), "s", "Q-Q", normal_qq(values, furthest(values, 1))))
     assert any(text.startswith("7 residuals: correlation 0.7") for text in shown)
     assert any(text.startswith("6 residuals, 1 set aside: correlation 0.9") for text in shown)
+    many = np.random.default_rng(1).normal(size=30_000)
+    small = draw_residuals(many, many, "s", "Residuals")
+    assert len(small) < 500_000
+    assert f"30000 residuals from {many.min():.3g} to {many.max():.3g} in s" in small
     assert {"predicted in s", "residual in s"} <= set(texts(draw_residuals(values, values, "s", "Residuals")))

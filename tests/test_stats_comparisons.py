@@ -19,6 +19,7 @@ from perhop.stats.intervals import mean_interval
 from perhop.stats.layout import cube
 from perhop.stats.paired import paired_difference, tost
 from perhop.stats.power import detectable, power, replications_for_half_width, replications_needed
+from perhop.stats.ranks import rank_correlation
 from perhop.stats.residuals import assumptions, furthest, normal_qq, residuals
 from perhop.stats.strata import Part, Strata, strata
 from perhop.stats.unbalanced import MissingPackageError, NotEstimableError, unbalanced
@@ -149,6 +150,16 @@ def test_residuals_are_those_of_statsmodels() -> None:
     assert found["residual"].to_list() == pytest.approx(fit.resid.to_list(), abs=1e-9)
     studentized = fit.get_influence().resid_studentized_external
     assert found["studentized"].to_list() == pytest.approx(studentized.tolist(), rel=1e-9)
+
+
+def test_a_rank_correlation_is_that_of_scipy() -> None:
+    from scipy.stats import spearmanr
+
+    x, y = RNG(3).integers(0, 6, 30), RNG(4).normal(size=30)
+    theirs = spearmanr(x, y)
+    assert rank_correlation(x, y) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-9)
+    assert rank_correlation([1, 2, 3, 4], [1, 4, 9, 16]) == (pytest.approx(1.0), 0.0)
+    assert math.isnan(rank_correlation([1, 1, 1], [1, 2, 3]).p)
 
 
 def test_a_normal_qq_by_hand() -> None:

@@ -13,6 +13,7 @@ COMMANDS = (
     "run",
     "sweep",
     "report",
+    "analyze",
     "replay",
     "reproduce",
     "schema",

@@ -1,4 +1,4 @@
-"""`perhop report`: one page about one run."""
+"""`perhop report`: one page about one run, or about a campaign."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    run: options.RunFolder,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
     flow: Annotated[
         list[str] | None,
         typer.Option("--flow", metavar="NAME", help="Flow whose trace of TCP is drawn; may be repeated."),
@@ -38,30 +38,60 @@ def command(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write one self-contained HTML page about a run; it opens offline."""
+    """Write one self-contained HTML page about a run or a campaign; it opens offline."""
     from perhop.cli.output import print_json
     from perhop.folder import always, never, real_name
     from perhop.record import StoredRun
     from perhop.report.page import is_page, write_page
-    from perhop.report.run import render
 
     own = run / "report.html"
     page = out or own
-    if str(page) == "-":
-        if as_json:
-            raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
-        stored = StoredRun.load(run)
-        print(render(stored, _view(stored, flow or [], begin, end)))
+    stored = None if _is_store(run) else StoredRun.load(run)
+    if stored is None:
+        _refuse_view(flow, begin, end)
+    to_stdout = str(page) == "-"
+    if to_stdout and as_json:
+        raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
+    if to_stdout:
+        print(_campaign(run) if stored is None else _run(stored, flow or [], begin, end))
         return
-    stored = StoredRun.load(run)
     may_replace = always if force else is_page if real_name(page) == real_name(own) else never
     options.check_target(page, may_replace)
     _check_format(page)
-    write_page(page, render(stored, _view(stored, flow or [], begin, end)), may_replace)
+    html = _campaign(run) if stored is None else _run(stored, flow or [], begin, end)
+    write_page(page, html, may_replace)
     if as_json:
         print_json({"report": str(page)})
     else:
         print(page)
+
+
+def _is_store(folder: Path) -> bool:
+    from perhop.experiment import ledger
+
+    return (folder / ledger.FILE).exists()
+
+
+def _campaign(folder: Path) -> str:
+    from perhop.experiment.store import Store
+    from perhop.report.campaign import render
+
+    return render(Store.open(folder))
+
+
+def _refuse_view(flow: list[str] | None, begin: str | None, end: str | None) -> None:
+    if flow or begin or end:
+        raise CommandError(
+            ExitCode.USAGE,
+            "--flow, --from and --to are about the trace of a run, and this is the store of a campaign",
+            "run the scenario by itself with --trace tcp, and report on that run",
+        )
+
+
+def _run(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> str:
+    from perhop.report.run import render
+
+    return render(stored, _view(stored, flows, begin, end))
 
 
 def _check_format(page: Path) -> None:

@@ -88,6 +88,8 @@ class Analysis:
         The package that a better method needs.
     found
         Sources of `tests` that are effects at a rate of false discoveries of `FALSE_DISCOVERIES`.
+    level
+        Confidence of all intervals.
     """
 
     response: str
@@ -106,6 +108,7 @@ class Analysis:
     effects: Effects | None = None
     lacks: str = ""
     found: frozenset[str] = frozenset()
+    level: float = LEVEL
 
     @property
     def name(self) -> str:

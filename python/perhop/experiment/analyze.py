@@ -112,6 +112,7 @@ def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]
         means_of(known, (*factors, *within), asked.level),
         (),
         known,
+        level=asked.level,
     )
     if not factors:
         return [told(start, "Nothing was varied between runs, so that there are means and no effects.")]

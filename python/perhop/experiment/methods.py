@@ -13,6 +13,7 @@ from perhop.experiment.analysis import NO_TESTS, Analysis, Asked, grand_mean, me
 from perhop.stats.anova import anova_of
 from perhop.stats.effects import effects_of
 from perhop.stats.layout import UnbalancedError, cube
+from perhop.stats.ranks import rank_correlation
 from perhop.stats.residuals import assumptions, residuals
 from perhop.stats.strata import strata
 from perhop.stats.unbalanced import MissingPackageError, NotEstimableError, unbalanced
@@ -188,8 +189,6 @@ def _spread_out(start: Analysis) -> bool:
 
 def _ranks(start: Analysis) -> Analysis:
     """Correlate the ranks of a setting and of the treatments' means."""
-    from scipy.stats import spearmanr
-
     from perhop.units import quantity
 
     y = start.means["mean"].to_numpy()
@@ -200,9 +199,8 @@ def _ranks(start: Analysis) -> Analysis:
         except ValueError:
             continue
         if np.ptp(y) > 0.0:
-            found = spearmanr(x, y)
-            r = float(found.statistic)
-            rows.append((name, 100.0 * r**2, float(found.pvalue), f"rank correlation {r:+.2f}"))
+            r, p = rank_correlation(x, y)
+            rows.append((name, 100.0 * r**2, p, f"rank correlation {r:+.2f}"))
     schema = {"source": pl.String, "percent": pl.Float64, "p": pl.Float64, "against": pl.String}
     tests = pl.concat([NO_TESTS, pl.DataFrame(rows, schema=schema, orient="row")], how="diagonal")
     said = (

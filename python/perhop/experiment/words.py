@@ -1,4 +1,4 @@
-"""What an analysis says, in words: what mattered, and how sure that is."""
+"""What was varied, what mattered and how sure that is, in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,6 +14,10 @@ from perhop.experiment.analysis import FALSE_DISCOVERIES, Analysis
 from perhop.stats.contrasts import contrast
 from perhop.stats.power import detectable, replications_for_half_width
 from perhop.units import counted
+
+if TYPE_CHECKING:
+    from perhop.experiment.definition import Campaign
+    from perhop.experiment.design import Factor
 
 _PREFIXES = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
@@ -64,9 +68,43 @@ def effect_name(source: str) -> str:
     return source.replace(":", " × ")
 
 
+def varied(campaign: Campaign, runs: pl.DataFrame) -> str:
+    """Say what a campaign varies, and how often each treatment is run."""
+    design = campaign.design
+    factors = [_in_words(factor) for factor in design.factors]
+    named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
+    treatments = len(design.treatments)
+    combinations = math.prod(len(factor.levels) for factor in design.factors)
+    if design.fraction is not None:
+        taken = f"the fraction {str(design.fraction).split(';')[0]}, {treatments} treatments"
+    elif treatments == combinations:
+        taken = (
+            f"all {counted(treatments, 'combination')}"
+            if len(factors) > 1
+            else counted(treatments, "treatment")
+        )
+    else:
+        taken = f"{treatments} of {combinations} combinations"
+    times = runs["replication"].n_unique()
+    seeds = (
+        "with the same random numbers for every treatment"
+        if design.seeds == "common"
+        else "each run with random numbers of its own"
+    )
+    often = f"each in {counted(times, 'replication')}" + (f", {seeds}" if times > 1 else "")
+    return f"Varied: {named}; {taken}, {often}: {counted(len(runs), 'run')}."
+
+
+def _in_words(factor: Factor) -> str:
+    names = [level.name for level in factor.levels]
+    if len(names) > 8:
+        return f"{factor.name} ({len(names)} levels from {names[0]} to {names[-1]})"
+    return f"{factor.name} ({', '.join(names)})"
+
+
 def p_value(p: float) -> str:
     """Return a probability as text."""
-    return "p < 1e-9" if p < 1e-9 else f"p = {p:.2g}"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def what_mattered(one: Analysis) -> list[str]:
@@ -76,10 +114,8 @@ def what_mattered(one: Analysis) -> list[str]:
     said = [f"Mean {unit.value(one.mean.mean, one.mean.half_width)} over {counted(runs, 'run')}."]
     if one.tests.is_empty():
         return said
-    said += _shares(one)
-    said += _found(one)
     said += _levels(one, unit) if len(one.factors) == 1 else _largest(one, unit)
-    return said
+    return [*said, *_shares(one), *_found(one)]
 
 
 def _tests(one: Analysis) -> pl.DataFrame:
@@ -89,7 +125,10 @@ def _tests(one: Analysis) -> pl.DataFrame:
 def _shares(one: Analysis) -> list[str]:
     """Say where the variation comes from."""
     if one.strata is None:
-        return []
+        rows = _tests(one).filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
+        each = [f"{effect_name(row['source'])} {row['percent']:.3g} %" for row in rows.head(5).to_dicts()]
+        what = "by ranks" if one.method == "ranks" else "each beyond the others"
+        return [f"Of its variation, {what}: {', '.join(each)}."] if each else []
     error = one.tests.filter(pl.col("source").str.starts_with("error"))["percent"].sum()
     rows = one.tests.filter(
         ~pl.col("source").str.starts_with("error"), ~pl.col("source").is_in(["total", "blocks"])
@@ -97,30 +136,32 @@ def _shares(one: Analysis) -> list[str]:
     large = rows.filter(pl.col("percent") >= _LARGE)
     named = large if len(large) else rows.head(1)
     parts = [f"{effect_name(row['source'])} {row['percent']:.3g} %" for row in named.head(5).to_dicts()]
+    blocks = one.tests.filter(source="blocks")["percent"].sum()
+    if blocks >= 1.0:
+        parts.append(f"the random numbers of a replication {blocks:.2g} %")
     return [f"Of its variation: {', '.join(parts)}; {error:.2g} % is left to chance."]
 
 
 def _found(one: Analysis) -> list[str]:
-    """Say which effects are there."""
+    """Say how many effects are there."""
     rows = _tests(one).sort("p")
     if rows.is_empty():
         return []
-    rate = f"{FALSE_DISCOVERIES:.0%}".replace("%", " %")
-    names = [effect_name(row["source"]) for row in rows.to_dicts() if row["source"] in one.found]
-    if not names:
-        least = rows.row(0, named=True)
+    rate = f"at {100 * FALSE_DISCOVERIES:.0f} % false discoveries"
+    least = rows.row(0, named=True)
+    if len(rows) == 1:
+        verb = "is" if one.found else "is not"
         return [
-            f"No effect is larger than chance explains (at {rate} false discoveries); the nearest is "
+            f"The effect of {effect_name(least['source'])} {verb} larger than chance explains "
+            f"({p_value(least['p'])})."
+        ]
+    if not one.found:
+        return [
+            f"No effect is larger than chance explains ({rate}); the nearest is "
             f"{effect_name(least['source'])}, {p_value(least['p'])}."
         ]
-    few = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-    if len(rows) == 1:
-        p = rows["p"][0]
-        return [f"The effect of {names[0]} is larger than chance explains ({p_value(p)})."]
-    return [
-        f"Larger than chance explains (at {rate} false discoveries): {len(names)} of {len(rows)} effects, "
-        f"{few}."
-    ]
+    there = counted(len(rows), "effect")
+    return [f"{len(one.found)} of {there} are larger than chance explains ({rate})."]
 
 
 def _levels(one: Analysis, unit: Scale) -> list[str]:

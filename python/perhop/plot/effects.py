@@ -106,7 +106,7 @@ def draw_curve(
     replications
         Place and value of every single run.
     """
-    with style.figure(8.0, 3.7) as (made, axes):
+    with style.figure(5.6, 3.7) as (made, axes):
         if replications:
             axes.plot(*zip(*replications, strict=True), ".", color=style.COLORS[7], markersize=3.5, alpha=0.7)
         _lines(axes, panel, x, bands=True)
@@ -120,7 +120,7 @@ def draw_curve(
             axes.set_xticks(x, panel.levels, minor=False)
             axes.minorticks_off()
         if len(panel.lines) > 1:
-            style.legend_beside(axes)
+            axes.legend(title=panel.other, loc="best", handlelength=2.6)
         return style.svg(made, title, f"{label}. {_told(panel)}")
 
 

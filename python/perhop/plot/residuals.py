@@ -10,6 +10,9 @@ from perhop.stats.residuals import NormalQQ
 
 Floats = npt.NDArray[np.float64]
 
+_MOST = 2000
+"""Of more points than this only the outermost tenth and an even choice of the others are drawn."""
+
 
 def draw_qq(whole: NormalQQ, label: str, title: str, without: NormalQQ | None = None) -> str:
     """Return normal Q-Q plots as SVG: of all residuals, and of those that are left without outliers.
@@ -26,12 +29,15 @@ def draw_qq(whole: NormalQQ, label: str, title: str, without: NormalQQ | None = 
         Of the rest, if some are set aside.
     """
     parts = [whole] if without is None else [whole, without]
-    with style.figure(8.6, 3.3, ncols=len(parts), squeeze=False) as (made, grid):
+    with style.figure(5.6 if without is None else 8.6, 3.4, ncols=len(parts), squeeze=False) as (made, grid):
         for axes, part in zip(grid[0], parts, strict=True):
             slope, middle = np.polyfit(part.theoretical, part.ordered, 1)
             ends = part.theoretical[[0, -1]]
             axes.plot(ends, middle + slope * ends, color=style.INK, linewidth=0.9, linestyle=style.DASHES[1])
-            axes.plot(part.theoretical, part.ordered, "o", color=style.COLORS[0], markersize=3.2)
+            drawn = _drawn(np.abs(part.theoretical))
+            axes.plot(
+                part.theoretical[drawn], part.ordered[drawn], "o", color=style.COLORS[0], markersize=3.2
+            )
             said = f"{part.ordered.size} residuals"
             if part.left_out.size:
                 said += f", {part.left_out.size} set aside"
@@ -59,9 +65,10 @@ def draw_residuals(predicted: Floats, residual: Floats, label: str, title: str) 
         Told to those who cannot see the figure.
     """
     unit = f" in {label}" if label else ""
-    with style.figure(8.0, 3.2) as (made, axes):
+    with style.figure(5.6, 3.4) as (made, axes):
         axes.axhline(0.0, color=style.INK, linewidth=0.8)
-        axes.plot(predicted, residual, "o", color=style.COLORS[0], markersize=3.4, alpha=0.8)
+        drawn = _drawn(np.abs(residual))
+        axes.plot(predicted[drawn], residual[drawn], "o", color=style.COLORS[0], markersize=3.4, alpha=0.8)
         axes.set_xlabel(f"predicted{unit}")
         axes.set_ylabel(f"residual{unit}")
         told = (
@@ -69,3 +76,12 @@ def draw_residuals(predicted: Floats, residual: Floats, label: str, title: str) 
             f"predictions from {predicted.min():.4g} to {predicted.max():.4g}"
         )
         return style.svg(made, title, told)
+
+
+def _drawn(distance: Floats) -> npt.NDArray[np.int64]:
+    """Choose the points to draw, those far out among them."""
+    if distance.size <= _MOST:
+        return np.arange(distance.size)
+    far = np.argsort(-distance, kind="stable")[: _MOST // 10]
+    even = np.linspace(0, distance.size - 1, _MOST - far.size).astype(np.int64)
+    return np.union1d(far, even)

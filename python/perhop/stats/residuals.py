@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from perhop.stats.layout import Floats
+from perhop.stats.ranks import rank_correlation
 from perhop.stats.strata import Strata
 
 LEAST = 10
@@ -137,11 +138,15 @@ def furthest(values: npt.ArrayLike, most: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Check:
-    """An assumption: its name, whether it looks true (`None`: cannot be judged), and that in words."""
+    """An assumption: its name, whether it looks true (`None`: cannot be judged), and that in words.
+
+    `rows` are the places of outliers in the frame.
+    """
 
     name: str
     holds: bool | None
     sentence: str
+    rows: tuple[int, ...] = ()
 
 
 def assumptions(left: pl.DataFrame, df: int, names: Sequence[str] = ()) -> list[Check]:
@@ -183,20 +188,18 @@ def _normality(values: Floats) -> Check:
 
 
 def _spread(left: pl.DataFrame) -> Check:
-    from scipy.stats import spearmanr
-
     size, predicted = left["residual"].abs().to_numpy(), left["predicted"].round_sig_figs(10).to_numpy()
     if np.ptp(predicted) == 0.0:
         return Check("spread", None, "There is one prediction only, so that spread cannot be compared.")
-    found = spearmanr(size, predicted)
-    holds = bool(found.pvalue >= 0.01)
-    how = "grows" if found.statistic > 0 else "shrinks"
+    found = rank_correlation(size, predicted)
+    holds = found.p >= 0.01
+    how = "grows" if found.r > 0 else "shrinks"
     said = "does not change" if holds else how
     return Check(
         "spread",
         holds,
         f"The spread of the residuals {said} with the predicted value: "
-        f"rank correlation {found.statistic:+.2f}, p = {found.pvalue:.2g}.",
+        f"rank correlation {found.r:+.2f}, p = {found.p:.2g}.",
     )
 
 
@@ -204,7 +207,8 @@ def _outliers(left: pl.DataFrame, df: int, names: Sequence[str]) -> Check:
     from scipy.special import stdtrit
 
     limit = float(stdtrit(df - 1, 1.0 - 0.01 / (2 * len(left))))
-    far = left.filter(pl.col("studentized").abs() > limit).sort(pl.col("studentized").abs(), descending=True)
+    far = left.with_row_index("_row").filter(pl.col("studentized").abs() > limit)
+    far = far.sort(pl.col("studentized").abs(), descending=True)
     if far.is_empty():
         return Check("outliers", True, f"No residual is further out than {limit:.1f} standard deviations.")
     said = ", ".join(
@@ -217,4 +221,5 @@ def _outliers(left: pl.DataFrame, df: int, names: Sequence[str]) -> Check:
         False,
         f"{len(far)} of {len(left)} residuals lie further out than {limit:.1f} standard deviations: {said}"
         + (" and others." if len(far) > 3 else "."),
+        tuple(far["_row"].to_list()),
     )

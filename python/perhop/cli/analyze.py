@@ -1,0 +1,191 @@
+"""`perhop analyze`: what the runs of a store say."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perhop.cli import options
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from perhop.experiment.analysis import Analysis
+    from perhop.experiment.store import Store
+
+
+def command(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder of a campaign.")],
+    response: Annotated[
+        list[str] | None,
+        typer.Option("--response", metavar="NAME", help="Response to show; may be repeated. Default: all."),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", metavar="EFFECTS", help="Effects of a trimmed model, such as C,P,C:P."),
+    ] = None,
+    level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")] = 0.95,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the JSON there as well.")
+    ] = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Say what mattered in a campaign, and how sure that is: effects, shares of variation, residuals."""
+    import msgspec
+
+    from perhop.cli.output import print_json
+    from perhop.experiment.store import Store
+    from perhop.folder import always, never, write_file
+
+    if not 0.0 < level < 1.0:
+        raise CommandError(ExitCode.USAGE, f"--level {level:g}: must lie inside (0, 1)", "such as 0.95")
+    if out is not None:
+        options.check_target(out, always if force else never)
+    opened = Store.open(store)
+    found = _analyses(opened, keep, level, response or [])
+    document = {"store": str(store), "analyses": [_document(one) for one in found]}
+    if out is not None:
+        text = msgspec.json.format(msgspec.json.encode(document), indent=2)
+        write_file(out, text + b"\n", always if force else never)
+    if as_json:
+        print_json(document)
+    else:
+        _print(opened, found)
+    lacking = sorted({one.lacks for one in found if one.lacks})
+    if lacking:
+        raise CommandError(
+            ExitCode.MACHINE,
+            f"the design is not balanced, which takes {', '.join(lacking)}: only means are given",
+            "pip install 'perhop[stats]'",
+        )
+
+
+def _analyses(store: Store, keep: str | None, level: float, names: list[str]) -> list[Analysis]:
+    from perhop.experiment.analyze import analyze, asked_of
+
+    campaign = store.campaign
+    known = [one.name for one in campaign.responses]
+    for name in names:
+        if name not in known:
+            raise CommandError(
+                ExitCode.USAGE, f"--response {name}: no such response", f"choose among {', '.join(known)}"
+            )
+    effects = None if keep is None else tuple(part.strip() for part in keep.split(","))
+    try:
+        found = analyze(store.scalars(), asked_of(campaign, effects, level))
+    except ValueError as error:
+        if keep is None:
+            raise
+        raise CommandError(
+            ExitCode.USAGE, f"--keep {keep}: {error}", "write effects as C,P,C:P, with the names of factors"
+        ) from error
+    return [one for one in found if not names or one.response in names]
+
+
+def _document(one: Analysis) -> dict[str, Any]:
+    """Return an analysis as JSON has it: numbers in the response's own unit, null where there is none."""
+    from perhop.experiment.words import how_sure, what_mattered
+
+    return {
+        "response": one.response,
+        "unit": one.unit,
+        "of": dict(one.of),
+        "factors": one.factors,
+        "within_runs": one.within,
+        "method": one.method,
+        "remarks": one.remarks,
+        "what_mattered": what_mattered(one),
+        "how_sure": how_sure(one),
+        "level": one.level,
+        "mean": {"mean": one.mean.mean, "low": one.mean.low, "high": one.mean.high},
+        "tests": one.tests.to_dicts(),
+        "found": sorted(one.found),
+        "effects": [] if one.effects is None else one.effects.table.to_dicts(),
+        "means": one.means.to_dicts(),
+        "checks": [{"name": each.name, "holds": each.holds, "said": each.sentence} for each in one.checks],
+    }
+
+
+def _print(store: Store, found: list[Analysis]) -> None:
+    from perhop.experiment.words import how_sure, varied, what_mattered
+
+    runs = store.runs()
+    print(varied(store.campaign, runs))
+    for state in ("failed", "missing"):
+        count = runs.filter(state=state).height
+        if count:
+            print(f"{count} {state}: perhop campaign status {store.folder}")
+    for one in found:
+        print(f"\n{one.name}")
+        for sentence in [*what_mattered(one), *how_sure(one)]:
+            print(f"  {sentence}")
+        print()
+        _print_tests(one)
+        _print_effects(one)
+    if not found:
+        print("nothing has been measured yet")
+
+
+def _print_tests(one: Analysis) -> None:
+    from perhop.cli.output import print_table
+    from perhop.experiment.words import effect_name
+
+    if one.tests.is_empty():
+        return
+    rows = [
+        (
+            effect_name(row["source"]),
+            _number(row["df"], "d"),
+            _number(row["percent"], ".2f"),
+            _number(row["f"], ".4g"),
+            _number(row["p"], ".2g"),
+            _number(row["q"], ".2g"),
+            "*" if row["source"] in one.found else "",
+            row["against"] or "",
+        )
+        for row in one.tests.to_dicts()
+    ]
+    columns = ("source", "df", "% of variation", "F", "p", "p of all tests", "found", "held against")
+    print_table("Sources of variation", columns, rows, "with --json", most=40)
+
+
+def _print_effects(one: Analysis) -> None:
+    from perhop.cli.output import print_table
+    from perhop.experiment.words import effect_name, scale
+
+    unit = scale(one)
+    title = f" in {unit.unit}" if unit.unit else ""
+    interval = f"{100 * one.level:.3g} % interval"
+    if one.effects is not None and len(one.factors) > 1:
+        rows = [
+            (
+                effect_name(row["term"]),
+                row["level"].replace(":", ", "),
+                _number(row["effect"], "+.4g", unit.factor),
+                _number(row["low"], ".4g", unit.factor),
+                _number(row["high"], ".4g", unit.factor),
+            )
+            for row in one.effects.table.to_dicts()
+        ]
+        print_table(f"Effects{title}", ("of", "at", "effect", "from", interval), rows, "with --json", most=12)
+    rows = [
+        (
+            *(row[name] for name in one.factors),
+            _number(row["mean"], ".4g", unit.factor),
+            _number(row["low"], ".4g", unit.factor),
+            _number(row["high"], ".4g", unit.factor),
+            str(row["n"]),
+        )
+        for row in one.means.to_dicts()
+    ]
+    columns = (*one.factors, "mean", "from", interval, "values")
+    print_table(f"Means{title}", columns, rows, "with --json", most=12)
+
+
+def _number(value: float | None, form: str, factor: float = 1.0) -> str:
+    if value is None or not math.isfinite(value):
+        return "-"
+    return format(value, form) if form == "d" else format(value / factor, form)

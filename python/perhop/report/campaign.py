@@ -1,0 +1,210 @@
+"""The page of a store: what was varied, what mattered, how sure that is, and the figures behind it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from perhop import _core
+from perhop.experiment.analyze import analyze, asked_of
+from perhop.experiment.words import Scale, effect_name, how_sure, scale, varied, what_mattered
+from perhop.report import effects, page
+
+if TYPE_CHECKING:
+    from perhop.experiment.analysis import Analysis
+    from perhop.experiment.design import Factor
+    from perhop.experiment.store import Store
+
+_SHOWN, _FOLDED = 12, 500
+_MOST_IN_FRONT = 4
+"""Responses told on the first screen; of more, the others are further down."""
+
+
+def render(store: Store) -> str:
+    """Return the page of a store as HTML. The same runs give the same page.
+
+    Parameters
+    ----------
+    store
+        Of a campaign that has been run, whole or in part.
+    """
+    campaign = store.campaign
+    runs = store.runs()
+    analyses = analyze(store.scalars(), asked_of(campaign))
+    where = shlex.quote(str(store.folder))
+    sections = [_section(one, place, where) for place, one in enumerate(analyses)]
+    lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
+    return page.render(
+        "campaign.html.j2",
+        {
+            "title": campaign.name,
+            "varied": varied(campaign, runs),
+            "within": _within(analyses),
+            "sections": sections,
+            "front": sections[:_MOST_IN_FRONT],
+            "further": sections[_MOST_IN_FRONT:],
+            "lead": lead,
+            "states": {name: runs.filter(state=name).height for name in ("done", "failed", "missing")},
+            "failed": _failed(runs, store),
+            "unsettled": runs["unsettled"].is_not_null().sum() if "unsettled" in runs.columns else 0,
+            "next": _next(analyses, runs, where),
+            "factors": campaign.design.factors,
+            "levels": [_levels(factor) for factor in campaign.design.factors],
+            "responses": campaign.responses,
+            "design": campaign.design,
+            "scenario": campaign.scenario,
+            "perhop": (_core.__version__, _core.RESULTS_VERSION),
+            "source": campaign.source.decode(errors="replace"),
+            "commands": {
+                "run": f"perhop campaign run {where}",
+                "status": f"perhop campaign status {where}",
+                "analyze": f"perhop analyze {where}",
+                "report": f"perhop report {where}",
+                "table": _read(store),
+            },
+        },
+    )
+
+
+def _within(analyses: list[Analysis]) -> str:
+    """Say what was measured apart inside of each run."""
+    names = dict.fromkeys(name for one in analyses for name in one.within)
+    if not names:
+        return ""
+    return f"Within each run, every {' and '.join(names)} is measured for itself."
+
+
+def _levels(factor: Factor) -> list[dict[str, str]]:
+    return [
+        {"name": level.name, "set": ", ".join(level.set) or "the scenario as it is"}
+        for level in factor.levels
+    ]
+
+
+def _section(one: Analysis, place: int, where: str) -> dict[str, Any]:
+    """Return all that the page says of one response."""
+    id = f"response-{place + 1}"
+    command = f"perhop analyze {where} --response {shlex.quote(one.response)}"
+    curve = effects.curve(one, f"{id}-curve", command)
+    unit = scale(one)
+    return {
+        "id": id,
+        "name": one.name,
+        "unit": unit.unit,
+        "mattered": what_mattered(one),
+        "sure": how_sure(one),
+        "doubt": any(check.holds is False for check in one.checks),
+        "curve": curve,
+        "figures": effects.figures(one, id, command),
+        "residuals": effects.residuals(one, id, command),
+        "outliers": any(check.rows for check in one.checks),
+        "tests": _tests(one),
+        "effects": _split(_effects(one, unit)),
+        "means": _split(_means(one, unit)),
+        "factors": one.factors,
+        "level": f"{100 * one.level:.3g} %",
+        "ranks": one.method == "ranks",
+        "command": command,
+    }
+
+
+def _tests(one: Analysis) -> list[dict[str, Any]]:
+    return [
+        {
+            "source": effect_name(row["source"]),
+            "df": "" if row["df"] is None else str(row["df"]),
+            "percent": "" if row["percent"] is None else f"{row['percent']:.2f} %",
+            "f": "" if row["f"] is None else f"{row['f']:.4g}",
+            "p": "" if row["p"] is None else f"{row['p']:.2g}",
+            "q": "" if row["q"] is None else f"{row['q']:.2g}",
+            "against": row["against"] or "",
+            "found": row["source"] in one.found,
+        }
+        for row in one.tests.to_dicts()
+    ]
+
+
+def _effects(one: Analysis, unit: Scale) -> list[dict[str, str]]:
+    if one.effects is None:
+        return []
+    return [
+        {
+            "term": effect_name(row["term"]),
+            "level": row["level"].replace(":", ", "),
+            "effect": f"{row['effect'] / unit.factor:+.4g}",
+            "interval": _between(row["low"], row["high"], unit),
+        }
+        for row in one.effects.table.to_dicts()
+    ]
+
+
+def _means(one: Analysis, unit: Scale) -> list[dict[str, Any]]:
+    return [
+        {
+            "levels": [row[name] for name in one.factors],
+            "mean": f"{row['mean'] / unit.factor:.4g}",
+            "interval": _between(row["low"], row["high"], unit),
+            "n": row["n"],
+        }
+        for row in one.means.to_dicts()
+    ]
+
+
+def _between(low: float | None, high: float | None, unit: Scale) -> str:
+    if low is None or high is None or not math.isfinite(low + high):
+        return "–"
+    return f"{low / unit.factor:.4g} to {high / unit.factor:.4g}"
+
+
+def _split(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Show the first rows of a long table, fold others away, and leave the rest to the command."""
+    return {
+        "shown": rows[:_SHOWN],
+        "folded": rows[_SHOWN:_FOLDED],
+        "more": max(0, len(rows) - _FOLDED),
+    }
+
+
+def _failed(runs: pl.DataFrame, store: Store) -> list[dict[str, Any]]:
+    again = f"cd {shlex.quote(str(store.folder))} && "
+    return [
+        {
+            "treatment": row["treatment"],
+            "replication": row["replication"],
+            "failure": row["failure"],
+            "replay": again + row["replay"],
+        }
+        for row in runs.filter(state="failed").head(_SHOWN).to_dicts()
+    ]
+
+
+def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str) -> list[dict[str, str]]:
+    """Return what to do next: sentences, each with the command that does it."""
+    found = []
+    if runs.filter(state="missing").height:
+        found.append({"said": "Make the runs that are missing:", "command": f"perhop campaign run {where}"})
+    for one in analyses[:1]:
+        rows = one.means.filter(pl.col("mean") != 0, pl.col("high").is_finite())
+        width = ((rows["high"] - rows["low"]) / 2 / rows["mean"].abs()).max() if len(rows) else None
+        if isinstance(width, float) and width > 0:
+            said = f"Means of {one.response} are known to {100 * width:.2g} % or better; to halve that:"
+            option = f"--until-ci {shlex.quote(f'{one.response}={50 * width:.2g}%')}"
+            found.append({"said": said, "command": f"perhop campaign run {where} {option}"})
+        elif len(one.means):
+            said = "One replication gives no intervals; add replications:"
+            option = f"--until-ci {shlex.quote(f'{one.response}=2%')}"
+            found.append({"said": said, "command": f"perhop campaign run {where} {option}"})
+    found.append(
+        {"said": "Numbers of this page, as text or JSON:", "command": f"perhop analyze {where} --json"}
+    )
+    return found
+
+
+def _read(store: Store) -> str:
+    code = (
+        f"import polars as pl; print(pl.read_parquet({str(store.folder / 'scalars.parquet')!r}, glob=False))"
+    )
+    return f"python -c {shlex.quote(code)}"

@@ -1,0 +1,230 @@
+"""Figures of the analysis of one response."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from perhop.experiment.words import Scale, pairs, scale
+from perhop.plot import effects as drawn
+from perhop.plot.residuals import draw_qq, draw_residuals
+from perhop.plot.variation import Part, draw_pareto
+from perhop.report import page
+from perhop.stats.effects import half_width, standard_error
+from perhop.stats.residuals import LEAST, normal_qq
+from perhop.units import quantity, split
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perhop.experiment.analysis import Analysis
+
+_MOST_LEVELS = 12
+"""Factors with more levels than this are left to the tables, but for a curve."""
+
+_MOST_LINES = 8
+
+
+def curve(one: Analysis, id: str, command: str) -> page.Drawing | None:
+    """Draw the response over the single setting that was varied; `None` where several or none were."""
+    between = [name for name in one.factors if name not in one.within]
+    if len(between) != 1 or len(one.within) > 1:
+        return None
+    factor = between[0]
+    levels = one.means[factor].unique(maintain_order=True).to_list()
+    numbers = _numbers(levels)
+    groups = one.means[one.within[0]].unique(maintain_order=True).to_list() if one.within else [""]
+    if len(groups) > _MOST_LINES or (numbers is None and len(levels) > 2 * _MOST_LEVELS):
+        return None
+    unit = scale(one)
+    lines = [
+        drawn.Line(group, [_own_mean(one, factor, level, group, unit) for level in levels])
+        for group in groups
+    ]
+    other = one.within[0] if one.within else ""
+    label, title = _label(one, unit), f"{one.name} by {factor}"
+    if numbers is None:
+        svg = drawn.draw_means([drawn.Panel(factor, levels, lines, other)], label, title)
+    else:
+        x, ticks, suffix = numbers
+        places = dict(zip(levels, x, strict=True))
+        dots = [
+            (places[str(level)], value / unit.factor)
+            for level, value in one.frame.select(factor, "value").iter_rows()
+        ]
+        panel = drawn.Panel(f"{factor}{suffix}", ticks, lines, other)
+        svg = drawn.draw_curve(x, panel, label, title, dots if len(groups) == 1 and len(dots) <= 2000 else ())
+    caption = f"Mean and its {_percent(one)} interval over {_least_runs(one)} replications"
+    caption += "; the dots are single runs." if numbers is not None and len(groups) == 1 else "."
+    return page.drawing(id, title, svg, caption, command)
+
+
+def _numbers(levels: Sequence[str]) -> tuple[list[float], list[str], str] | None:
+    """Return levels as numbers of one unit: places, ticks, and how the unit is added to a label."""
+    try:
+        written = [split(level) for level in levels]
+        values = [quantity(level) for level in levels]
+    except ValueError:
+        return None
+    if len(set(levels)) < 2 or len({unit for _, unit in values}) > 1:
+        return None
+    x, unit = [value for value, _ in values], values[0][1]
+    if len({unit for _, unit in written}) == 1:
+        x, unit = [value for value, _ in written], written[0][1]
+    if len(set(x)) < len(x):
+        return None
+    return x, [f"{value:g}" for value in x], f" in {unit}" if unit else ""
+
+
+def _own_mean(one: Analysis, factor: str, level: str, group: str, unit: Scale) -> drawn.Mean | None:
+    rows = one.means.filter(pl.col(factor) == level)
+    if one.within:
+        rows = rows.filter(pl.col(one.within[0]) == group)
+    if rows.is_empty():
+        return None
+    row = rows.row(0, named=True)
+    return drawn.Mean(*(row[name] / unit.factor for name in ("mean", "low", "high")))
+
+
+def figures(one: Analysis, id: str, command: str) -> list[page.Drawing]:
+    """Draw main effects, interactions and shares of variation, as far as there are any."""
+    found: list[page.Drawing] = []
+    unit = scale(one)
+    if one.effects is not None and one.strata is not None and one.method == "factorial":
+        found += _main(one, id, command, unit)
+        found += _interactions(one, id, command, unit)
+    tests = one.tests.filter(pl.col("source") != "total", pl.col("percent").is_not_null())
+    if len(tests) > 2:
+        parts = [
+            Part(row["source"], row["percent"], None if row["p"] is None else row["source"] in one.found)
+            for row in tests.to_dicts()
+        ]
+        caption = (
+            "What the variation of the response comes from. Hollow: chance may explain it. Grey: no effect."
+        )
+        svg = draw_pareto(parts, f"Shares of the variation of {one.name}")
+        found.append(page.drawing(f"{id}-variation", "Shares of the variation", svg, caption, command))
+    return found
+
+
+def _main(one: Analysis, id: str, command: str, unit: Scale) -> list[page.Drawing]:
+    assert one.effects is not None
+    panels = []
+    grand = one.effects.mean.value
+    for factor in one.factors:
+        rows = one.effects.table.filter(pl.col("term") == factor)
+        if 2 <= len(rows) <= _MOST_LEVELS:
+            means = [_shifted(row, grand, unit) for row in rows.to_dicts()]
+            panels.append(drawn.Panel(factor, rows["level"].to_list(), [drawn.Line("", means)]))
+    if not panels or len(one.factors) == 1:
+        return []
+    title = f"Main effects on {one.name}"
+    caption = (
+        f"Mean by level of each factor, all others averaged; whiskers: {_percent(one)} interval of the "
+        "effect against the grand mean, which is the dotted line."
+    )
+    svg = drawn.draw_means(panels, _label(one, unit), title, grand / unit.factor)
+    return [page.drawing(f"{id}-main", title, svg, caption, command)]
+
+
+def _shifted(row: dict[str, Any], grand: float, unit: Scale) -> drawn.Mean:
+    ends = [math.nan if row[name] is None else (grand + row[name]) / unit.factor for name in ("low", "high")]
+    return drawn.Mean((grand + row["effect"]) / unit.factor, *ends)
+
+
+def _interactions(one: Analysis, id: str, command: str, unit: Scale) -> list[page.Drawing]:
+    assert one.strata is not None
+    panels = []
+    cube = one.strata.cube
+    for first, second in pairs(one):
+        across, other = _order(one, first, second)
+        if len(other[1]) > _MOST_LINES or len(across[1]) > _MOST_LEVELS:
+            continue
+        term = cube.term([first, second])
+        share = len(across[1]) * len(other[1]) / cube.values.size
+        error = one.strata.error(term)
+        half = half_width(error, standard_error(error, share), one.level)
+        table = one.frame.group_by(across[0], other[0]).agg(pl.col("value").mean())
+        means = {(str(a), str(b)): value for a, b, value in table.iter_rows()}
+        lines = [
+            drawn.Line(
+                b,
+                [
+                    drawn.Mean(
+                        *(v / unit.factor for v in (means[a, b], means[a, b] - half, means[a, b] + half))
+                    )
+                    for a in across[1]
+                ],
+            )
+            for b in other[1]
+        ]
+        panels.append(drawn.Panel(across[0], across[1], lines, other[0]))
+    if not panels:
+        return []
+    title = f"Interactions in {one.name}"
+    caption = (
+        "Mean by level of two factors, for the strongest interactions that are larger than chance explains; "
+        f"lines that are not parallel are the interaction. Whiskers: {_percent(one)} interval of a mean, by "
+        "the error that the interaction is held against."
+    )
+    svg = drawn.draw_means(panels, _label(one, unit), title)
+    return [page.drawing(f"{id}-interactions", title, svg, caption, command)]
+
+
+def _order(one: Analysis, first: str, second: str) -> tuple[tuple[str, list[str]], tuple[str, list[str]]]:
+    """Put the factor with more levels on the axis."""
+    assert one.strata is not None
+    cube = one.strata.cube
+    both = [(name, list(cube.levels[cube.factors.index(name)])) for name in (first, second)]
+    both.sort(key=lambda factor: -len(factor[1]))
+    return both[0], both[1]
+
+
+def residuals(one: Analysis, id: str, command: str) -> list[page.Drawing]:
+    """Draw what the model leaves over, if that can be judged."""
+    if one.strata is None or all(check.holds is None for check in one.checks):
+        return []
+    unit = scale(one)
+    left = one.frame["residual"].to_numpy() / unit.factor
+    whole = normal_qq(left)
+    outliers = next(
+        (check for check in one.checks if check.name == "outliers" and check.holds is False), None
+    )
+    without = None
+    if outliers is not None and left.size > LEAST:
+        without = normal_qq(left, outliers.rows)
+    qq = page.drawing(
+        f"{id}-qq",
+        f"Residuals of {one.name} against a normal distribution",
+        draw_qq(whole, unit.unit, f"Normal Q-Q plot of {one.name}", without),
+        "What the model leaves over, in order; normal residuals lie on the line."
+        + (" On the right without the outliers." if without is not None else ""),
+        command,
+    )
+    predicted = one.frame["predicted"].to_numpy() / unit.factor
+    spread = page.drawing(
+        f"{id}-residuals",
+        f"Residuals of {one.name} against what is predicted",
+        draw_residuals(predicted, left, unit.unit, f"Residuals of {one.name}"),
+        "A funnel is a spread that grows with the response; a bow is an effect that the model lacks."
+        + (
+            f" Of {left.size} residuals some are drawn, the outermost among them." if left.size > 2000 else ""
+        ),
+        command,
+    )
+    return [qq, spread]
+
+
+def _label(one: Analysis, unit: Scale) -> str:
+    return f"{one.name} in {unit.unit}" if unit.unit else one.name
+
+
+def _percent(one: Analysis) -> str:
+    return f"{100 * one.level:.3g} %"
+
+
+def _least_runs(one: Analysis) -> str:
+    counts = one.means["n"].to_list()
+    return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"

@@ -1,0 +1,182 @@
+"""`perhop analyze` and the page of a store, from small campaigns that were really run."""
+
+from __future__ import annotations
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import Cli
+from perhop import Scenario
+from perhop.experiment.campaign import run_campaign
+from perhop.experiment.definition import Campaign
+from perhop.experiment.design import Design, Factor
+from perhop.experiment.response import Response
+from perhop.experiment.store import Store
+from perhop.report.campaign import render
+
+SCENARIO = """
+[run]
+duration = "2s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+ends = ["a", "b"]
+rate = "2Mbit/s"
+delay = "5ms"
+loss = 0.02
+[[flow]]
+name = "up"
+from = "a"
+to = "b"
+[[flow]]
+name = "down"
+from = "b"
+to = "a"
+"""
+
+RATES = Factor.vary("link.a-b.rate", ["1Mbit/s", "2Mbit/s", "4Mbit/s"], "rate")
+LOSSES = Factor.vary("link.a-b.loss", ["0.01", "0.05"], "loss")
+GOODPUT = Response.parse("goodput", "mean(flows.goodput_bit_s)")
+EACH = Response.parse("each", "mean(flows.goodput_bit_s) by name")
+
+
+def made(folder: Path, factors: list[Factor], replications: int = 3) -> Path:
+    design = Design.full(factors, replications=replications)
+    campaign = Campaign(
+        "small <b>", Scenario.from_text(SCENARIO), design, (GOODPUT, EACH), None, b"# the file\n"
+    )
+    with ThreadPoolExecutor(2) as executor:
+        run_campaign(campaign, folder, executor)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("store") / "sweep", [RATES])
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("store") / "crossed", [RATES, LOSSES])
+
+
+def words(html: str) -> str:
+    body = html[html.index("<body>") :]
+    return re.sub(r"\s+", " ", re.sub(r"<svg.*?</svg>|<[^>]+>", " ", body, flags=re.DOTALL))
+
+
+def test_the_page_begins_with_what_was_varied_and_what_mattered(crossed: Path) -> None:
+    html = render(Store.open(crossed))
+    assert html == render(Store.open(crossed))
+    assert "default-src 'none'" in html
+    assert not re.search(r'(src|href)="(?!#|data:)', html), "the page asks for nothing"
+    assert "small &lt;b&gt;" in html
+    told = words(html)
+    first = told[: told.index("How it was made", told.index("What next"))]
+    parts = [
+        "Varied: rate (1Mbit/s, 2Mbit/s, 4Mbit/s) and loss (0.01, 0.05); all 6 combinations, each in 3 "
+        "replications, with the same random numbers for every treatment: 18 runs.",
+        "Within each run, every name is measured for itself.",
+        "all 18 done",
+        "What mattered",
+        "The strongest: rate = 4Mbit/s raises it by",
+        "effects are larger than chance explains (at 5 % false discoveries)",
+        "How sure",
+        "would be found in 80 % of such campaigns",
+        "No run failed.",
+        "What next",
+        f"perhop campaign run {crossed} --until-ci goodput=",
+    ]
+    places = [first.index(part) for part in parts]
+    assert places == sorted(places)
+    assert f"perhop analyze {crossed} --response each" in told
+    assert {"main", "variation"} <= set(re.findall(r'id="response-1-(\w+)"', html))
+
+
+def test_a_sweep_shows_its_curve_beside_the_first_words(sweep: Path) -> None:
+    html = render(Store.open(sweep))
+    curve = html.index('id="response-1-curve"')
+    assert html.index("What mattered") < curve < html.index("What failed")
+    assert "goodput in kbit/s. rate in Mbit/s: 1 " in html or "goodput in Mbit/s. rate in Mbit/s: 1 " in html
+    assert "Mean and its 95 % interval over 3 replications; the dots are single runs." in words(html)
+    # a response by group is drawn as lines
+    assert re.search(r"name down: 1 [\d.]+, 2 [\d.]+, 4 [\d.]+ / name up: 1 ", html)
+
+
+def test_report_writes_the_page_of_a_store(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    done = cli("report", str(sweep), "-o", str(tmp_path / "page.html"))
+    assert done.code == 0, done.err
+    assert (tmp_path / "page.html").read_text() == render(Store.open(sweep))
+    refused = cli("report", str(sweep), "--flow", "up", "-o", str(tmp_path / "other.html"))
+    assert refused.code == 2
+    assert "this is the store of a campaign" in refused.err
+    assert not (tmp_path / "other.html").exists()
+
+
+def test_analyze_prints_and_writes_nothing(cli: Cli, crossed: Path) -> None:
+    before = {path.name: path.stat().st_mtime_ns for path in crossed.iterdir()}
+    done = cli("analyze", str(crossed))
+    assert done.code == 0, done.err
+    assert "Varied: rate" in done.out
+    assert "rate × loss" in done.out
+    assert "error within runs" in done.out
+    assert {path.name: path.stat().st_mtime_ns for path in crossed.iterdir()} == before
+
+
+def test_analyze_as_json(cli: Cli, crossed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "analysis.json"
+    done = cli("analyze", str(crossed), "--json", "--response", "goodput", "--level", "0.9", "-o", str(out))
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert json.loads(out.read_text()) == found
+    (one,) = found["analyses"]
+    assert (one["response"], one["unit"], one["method"], one["level"]) == (
+        "goodput",
+        "bit/s",
+        "factorial",
+        0.9,
+    )
+    assert [row["source"] for row in one["tests"]] == [
+        "rate",
+        "loss",
+        "rate:loss",
+        "blocks",
+        "error",
+        "total",
+    ]
+    values = Store.open(crossed).scalars().filter(response="goodput")
+    assert one["mean"]["mean"] == pytest.approx(values["value"].mean())
+    row = next(row for row in one["effects"] if (row["term"], row["level"]) == ("rate", "4Mbit/s"))
+    own = values.filter(pl.col("rate") == "4Mbit/s")["value"].mean()
+    assert isinstance(own, float)
+    assert row["effect"] == pytest.approx(own - one["mean"]["mean"])
+    trimmed = json.loads(
+        cli("analyze", str(crossed), "--json", "--response", "goodput", "--keep", "rate").out
+    )
+    assert [row["source"] for row in trimmed["analyses"][0]["tests"]] == ["rate", "blocks", "error", "total"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--response", "speed"], 2, "--response speed: no such response"),
+        (["--keep", "speed"], 2, "'speed' is no effect of the factors rate, loss"),
+        (["--level", "95"], 2, "--level 95: must lie inside (0, 1)"),
+    ],
+)
+def test_analyze_refuses(cli: Cli, crossed: Path, arguments: list[str], code: int, said: str) -> None:
+    done = cli("analyze", str(crossed), *arguments)
+    assert (done.code, said in done.err) == (code, True), done.err
+
+
+def test_analyze_of_what_is_no_store(cli: Cli, tmp_path: Path) -> None:
+    done = cli("analyze", str(tmp_path))
+    assert done.code == 8
+    assert "Traceback" not in done.err
