@@ -171,7 +171,8 @@ def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:
     """Give a line for each queue: where it is, what it takes, settings of class and queue as in the file."""
     placed = ("name", "match", "queue")
     return [
-        f"{port['at']}-{port['to']}.class.{one['name']} ({' '.join(one['match'])}): "
+        f"{'-'.join(port.get('between') or (port['at'], port['to']))}.class.{one['name']} "
+        f"({' '.join(one['match'])}){', both directions' if 'between' in port else ''}: "
         + _settings(_without(placed, one), one["queue"])
         for port in ports
         for one in port["class"]

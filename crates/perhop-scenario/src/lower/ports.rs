@@ -6,10 +6,11 @@ use crate::lower::{Network, ends_of};
 use crate::meant::elements::Elements;
 use crate::meant::model;
 use crate::read::mistakes::Report;
-use crate::read::tree::steps;
+use crate::read::tree::{Step, steps};
 use crate::written::defaults;
 use crate::written::file::{self, Port, ScenarioFile, Scheduler, Selector};
 use crate::written::marks::Mark;
+use crate::written::names::End;
 use crate::written::units::{Size, Time};
 use perhop_core::sched::{Cbq, CbqClass};
 use perhop_core::time::Span;
@@ -55,22 +56,54 @@ pub(crate) fn place(
     owners.into_iter().map(|owner| owner.map(|(_, i)| i)).collect()
 }
 
+/// An end of a port, and where it is written.
+type Place<'a> = (&'a End, Vec<Step>);
+
+/// The directions that port number `i` is: from where, to where.
+fn directions(port: &Port, i: usize) -> Vec<[Place<'_>; 2]> {
+    let at = |key: &'static str| steps!["port", i, key].to_vec();
+    match (&port.between, &port.at, &port.to) {
+        (None, Some(from), Some(to)) => vec![[(from, at("at")), (to, at("to"))]],
+        (Some([a, b]), None, None) => {
+            let end = |end, k: usize| (end, [at("between"), vec![k.into()]].concat());
+            vec![[end(a, 0), end(b, 1)], [end(b, 1), end(a, 0)]]
+        }
+        // what is there too much or too little was reported
+        _ => Vec::new(),
+    }
+}
+
 /// Port number `i` takes the links it is on.
 fn claim(port: &Port, i: usize, network: &Network, owners: &mut [Owner], report: &mut Report) {
-    let (at, to) = (steps!["port", i, "at"], steps!["port", i, "to"]);
-    let Some(pairs) = network.names.join((&port.at, &at), (&port.to, &to), report) else { return };
+    for direction in directions(port, i) {
+        if claim_direction(port, i, direction, network, owners, report).is_none() {
+            return;
+        }
+    }
+}
+
+/// Port number `i` takes the links of one direction; nothing if it cannot.
+fn claim_direction(
+    port: &Port,
+    i: usize,
+    [(from, at), (to, at_to)]: [Place; 2],
+    network: &Network,
+    owners: &mut [Owner],
+    report: &mut Report,
+) -> Option<()> {
+    let pairs = network.names.join((from, &at), (to, &at_to), report)?;
     if port.backpressure.is_some() && pairs.routers()[0] {
         let hint = "it holds back the host's own connections; a router has none";
-        let rule = format!("`{}` is a router: backpressure is for hosts", port.at);
+        let rule = format!("`{from}` is a router: backpressure is for hosts");
         report.error(&steps!["port", i, "backpressure"], rule, Some(hint.to_owned()));
     }
     for ends in pairs.iter() {
         let Some(link) = network.by_ends.get(&ends) else {
             if network.complete {
                 let hint = Some("a port is one direction of a [[link]]".to_owned());
-                report.error(&to, format!("no link leads from `{}` to `{}`", port.at, port.to), hint);
+                report.error(&at_to, format!("no link leads from `{from}` to `{to}`"), hint);
             }
-            return;
+            return None;
         };
         let owner = &mut owners[*link];
         match owner {
@@ -79,11 +112,12 @@ fn claim(port: &Port, i: usize, network: &Network, owners: &mut [Owner], report:
                 let name = &network.links[*link].name;
                 let line = report.tree.line(&steps!["port", *other]);
                 report.error(&at, format!("`{name}` already has a port, in line {line}"), None);
-                return;
+                return None;
             }
             _ => *owner = Some((pairs.breadth(), i)),
         }
     }
+    Some(())
 }
 
 /// Writes the default port of one direction of a `[[link]]` into the file, where the file has none.
@@ -102,8 +136,9 @@ fn add_default(
     }
     let (at, to) = ends_of(link, reverse);
     let port = |at, to| Port {
-        at,
-        to,
+        at: Some(at),
+        to: Some(to),
+        between: None,
         backpressure: None,
         scheduler: defaults::scheduler(),
         class: defaults::classes(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::read::diagnostic::{Diagnostic, Source};
 use crate::read::suggest;
-use crate::read::tree::{Entry, Node, Place, Tree, Value, element_name, index_of, plain};
+use crate::read::tree::{Entry, Node, Place, Tree, Value, element_name, index_of, joined_name, plain};
 
 /// Why an override cannot be applied, and a hint.
 type Refusal = (String, Option<String>);
@@ -41,7 +41,7 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
     }
     let place = Place { source, span: 0..path.len() };
     if let ["port", name, rest @ ..] = keys.as_slice() {
-        write_default_port(root, name, rest.starts_with(&["class", "all"]), &place);
+        write_default_port(root, name, rest.starts_with(&["class", "all"]), &place)?;
     }
     match keys.as_slice() {
         ["port", port, "class", class, rest @ ..] => {
@@ -118,9 +118,9 @@ fn element<'a>(parent: &'a mut Node, kind: &str, name: &str) -> Result<&'a mut N
 }
 
 /// Writes the port `name` into the file if the file has the link and leaves its port to the defaults; with `class` its
-/// class `all` too.
-fn write_default_port(root: &mut Node, name: &str, class: bool, place: &Place) {
-    let Some((at, to)) = link_ends(root, name) else { return };
+/// class `all` too. It cannot be changed alone where one port is for both directions of its link.
+fn write_default_port(root: &mut Node, name: &str, class: bool, place: &Place) -> Result<(), Refusal> {
+    let Some((at, to)) = link_ends(root, name) else { return Ok(()) };
     let node = |value| Node { value, place: place.clone() };
     let entry = |key: &str, node| Entry { key: key.to_owned(), place: place.clone(), node };
     if let Value::Table(top) = &mut root.value
@@ -128,8 +128,19 @@ fn write_default_port(root: &mut Node, name: &str, class: bool, place: &Place) {
     {
         top.insert(index, entry("port", node(Value::Array(Vec::new()))));
     }
-    let Some(Value::Array(ports)) = root.get_mut("port").map(|list| &mut list.value) else { return };
-    let index = ports.iter().position(|port| element_name("port", port).as_deref() == Some(name));
+    let Some(Value::Array(ports)) = root.get_mut("port").map(|list| &mut list.value) else { return Ok(()) };
+    let name_of = |port: &Node| element_name("port", port);
+    let turned = joined_name(&to, &at);
+    if turned.as_deref() != Some(name)
+        && ports.iter().any(|port| port.get("between").is_some() && name_of(port) == turned)
+    {
+        let both = turned.unwrap_or_default();
+        return Err((
+            format!("the port `{both}` is for both directions"),
+            Some(format!("write `port.{both}`")),
+        ));
+    }
+    let index = ports.iter().position(|port| name_of(port).as_deref() == Some(name));
     let index = index.unwrap_or_else(|| {
         ports.push(node(Value::table(vec![entry("at", at), entry("to", to)])));
         ports.len() - 1
@@ -140,14 +151,14 @@ fn write_default_port(root: &mut Node, name: &str, class: bool, place: &Place) {
         let all = Value::table(vec![entry("name", node(Value::String("all".to_owned())))]);
         port.insert(index, entry("class", node(Value::Array(vec![node(all)]))));
     }
+    Ok(())
 }
 
 /// The two ends of the link, in this order, that a port called `name` is on.
 fn link_ends(root: &Node, name: &str) -> Option<(Node, Node)> {
     root.get("link")?.items().iter().find_map(|link| {
         let [a, b] = link.get("ends")?.items() else { return None };
-        let is_port =
-            |at: &Node, to: &Node| Some(format!("{}-{}", plain(at.text()?), plain(to.text()?)) == name);
+        let is_port = |at: &Node, to: &Node| Some(joined_name(at, to)? == name);
         let (ahead, back) = (is_port(a, b)?, is_port(b, a)?);
         if ahead { Some((a.clone(), b.clone())) } else { back.then(|| (b.clone(), a.clone())) }
     })

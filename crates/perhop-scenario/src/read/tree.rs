@@ -255,13 +255,21 @@ pub(crate) fn element_name(kind: &str, node: &Node) -> Option<String> {
         "node" | "profile" | "conditioner" | "flow" | "udp" | "class" | "factor" | "range" | "response" => {
             text("name").map(str::to_owned)
         }
-        "port" => Some(format!("{}-{}", plain(text("at")?), plain(text("to")?))),
-        "link" => match node.get("ends")?.items() {
-            [a, b] => Some(format!("{}-{}", plain(a.text()?), plain(b.text()?))),
-            _ => None,
-        },
+        "port" if node.get("between").is_some() => joined(node.get("between")?),
+        "port" => joined_name(node.get("at")?, node.get("to")?),
+        "link" => joined(node.get("ends")?),
         _ => None,
     }
+}
+
+fn joined(ends: &Node) -> Option<String> {
+    let [a, b] = ends.items() else { return None };
+    joined_name(a, b)
+}
+
+/// What is between the ends `a` and `b` as paths have it.
+pub(crate) fn joined_name(a: &Node, b: &Node) -> Option<String> {
+    Some(format!("{}-{}", plain(a.text()?), plain(b.text()?)))
 }
 
 /// An end or a direction as paths have it: without `[*]`.

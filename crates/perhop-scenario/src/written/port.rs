@@ -15,15 +15,24 @@ use crate::written::names::{End, Label};
 use crate::written::units::{Limit, Size, Time};
 use crate::written::words::Averaging;
 
-/// An outgoing interface: the queues in front of the direction `at -> to` of a link.
+/// An outgoing interface: the queues in front of the direction `at -> to` of a link, or of both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Port {
     /// The sending node. With several members the port is made at each; a port that names one goes before one with some of
     /// them, and that before one with `[*]`.
-    pub at: End,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "End")]
+    pub at: Option<End>,
     /// The receiving node.
-    pub to: End,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "End")]
+    pub to: Option<End>,
+    /// Instead of `at` and `to`: the two nodes of a link whose directions are to have the same settings; each has queues of its
+    /// own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "[End; 2]")]
+    pub between: Option<[End; 2]>,
     /// Hosts only: a connection with this many data packets handed to the port and not yet fully transmitted hands over
     /// no more.
     #[serde(default, skip_serializing_if = "Option::is_none")]

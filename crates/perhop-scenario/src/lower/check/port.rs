@@ -26,6 +26,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
     let marks = marks_in_use(file, report);
     let packet_size = possible(file.run.packet_size);
     for (i, port) in file.port.iter().enumerate() {
+        ends(port, i, report);
         classes(port, i, &marks, !file.flow.is_empty(), report);
         scheduler(port, i, report);
         for (j, class) in port.class.iter().enumerate() {
@@ -34,6 +35,24 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
             if report.is_sound(&steps!["port", i, "scheduler", "kind"]) {
                 needs(class, &port.scheduler, &at, report);
             }
+        }
+    }
+}
+
+/// Port number `i` says where it is, and once.
+fn ends(port: &Port, i: usize, report: &mut Report) {
+    let both = "`between = [...]` is both directions of a link, `at` and `to` are one";
+    for (key, what, end) in [("at", "sending", &port.at), ("to", "receiving", &port.to)] {
+        let at = steps!["port", i, key];
+        match (end.is_some(), port.between.is_some()) {
+            (true, true) => {
+                report.error(&at, format!("`{key}` is given beside `between`"), Some(both.to_owned()));
+            }
+            (false, false) => {
+                let hint = format!("add `{key} = ...`, the {what} node; {both}");
+                report.error(&at, format!("`{key}` is missing"), Some(hint));
+            }
+            _ => {}
         }
     }
 }

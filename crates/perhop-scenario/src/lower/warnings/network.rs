@@ -59,14 +59,18 @@ fn ports_without_data(
         if links.iter().any(|link| data.contains(link)) {
             continue;
         }
-        let (at, to) = (&file.port[i].at, &file.port[i].to);
+        let port = &file.port[i];
         let what = if links.iter().any(|link| acks.contains(link)) { "ACKs only" } else { "no packet" };
         // The two directions of a link follow one another.
-        let hint = match links.iter().any(|link| data.contains(&(link ^ 1))) {
-            true => format!("data goes the other way: write `at = \"{to}\"` and `to = \"{at}\"`"),
-            false => "no flow sends data this way".to_owned(),
+        let turned = links.iter().any(|link| data.contains(&(link ^ 1)));
+        let hint = match (&port.at, &port.to) {
+            (Some(at), Some(to)) if turned => {
+                format!("data goes the other way: write `at = \"{to}\"` and `to = \"{at}\"`")
+            }
+            _ => "no flow sends data this way".to_owned(),
         };
-        report.warn(&steps!["port", i, "at"], format!("the queues of this port see {what}"), Some(hint));
+        let key = if port.between.is_some() { "between" } else { "at" };
+        report.warn(&steps!["port", i, key], format!("the queues of this port see {what}"), Some(hint));
     }
 }
 
