@@ -37,6 +37,7 @@ STACKS = ("default", "rfc", "bsd", "ns2", "ns235", "linux")
 SCHEMA: dict[str, Any] = json.loads(_core.schema())
 WORDS = {
     "time-with-unit": "time",
+    "phase-with-unit": "time, or `random`",
     "size-with-unit": "size",
     "rate-with-unit": "rate",
     "limit-with-unit": "packets or size",

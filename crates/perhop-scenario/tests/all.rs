@@ -4,6 +4,7 @@ mod between;
 mod campaign;
 mod common;
 mod conditioners;
+mod count;
 mod custom;
 mod domain;
 mod frames;

@@ -41,7 +41,7 @@ impl Numbers {
 }
 
 /// Pieces that mean something to the parser.
-const WORDS: [&str; 53] = [
+const WORDS: [&str; 59] = [
     "\"",
     "[",
     "]",
@@ -95,10 +95,16 @@ const WORDS: [&str; 53] = [
     "\nqueue = { kind = \"red\", min_th = \"5p\", max_th = \"15p\", max_p = 0.1 }\n",
     "\nack_marking = { kind = \"copy\" }\n",
     "\nshare = 0.1\npriority = 7\n",
+    "[0..2]",
+    "\"s[1..3]\"",
+    "\ncount = 2\n",
+    "\nlabels = { load = \"high\" }\n",
+    "\nbetween = [\"e[*]\", \"r2\"]\n",
+    "\nclock_phase = \"random\"\n",
 ];
 
 /// Overrides that reach every part of the grammar.
-const OVERRIDES: [&str; 18] = [
+const OVERRIDES: [&str; 23] = [
     "run.duration=9s",
     "node.s.count=2",
     "node.d.count=2",
@@ -117,10 +123,15 @@ const OVERRIDES: [&str; 18] = [
     "link.slow-fast.drop={ flow = \"up\", packets = [[1, 1]] }",
     "link.s-r.mark=[{ flow = \"bulk[0]\", packets = [[1, 1]] }]",
     "flow=[]",
+    "flow.bulk.from=s[0..2]",
+    "flow.bulk.count=2",
+    "flow.up.labels.load=high",
+    "flow.up.tcp={ profile = \"bsd\", clock_phase = \"random\" }",
+    "port.slow-fast.between=[\"slow\", \"fast\"]",
 ];
 
 /// Overrides of [`DOMAIN`].
-const OF_DOMAIN: [&str; 18] = [
+const OF_DOMAIN: [&str; 22] = [
     "node.s.count=8",
     "node.e.count=4",
     "run.packet_size=0B",
@@ -139,6 +150,10 @@ const OF_DOMAIN: [&str; 18] = [
     "link.s-e.delay.s->e=1ms",
     "link.r2-r3.delay=[\"1ms\"]",
     "flow.web.arrivals.mean_interval=100ms",
+    "conditioner.customer.from=s[0..3]",
+    "port.r2-r3.between=[\"r2\", \"r3\"]",
+    "udp.cbr.labels={ load = \"high\", arm = \"one\" }",
+    "node.s.count=5",
 ];
 
 fn mutated(numbers: &mut Numbers, base: &str, overrides: &[&str]) -> Vec<u8> {

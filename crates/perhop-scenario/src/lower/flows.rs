@@ -11,21 +11,24 @@ use perhop_core::units::Bytes;
 
 use crate::lower::conditioner::ack_marking;
 use crate::lower::resolve::{MOST, Names, Pairs};
-use crate::lower::tcp::{model_ack, model_tcp};
+use crate::lower::tcp::{drawn_phase, model_ack, model_tcp};
 use crate::lower::transfers;
 use crate::meant::model;
 use crate::meant::routes::address;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
 use crate::written::defaults;
-use crate::written::file::{ScenarioFile, Udp};
+use crate::written::file::{Arrivals, Flow, ScenarioFile, Udp};
 use crate::written::names::{End, Label};
 use crate::written::sources::Pattern;
+use crate::written::units::Time;
 
 /// The flows, each with the number of its table in the file.
 pub(crate) struct Made {
     /// By TCP flow: its `[[flow]]`.
     pub from_file: Vec<usize>,
+    /// Port numbers of each flow, TCP before UDP: of the sender, of the receiver.
+    ports: Vec<[u16; 2]>,
     /// TCP flows.
     pub flows: Vec<model::Flow>,
     /// By UDP flow: its `[[udp]]`.
@@ -42,6 +45,7 @@ pub(crate) struct Made {
 pub(crate) fn make(file: &mut ScenarioFile, run: &model::Run, names: &Names, report: &mut Report) -> Made {
     let mut made = Made {
         from_file: Vec::new(),
+        ports: Vec::new(),
         flows: Vec::new(),
         udp_from_file: Vec::new(),
         udp: Vec::new(),
@@ -55,7 +59,7 @@ pub(crate) fn make(file: &mut ScenarioFile, run: &model::Run, names: &Names, rep
     for i in 0..file.udp.len() {
         made.udp(file, i, names, report);
     }
-    made.know(file);
+    made.know();
     made
 }
 
@@ -100,35 +104,23 @@ impl Made {
         let Some(pairs) = self.pairs("flow", i, (&flow.from, &flow.to), names, report) else { return };
         let transfers = match &flow.arrivals {
             None => None,
-            Some(_) if !report.is_sound(&steps!["flow", i, "arrivals"]) => return,
-            Some(arrivals) if arrivals.mean_interval.0 == Span::ZERO => return,
             Some(arrivals) => {
-                let path = format!("flow.{}.arrivals", flow.name);
-                let mut stream = Stream::new(run.seed, run.replication, &path);
-                let most = MOST - self.flows.len();
-                Some(transfers::draw(arrivals, flow.start.0, run.duration, most, &mut stream))
+                let Some(drawn) = self.transfers(arrivals, flow, i, run, report) else { return };
+                Some(drawn)
             }
         };
-        let count = transfers.as_ref().map_or(pairs.len, Vec::len);
-        if transfers.is_some() && self.flows.len() + count > MOST {
-            if report.is_sound(&steps!["run", "duration"]) {
-                let rule =
-                    format!("this makes more than {MOST} flows until the run ends, at {}", file.run.duration);
-                let hint = Some("take a longer `mean_interval` or a shorter run".to_owned());
-                report.error(&steps!["flow", i, "arrivals", "mean_interval"], rule, hint);
-            }
-            return;
-        }
+        let each = flow.count.map_or(1, |count| count as usize);
+        let count = transfers.as_ref().map_or(pairs.len.saturating_mul(each), Vec::len);
         if self.flows.len() + count > MOST {
             report.error(&steps!["flow", i], format!("this makes more than {MOST} flows"), None);
             return;
         }
         let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack, &flow.tcp));
         let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
-        let several = pairs.breadth() > 0 || transfers.is_some();
+        let several = pairs.breadth() > 0 || transfers.is_some() || flow.count.is_some();
         let labels = Arc::new(flow.labels.clone());
         for k in 0..count {
-            let (from, to) = pairs.get(k % pairs.len);
+            let (from, to) = pairs.get(if transfers.is_some() { k % pairs.len } else { k / each });
             let name = if several { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
             let mut made = model::Flow {
                 name,
@@ -143,13 +135,45 @@ impl Made {
                 ack,
                 ack_marking: ack_marking.clone(),
             };
+            if let Some(phase) = drawn_phase(&flow.tcp, &made.name, run) {
+                made.tcp.params.rto.phase = phase;
+            }
             if let Some(transfers) = &transfers {
                 (made.start, made.start_jitter) = (transfers[k].0, Span::ZERO);
                 made.tcp.params.size = Some(transfers[k].1);
             }
             self.from_file.push(i);
+            self.ports.push(ports(flow.ports, k % each));
             self.flows.push(made);
         }
+    }
+
+    /// Draws the transfers of `flow`, number `i` of the file: when each begins, and its data.
+    fn transfers(
+        &self,
+        arrivals: &Arrivals,
+        flow: &Flow,
+        i: usize,
+        run: &model::Run,
+        report: &mut Report,
+    ) -> Option<Vec<(Span, Bytes)>> {
+        if !report.is_sound(&steps!["flow", i, "arrivals"]) || arrivals.mean_interval.0 == Span::ZERO {
+            return None;
+        }
+        let path = format!("flow.{}.arrivals", flow.name);
+        let mut stream = Stream::new(run.seed, run.replication, &path);
+        let most = MOST - self.flows.len();
+        let drawn = transfers::draw(arrivals, flow.start.0, run.duration, most, &mut stream);
+        if drawn.len() <= most {
+            return Some(drawn);
+        }
+        if report.is_sound(&steps!["run", "duration"]) {
+            let end = Time(run.duration);
+            let rule = format!("this makes more than {MOST} flows until the run ends, at {end}");
+            let hint = Some("take a longer `mean_interval` or a shorter run".to_owned());
+            report.error(&steps!["flow", i, "arrivals", "mean_interval"], rule, hint);
+        }
+        None
     }
 
     /// Makes what `[[udp]]` number `i` means.
@@ -158,15 +182,19 @@ impl Made {
         let flow: &mut Udp = &mut file.udp[i];
         let size = *flow.packet_size.get_or_insert(packet_size.unwrap_or_else(defaults::udp_packet));
         let Some(pairs) = self.pairs("udp", i, (&flow.from, &flow.to), names, report) else { return };
-        if self.udp.len() + pairs.len > MOST {
+        let each = flow.count.map_or(1, |count| count as usize);
+        let count = pairs.len.saturating_mul(each);
+        if self.udp.len() + count > MOST {
             report.error(&steps!["udp", i], format!("this makes more than {MOST} flows"), None);
             return;
         }
         let labels = Arc::new(flow.labels.clone());
-        for (k, (from, to)) in pairs.iter().enumerate() {
-            let name =
-                if pairs.breadth() > 0 { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
+        let several = pairs.breadth() > 0 || flow.count.is_some();
+        for k in 0..count {
+            let (from, to) = pairs.get(k / each);
+            let name = if several { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
             self.udp_from_file.push(i);
+            self.ports.push(ports(flow.ports, k % each));
             self.udp.push(model::Udp {
                 name,
                 class: flow.class.clone(),
@@ -215,7 +243,7 @@ impl Made {
     }
 
     /// Enters every flow into the table of the classifiers.
-    fn know(&mut self, file: &ScenarioFile) {
+    fn know(&mut self) {
         let class = |name: &str| self.classes.get(name).copied().unwrap_or_default();
         let entry = |from: usize, to: usize, ports: [u16; 2], protocol, name: &str| Known {
             key: FlowKey {
@@ -227,18 +255,17 @@ impl Made {
             },
             class: class(name),
         };
-        let tcp = self
-            .flows
-            .iter()
-            .zip(&self.from_file)
-            .map(|(flow, i)| entry(flow.from, flow.to, file.flow[*i].ports, Protocol::TCP, &flow.class));
-        let udp = self
-            .udp
-            .iter()
-            .zip(&self.udp_from_file)
-            .map(|(flow, i)| entry(flow.from, flow.to, file.udp[*i].ports, Protocol::UDP, &flow.class));
-        for (id, known) in (0u32..).map(FlowId).zip(tcp.chain(udp)) {
+        let tcp = self.flows.iter().map(|f| (f.from, f.to, Protocol::TCP, &f.class));
+        let udp = self.udp.iter().map(|f| (f.from, f.to, Protocol::UDP, &f.class));
+        let all = tcp.chain(udp).zip(&self.ports);
+        let all = all.map(|((from, to, protocol, class), ports)| entry(from, to, *ports, protocol, class));
+        for (id, known) in (0u32..).map(FlowId).zip(all) {
             self.flow_table.insert(id, known);
         }
     }
+}
+
+/// The port numbers of connection number `k` of a pair; that there are as many is checked.
+fn ports([first, to]: [u16; 2], k: usize) -> [u16; 2] {
+    [first.saturating_add(u16::try_from(k).unwrap_or(u16::MAX)), to]
 }

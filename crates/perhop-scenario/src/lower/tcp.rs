@@ -1,12 +1,14 @@
 //! The model of a TCP: what its settings say in the units of the engine.
 
+use perhop_core::rng::Stream;
+use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::settings::{RtoParams, TcpParams};
 
 use crate::meant::model;
 use crate::written::defaults;
 use crate::written::file::{self, Tcp};
-use crate::written::units::{Limit, Size};
+use crate::written::units::{Limit, Phase, Size};
 
 /// Largest value of the window field (RFC 9293 section 3.1).
 pub(crate) const LARGEST_FIELD: u64 = 65_535;
@@ -93,12 +95,24 @@ fn model_rto(tcp: &Tcp) -> RtoParams {
         min_bounds: tcp.min_rto_bounds.into(),
         max: tcp.max_rto.0,
         tick: tcp.clock_tick.0,
-        phase: tcp.clock_phase.0,
+        phase: match tcp.clock_phase {
+            Phase::Fixed(time) => time.0,
+            // each flow draws its own
+            Phase::Random => Span::ZERO,
+        },
         arithmetic: tcp.rtt_arithmetic.into(),
         on_tick: tcp.timer_on_tick,
         backoff_limit: tcp.backoff_limit,
         forget_after: tcp.forget_rtt_after,
     }
+}
+
+/// The phase of the clock of the flow `name`, where it is drawn.
+pub(crate) fn drawn_phase(tcp: &Tcp, name: &str, run: &model::Run) -> Option<Span> {
+    (tcp.clock_phase == Phase::Random).then(|| {
+        let mut stream = Stream::new(run.seed, run.replication, &format!("flow.{name}.clock"));
+        Span::from_nanos(stream.below(tcp.clock_tick.0.as_nanos()))
+    })
 }
 
 /// When a receiver acknowledges: as its flow says, else as its profile does.

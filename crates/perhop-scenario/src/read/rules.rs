@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use crate::written::file::Selector;
 use crate::written::marks::{Mark, MarkerAction};
 use crate::written::names::{End, Label, NodeName};
-use crate::written::units::{Limit, Rate, Size, Time, UnitError};
+use crate::written::units::{Limit, Phase, Rate, Size, Time, UnitError};
 
 /// The schema that `schema` refers to in `root`, or itself.
 pub(crate) fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
@@ -46,6 +46,7 @@ pub(crate) fn check_format(format: &str, text: &str) -> Result<(), UnitError> {
     match format {
         "rate-with-unit" => text.parse::<Rate>().map(drop),
         "time-with-unit" => text.parse::<Time>().map(drop),
+        "phase-with-unit" => text.parse::<Phase>().map(drop),
         "size-with-unit" => text.parse::<Size>().map(drop),
         "limit-with-unit" => text.parse::<Limit>().map(drop),
         "node-name" => text.parse::<NodeName>().map(drop),

@@ -36,7 +36,7 @@ impl<'a> Shape<'a> {
     ) -> Json {
         let bare = match rules["format"].as_str() {
             Some("rate-with-unit") => Rate::bare(number),
-            Some("time-with-unit") => Time::bare(number),
+            Some("time-with-unit" | "phase-with-unit") => Time::bare(number),
             Some("size-with-unit") => Size::bare(number),
             Some("limit-with-unit") => Limit::bare(number),
             Some("mark" | "marker-action" | "selector") if number.parse::<Mark>().is_ok() => {

@@ -190,6 +190,11 @@ pub struct Flow {
     pub from: End,
     /// The receiving host.
     pub to: End,
+    /// Makes this many connections of each pair: `name[0]`, `name[1]`, ..., all of the first pair before those of the next. Each has a
+    /// sender's port of its own, that of the first plus 1, 2, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = 65_536))]
+    pub count: Option<u32>,
     /// What the flow was contracted as; any word.
     #[serde(default = "defaults::traffic_class")]
     #[schemars(length(max = 64))]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::written::names::Label;
 use crate::written::profile;
-use crate::written::units::{Limit, Size, Time};
+use crate::written::units::{Limit, Phase, Size, Time};
 use crate::written::words::{
     Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, PartialAckTimer,
     RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind,
@@ -184,8 +184,9 @@ settings! {
     ack_delay: Time,
     /// Granularity of the clock that times segments (RFC 6298 section 4); `0s` for nanoseconds.
     clock_tick: Time,
-    /// Time from a tick of that clock to the start of the run; below `clock_tick`.
-    clock_phase: Time,
+    /// Time from a tick of that clock to the start of the run, below `clock_tick`; `random` draws it for each flow, uniformly, from
+    /// the random stream `flow.<name>.clock`.
+    clock_phase: Phase,
     /// How srtt and rttvar are kept (RFC 6298 section 2); `scaled` needs a `clock_tick`.
     rtt_arithmetic: RttArithmetic,
     /// Whether the retransmission timer expires on ticks only; needs a `clock_tick`.

@@ -88,6 +88,36 @@ quantity!(
     Limit(QueueSize), "limit-with-unit", PACKETS, "A number of packets (`p`) or of bytes, with its unit.", ["88p", "64kB"]
 );
 
+/// A length of time that may be drawn instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Phase {
+    /// This one.
+    Fixed(Time),
+    /// Drawn for each flow.
+    Random,
+}
+
+text!(Phase, "phase-with-unit", "A length of time with its unit, or `random`.", ["120ms", "random"]);
+
+impl FromStr for Phase {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let or_random =
+            |error: UnitError| UnitError { hint: format!("{}, or write `random`", error.hint), ..error };
+        if text == "random" { Ok(Self::Random) } else { text.parse().map(Self::Fixed).map_err(or_random) }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(time) => time.fmt(f),
+            Self::Random => f.pad("random"),
+        }
+    }
+}
+
 /// A probability below 1; written as a number, not as text.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]

@@ -1,5 +1,5 @@
 //! Valid scenarios made up at random: one to four routers in a row, every queue, scheduler and meter, loss, UDP and TCP,
-//! rates over decades.
+//! rates over decades; groups of flows and ports for both directions.
 
 use std::fmt::Write as _;
 
@@ -12,6 +12,8 @@ pub struct Made {
     rates: u64,
     /// And all sizes.
     sizes: u64,
+    /// How many hosts send, `s[0]` and so on.
+    hosts: usize,
     text: String,
 }
 
@@ -29,7 +31,7 @@ pub struct Form {
 /// Scenario number `case`.
 pub fn scenario(case: u64, form: Form) -> String {
     let numbers = Numbers::of_case(case);
-    let mut made = Made { numbers, rates: form.scale, sizes: form.scale, text: String::new() };
+    let mut made = Made { numbers, rates: form.scale, sizes: form.scale, hosts: 0, text: String::new() };
     made.write(form);
     made.text
 }
@@ -52,14 +54,15 @@ impl Made {
 
     fn write(&mut self, form: Form) {
         let routers = 1 + self.numbers.below(4);
-        let hosts = 1 + self.numbers.below(3);
+        let (hosts, sinks) = (1 + self.numbers.below(3), 1 + self.numbers.below(3));
+        self.hosts = hosts;
         let packet = self.size(1_000);
         let seed = self.numbers.below(1_000);
         self.put(&format!(
             "[run]\nduration = \"2s\"\nseed = {seed}\npacket_size = {packet}\ninterval = \"500ms\""
         ));
         self.put(&format!(
-            "[[node]]\nname = \"s\"\ncount = {hosts}\n[[node]]\nname = \"d\"\ncount = {hosts}"
+            "[[node]]\nname = \"s\"\ncount = {hosts}\n[[node]]\nname = \"d\"\ncount = {sinks}"
         ));
         for r in 0..routers {
             self.put(&format!("[[node]]\nname = \"r{r}\"\nkind = \"router\""));
@@ -96,9 +99,11 @@ impl Made {
     fn port(&mut self, at: &str, to: &str) {
         let kind = *self.numbers.pick(&["strict-priority", "wrr", "drr", "cbq", "paired-counter"]);
         let more = if kind == "paired-counter" { ", data = \"rest\", share = 0.5" } else { "" };
-        self.put(&format!(
-            "[[port]]\nat = \"{at}\"\nto = \"{to}\"\nscheduler = {{ kind = \"{kind}\"{more} }}"
-        ));
+        let ends = match self.numbers.once_in(3) {
+            true => format!("between = [\"{at}\", \"{to}\"]"),
+            false => format!("at = \"{at}\"\nto = \"{to}\""),
+        };
+        self.put(&format!("[[port]]\n{ends}\nscheduler = {{ kind = \"{kind}\"{more} }}"));
         let matches = *self.numbers.pick(&["AF11\", \"AF12\", \"AF13", "EF", "pure-ack"]);
         for (name, matches) in [("first", matches), ("rest", "any")] {
             let queue = self.queue();
@@ -151,17 +156,24 @@ impl Made {
     }
 
     fn flow(&mut self, number: usize, form: Form) {
-        let (from, to) = *self.numbers.pick(&[("s[*]", "d[*]"), ("s[0]", "d[*]"), ("d[0]", "s[0]")]);
+        let slice = format!("s[0..{}]", self.hosts);
+        let ends = [("s[*]", "d[*]"), ("s[0]", "d[*]"), ("d[0]", "s[0]"), (slice.as_str(), "d[0]")];
+        let (from, to) = *self.numbers.pick(&ends);
         let prefix = form.prefix;
         self.put(&format!("[[flow]]\nname = \"{prefix}{number}\"\nfrom = \"{from}\"\nto = \"{to}\""));
+        let group = ["", "count = 2\n", "labels = { load = \"high\" }\n", "count = 1\nports = [9, 9]\n"];
+        let group = *self.numbers.pick(&group);
+        self.put(group.trim_end());
         let mark = *self.numbers.pick(&["BE", "AF11", "EF"]);
         let start = self.numbers.below(100);
         self.put(&format!("mark = \"{mark}\"\nstart = \"{start}ms\""));
         let (mss, header, window) = (self.size(960), self.size(40), self.size(960 * 30));
         let cc = *self.numbers.pick(&["reno", "cubic"]);
         let recovery = *self.numbers.pick(&["tahoe", "reno", "newreno", "sack"]);
+        let drawn = !form.plain && self.numbers.once_in(4);
+        let clock = if drawn { ", clock_tick = \"100ms\", clock_phase = \"random\"" } else { "" };
         let tcp = format!(
-            "profile = \"rfc\", cc = \"{cc}\", recovery = \"{recovery}\", mss = {mss}, header = {header}, window = {window}"
+            "profile = \"rfc\", cc = \"{cc}\", recovery = \"{recovery}\", mss = {mss}, header = {header}, window = {window}{clock}"
         );
         self.put(&format!("tcp = {{ {tcp} }}"));
     }

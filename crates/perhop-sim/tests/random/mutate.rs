@@ -3,7 +3,7 @@
 use perhop_testkit::scenarios::Numbers;
 
 /// Values that are nearly right, or as far from it as can be.
-const VALUES: [&str; 30] = [
+const VALUES: [&str; 32] = [
     "0",
     "-1",
     "1",
@@ -28,6 +28,8 @@ const VALUES: [&str; 30] = [
     "\"AF13\"",
     "\"s[*]\"",
     "\"s[99]\"",
+    "\"s[0..2]\"",
+    "\"random\"",
     "[]",
     "[[1, 1]]",
     "{}",

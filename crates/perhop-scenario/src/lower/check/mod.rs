@@ -53,6 +53,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         report.error(&steps!["flow"], rule, hint);
     }
     for (i, flow) in file.flow.iter().enumerate() {
+        count("flow", i, flow.count, flow.ports, report);
         tcp::check(&flow.tcp, &steps!["flow", i, "tcp"], report);
         ack(&flow.ack, &flow.tcp, i, report);
         conditioner::ack_marking(
@@ -66,10 +67,22 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         }
     }
     for (i, flow) in file.udp.iter().enumerate() {
+        count("udp", i, flow.count, flow.ports, report);
         udp(flow, file.run.packet_size, i, report);
     }
     if let Some(size) = file.run.packet_size {
         packet(size, &steps!["run", "packet_size"], report);
+    }
+}
+
+/// There are as many ports of the sender as connections of a pair.
+fn count(list: &'static str, i: usize, count: Option<u32>, [first, _]: [u16; 2], report: &mut Report) {
+    let room = u32::from(u16::MAX - first) + 1;
+    if let Some(count) = count.filter(|count| *count > room) {
+        let rule =
+            format!("{count} flows of a pair need as many ports, and from {first} on there are {room}");
+        let hint = Some("begin lower, as in `ports = [1024, 5001]`, or write a second table".to_owned());
+        report.error(&steps![list, i, "count"], rule, hint);
     }
 }
 
@@ -92,6 +105,10 @@ fn arrivals(arrivals: &Arrivals, flow: &Flow, i: usize, report: &mut Report) {
     if flow.start_jitter.0.as_nanos() > 0 {
         let hint = Some("leave `start_jitter` out".to_owned());
         report.error(&at("start_jitter"), "transfers begin at random times already", hint);
+    }
+    if flow.count.is_some() {
+        let hint = Some("leave `count` out, or take a shorter `mean_interval`".to_owned());
+        report.error(&at("count"), "`arrivals` says how many transfers there are", hint);
     }
     let sizes = in_arrivals("size");
     let zero = |size: Size| size.0.0 == 0;

@@ -8,7 +8,7 @@ use crate::lower::tcp::{LARGEST_FIELD, LARGEST_SCALE, data, smallest_scale, usab
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::written::tcp::Tcp;
-use crate::written::units::{Limit, Size};
+use crate::written::units::{Limit, Phase, Size};
 use crate::written::words::{RecoveryKind, RttArithmetic};
 
 /// Most segments in a window: each may be in the simulator's memory at once.
@@ -101,10 +101,12 @@ fn time_outs(tcp: &Tcp, at: &[Step], report: &mut Report) {
 fn clock(tcp: &Tcp, at: &[Step], report: &mut Report) {
     let ticks = tcp.clock_tick.0.as_nanos() > 0;
     let tick = ("clock_tick", tcp.clock_tick.to_string());
-    let phase = ("clock_phase", tcp.clock_phase.to_string());
-    let phase_fits = tcp.clock_phase.0 < tcp.clock_tick.0 || tcp.clock_phase.0.as_nanos() == 0;
-    report.relation(at, phase, "must be below", tick.clone(), phase_fits);
+    if let Phase::Fixed(phase) = tcp.clock_phase {
+        let fits = phase.0 < tcp.clock_tick.0 || phase.0.as_nanos() == 0;
+        report.relation(at, ("clock_phase", phase.to_string()), "must be below", tick.clone(), fits);
+    }
     let needing = [
+        ("clock_phase", "random", tcp.clock_phase == Phase::Random),
         ("rtt_arithmetic", "scaled", tcp.rtt_arithmetic == RttArithmetic::Scaled),
         ("timer_on_tick", "true", tcp.timer_on_tick),
     ];
