@@ -83,7 +83,7 @@ def test_the_page_begins_with_what_was_varied_and_what_mattered(crossed: Path) -
     parts = [
         "Varied: rate (1Mbit/s, 2Mbit/s, 4Mbit/s) and loss (0.01, 0.05); all 6 combinations, each in 3 "
         "replications, with the same random numbers for every treatment: 18 runs.",
-        "Within each run, every name is measured for itself.",
+        "Measured within each run by name.",
         "all 18 done",
         "What mattered",
         "The strongest: rate = 4Mbit/s raises it by",

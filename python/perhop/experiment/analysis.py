@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy.typing as npt
 import polars as pl
 
 from perhop.stats.effects import Effects
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.residuals import Check
+from perhop.stats.sequential import sequential_interval
 from perhop.stats.strata import Strata
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Asked:
         Confidence of intervals.
     keep
         Effects of a trimmed model, for all responses; without them every effect.
+    looked_at
+        The response whose intervals decided how many replications there are.
     """
 
     factors: Mapping[str, Sequence[str]]
@@ -51,6 +55,12 @@ class Asked:
     fraction: Fraction | None = None
     level: float = LEVEL
     keep: tuple[str, ...] | None = None
+    looked_at: str | None = None
+
+    def interval(self, response: str, values: npt.ArrayLike) -> Interval:
+        """Mean of a response over replications, with the interval that it has to have."""
+        interval = sequential_interval if response == self.looked_at else mean_interval
+        return interval(values, self.level)
 
 
 @dataclass(frozen=True)
@@ -121,20 +131,20 @@ def told(start: Analysis, said: str) -> Analysis:
     return replace(start, remarks=(*start.remarks, said))
 
 
-def grand_mean(rows: pl.DataFrame, level: float) -> Interval:
-    """Mean of all values, with the interval of the means of replications."""
-    each = rows.group_by("replication").agg(pl.col("value").mean())["value"].to_numpy()
-    interval = mean_interval(each, level)
+def grand_mean(rows: pl.DataFrame, asked: Asked) -> Interval:
+    """Mean of all values of a response, with the interval of the means of replications."""
+    each = rows.group_by("replication", maintain_order=True).agg(pl.col("value").mean())
+    interval = mean_interval(each["value"].to_numpy(), asked.level)
     mean = float(rows["value"].to_numpy().mean())
     return replace(interval, mean=mean)
 
 
-def means_of(rows: pl.DataFrame, factors: Sequence[str], level: float) -> pl.DataFrame:
-    """Mean of each combination of levels, with its own interval over the replications."""
+def means_of(rows: pl.DataFrame, factors: Sequence[str], asked: Asked) -> pl.DataFrame:
+    """Mean of each combination of levels of a response, with its own interval over the replications."""
     found = []
     parts = rows.group_by(factors, maintain_order=True) if factors else [((), rows)]
     for key, part in parts:
-        one = mean_interval(part["value"].to_numpy(), level)
+        one = asked.interval(part["response"][0], part["value"].to_numpy())
         found.append((*map(str, key), one.mean, one.low, one.high, one.n))
     numbers: dict[str, Any] = {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.Int64}
     schema: dict[str, Any] = dict.fromkeys(factors, pl.String)

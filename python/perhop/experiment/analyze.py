@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from perhop.experiment.aliased import fractional
 from perhop.experiment.analysis import (
     FALSE_DISCOVERIES,
     LEVEL,
@@ -18,7 +19,7 @@ from perhop.experiment.analysis import (
     means_of,
     told,
 )
-from perhop.experiment.methods import factorial, fractional, not_balanced
+from perhop.experiment.methods import factorial, not_balanced
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.layout import UnbalancedError
 
@@ -38,6 +39,7 @@ def asked_of(campaign: Campaign, keep: tuple[str, ...] | None = None, level: flo
         design.fraction,
         level,
         keep,
+        None if campaign.stop is None else campaign.stop.response,
     )
 
 
@@ -99,6 +101,11 @@ def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]
     remarks = []
     if len(known) < len(rows):
         remarks.append(f"{len(rows) - len(known)} of {len(rows)} values do not exist and are left out.")
+    if response == asked.looked_at:
+        remarks.append(
+            "Its intervals decided how many replications there are: those of means hold all the same, those "
+            "of effects and p values only nearly."
+        )
     start = Analysis(
         response,
         asked.units[response],
@@ -107,9 +114,9 @@ def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]
         within,
         "means",
         tuple(remarks),
-        grand_mean(known, asked.level),
+        grand_mean(known, asked),
         NO_TESTS,
-        means_of(known, (*factors, *within), asked.level),
+        means_of(known, (*factors, *within), asked),
         (),
         known,
         level=asked.level,

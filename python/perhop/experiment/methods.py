@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -19,14 +18,17 @@ from perhop.stats.strata import strata
 from perhop.stats.unbalanced import MissingPackageError, NotEstimableError, unbalanced
 from perhop.units import counted
 
-if TYPE_CHECKING:
-    from perhop.experiment.fractions import Fraction
-
 _MOST_TERMS = 15
 
 
-def factorial(start: Analysis, asked: Asked, factors: Sequence[str]) -> Analysis:
-    """Analyse a balanced design of these factors."""
+def factorial(start: Analysis, asked: Asked, factors: Sequence[str], *, all_orders: bool = False) -> Analysis:
+    """Analyse a balanced design of these factors; many effects of high order are put together in one row.
+
+    Raises
+    ------
+    UnbalancedError
+        It is not balanced.
+    """
     frame = start.frame
     runs = frame["replication"].n_unique()
     block = asked.common_seeds and runs > 1
@@ -36,7 +38,7 @@ def factorial(start: Analysis, asked: Asked, factors: Sequence[str]) -> Analysis
         keep, said = _without_replications(data.factors)
         remarks.append(said)
     parts = strata(data, within=start.within, block=block, keep=keep)
-    tests = anova_of(parts, 2 if len(parts.terms) > _MOST_TERMS else None).table
+    tests = anova_of(parts, None if all_orders or len(parts.terms) <= _MOST_TERMS else 2).table
     total = parts.total.squares
     scale = float(np.max(np.abs(data.values))) or 1.0
     if total <= (1e-12 * scale) ** 2 * data.values.size:
@@ -55,7 +57,7 @@ def factorial(start: Analysis, asked: Asked, factors: Sequence[str]) -> Analysis
         checks=tuple(assumptions(left, df, names)),
         frame=left,
         strata=parts,
-        effects=effects_of(parts, order=min(2, len(factors)), level=asked.level),
+        effects=effects_of(parts, order=len(factors) if all_orders else 2, level=asked.level),
     )
 
 
@@ -69,47 +71,6 @@ def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | Non
     kept = tuple(":".join(names) for size in range(1, order + 1) for names in combinations(factors, size))
     what = "interactions of three factors and more" if order == 2 else "the interaction"
     return kept, f"There is one replication: {what} had to be taken for error. Add replications."
-
-
-def fractional(start: Analysis, asked: Asked, fraction: Fraction) -> Analysis:
-    """Analyse a fraction as the full design of its free factors, each effect under the names it may have."""
-    made = {one.factor for one in fraction.generators}
-    free = [name for name in start.factors if name not in made]
-    try:
-        whole = factorial(start, replace(asked, keep=None), free)
-    except UnbalancedError as error:
-        return told(start, f"Of a fraction every run is needed ({error}), so that there are means only.")
-    if whole.method != "factorial":
-        return whole
-    names = {":".join(word): _aliases(word, fraction, set(start.within)) for word in _words(whole)}
-    label = pl.col("source").replace(names)
-    effects = whole.effects
-    if effects is not None:
-        effects = replace(effects, table=effects.table.with_columns(pl.col("term").replace(names)))
-    said = (
-        f"The design is a fraction ({str(fraction).split(';')[0]}): effects joined by = cannot be told apart."
-    )
-    return told(
-        replace(whole, method="fraction", tests=whole.tests.with_columns(label), effects=effects), said
-    )
-
-
-def _words(whole: Analysis) -> list[tuple[str, ...]]:
-    return [] if whole.strata is None else list(whole.strata.terms)
-
-
-def _aliases(term: tuple[str, ...], fraction: Fraction, within: set[str]) -> str:
-    """Name an effect of the free factors by the effects of at most two factors that it may as well be."""
-    own = frozenset(term) - within
-    inside = [name for name in term if name in within]
-    words = {own: 1} | {own ^ word: sign for word, sign in fraction.relation().items()}
-    shortest = min(map(len, words))
-    few = sorted((word for word in words if len(word) <= max(2, shortest)), key=lambda w: (len(w), sorted(w)))
-    named = []
-    for word in few:
-        name = ":".join([*(name for name in fraction.factors if name in word), *inside])
-        named.append(("-" if words[word] < 0 else "") + (name or "mean"))
-    return " = ".join(named)
 
 
 def not_balanced(start: Analysis, asked: Asked, why: str) -> list[Analysis]:
@@ -150,8 +111,8 @@ def _apart(start: Analysis, asked: Asked, group: Mapping[str, str], rows: pl.Dat
         factors=factors,
         within=(),
         remarks=(*start.remarks, said),
-        mean=grand_mean(rows, asked.level),
-        means=means_of(rows, factors, asked.level),
+        mean=grand_mean(rows, asked),
+        means=means_of(rows, factors, asked),
         frame=rows,
     )
     if not factors:

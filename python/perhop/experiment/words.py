@@ -200,9 +200,21 @@ def _largest(one: Analysis, unit: Scale) -> list[str]:
             )
         )
         verb = "raises" if row["effect"] > 0 else "lowers"
+        if len(rows) == 2 and ":" not in row["term"]:
+            said.append(_step(row["term"], rows, unit))
+            continue
         kind = " beyond what each does alone" if ":" in row["level"] else ""
         said.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")
     return [f"The strongest: {'; '.join(said)}."] if said else []
+
+
+def _step(factor: str, rows: pl.DataFrame, unit: Scale) -> str:
+    """Say what going from one of two levels to the other does: twice the effect."""
+    first, second = rows.to_dicts()
+    half = second["high"] - second["low"] if second["high"] is not None else math.nan
+    verb = "raises" if second["effect"] > 0 else "lowers"
+    change = unit.value(2 * abs(second["effect"]), half)
+    return f"{factor} from {first['level']} to {second['level']} {verb} it by {change}"
 
 
 def _extremes(one: Analysis, unit: Scale) -> list[str]:

@@ -57,6 +57,7 @@ def draw_pareto(parts: Sequence[Part], title: str) -> str:
         axes.set_yticks(range(len(ordered)), [part.source.replace(":", " × ") for part in ordered])
         axes.invert_yaxis()
         axes.set_xlim(0, most * 1.32)
+        axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= 100])
         axes.set_xlabel("share of the variation in %")
         axes.grid(False, axis="y")
         told = ", ".join(f"{part.source} {part.percent:.3g} %" for part in ordered)

@@ -74,7 +74,7 @@ def _within(analyses: list[Analysis]) -> str:
     names = dict.fromkeys(name for one in analyses for name in one.within)
     if not names:
         return ""
-    return f"Within each run, every {' and '.join(names)} is measured for itself."
+    return f"Measured within each run by {' and '.join(names)}."
 
 
 def _levels(factor: Factor) -> list[dict[str, str]]:

@@ -25,6 +25,7 @@ _MOST_LEVELS = 12
 """Factors with more levels than this are left to the tables, but for a curve."""
 
 _MOST_LINES = 8
+_MOST_DOTS = 2000
 
 
 def curve(one: Analysis, id: str, command: str) -> page.Drawing | None:
@@ -45,6 +46,7 @@ def curve(one: Analysis, id: str, command: str) -> page.Drawing | None:
     ]
     other = one.within[0] if one.within else ""
     label, title = _label(one, unit), f"{one.name} by {factor}"
+    single = numbers is not None and len(groups) == 1 and len(one.frame) <= _MOST_DOTS
     if numbers is None:
         svg = drawn.draw_means([drawn.Panel(factor, levels, lines, other)], label, title)
     else:
@@ -55,9 +57,9 @@ def curve(one: Analysis, id: str, command: str) -> page.Drawing | None:
             for level, value in one.frame.select(factor, "value").iter_rows()
         ]
         panel = drawn.Panel(f"{factor}{suffix}", ticks, lines, other)
-        svg = drawn.draw_curve(x, panel, label, title, dots if len(groups) == 1 and len(dots) <= 2000 else ())
+        svg = drawn.draw_curve(x, panel, label, title, dots if single else ())
     caption = f"Mean and its {_percent(one)} interval over {_least_runs(one)} replications"
-    caption += "; the dots are single runs." if numbers is not None and len(groups) == 1 else "."
+    caption += "; the dots are single runs." if single else "."
     return page.drawing(id, title, svg, caption, command)
 
 
@@ -96,7 +98,7 @@ def figures(one: Analysis, id: str, command: str) -> list[page.Drawing]:
         found += _main(one, id, command, unit)
         found += _interactions(one, id, command, unit)
     tests = one.tests.filter(pl.col("source") != "total", pl.col("percent").is_not_null())
-    if len(tests) > 2:
+    if tests["p"].is_not_null().sum() > 1:
         parts = [
             Part(row["source"], row["percent"], None if row["p"] is None else row["source"] in one.found)
             for row in tests.to_dicts()
@@ -210,7 +212,9 @@ def residuals(one: Analysis, id: str, command: str) -> list[page.Drawing]:
         draw_residuals(predicted, left, unit.unit, f"Residuals of {one.name}"),
         "A funnel is a spread that grows with the response; a bow is an effect that the model lacks."
         + (
-            f" Of {left.size} residuals some are drawn, the outermost among them." if left.size > 2000 else ""
+            f" Of {left.size} residuals some are drawn, the outermost among them."
+            if left.size > _MOST_DOTS
+            else ""
         ),
         command,
     )
