@@ -161,13 +161,13 @@ def run_and_tell(
             outcome = run_campaign(campaign, folder, workers, progress=progress.update)
     store = Store.open(folder)
     told.say_changes(outcome)
-    failed = told.failures(store)
+    page, failed = told.write_page(store), told.failures(store)
     if as_json:
-        print_json(told.document(store, outcome, failed))
+        print_json(told.document(store, outcome, page, failed))
     else:
         told.print_means(store)
         told.print_failures(failed)
-        print(f"store: {folder}")
+        print(f"report: {page.resolve()}")
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
 
 

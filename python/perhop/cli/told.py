@@ -196,12 +196,25 @@ def print_means(store: Store) -> None:
         )
 
 
-def document(store: Store, outcome: Outcome, failed: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def write_page(store: Store) -> Path:
+    """Write the page of a store, as ``perhop report`` does, and return its path."""
+    from perhop.report.campaign import render
+    from perhop.report.page import is_page, write_page
+
+    file = store.folder / "report.html"
+    write_page(file, render(store), is_page)
+    return file
+
+
+def document(
+    store: Store, outcome: Outcome, page: Path, failed: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     """Return what `--json` prints of a campaign that has been run."""
     from dataclasses import asdict
 
     return {
         "store": str(store.folder),
+        "report": str(page),
         **{name: value for name, value in asdict(outcome).items() if name not in ("folder", "failed")},
         "failures": list(failed),
         "means": means(store),

@@ -218,7 +218,8 @@ class DaskCluster(_Ending):
         except ImportError as error:
             raise ExecutorError("Dask is not installed", "pip install 'perhop[dask]'") from error
         # what it logs when a worker goes is told by the campaign, if it matters
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._address = address
         try:
             connect: Any = distributed.Client
@@ -244,7 +245,10 @@ class DaskCluster(_Ending):
     @property
     def width(self) -> int:
         """Calls side by side, of the workers there are now."""
-        return sum(self._client.nthreads().values())
+        try:
+            return sum(self._client.nthreads().values())
+        except (OSError, TimeoutError) as error:
+            raise ExecutorError(f"the Dask scheduler at {self._address} has gone") from error
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have a function that can be imported called by a worker."""
