@@ -251,7 +251,8 @@ fn assert_rank(values: &[u64], permille: usize, found: Span, off: u64) {
 
 #[test]
 fn a_class_offers_what_arrives_and_what_is_dropped() {
-    let whole = [&SHORT[..], &["run.warmup=0s"]].concat();
+    let one_class = ["run.warmup=0s", "flow.web.class=default", "flow.rest.class=default"];
+    let whole = [&SHORT[..], &one_class].concat();
     let results = run(DIFFSERV, &whole, ALL);
     assert_eq!(
         results.classes.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
