@@ -1,4 +1,4 @@
-"""Labels of flows: columns of a run's tables, means by class and label, and where both are shown."""
+"""Groups of flows and ports: labels as columns of a run's tables, and where both are shown."""
 
 from __future__ import annotations
 
@@ -44,6 +44,11 @@ to = "d"
 name = "plain"
 from = "s[3]"
 to = "d"
+[[port]]
+between = ["s[0..2]", "r"]
+[[port.class]]
+name = "all"
+queue = { kind = "fifo", limit = "50p" }
 [[udp]]
 name = "voice"
 labels = { congestion = "r" }
@@ -126,3 +131,38 @@ def test_labels_that_cannot_be_columns_are_refused(cli: Cli) -> None:
     refused = cli("check", "labels.toml")
     assert refused.code == 3
     assert "`srtt_s` is a column that the tables of flows have already" in refused.err + refused.out
+
+
+def test_a_port_for_both_directions_is_shown_once(cli: Cli) -> None:
+    Path("groups.toml").write_text(TEXT)
+    told = cli("describe", "groups.toml").out
+    (line,) = [line for line in told.splitlines() if line.startswith("s[0..2]-r.class.all")]
+    assert line == "s[0..2]-r.class.all (any), both directions: kind fifo, limit 50p"
+    limits = {
+        link["name"]: link["port"]["classes"][0]["limit"]
+        for link in cli("describe", "groups.toml", "--json").json()["links"]
+    }
+    assert {name for name, limit in limits.items() if limit == "50p"} == {
+        *("s[0]->r", "r->s[0]", "s[1]->r", "r->s[1]")
+    }
+
+
+def test_labels_group_the_responses_of_a_campaign(cli: Cli) -> None:
+    Path("groups.toml").write_text(TEXT)
+    campaign = """
+scenario = "groups.toml"
+replications = 1
+[[factor]]
+name = "rate"
+path = "link.r-d.rate"
+levels = ["1Mbit/s", "2Mbit/s"]
+[[response]]
+name = "goodput"
+measure = "mean(flows.goodput_bit_s) by congestion"
+"""
+    Path("campaign.toml").write_text(campaign)
+    assert cli("check", "campaign.toml").code == 0
+    Path("campaign.toml").write_text(campaign.replace("congestion", "congestoin"))
+    refused = cli("check", "campaign.toml")
+    assert refused.code == 3
+    assert "congestion" in refused.out + refused.err

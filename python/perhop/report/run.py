@@ -79,7 +79,13 @@ def _by_labels(run: StoredRun, meaning: Description) -> list[dict[str, Any]]:
     flows = summary.single(run.table("flows"), meaning)
     kinds = (("TCP flows", "flows", flows, "goodput"), ("UDP flows", "udp", run.table("udp"), "throughput"))
     return [
-        {"title": title, "rate": rate, "words": ["class", *labels_of(name, table)], "rows": rows.to_dicts()}
+        {
+            "title": title,
+            "rate": rate,
+            "words": ["class", *labels_of(name, table)],
+            "rows": rows.head(_ROWS_FOLDED).to_dicts(),
+            "more": max(rows.height - _ROWS_FOLDED, 0),
+        }
         for title, name, table, rate in kinds
         if (rows := summary.by_labels(name, table, f"{rate}_bit_s")).height
     ]
