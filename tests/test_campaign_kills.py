@@ -181,9 +181,8 @@ def test_an_interrupted_campaign_says_how_to_go_on(
         out, err = process.communicate(timeout=LONGEST_S)
     assert (process.returncode, out) == (code, "")
     assert "Traceback" not in err
-    assert (
-        f"of 1000 runs done, {1000 - done(store)} missing; go on with: perhop campaign run {store}\n" in err
-    )
+    assert f"{store}: {done(store)} of 1000 runs done, {1000 - done(store)} missing" in err
+    assert f"; go on with: perhop campaign run {store}\n" in err
     assert not any(map(is_alive, workers))
 
 
