@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -174,6 +176,41 @@ def test_analyze_as_json(cli: Cli, crossed: Path, tmp_path: Path) -> None:
 def test_analyze_refuses(cli: Cli, crossed: Path, arguments: list[str], code: int, said: str) -> None:
     done = cli("analyze", str(crossed), *arguments)
     assert (done.code, said in done.err) == (code, True), done.err
+
+
+def test_what_failed_is_in_no_mean_and_told(
+    cli: Cli, crossed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = Store.open(crossed).runs()["key"][0]
+    runs, scalars = Store.runs, Store.scalars
+    failed = pl.col("key") == lost
+    monkeypatch.setattr(Store, "scalars", lambda self: scalars(self).filter(~failed))
+    monkeypatch.setattr(
+        Store,
+        "runs",
+        lambda self: runs(self).with_columns(
+            state=pl.when(failed).then(pl.lit("failed")).otherwise("state"),
+            failure=pl.when(failed).then(pl.lit("a packet <was> lost")),
+        ),
+    )
+    told = words(render(Store.open(crossed)))
+    assert "1 of 18 runs failed. They are in no mean." in told
+    assert "a packet &lt;was&gt; lost" in told
+    assert f"cd {crossed} &amp;&amp; perhop run" in told
+    assert "The design is not balanced (treatments have 2 to 3 observations)" in told
+    assert "Values are missing, so that each name is analysed for itself." in told
+    real = builtins.__import__
+
+    def without(name: str, *more: Any, **keywords: Any) -> Any:
+        if name.startswith("statsmodels"):
+            raise ImportError(name)
+        return real(name, *more, **keywords)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    done = cli("analyze", str(crossed))
+    assert done.code == 7
+    assert "pip install 'perhop[stats]'" in done.err
+    assert "statsmodels is not installed: means only" in words(render(Store.open(crossed)))
 
 
 def test_analyze_of_what_is_no_store(cli: Cli, tmp_path: Path) -> None:

@@ -35,11 +35,7 @@ def fractional(start: Analysis, asked: Asked, fraction: Fraction) -> Analysis:
         terms = [term for size in range(1, len(free) + 1) for term in combinations(free, size)]
         keep = tuple(":".join(term) for term in terms if len(aliases(term, fraction, within)[0].word) <= 2)
         rest = len(terms) - len(keep)
-        why = (
-            "interactions without a short name had to be taken for error"
-            if rest
-            else "nothing is left for error"
-        )
+        why = "interactions without a short name had to be taken" if rest else "nothing is left"
         start = told(start, f"There is one replication: {why} for error. Add replications.")
     try:
         whole = factorial(start, replace(asked, keep=keep), free, all_orders=True)

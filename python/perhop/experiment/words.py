@@ -200,8 +200,8 @@ def _largest(one: Analysis, unit: Scale) -> list[str]:
             )
         )
         verb = "raises" if row["effect"] > 0 else "lowers"
-        if len(rows) == 2 and ":" not in row["term"]:
-            said.append(_step(row["term"], rows, unit))
+        if len(rows) == 2 and ":" not in row["level"]:
+            said.append(_step(row["term"].split(" = ")[0], rows, unit))
             continue
         kind = " beyond what each does alone" if ":" in row["level"] else ""
         said.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")

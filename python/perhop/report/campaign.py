@@ -190,7 +190,7 @@ def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str) -> list[dict
         rows = one.means.filter(pl.col("mean") != 0, pl.col("high").is_finite())
         width = ((rows["high"] - rows["low"]) / 2 / rows["mean"].abs()).max() if len(rows) else None
         if isinstance(width, float) and width > 0:
-            said = f"Means of {one.response} are known to {100 * width:.2g} % or better; to halve that:"
+            said = f"Means of {one.response} are known to {100 * width:.3g} % or better; to halve that:"
             option = f"--until-ci {shlex.quote(f'{one.response}={50 * width:.2g}%')}"
             found.append({"said": said, "command": f"perhop campaign run {where} {option}"})
         elif len(one.means):

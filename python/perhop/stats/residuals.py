@@ -216,10 +216,11 @@ def _outliers(left: pl.DataFrame, df: int, names: Sequence[str]) -> Check:
         + f" ({row['studentized']:+.1f})"
         for row in far.head(3).to_dicts()
     )
+    lie = "lies" if len(far) == 1 else "lie"
     return Check(
         "outliers",
         False,
-        f"{len(far)} of {len(left)} residuals lie further out than {limit:.1f} standard deviations: {said}"
+        f"{len(far)} of {len(left)} residuals {lie} further out than {limit:.1f} standard deviations: {said}"
         + (" and others." if len(far) > 3 else "."),
         tuple(far["_row"].to_list()),
     )
