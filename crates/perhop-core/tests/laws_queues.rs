@@ -76,6 +76,7 @@ queue_laws!(
 queue_laws!(gred_coupled, |site| gred(site, Averaging::Coupled, GRED), limit = TEN);
 queue_laws!(gred_decoupled, |site| gred(site, Averaging::Decoupled, GRED), limit = TEN);
 queue_laws!(gred_shared, |site| gred(site, Averaging::Shared, GRED), limit = TEN);
+queue_laws!(gred_summed, |site| gred(site, Averaging::Summed, GRED), limit = TEN);
 queue_laws!(gred_ecn, |site| gred(site, Averaging::Decoupled, GredParams { ecn: true, ..GRED }), limit = TEN);
 queue_laws!(
     gred_in_bytes,

@@ -26,6 +26,9 @@ pub enum Averaging {
     Decoupled,
     /// All packets; there is one average (WRED).
     Shared,
+    /// Packets of the colour alone, and to its average are added those of the better ones of which something waits (Linux
+    /// `grio`).
+    Summed,
 }
 
 /// Early detection for one colour. Whole cache lines; a position is found by a shift.
@@ -81,8 +84,18 @@ impl<P: Packet, const N: usize> Colored<P, N> {
     /// left them.
     #[must_use]
     pub fn averages(&self) -> [f64; N] {
-        let whose = |level| if self.averaging == Averaging::Shared { 0 } else { level };
-        core::array::from_fn(|level| self.levels[whose(level)].average.value())
+        core::array::from_fn(|level| match self.averaging {
+            Averaging::Coupled | Averaging::Decoupled => self.levels[level].average.value(),
+            Averaging::Shared => self.levels[0].average.value(),
+            Averaging::Summed => self.summed(level),
+        })
+    }
+
+    /// The average of level `at` and of the better ones that are not idle.
+    fn summed(&self, at: usize) -> f64 {
+        let (own, better) = (&self.levels[at], &self.levels[..at]);
+        let busy = better.iter().filter(|level| level.waiting.packets > 0);
+        own.average.value() + busy.map(|level| level.average.value()).sum::<f64>()
     }
 
     /// What waits of each colour, best first.
@@ -105,10 +118,10 @@ impl<P: Packet, const N: usize> Colored<P, N> {
                 }
                 self.levels[at].average.value()
             }
-            Averaging::Decoupled => {
+            Averaging::Decoupled | Averaging::Summed => {
                 let Level { average, waiting, ewma, .. } = &mut self.levels[at];
                 average.on_arrival(now, self.unit.count(*waiting), ewma, &self.mean, conventions);
-                average.value()
+                if self.averaging == Averaging::Summed { self.summed(at) } else { average.value() }
             }
             Averaging::Shared => {
                 let (ewma, waiting) = (self.levels[at].ewma, self.unit.count(self.fifo.backlog()));
@@ -132,7 +145,7 @@ impl<P: Packet, const N: usize> Colored<P, N> {
     fn is_short(&self, at: usize) -> bool {
         let count = |own: &Level| self.unit.count(own.waiting);
         let waiting = match self.averaging {
-            Averaging::Coupled => self.levels.iter().take(at + 1).map(count).sum(),
+            Averaging::Coupled | Averaging::Summed => self.levels.iter().take(at + 1).map(count).sum(),
             Averaging::Decoupled => count(&self.levels[at]),
             Averaging::Shared => self.unit.count(self.fifo.backlog()),
         };
@@ -196,7 +209,7 @@ impl<P: Packet, const N: usize> Colored<P, N> {
                 let idle = self.levels.iter_mut().take_while(|own| own.waiting.packets == 0);
                 idle.skip(at).for_each(|own| own.average.on_emptied(from));
             }
-            Averaging::Decoupled => self.levels[at].average.on_emptied(from),
+            Averaging::Decoupled | Averaging::Summed => self.levels[at].average.on_emptied(from),
             Averaging::Shared if self.fifo.backlog().packets == 0 => self.levels[0].average.on_emptied(from),
             Averaging::Shared => {}
         }

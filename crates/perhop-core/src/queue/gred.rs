@@ -4,7 +4,7 @@
 //! Linux"), after RIO; WRED for a shared average. Green, yellow and red are its virtual queues.
 //! Different: three of them, not up to sixteen, and chosen by code point. Probabilities and averages are numbers, not powers
 //! of two. [`Averaging::Coupled`] averages the packets of a colour and of all better ones, as Clark and Fang do, where Linux
-//! (`grio`) adds up averages that were updated at different times. A packet is dropped by its virtual queue first and for
+//! (`grio`, [`Averaging::Summed`]) adds up averages that were updated at different times. A packet is dropped by its virtual queue first and for
 //! want of room last. With [`Averaging::Shared`] the one average takes a step with the `w_q` of the arrival's colour.
 //! Units and cost: as RED.
 

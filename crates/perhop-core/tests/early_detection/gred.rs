@@ -30,6 +30,8 @@ fn averages_count_as_their_mode_has_it() {
         (Averaging::Decoupled, [0.5, 0.25, 0.5]),
         // red 0, 1: 0.5; yellow 2, 3 by quarters: 0.875, 1.40625; green 4, 5: 2.703125, 3.8515625
         (Averaging::Shared, [3.851_562_5; 3]),
+        // of its own 0.5, 0.25 and 0.5
+        (Averaging::Summed, [0.5, 0.75, 1.25]),
     ] {
         let mut lab = lab(averaging, queues);
         arrive(&mut lab, &[AF13, AF13, AF12, AF12, AF11, AF11]);
@@ -47,6 +49,8 @@ fn a_virtual_queue_is_idle_by_itself() {
         // red finds 0 and 1
         (Averaging::Decoupled, [0.125, 0.125, 0.5]),
         (Averaging::Shared, [2.507_812_5; 3]),
+        // as decoupled; something of each waits
+        (Averaging::Summed, [0.125, 0.25, 0.75]),
     ] {
         let mut lab = lab(averaging, [OUT_OF_REACH; 3]);
         arrive(&mut lab, &[AF12, AF12, AF11, AF11, AF13]);
@@ -57,6 +61,23 @@ fn a_virtual_queue_is_idle_by_itself() {
         arrive(&mut lab, &[AF12, AF11, AF13]);
         close(&lab.queue.averages(), &averages);
     }
+}
+
+/// What is idle is not added, however long it was; green comes back with its average, and decays by that time.
+#[test]
+fn a_sum_leaves_out_what_is_idle() {
+    let mut lab = lab(Averaging::Summed, [OUT_OF_REACH; 3]);
+    arrive(&mut lab, &[AF11, AF11, AF11, AF13]);
+    close(&lab.queue.averages(), &[1.25, 1.25, 1.25]);
+    for _ in 0..3 {
+        assert!(lab.depart().is_some());
+    }
+    close(&lab.queue.averages(), &[1.25, 0.0, 0.0]);
+    arrive(&mut lab, &[AF13]);
+    close(&lab.queue.averages(), &[1.25, 0.0, 0.5]);
+    lab.pass(Span::from_millis(10));
+    arrive(&mut lab, &[AF11]);
+    close(&lab.queue.averages(), &[0.625, 0.625, 1.125]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Linux's `sch_gred`, its bookkeeping written down step by step: each virtual queue has a backlog in bytes, an average of it,
 //! a time since when it is idle, and a limit; the whole has none. In its mode `wred` one average serves all and follows all
-//! that waits. Numbers are exact where the kernel has powers of two, and chance is the paper's.
+//! that waits; in `grio` a queue is dropped by its average and those of better ones that are not idle. Numbers are exact where the kernel has powers of two, and chance is the paper's.
 
 use perhop_core::packet::{Ecn, Meta, Packet};
 use perhop_core::queue::{Averaging, GredParams, VirtualQueue};
@@ -28,6 +28,7 @@ struct Virtual {
 
 struct Linux {
     wred: bool,
+    grio: bool,
     tab: [Virtual; 3],
     /// All that waits.
     backlog: u64,
@@ -56,6 +57,7 @@ impl Linux {
         };
         Self {
             wred: params.averaging == Averaging::Shared,
+            grio: params.averaging == Averaging::Summed,
             tab: [params.green, params.yellow, params.red].map(own),
             backlog: 0,
             draws: Draws::inverted(aqm::stream()),
@@ -86,7 +88,11 @@ impl Linux {
             }
             None => shared.average += weight * (waiting as f64 - shared.average),
         }
-        let average = shared.average;
+        let mut average = shared.average;
+        if self.grio {
+            let better = self.tab[..dp].iter().filter(|q| q.idle_since.is_none());
+            average += better.map(|q| q.average).sum::<f64>();
+        }
         let q = &mut self.tab[dp];
         if average >= q.max {
             return Some(DropReason::Forced);
@@ -135,7 +141,7 @@ fn dp(meta: &Meta) -> usize {
 /// Data and ACKs of 40 bytes, which weigh as 40.
 #[test]
 fn each_virtual_queue_has_its_limit_in_bytes_as_in_linux() {
-    for averaging in [Averaging::Decoupled, Averaging::Shared] {
+    for averaging in [Averaging::Decoupled, Averaging::Shared, Averaging::Summed] {
         let own =
             |thresholds, limit, w_q| VirtualQueue { thresholds, w_q, limit: Some(QueueSize::Bytes(limit)) };
         let params = GredParams {

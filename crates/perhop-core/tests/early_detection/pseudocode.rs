@@ -125,7 +125,7 @@ impl Pseudocode {
     fn counts(&self, whose: usize, what: usize) -> bool {
         match self.averaging {
             Averaging::Coupled => what <= whose,
-            Averaging::Decoupled => what == whose,
+            Averaging::Decoupled | Averaging::Summed => what == whose,
             Averaging::Shared => true,
         }
     }

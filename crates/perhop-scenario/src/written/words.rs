@@ -44,6 +44,8 @@ word! {
         Decoupled,
         /// All, one average for every colour: WRED.
         Shared,
+        /// Its own; a colour is dropped by the sum of its average and those of better colours of which some wait: Linux `grio`.
+        Summed,
     }
 }
 
