@@ -88,7 +88,12 @@ def test_until_ci_replicates_until_it_is_narrow_enough(cli: Cli, file: Path) -> 
     assert stopped["met"]
     assert 5 <= stopped["replications"] < 100
     assert all(one["half_width"] <= 0.3 * one["mean"] for one in done.json()["means"])
-    assert f"stopped after {stopped['replications']} replications: the intervals are as narrow" in done.err
+    said = (
+        f"at most 30 % of its mean to either side: narrow enough after {stopped['replications']} replications"
+    )
+    assert said in done.err
+    assert said in Path("out/c/report.html").read_text()
+    assert said in cli("analyze", "out/c").out
 
 
 def test_mistakes_have_their_place(cli: Cli, file: Path) -> None:

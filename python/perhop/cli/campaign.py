@@ -160,7 +160,7 @@ def run_and_tell(
         with Progress(campaign.name) as progress:
             outcome = run_campaign(campaign, folder, workers, progress=progress.update)
     store = Store.open(folder)
-    told.say_changes(outcome)
+    told.say_changes(campaign, outcome)
     page, failed = told.write_page(store), told.failures(store)
     if as_json:
         print_json(told.document(store, outcome, page, failed))

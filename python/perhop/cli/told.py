@@ -95,8 +95,9 @@ def how_far(folder: Path) -> Iterator[None]:
         raise
 
 
-def say_changes(outcome: Outcome) -> None:
+def say_changes(campaign: Campaign, outcome: Outcome) -> None:
     """Say what was there already, what is no longer asked for, and what the stopping rule decided."""
+    from perhop.experiment.stopping import said
     from perhop.units import counted
 
     if outcome.kept or outcome.dropped:
@@ -105,9 +106,8 @@ def say_changes(outcome: Outcome) -> None:
     if outcome.unsettled:
         runs = counted(outcome.unsettled, "run")
         note(f"warning: MSER-5 objects to the warm-up of {runs}; which: column unsettled of Store.runs()")
-    if outcome.stopped is not None:
-        reached = "the intervals are as narrow as asked for" if outcome.stopped.met else "the cap is reached"
-        note(f"stopped after {counted(outcome.stopped.replications, 'replication')}: {reached}")
+    if campaign.stop is not None and outcome.stopped is not None:
+        note(said(campaign.stop, outcome.stopped))
 
 
 def failures(store: Store) -> list[dict[str, Any]]:

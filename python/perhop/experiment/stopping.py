@@ -38,6 +38,17 @@ class Stopped:
     of: Series | None = None
 
 
+def said(stop: Stop, stopped: Stopped) -> str:
+    """Say what was decided, and what that means for intervals that are not made for it."""
+    width = f"{100 * stop.half_width:g} % of its mean" if stop.relative else f"{stop.half_width:g}"
+    how = "narrow enough" if stopped.met else "not narrow enough at the cap"
+    return (
+        f"Replicated until every interval of {stop.response} is at most {width} to either side: {how} after "
+        f"{stopped.replications} replications. Its intervals that hold at every look are those that "
+        "perhop campaign run prints; intervals of Student take the number of replications as given before."
+    )
+
+
 class Stopping:
     """Looks at the intervals after each replication of the whole design, and decides once.
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from perhop import _core
 from perhop.experiment.analyze import analyze, asked_of
+from perhop.experiment.stopping import said
 from perhop.experiment.words import Scale, effect_name, how_sure, scale, varied, what_mattered
 from perhop.report import effects, page
 
@@ -50,6 +51,7 @@ def render(store: Store) -> str:
             "states": {name: runs.filter(state=name).height for name in ("done", "failed", "missing")},
             "failed": _failed(runs, store),
             "unsettled": runs["unsettled"].is_not_null().sum() if "unsettled" in runs.columns else 0,
+            "stopped": said(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
             "next": _next(analyses, runs, where),
             "factors": campaign.design.factors,
             "levels": [_levels(factor) for factor in campaign.design.factors],
