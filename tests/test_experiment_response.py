@@ -1,5 +1,9 @@
 """The language of responses: what it computes, what it refuses and where."""
 
+import os
+import subprocess
+import sys
+
 import polars as pl
 import pytest
 
@@ -162,3 +166,28 @@ def test_labels_are_columns_of_flows():
         response.check()
     with pytest.raises(ResponseError, match="this run's `flows` has no column `congestion`"):
         response.evaluate({"flows": FLOWS})
+
+
+def test_values_do_not_depend_on_the_threads_of_polars() -> None:
+    program = (
+        "import numpy as np, polars as pl\n"
+        "from perhop.experiment.response import Response\n"
+        "draw = np.random.default_rng(1)\n"
+        "n = 20_000\n"
+        "flows = pl.DataFrame({'class': draw.choice(['a', 'b'], n), 'srtt_s': draw.normal(1, 0.3, n)})\n"
+        "for statistic in ('mean', 'std', 'sum', 'jain'):\n"
+        "    for by in ('', ' by class'):\n"
+        "        measure = f'{statistic}(flows.srtt_s){by}'\n"
+        "        print(Response.parse('x', measure).evaluate({'flows': flows}))\n"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"POLARS_MAX_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "4")
+    }
+    assert len(said) == 1

@@ -197,37 +197,72 @@ class Response:
             rule = f"this run's `{one.table}` has no column `{lacking[0]}`"
             raise ResponseError(self.name, self.text, [SyntaxFault(lacking[0].span, rule)])
         rows = table.lazy() if one.where is None else table.lazy().filter(_filter(one.where))
-        expression = pl.len().cast(pl.Float64) if one.column is None else _aggregate(one, pl)
+        values = _counted(one, pl) if one.name.text == "count" else _values(one, pl)
         if not self.by:
-            return {(): rows.select(expression.alias("")).collect().item()}
+            return {(): _aggregate(one, rows.select(values.alias("")).collect().to_series().to_list())}
         by = list(self.by)
-        grouped = rows.drop_nulls(by).group_by(pl.col(by).cast(pl.String)).agg(expression.alias(""))
-        return {tuple(row[:-1]): row[-1] for row in grouped.collect().iter_rows()}
+        grouped = rows.drop_nulls(by).group_by(pl.col(by).cast(pl.String), maintain_order=True)
+        found = grouped.agg(values.alias("")).collect()
+        return {
+            tuple(row[:-1]): _aggregate(one, row[-1] if isinstance(row[-1], list) else [row[-1]])
+            for row in found.iter_rows()
+        }
 
 
 def _columns(one: Statistic) -> list[Name]:
     return [*([one.column] if one.column else []), *(each.column for each in comparisons(one.where))]
 
 
-def _aggregate(one: Statistic, pl: Any) -> Any:
-    """Return a statistic of a column as polars has it, null where it has no value."""
-    column = pl.col(one.column.text if one.column else "")
-    if one.name.text == "count":
-        return column.count().cast(pl.Float64)
-    x = column.cast(pl.Float64).drop_nulls()
-    square, total = (x * x).sum(), x.sum()
-    made: dict[str, Callable[[], Any]] = {
-        "mean": x.mean,
-        "sum": x.sum,
-        "min": x.min,
-        "max": x.max,
-        "std": x.std,
-        "cov": lambda: pl.when(x.mean() != 0).then(x.std() / x.mean()),
-        "median": x.median,
-        "quantile": lambda: x.quantile(one.argument.value if one.argument else 0.5, "linear"),
-        "jain": lambda: pl.when(square > 0).then(total * total / (x.len() * square)),
+def _counted(one: Statistic, pl: Any) -> Any:
+    """Return a single value: how many there are, of any type."""
+    return pl.len() if one.column is None else pl.col(one.column.text).count()
+
+
+def _values(one: Statistic, pl: Any) -> Any:
+    return pl.col(one.column.text if one.column else "").cast(pl.Float64).drop_nulls()
+
+
+def _aggregate(one: Statistic, x: list[float]) -> float | None:
+    """Return a statistic of values, None where it has no value.
+
+    Sums are rounded once: those of polars depend on the number of its threads, and a campaign's table must not
+    depend on where it was run.
+    """
+    if not x:
+        return None
+    total, n = math.fsum(x), len(x)
+    mean = total / n
+    made: dict[str, Callable[[], float | None]] = {
+        "count": lambda: float(x[0]),
+        "mean": lambda: mean,
+        "sum": lambda: total,
+        "min": lambda: min(x),
+        "max": lambda: max(x),
+        "std": lambda: _deviation(x, mean),
+        "cov": lambda: _ratio(_deviation(x, mean), mean),
+        "median": lambda: _quantile(x, 0.5),
+        "quantile": lambda: _quantile(x, one.argument.value if one.argument else 0.5),
+        "jain": lambda: _ratio(total * total, n * math.fsum(value * value for value in x)),
     }
     return made[one.name.text]()
+
+
+def _deviation(x: list[float], mean: float) -> float | None:
+    if len(x) < 2:
+        return None
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in x) / (len(x) - 1))
+
+
+def _ratio(over: float | None, under: float) -> float | None:
+    return None if over is None or under == 0 else over / under
+
+
+def _quantile(x: list[float], share: float) -> float:
+    """Return a quantile, linear between the values beside it."""
+    ordered, place = sorted(x), share * (len(x) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(x) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
 def _filter(one: Condition) -> pl.Expr:
