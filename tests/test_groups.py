@@ -93,15 +93,15 @@ def test_labels_change_nothing_else(scenario: Scenario) -> None:
 def test_means_by_class_and_label(scenario: Scenario) -> None:
     flows = run(scenario).flows
     rows = summary.by_labels("flows", flows, "goodput_bit_s")
-    assert rows.select("class", "arm", "congestion", "flows").rows() == [
+    assert rows.select("class", "arm", "congestion", "_flows").rows() == [
         ("default", None, "r", 2),
         ("default", "copy", "c", 1),
         ("default", None, None, 1),
     ]
     rates = flows["goodput_bit_s"].to_list()
-    assert rows["mean_bit_s"].to_list() == [(rates[0] + rates[1]) / 2, rates[2], rates[3]]
-    assert rows["least_bit_s"][0] == min(rates[:2])
-    assert rows["most_bit_s"][0] == max(rates[:2])
+    assert rows["_mean"].to_list() == [(rates[0] + rates[1]) / 2, rates[2], rates[3]]
+    assert rows["_least"][0] == min(rates[:2])
+    assert rows["_most"][0] == max(rates[:2])
     assert summary.by_labels("flows", flows.drop("arm", "congestion"), "goodput_bit_s").is_empty()
 
 
@@ -115,13 +115,16 @@ def test_labels_are_shown(cli: Cli) -> None:
         {"arm": "copy", "congestion": "c"},
         {},
     ]
-    ran = cli("run", "labels.toml", "-o", "run", "--report")
+    # names that a summary could have for columns of its own
+    awkward = 'flow.plain.labels={ flows = "many", took_s = "long", group = "one", row = "two" }'
+    ran = cli("run", "labels.toml", "-s", awkward, "-o", "run", "--report")
     assert ran.code == 0
     assert "Flows by class and label: goodput of one, after the warm-up" in ran.out
     assert "UDP flows by class and label: throughput of one, after the warm-up" in ran.out
     page = Path("run/report.html").read_text()
     assert '<h2 id="labels">' in page
     assert '<td class="t">copy</td>' in page
+    assert '<td class="t">many</td>' in page
     flows = pl.read_parquet("run/flows.parquet")
     assert flows["congestion"].to_list() == ["r", "r", "c", None]
 

@@ -77,8 +77,8 @@ def _quantile(times: pl.Series, permille: int) -> float | None:
 def by_labels(name: str, table: pl.DataFrame, rate: str) -> pl.DataFrame:
     """Return a row for each class and labels that flows have together; none where no flow has a label.
 
-    Columns: ``class``, one for each label, ``flows``, and ``mean_bit_s``, ``least_bit_s`` and ``most_bit_s``
-    of a flow.
+    Columns: ``class``, one for each label, ``_flows``, how many they are, and ``_mean``, ``_least`` and
+    ``_most`` of a flow in bit/s; no label begins with an underscore.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def by_labels(name: str, table: pl.DataFrame, rate: str) -> pl.DataFrame:
         The column that is looked at.
     """
     labels = labels_of(name, table)
-    rates = {"mean_bit_s": pl.mean(rate), "least_bit_s": pl.min(rate), "most_bit_s": pl.max(rate)}
-    groups = table.group_by("class", *labels, maintain_order=True).agg(flows=pl.len(), **rates)
+    rates = {"_mean": pl.mean(rate), "_least": pl.min(rate), "_most": pl.max(rate)}
+    groups = table.group_by("class", *labels, maintain_order=True).agg(_flows=pl.len(), **rates)
     return groups if labels else groups.clear()
 
 

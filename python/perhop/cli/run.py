@@ -291,8 +291,8 @@ def _print_labels(name: str, rate: str, table: pl.DataFrame, folder: Path) -> No
             [
                 (
                     *("-" if row[word] is None else row[word] for word in words),
-                    str(row["flows"]),
-                    *(bit_rate(row[f"{what}_bit_s"]) for what in ("mean", "least", "most")),
+                    str(row["_flows"]),
+                    *(bit_rate(row[what]) for what in ("_mean", "_least", "_most")),
                 )
                 for row in groups.to_dicts()
             ],
