@@ -74,7 +74,7 @@ fn values_of_a_match_are_of_the_right_kind() {
     assert_snapshot!(matches("src = 5"), @r#"42:17 conditioner.customer.match.src: must be a string, not an integer (for instance "slow")"#);
     assert_snapshot!(matches("src = []"), @"42:17 conditioner.customer.match.src: needs at least 1 entry");
     assert_snapshot!(matches("flow = [1, true]"), @r#"
-    42:19 conditioner.customer.match.flow[0]: a word that is a number is in quotes (write "1")
+    42:19 conditioner.customer.match.flow[0]: must be a string, not an integer (write "1")
     42:22 conditioner.customer.match.flow[1]: must be a string, not true or false
     "#);
     assert_snapshot!(matches("flow = []"), @"42:18 conditioner.customer.match.flow: needs at least 1 entry");
@@ -273,8 +273,8 @@ fn nothing_is_said_that_follows_from_another_mistake() {
     assert_snapshot!(one("kind = \"router\"\n[[node]]\nname = \"r2\"", "kind = \"ruoter\"\n[[node]]\nname = \"r2\""), @r#"12:8 node.e.kind: `ruoter` is not one of "host", "router" (did you mean `router`?)"#);
     assert_snapshot!(lines(domain(&[(MATCH, r#"match = { flow = "bulk" }"#), (r#"to = "d[*]""#, r#"to = "dd[*]""#)])), @"111:6 flow.bulk.to: there is no node `dd` (did you mean `d`?)");
     assert_snapshot!(lines(domain(&[(MATCH, r#"match = { flow = "bulk", class = "assured" }"#), (r#"name = "bulk""#, "name = 1")])), @r#"108:8 flow[0].name: must be a string, not an integer (for instance "up")"#);
-    assert_snapshot!(one(r#"class = "assured""#, "class = 7"), @r#"42:19 conditioner.customer.match.class: a word that is a number is in quotes (write "7")"#);
-    assert_snapshot!(one("name = \"bulk\"\nclass = \"assured\"", "name = \"bulk\"\nclass = 7"), @r#"109:9 flow.bulk.class: a word that is a number is in quotes (write "7")"#);
+    assert_snapshot!(one(r#"class = "assured""#, "class = 7"), @r#"42:19 conditioner.customer.match.class: must be a string, not an integer (write "7")"#);
+    assert_snapshot!(one("name = \"bulk\"\nclass = \"assured\"", "name = \"bulk\"\nclass = 7"), @r#"109:9 flow.bulk.class: must be a string, not an integer (write "7")"#);
     assert_snapshot!(one("count = 4", "count = 0"), @"8:9 node.s.count: 0 is below 1, the least allowed");
     assert_snapshot!(one(r#"ends = ["r3", "d[*]"]"#, r#"ends = ["r3", "f[*]"]"#), @"35:15 link.r3-f.ends[1]: there is no node `f` (did you mean `d`?)");
     assert_snapshot!(one(r#"duration = "60s""#, "duration = 60"), @r#"3:12 run.duration: a time needs a unit; a bare number has none (write the unit: "60s" or "60ms")"#);

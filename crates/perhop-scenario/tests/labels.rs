@@ -44,7 +44,7 @@ fn names_of_labels_are_names_of_columns() {
 
 #[test]
 fn values_of_labels_are_text() {
-    assert_snapshot!(labels("{ load = 3 }"), @r#"109:19 flow.bulk.labels.load: a word that is a number is in quotes (write "3")"#);
+    assert_snapshot!(labels("{ load = 3 }"), @r#"109:19 flow.bulk.labels.load: must be a string, not an integer (write "3")"#);
     assert_snapshot!(labels("{ load = \"\" }"), @"109:19 flow.bulk.labels.load: the value of a label cannot be empty (leave the label out: a flow without it has none in the tables)");
     assert_snapshot!(labels(&format!("{{ load = \"{}\" }}", "a".repeat(65))), @"109:19 flow.bulk.labels.load: 65 characters: 64 are the most (choose a shorter one)");
     assert_snapshot!(labels("\"high\""), @"109:10 flow.bulk.labels: must be a table, not a string");

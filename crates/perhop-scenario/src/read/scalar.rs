@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::read::rules;
-use crate::read::shape::Shape;
+use crate::read::shape::{Shape, kind_of};
 use crate::read::tree::Node;
 use crate::written::marks::Mark;
 use crate::written::units::{Limit, Rate, Size, Time};
@@ -44,7 +44,7 @@ impl<'a> Shape<'a> {
                 return self.refuse(node, schema, "the number of a mark is in quotes".to_owned(), hint);
             }
             None if rules["examples"].is_null() => {
-                let rule = "a word that is a number is in quotes".to_owned();
+                let rule = format!("must be a string, not {}", kind_of(&node.value));
                 return self.refuse(node, schema, rule, Some(format!("write \"{number}\"")));
             }
             _ => return self.wrong_kind(node, schema),
