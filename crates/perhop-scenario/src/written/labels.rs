@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub type Labels = BTreeMap<String, String>;
 
 /// The columns that the tables of TCP and of UDP flows have of their own: a label needs another name.
-pub const OWN_COLUMNS: [&str; 25] = [
+pub const OWN_COLUMNS: [&str; 26] = [
     "arrived_bytes",
     "arrived_packets",
     "class",
@@ -29,6 +29,7 @@ pub const OWN_COLUMNS: [&str; 25] = [
     "spurious_timeouts",
     "srtt_s",
     "start_s",
+    "syn_timeouts",
     "throughput_bit_s",
     "timeouts",
     "to",

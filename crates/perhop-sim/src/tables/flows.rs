@@ -31,6 +31,8 @@ pub static FLOWS: Table = Table {
         "fast_retransmits", "", 1, Count(flow.stats.fast_retransmits),
             "recoveries begun by duplicate ACKs";
         "timeouts", "", 1, Count(flow.stats.timeouts), "time-outs that cut the window";
+        "syn_timeouts", "", 3, Count(flow.stats.syn_timeouts),
+            "time-outs of the SYN: it or its answer was lost, or late";
         "spurious_timeouts", "", 2, Count(flow.stats.spurious_timeouts),
             "series of time-outs after which the first ACK of new data answered a segment sent before them: it had \
              arrived; counted when that ACK came, with or without `frto`";

@@ -36,6 +36,8 @@ pub struct SenderStats {
     pub probes: u64,
     /// Expiries of the retransmission timer that cut the window.
     pub timeouts: u64,
+    /// Expiries while the SYN was out.
+    pub syn_timeouts: u64,
     /// Series of time-outs after which the original turned out to have arrived: the first acknowledgment of new data
     /// echoed a segment sent before them (RFC 3522, measured whether the stack looks or not).
     pub spurious_timeouts: u64,
@@ -408,6 +410,7 @@ impl Timed for Sender {
             }
             Stage::Opening { .. } => {}
             Stage::SynSent { .. } => {
+                self.stats.syn_timeouts += 1;
                 self.expiries += 1;
                 self.rtt.back_off();
                 self.stage = Stage::Opening { again: true };

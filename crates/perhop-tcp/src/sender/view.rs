@@ -18,6 +18,7 @@ impl SenderStats {
             retransmissions: self.retransmissions - before.retransmissions,
             fast_retransmits: self.fast_retransmits - before.fast_retransmits,
             timeouts: self.timeouts - before.timeouts,
+            syn_timeouts: self.syn_timeouts - before.syn_timeouts,
             spurious_timeouts: self.spurious_timeouts - before.spurious_timeouts,
             probes: self.probes - before.probes,
             undone_timeouts: self.undone_timeouts - before.undone_timeouts,

@@ -186,6 +186,7 @@ impl End for SendingEnd {
                     "retransmissions" => s.stats().retransmissions,
                     "fast_retransmits" => s.stats().fast_retransmits,
                     "timeouts" => s.stats().timeouts,
+                    "syn_timeouts" => s.stats().syn_timeouts,
                     "probes" => s.stats().probes,
                     "undone_timeouts" => s.stats().undone_timeouts,
                     "spurious_timeouts" => s.stats().spurious_timeouts,
