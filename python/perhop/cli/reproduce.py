@@ -15,10 +15,13 @@ from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
+    import polars
+
+    from perhop.experiment.definition import Campaign
     from perhop.papers.study import Outcome, Study
     from perhop.run import AnyJob
 
-PAPERS = ("kalampoukas", "feroz", "laatu")
+PAPERS = ("kalampoukas", "feroz", "laatu", "papagiannaki")
 
 
 def command(
@@ -59,7 +62,7 @@ def _reproduce(paper: str, quick: bool, folder: Path, workers: int, as_json: boo
     ours = _check_folder(folder)
     study = load_study(paper)
     with new_folder(folder, ours) as partial:
-        done, draw = _measure(study, quick, partial, workers)
+        done, draw = _measure(study, quick, partial, workers, _store(folder, study))
         draw()
     _say_left_out(done)
     if as_json:
@@ -83,7 +86,8 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
         with _drawing() as later:
             for study in studies:
                 (partial / study.key).mkdir()
-                outcome, draw = _measure(study, quick, partial / study.key, workers)
+                store = _store(folder, study)
+                outcome, draw = _measure(study, quick, partial / study.key, workers, store)
                 done.append(outcome)
                 later(draw)
         again = f"perhop reproduce{' --quick' if quick else ''}"
@@ -171,8 +175,13 @@ def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+def _store(folder: Path, study: Study[Any, Any]) -> Path:
+    """Return where the runs of a study's campaigns are kept: beside its page, which is written anew."""
+    return folder.parent / f"{study.key}.runs"
+
+
 def _measure(
-    study: Study[Any, Any], quick: bool, folder: Path, workers: int
+    study: Study[Any, Any], quick: bool, folder: Path, workers: int, store: Path
 ) -> tuple[Outcome, Callable[[], None]]:
     """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
@@ -180,10 +189,47 @@ def _measure(
 
     again = f"perhop reproduce {study.key}{' --quick' if quick else ''}"
     plan = study.plan(quick)
-    kept = _run(study, plan.jobs, f"{study.key}, {len(plan.jobs)} runs", workers)
+    campaigns = study.campaigns(plan)
+    if campaigns:
+        kept = _run_campaigns(study.key, campaigns, store, workers)
+    else:
+        kept = _run(study, plan.jobs, f"{study.key}, {len(plan.jobs)} runs", workers)
     done: Outcome = study.reduce(plan, kept, again, _core.RESULTS_VERSION)
     write_file(folder / "result.json", _encode(done.document))
     return done, lambda: write_file(folder / "report.html", study.page(plan, done))
+
+
+def _run_campaigns(
+    key: str, campaigns: Sequence[Campaign], store: Path, workers: int
+) -> list[polars.DataFrame]:
+    """Run or resume campaigns one after the other in one store, and return what each measured."""
+    from perhop.cli.progress import Progress
+    from perhop.experiment.campaign import plan, run_campaign
+    from perhop.experiment.executors import open_executor
+    from perhop.experiment.store import Store
+    from perhop.run import expected_s
+
+    work = [sum(run.work for run in plan(one)) for one in campaigns]
+    told = f"{_about(expected_s(work, workers))} by the packets, less what is there"
+    print(f"{key}, {len(campaigns)} campaigns: {told}; runs are kept in {store}", file=sys.stderr, flush=True)
+    found = []
+    with open_executor(None, workers) as executor, Progress(key) as progress:
+        for place, one in enumerate(campaigns):
+            before, whole = sum(work[:place]), sum(work)
+
+            def tell(done: float, _: float, before: float = before, whole: float = whole) -> None:
+                progress.update(before + done, whole)
+
+            outcome = run_campaign(one, store, executor, progress=tell)
+            if outcome.failed:
+                failed = Store.open(store).runs().filter(state="failed").row(0, named=True)
+                raise CommandError(
+                    ExitCode.FAILED_RUNS,
+                    f"a run failed: {failed['failure']}",
+                    f"in {store}: {failed['replay']}",
+                )
+            found.append(Store.open(store).scalars())
+    return found
 
 
 def _run(study: Study[Any, Any], jobs: Sequence[AnyJob], label: str, workers: int) -> list[Any]:

@@ -14,6 +14,8 @@ and the key in `perhop.cli.reproduce.PAPERS`. `perhop reproduce <key>` then call
     `plan.left_out` says what the quick form does not do. Replications of a run differ in
     ``run.replication=<k>``; runs that a claim compares share the seed, so that they can be paired by
     replication (common random numbers).
+`campaigns(plan)`
+    Of a study written on designs, in place of jobs: campaigns that are run or resumed in one store.
 `keep(job, result)`
     Called in a worker thread as each run ends; what it returns is what is kept of the run. It must refuse a
     run with a broken invariant (`check_run`).

@@ -6,9 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from perhop.run import AnyJob, Result
+
+if TYPE_CHECKING:
+    from perhop.experiment.definition import Campaign
 
 
 class BrokenRun(RuntimeError):
@@ -76,6 +79,15 @@ class Study(ABC, Generic[P, O]):
     @abstractmethod
     def plan(self, quick: bool) -> P:
         """List the runs."""
+
+    def campaigns(self, plan: P) -> Sequence[Campaign]:
+        """List the campaigns of a study that is written on designs; none for one that lists its jobs.
+
+        They are run one after the other in one store, which is resumed and in which equal runs are made once.
+        What `reduce` is given is the `scalars` of each, in place of what was kept of the jobs.
+        """
+        del plan
+        return ()
 
     def keep(self, job: AnyJob, result: Result) -> Any:
         """Give what is kept of a run's result; called as soon as the run ends, from several threads.

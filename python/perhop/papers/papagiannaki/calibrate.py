@@ -1,0 +1,144 @@
+"""What the paper leaves open, fitted in the open: a search over one parameter after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from perhop.papers.pack import Pack
+from perhop.papers.papagiannaki.cells import EVERYWHERE, MARKINGS, Cells, at, printed_cells
+from perhop.papers.papagiannaki.plan import campaign_of
+from perhop.papers.readings import load_readings
+from perhop.papers.study import Runner
+
+Point = dict[str, str]
+Means = Mapping[str, Mapping[tuple[str, str], float]]
+"""By marking: class and congestion, Mbit/s."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A calibration, as `calibration.toml` states it: settings by level of each parameter, what is fitted."""
+
+    levels: Mapping[str, Mapping[str, Sequence[str]]]
+    start: Point
+    cells: Mapping[str, Sequence[str]]
+    error: Mapping[str, float]
+    passes: int
+    runs: Sequence[str]
+
+    @property
+    def fitted(self) -> frozenset[tuple[str, str]]:
+        """Class and marking of what is fitted."""
+        return frozenset((name, marking) for name, markings in self.cells.items() for marking in markings)
+
+    def settings(self, point: Point) -> list[str]:
+        """Give the overrides of the scenario at a point."""
+        return [one for name, level in point.items() for one in self.levels[name][level]]
+
+    def off(self, printed: Cells, means: Means) -> dict[str, float]:
+        """How far each cell lies from the printed one, in the printed one's standard errors."""
+        return {
+            f"{name} {c} {marking}": (value - at([printed], name, marking, c)) / self.error[name]
+            for marking, found in means.items()
+            for (name, c), value in found.items()
+        }
+
+    def rms(self, off: Mapping[str, float], fitted: bool = True) -> float:
+        """Root mean square over the cells that are fitted, or over the others."""
+        own = [
+            value
+            for cell, value in off.items()
+            if ((cell.split()[0], cell.split()[2]) in self.fitted) == fitted
+        ]
+        return math.sqrt(sum(value * value for value in own) / len(own))
+
+
+def load_fit(pack: Pack) -> Fit:
+    """Read `calibration.toml` of the pack."""
+    table = pack.toml("calibration.toml")
+    factors = table["factor"]
+    return Fit(
+        {one["name"]: one["levels"] for one in factors},
+        {one["name"]: one["start"] for one in factors},
+        table["fit"],
+        table["error"],
+        table["search"]["passes"],
+        [f"run.{name}={table['search'][name]}" for name in ("seed", "duration")],
+    )
+
+
+def calibrate(pack: Pack, run: Runner) -> dict[str, Any]:
+    """Search, then run every marking at the point that was found, and the fitted ones under each reading."""
+    fit, printed = load_fit(pack), printed_cells(pack)
+    markings = sorted({marking for _, marking in fit.fitted})
+    tried: dict[tuple[str, ...], float] = {}
+
+    def try_points(points: Sequence[Point]) -> None:
+        new = [point for point in points if tuple(point.values()) not in tried]
+        found = run_points(pack, run, fit, [fit.settings(point) for point in new], markings, "search")
+        for point, means in zip(new, found, strict=True):
+            tried[tuple(point.values())] = round(fit.rms(fit.off(printed, means)), 4)
+
+    best, before = dict(fit.start), Point()
+    for _ in range(fit.passes):
+        if best == before:
+            break
+        before = best
+        for name, levels in fit.levels.items():
+            points = [{**best, name: level} for level in levels]
+            try_points(points)
+            best = min(points, key=lambda point: tried[tuple(point.values())])
+    (everywhere,) = run_points(pack, run, fit, [fit.settings(best)], MARKINGS, "all markings")
+    off = fit.off(printed, everywhere)
+    readings, source = load_readings(pack), campaign_of(pack).scenario.source
+    under = run_points(
+        pack,
+        run,
+        fit,
+        [[*fit.settings(best), *reading.settings_of(source)] for reading in readings],
+        markings,
+        "readings",
+    )
+    return {
+        "paper": pack.key,
+        "command": f"perhop reproduce {pack.key} --calibrate",
+        "unit": "standard errors of a printed cell",
+        "fitted": {name: list(cells) for name, cells in fit.cells.items()},
+        "chosen": best,
+        "error": {"fitted": round(fit.rms(off), 3), "held out": round(fit.rms(off, fitted=False), 3)},
+        "readings": {
+            reading.id: round(fit.rms(fit.off(printed, means)), 3)
+            for reading, means in zip(readings, under, strict=True)
+        },
+        "cells": {cell: round(value, 2) for cell, value in off.items()},
+        "points": [
+            {"parameters": dict(zip(fit.levels, levels, strict=True)), "error": error}
+            for levels, error in tried.items()
+        ],
+    }
+
+
+def run_points(
+    pack: Pack, run: Runner, fit: Fit, points: Sequence[Sequence[str]], markings: Sequence[str], what: str
+) -> list[Means]:
+    """Run markings at several points, once each, and give the throughput of a flow by cell."""
+    campaign = campaign_of(pack)
+    overrides = {
+        "".join(one.levels[:3]): one.overrides
+        for one in campaign.design.treatments
+        if one.levels[3] == EVERYWHERE
+    }
+    jobs = [
+        (
+            campaign.scenario.source,
+            f"{marking} {what}",
+            [*settings, *overrides[marking], *fit.runs],
+        )
+        for settings in points
+        for marking in markings
+    ]
+    kept = iter(run(jobs, f"calibration of {pack.key}, {what}, {len(jobs)} runs") if jobs else [])
+    return [{marking: next(kept) for marking in markings} for _ in points]

@@ -1,0 +1,187 @@
+"""The page about the study of ACK marking."""
+
+from __future__ import annotations
+
+from perhop.papers.papagiannaki.calibrate import load_fit
+from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, MARKINGS, at, cube, mean, regrets
+from perhop.papers.papagiannaki.document import Reproduction
+from perhop.papers.papagiannaki.model import KEPT, residuals, straightest
+from perhop.papers.papagiannaki.plan import KEY, Plan
+from perhop.plot import bars
+from perhop.plot.residuals import draw_qq, draw_residuals
+from perhop.report import page
+from perhop.report.study import Section, StudyPage, Table, render
+from perhop.stats.effects import effects_of
+from perhop.stats.intervals import mean_interval
+from perhop.stats.residuals import normal_qq
+from perhop.stats.strata import strata
+
+_TABLES = {
+    "2": "Table 2: throughput of a Premium flow",
+    "3": "Table 3: variation of Premium",
+    "4": "Table 4: throughput of an Assured flow",
+    "5": "Table 5: variation of Assured",
+    "6": "Table 6 and equations (2), (5): effects on Premium",
+    "7": "Table 7 and equations (3), (6): effects on Assured",
+    "8": "Table 8: two strategies for Assured",
+    "extra": "What the paper does not print, by the mark of Best-Effort flows' ACKs",
+}
+_INTRO = (
+    "Three networks exchange Premium, Assured and Best-Effort flows over a Y of four routers. The ACKs of "
+    "each class are marked Premium, Assured or best effort: 27 treatments, each with flows whose reverse "
+    "path alone (r), forward path alone (f), or both (t) are congested. Which marks serve which class best?"
+)
+_ABOUT = (
+    "Tables and figures are of the first three replications, as the paper's; claims are judged over all. An "
+    "id such as r pab is C = r with the ACKs of Premium marked p, of Assured a, of Best-Effort b. Effects "
+    "stand beside the middle of the printed 90 % interval."
+)
+_FIGURES = {"premium": ("2 and 3", "4"), "assured": ("5", "6")}
+_STRATEGIES = {
+    "default (b-b-b)": "bbb",
+    "copy, as p-a-b": "pab",
+    "for Premium (P = a)": "aab",
+    "for Assured, C = r (p-p-p)": "ppp",
+}
+
+
+def render_acks(plan: Plan, done: Reproduction, title: str) -> str:
+    """Return the page as HTML."""
+    return render(
+        StudyPage(
+            title=title,
+            document=done.document,
+            sections=[_strategies(plan, done), _models(done), _fit(plan, done)],
+            intro=_INTRO,
+            about_numbers=_ABOUT,
+            tables=_TABLES,
+            digits={"premium": 3, "assured": 3},
+            findings=done.findings,
+            warnings=done.warnings,
+            left_out=done.left_out,
+        )
+    )
+
+
+def _strategies(plan: Plan, done: Reproduction) -> Section:
+    """Figure 7, the best marking by class and congestion, and what each marking loses."""
+    command, every = str(done.document["command"]), done.measured.samples
+    panels, best, losses = [], [], []
+    for name in CLASSES:
+        for c in CONGESTION:
+            own = []
+            for label, marking in _STRATEGIES.items():
+                one = mean_interval([at([sample], name, marking, c) for sample in done.tables])
+                printed = at([plan.published], name, marking, c)
+                own.append(bars.Bar(label.split(" ")[0], printed, one.mean, (one.low, one.high)))
+            panels.append((f"{name}, C = {c}", own))
+    sources = (every, [plan.published])
+    for name in CLASSES:
+        for place, c in enumerate(CONGESTION):
+            tables = [mean(cells, name).reshape(27, 3)[:, place] for cells in sources]
+            best.append((name, c, *(f"{MARKINGS[int(y.argmax())]} {y.max():.3f}" for y in tables)))
+    for place, marking in enumerate(MARKINGS):
+        worst = [max(float(regrets(cells, name)[place].max()) for name in CLASSES) for cells in sources]
+        losses.append((marking, *(f"{100 * one:.1f} %" for one in worst)))
+    losses.sort(key=lambda one: float(one[1].split()[0]))
+    drawing = page.drawing(
+        "figure-7",
+        "Figure 7: strategies",
+        bars.draw(panels, "Throughput of a flow in Mbit/s under four strategies"),
+        "Open bars are the paper's; Mbit/s.",
+        command,
+    )
+    return Section(
+        "strategies",
+        "Strategies",
+        [
+            "Sections 5 and 6 of the paper: Assured ACKs for Premium, or Premium ones at C = r; for Assured, "
+            "Premium or Assured ACKs at C = r, best effort elsewhere; p-a-b if congestion is not known."
+        ],
+        [
+            Table("The best marking", ("class", "C", "here, Mbit/s", "paper"), best, 2, command=command),
+            Table(
+                "What a marking loses at worst against the best, over classes and C",
+                ("marking", "here", "paper"),
+                losses,
+                command=command,
+            ),
+        ],
+        [drawing],
+    )
+
+
+def _models(done: Reproduction) -> Section:
+    """Show the trimmed models and Figures 2 to 6."""
+    drawings, text, command = [], [], str(done.document["command"])
+    for name in CLASSES:
+        found = effects_of(strata(cube(done.tables, name), keep=KEPT[name]), level=0.90)
+        terms = " ".join(
+            f"{one['effect']:+.3f} [{_where(one)}]"
+            for one in found.table.iter_rows(named=True)
+            if not one["low"] <= 0.0 <= one["high"]
+        )
+        text.append(f"{name.title()}: {found.mean.value:.3f} {terms} Mbit/s; what differs from 0 at 90 %.")
+        left, predicted = residuals(done.tables, name)
+        whole, straight = normal_qq(left), straightest(left, 0.1)
+        qq, against = _FIGURES[name]
+        drawings += [
+            page.drawing(
+                f"figure-{qq[0]}",
+                f"Figure {qq}: {name}, normal Q-Q",
+                draw_qq(whole, "Mbit/s", f"Q-Q plot of {name}", straight if straight.left_out.size else None),
+                f"Correlation {whole.correlation:.4f}; {straight.correlation:.4f} with "
+                f"{straight.left_out.size} of {left.size} set aside.",
+                command,
+            ),
+            page.drawing(
+                f"figure-{against}",
+                f"Figure {against}: {name}, residuals against predicted",
+                draw_residuals(predicted.ravel(), left.ravel(), "Mbit/s", f"Residuals of {name}"),
+                "",
+                command,
+            ),
+        ]
+    return Section("models", "Trimmed models and their residuals", text, drawings=drawings, paired=True)
+
+
+def _where(one: dict[str, str]) -> str:
+    pairs = zip(one["term"].split(":"), one["level"].split(":"), strict=True)
+    return " ".join(f"{factor}={level}" for factor, level in pairs)
+
+
+def _fit(plan: Plan, done: Reproduction) -> Section:
+    """Show the error of every cell, and what the calibration recorded."""
+    fit = load_fit(plan.pack)
+    record = plan.pack.record("calibration.json", ["chosen", "error", "readings"])
+    means = {
+        marking: {
+            (name, c): at(done.measured.samples, name, marking, c) for name in CLASSES for c in CONGESTION
+        }
+        for marking in MARKINGS
+    }
+    off = fit.off(plan.published, means)
+    rows = [
+        (
+            f"{marking}{' *' if any((name, marking) in fit.fitted for name in CLASSES) else ''}",
+            *(f"{off[f'{name} {c} {marking}']:+.1f}" for name in CLASSES for c in CONGESTION),
+        )
+        for marking in MARKINGS
+    ]
+    chosen = ", ".join(f"{name} {level}" for name, level in record["chosen"].items())
+    under = ", ".join(f"{name} {error:.1f}" for name, error in record["readings"].items())
+    text = (
+        f"Fitted: {chosen}. Root mean square here, in standard errors of a printed cell: {fit.rms(off):.1f} "
+        f"over the {3 * len(fit.fitted)} fitted cells, {fit.rms(off, fitted=False):.1f} over the others. "
+        f"Recorded by `perhop reproduce {KEY} --calibrate`: {record['error']['fitted']:.1f} and "
+        f"{record['error']['held out']:.1f}; on the fitted cells under each reading: {under}."
+    )
+    columns = ("marking", *(f"{name} {c}" for name in CLASSES for c in CONGESTION))
+    table = Table(
+        "Error by cell, in standard errors of the printed one",
+        columns,
+        rows,
+        text="A star: fitted, Premium, or both classes; calibration.toml says which.",
+        command=str(done.document["command"]),
+    )
+    return Section("fit", "How well the model fits", [text], [table])

@@ -1,0 +1,36 @@
+"""The quick reproduction of papagiannaki against the one on record.
+
+After a change that is meant to change results: `perhop reproduce papagiannaki --quick --json >
+papers/papagiannaki/expected/quick.json`, and a line under "Changed results" in the changelog.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from conftest import Cli
+from perhop.cli.exit import ExitCode
+from perhop.papers import load_pack
+
+
+def test_the_quick_reproduction_is_the_one_on_record_and_is_resumed(process: Cli, tmp_path: Path) -> None:
+    ask = ("reproduce", "papagiannaki", "--quick", "--json", "-o", "out/papagiannaki")
+    done = process(*ask)
+    assert done.code == ExitCode.DONE, done.err
+    expected = json.loads(load_pack("papagiannaki").scenario("expected/quick.json"))
+    found = done.json()
+    assert (found["command"], found["results_version"]) == (expected["command"], expected["results_version"])
+    assert [_row(row) for row in found["rows"]] == [_row(row) for row in expected["rows"]]
+    assert {claim["verdict"] for claim in found["claims"]} == {"not judged"}
+    assert (tmp_path / "out/papagiannaki.runs/record.json").is_file()
+    # every run is there already
+    again = process(*ask)
+    assert again.out == done.out
+
+
+def _row(row: dict[str, Any]) -> tuple[object, ...]:
+    ends = row["simulated"]["ci95"] or []
+    rounded = [round(value, 4) for value in (row["simulated"]["mean"], *ends)]
+    return (row["table"], row["id"], row["quantity"], row["published"], row["simulated"]["n"], *rounded)
