@@ -19,6 +19,8 @@ from perhop.experiment.design import Factor, Level
 from perhop.experiment.fractions import Fraction
 from perhop.stats.anova import anova
 from perhop.stats.discovery import benjamini_hochberg
+from perhop.stats.intervals import mean_interval
+from perhop.stats.sequential import sequential_interval
 
 TWO = Asked({"a": "lh", "b": "xyz"}, {"speed": "bit/s"}, common_seeds=False)
 
@@ -204,6 +206,16 @@ def test_a_trimmed_model_is_asked_for_by_its_effects() -> None:
     assert one.tests["source"].to_list() == ["a", "error", "total"]
     with pytest.raises(ValueError, match="'c' is no effect of the factors a, b"):
         analyze(frame, replace(TWO, keep=("c",)))
+
+
+def test_means_that_were_looked_at_have_intervals_that_hold_at_every_look() -> None:
+    frame = table({"a": "lh", "b": "xyz"}, noisy(9), 6)
+    looked, plain = (only(analyze(frame, replace(TWO, looked_at=name))) for name in ("speed", None))
+    own = frame.filter(a="h", b="z")["value"].to_numpy()
+    for one, interval in ((looked, sequential_interval(own)), (plain, mean_interval(own))):
+        row = one.means.row(by_predicate=(pl.col("a") == "h") & (pl.col("b") == "z"), named=True)
+        assert [row["mean"], row["low"], row["high"]] == [interval.mean, interval.low, interval.high]
+    assert looked.tests.equals(plain.tests)
 
 
 def test_numbers_are_said_in_readable_units() -> None:

@@ -51,6 +51,7 @@ def test_a_pareto_is_ordered_and_says_what_is_left() -> None:
     order = [shown.index(name) for name in ("A", "A × B", "error")]
     assert order == sorted(order)
     assert "30.0 %, together 90.0 %" in shown
+    assert "30.0 %" in texts(draw_pareto(parts, "Variation", add_up=False))
     many = texts(draw_pareto([Part(f"x{i}", 5.0, True) for i in range(20)], "Variation"))
     assert "7 others" in many
     assert "35.0 %, together 100.0 %" in many

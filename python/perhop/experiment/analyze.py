@@ -101,11 +101,6 @@ def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]
     remarks = []
     if len(known) < len(rows):
         remarks.append(f"{len(rows) - len(known)} of {len(rows)} values do not exist and are left out.")
-    if response == asked.looked_at:
-        remarks.append(
-            "Its intervals decided how many replications there are: those of means hold all the same, those "
-            "of effects and p values only nearly."
-        )
     start = Analysis(
         response,
         asked.units[response],

@@ -225,8 +225,8 @@ def _values(one: Statistic, pl: Any) -> Any:
 def _aggregate(one: Statistic, x: list[float]) -> float | None:
     """Return a statistic of values, None where it has no value.
 
-    Sums are rounded once: those of polars depend on the number of its threads, and a campaign's table must not
-    depend on where it was run.
+    Sums are rounded once: those of polars depend on the number of its threads, and a campaign's table must
+    not depend on where it was run.
     """
     if not x:
         return None

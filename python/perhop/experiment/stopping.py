@@ -44,8 +44,8 @@ def said(stop: Stop, stopped: Stopped) -> str:
     how = "narrow enough" if stopped.met else "not narrow enough at the cap"
     return (
         f"Replicated until every interval of {stop.response} is at most {width} to either side: {how} after "
-        f"{stopped.replications} replications. Its intervals that hold at every look are those that "
-        "perhop campaign run prints; intervals of Student take the number of replications as given before."
+        f"{stopped.replications} replications. Intervals of its means hold at every look; those of effects, "
+        "and p values, take the number of replications as given before."
     )
 
 

@@ -116,7 +116,7 @@ def draw_curve(
             axes.set_xticks(x, panel.levels)
             _crowded(axes, panel.levels)
         if min(x) > 0 and max(x) / min(x) > 20:
-            axes.set_xscale("log")
+            style.logarithmic(axes, "x")
             axes.set_xticks(x, panel.levels, minor=False)
             axes.minorticks_off()
         if len(panel.lines) > 1:

@@ -21,7 +21,7 @@ class Part(NamedTuple):
     found: bool | None
 
 
-def draw_pareto(parts: Sequence[Part], title: str) -> str:
+def draw_pareto(parts: Sequence[Part], title: str, *, add_up: bool = True) -> str:
     """Return shares of variation as bars with their sum, effects that were not found hollow, as SVG.
 
     Parameters
@@ -30,6 +30,8 @@ def draw_pareto(parts: Sequence[Part], title: str) -> str:
         In any order; beyond 14 the smallest are drawn as one bar.
     title
         Told to those who cannot see the figure.
+    add_up
+        Whether the shares are parts of a whole, so that their sum is written too.
     """
     ordered = sorted(parts, key=lambda part: -part.percent)
     if len(ordered) > _MOST:
@@ -52,7 +54,7 @@ def draw_pareto(parts: Sequence[Part], title: str) -> str:
                 edgecolor=color,
                 linewidth=1.2,
             )
-            said = f"{part.percent:.1f} %" + (f", together {total:.1f} %" if row else "")
+            said = f"{part.percent:.1f} %" + (f", together {total:.1f} %" if row and add_up else "")
             axes.text(part.percent + 0.012 * most, row, said, va="center", fontsize=9)
         axes.set_yticks(range(len(ordered)), [part.source.replace(":", " × ") for part in ordered])
         axes.invert_yaxis()

@@ -46,6 +46,7 @@ def render(store: Store) -> str:
             "within": _within(analyses),
             "sections": sections,
             "front": sections[:_MOST_IN_FRONT],
+            "sure": _sure(sections[:_MOST_IN_FRONT]),
             "further": sections[_MOST_IN_FRONT:],
             "lead": lead,
             "states": {name: runs.filter(state=name).height for name in ("done", "failed", "missing")},
@@ -77,6 +78,16 @@ def _within(analyses: list[Analysis]) -> str:
     if not names:
         return ""
     return f"Measured within each run by {' and '.join(names)}."
+
+
+def _sure(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Say once what is the same of several responses."""
+    found: dict[str, dict[str, Any]] = {}
+    for part in sections:
+        said = " ".join(part["sure"])
+        own = found.setdefault(said, {"names": [], "said": said, "doubt": part["doubt"]})
+        own["names"].append(part["name"])
+    return list(found.values())
 
 
 def _levels(factor: Factor) -> list[dict[str, str]]:

@@ -72,7 +72,8 @@ def _numbers(levels: Sequence[str]) -> tuple[list[float], list[str], str] | None
         return None
     if len(set(levels)) < 2 or len({unit for _, unit in values}) > 1:
         return None
-    x, unit = [value for value, _ in values], values[0][1]
+    chosen = Scale.of(values[0][1], max(abs(value) for value, _ in values))
+    x, unit = [value / chosen.factor for value, _ in values], chosen.unit
     if len({unit for _, unit in written}) == 1:
         x, unit = [value for value, _ in written], written[0][1]
     if len(set(x)) < len(x):
@@ -106,7 +107,7 @@ def figures(one: Analysis, id: str, command: str) -> list[page.Drawing]:
         caption = (
             "What the variation of the response comes from. Hollow: chance may explain it. Grey: no effect."
         )
-        svg = draw_pareto(parts, f"Shares of the variation of {one.name}")
+        svg = draw_pareto(parts, f"Shares of the variation of {one.name}", add_up=one.strata is not None)
         found.append(page.drawing(f"{id}-variation", "Shares of the variation", svg, caption, command))
     return found
 
