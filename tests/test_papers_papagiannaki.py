@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from conftest import Cli
+from perhop.cli.exit import ExitCode
 from perhop.papers import Verdict, load_pack
 from perhop.papers.document import judge
 from perhop.papers.papagiannaki.calibrate import calibrate, load_fit
@@ -300,3 +302,14 @@ def test_a_search_finds_the_nearest_point_and_reports_the_rest_apart() -> None:
     assert start["error"] == pytest.approx(
         np.sqrt((12 * (0.1 / 0.015) ** 2 + 6 * (0.1 / 0.012) ** 2) / 18), abs=1e-3
     )
+
+
+def test_the_fitted_point_alone_leaves_out_the_readings_and_says_so(cli: Cli) -> None:
+    whole = plan()
+    alone = STUDY.at_fit(whole)
+    assert (alone.campaigns, alone.readings) == (whole.campaigns[:1], ())
+    assert "fitted point alone" in alone.left_out[-1]
+    for arguments in (("laatu", "--fitted"), ("--fitted",), ("papagiannaki", "--fitted", "--quick")):
+        refused = cli("reproduce", *arguments)
+        assert refused.code == ExitCode.USAGE
+        assert "--fitted" in refused.err

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars
 
     from perhop.experiment.definition import Campaign
-    from perhop.papers.study import Outcome, Study
+    from perhop.papers.study import Outcome, Plan, Study
     from perhop.run import AnyJob
 
 PAPERS = ("kalampoukas", "feroz", "laatu", "papagiannaki")
@@ -29,6 +29,12 @@ def command(
         str | None, typer.Argument(metavar="[PAPER]", help=f"One of: {', '.join(PAPERS)}; default: all.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs; says what it leaves out.")] = False,
+    fitted: Annotated[
+        bool,
+        typer.Option(
+            "--fitted", help="Judge claims at the fitted point alone, not under what the paper leaves open."
+        ),
+    ] = False,
     calibrate: Annotated[
         bool,
         typer.Option("--calibrate", help="Search the study's free parameters again and print the record."),
@@ -49,20 +55,23 @@ def command(
     workers = workers or len(os.sched_getaffinity(0))
     if calibrate:
         return _calibrate(paper, workers)
+    if fitted and (paper is None or quick):
+        raise CommandError(ExitCode.USAGE, "--fitted: of one study, in full", "name one, without --quick")
     if paper is None:
         return _reproduce_all(quick, out or Path("out/studies"), workers, as_json)
-    return _reproduce(paper, quick, out or Path("out") / paper, workers, as_json)
+    return _reproduce(paper, quick, fitted, out or Path("out") / paper, workers, as_json)
 
 
-def _reproduce(paper: str, quick: bool, folder: Path, workers: int, as_json: bool) -> int:
+def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int, as_json: bool) -> int:
     from perhop.cli.output import print_json
     from perhop.folder import new_folder
     from perhop.papers.study import load_study
 
     ours = _check_folder(folder)
     study = load_study(paper)
+    plan = _plan(study, quick, fitted)
     with new_folder(folder, ours) as partial:
-        done, draw = _measure(study, quick, partial, workers, _store(folder, study))
+        done, draw = _measure(study, plan, partial, workers, _store(folder, study))
         draw()
     _say_left_out(done)
     if as_json:
@@ -87,7 +96,8 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
             for study in studies:
                 (partial / study.key).mkdir()
                 store = _store(folder, study)
-                outcome, draw = _measure(study, quick, partial / study.key, workers, store)
+                plan = _plan(study, quick)
+                outcome, draw = _measure(study, plan, partial / study.key, workers, store)
                 done.append(outcome)
                 later(draw)
         again = f"perhop reproduce{' --quick' if quick else ''}"
@@ -180,15 +190,25 @@ def _store(folder: Path, study: Study[Any, Any]) -> Path:
     return folder.parent / f"{study.key}.runs"
 
 
+def _plan(study: Study[Any, Any], quick: bool, fitted: bool = False) -> tuple[Plan, str]:
+    """Return what is to be run, and the command that does it again."""
+    plan: Plan | None = study.plan(quick)
+    if fitted:
+        plan = study.at_fit(plan)
+    if plan is None:
+        raise CommandError(ExitCode.USAGE, f"--fitted: {study.key} judges under its readings in any case")
+    forms = (" --quick" if quick else "") + (" --fitted" if fitted else "")
+    return plan, f"perhop reproduce {study.key}{forms}"
+
+
 def _measure(
-    study: Study[Any, Any], quick: bool, folder: Path, workers: int, store: Path
+    study: Study[Any, Any], planned: tuple[Plan, str], folder: Path, workers: int, store: Path
 ) -> tuple[Outcome, Callable[[], None]]:
     """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
     from perhop.folder import write_file
 
-    again = f"perhop reproduce {study.key}{' --quick' if quick else ''}"
-    plan = study.plan(quick)
+    plan, again = planned
     campaigns = study.campaigns(plan)
     if campaigns:
         kept = _run_campaigns(study.key, campaigns, store, workers)

@@ -80,6 +80,11 @@ class Study(ABC, Generic[P, O]):
     def plan(self, quick: bool) -> P:
         """List the runs."""
 
+    def at_fit(self, plan: P) -> P | None:
+        """Give the plan without the readings of what the paper leaves open; None if it has no such form."""
+        del plan
+        return None
+
     def campaigns(self, plan: P) -> Sequence[Campaign]:
         """List the campaigns of a study that is written on designs; none for one that lists its jobs.
 
