@@ -50,7 +50,7 @@ fn mistakes_of_shape_are_told_as_those_of_a_scenario() {
         .replace("[[response]]", "replication = 3\nseeds = 1\n[[respones]]")
         .replace("small = [", "small = [3, ");
     let told = mistakes(&wrong);
-    assert_eq!(told[0], "7:21 factor.window.levels.small[0]: a word that is a number is in quotes");
+    assert_eq!(told[0], "7:21 factor.window.levels.small[0]: must be a string, not an integer");
     assert!(told.iter().any(|one| one.contains("there is no setting `respones` here")), "{told:?}");
     assert_eq!(
         mistakes("scenario = ''\nreplications = 0\nfactor = [{ name = \"\", levels = [] }]\n"),
