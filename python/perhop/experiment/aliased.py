@@ -71,7 +71,8 @@ def aliases(term: Term, fraction: Fraction, within: set[str]) -> list[Alias]:
 
 
 def _written(own: list[Alias]) -> str:
-    return " = ".join(("-" if one.sign < 0 else "") + ":".join(one.word) for one in own)
+    """Join names; the first stands for the effect that is given, so that signs are against its own."""
+    return " = ".join(("-" if one.sign != own[0].sign else "") + ":".join(one.word) for one in own)
 
 
 def _effects(
