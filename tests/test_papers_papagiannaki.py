@@ -36,6 +36,8 @@ PACK = load_pack("papagiannaki")
 PRINTED = printed_cells(PACK)
 CLAIMS = {claim.id: claim for claim in PACK.claims}
 
+ARMS = ("copy", "network 3", "1 lost", "2 lost", "3 lost")
+
 #: ids of claims, and what their parts are on Tables 2 and 4
 HOLD = {
     "P1": (95.90, 1.64),
@@ -71,11 +73,13 @@ def scalars(cells: Cells, n: int = MIN_REPLICATIONS, spread: float = 0.002) -> p
     """Make what a campaign would measure, were these its means; arms give what p-a-b gives."""
     noise, rows = np.random.default_rng(1), []
     for replication in range(n):
-        for arm, markings in ((EVERYWHERE, MARKINGS), ("copy", ("pab",)), ("network 3", ("pab",))):
+        for arm, markings in ((EVERYWHERE, MARKINGS), *((arm, ("pab",)) for arm in ARMS)):
             for marking in markings:
                 for c in CONGESTION:
                     own = {name: at([cells], name, marking, c) for name in cells.values}
                     own["assured_retransmissions"] = 900.0 + 9.0 * (marking[2] == "a")
+                    own["premium_syn_timeouts"] = 0.0
+                    own["premium"] -= 0.01 * int(arm[0]) if arm.endswith("lost") else 0.0
                     rows += [
                         (arm, *marking, replication, name, c, value + noise.normal(0.0, spread))
                         for name, value in own.items()
@@ -229,7 +233,7 @@ def test_every_claim_is_judged_under_every_reading() -> None:
 
 def test_the_treatments_mark_what_they_say() -> None:
     first = plan().campaigns[0]
-    assert (len(first.design.treatments), first.design.replications) == (29, MIN_REPLICATIONS)
+    assert (len(first.design.treatments), first.design.replications) == (32, MIN_REPLICATIONS)
     for one in first.design.treatments:
         arm = one.levels[3]
         resolved = resolved_conditioners(first.scenario.override(*one.overrides))
