@@ -346,6 +346,14 @@ def test_what_cannot_be_trusted_is_refused(tmp_path: Path, change: str) -> None:
     assert (file.read_bytes() if file.exists() else None) == before
 
 
+def test_a_campaign_without_a_file_leaves_none(tmp_path: Path) -> None:
+    ran(tmp_path / "s")
+    asked = replace(campaign(), source=b"")
+    assert ran(tmp_path / "s", asked).made == 0
+    assert not (tmp_path / "s" / "campaign.toml").exists()
+    assert Store.open(tmp_path / "s").campaign == asked
+
+
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "thesis.tex").write_text("dear")

@@ -14,7 +14,7 @@ class ExitCode(IntEnum):
     INVALID = 3
     """A scenario file, or a file of a study, has mistakes."""
     FAILED_RUNS = 4
-    """Finished, but a run broke an invariant."""
+    """Finished, but a run broke an invariant, ended with an error, or was lost with its workers."""
     CONDITION = 5
     """A condition the command was asked to watch for was met."""
     DIFFERS = 6

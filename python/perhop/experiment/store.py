@@ -203,9 +203,10 @@ def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -
     before = book.meta().get("campaign")
     if before == text and [run[:2] for run in book.plan()] == [run[:2] for run in runs]:
         return
+    # files first: killed in between, the next call finds another plan and writes them again
     (folder / SCALARS).unlink(missing_ok=True)
-    book.replace_plan(runs, {"campaign": text})
     _write_files(folder, campaign)
+    book.replace_plan(runs, {"campaign": text})
 
 
 def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
@@ -216,7 +217,7 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
     out = io.BytesIO()
     store.scalars().write_parquet(out)
     write_file(folder / SCALARS, out.getvalue(), always)
-    names = [CAMPAIGN, SCENARIO, SCALARS]
+    names = [name for name in (CAMPAIGN, SCENARIO, SCALARS) if (folder / name).exists()]
     where = shlex.quote(str(folder))
     record = {
         "format": ledger.VERSION,
@@ -238,4 +239,7 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
 
 def _write_files(folder: Path, campaign: Campaign) -> None:
     for name, content in ((CAMPAIGN, campaign.source), (SCENARIO, campaign.scenario.source)):
-        write_file(folder / name, content, always)
+        if content:
+            write_file(folder / name, content, always)
+        else:  # made in Python, without a file
+            (folder / name).unlink(missing_ok=True)
