@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 
 from conftest import Cli
 from perhop.cli.exit import ExitCode
+from perhop.cli.reproduce import run_campaigns
+from perhop.experiment.store import Store
 from perhop.papers import Verdict, load_pack
 from perhop.papers.document import judge
 from perhop.papers.papagiannaki.calibrate import calibrate, load_fit
@@ -317,3 +321,20 @@ def test_the_fitted_point_alone_leaves_out_the_readings_and_says_so(cli: Cli) ->
         refused = cli("reproduce", *arguments)
         assert refused.code == ExitCode.USAGE
         assert "--fitted" in refused.err
+
+
+def test_campaigns_share_a_store_and_what_is_there_is_not_run_again(tmp_path: Path) -> None:
+    """Two short campaigns one after the other; the second time there is nothing to run."""
+    short = []
+    for one in plan().campaigns[:2]:
+        design = replace(one.design, treatments=one.design.treatments[:2], replications=1)
+        short.append(replace(one, scenario=one.scenario.override("run.duration=3s"), design=design))
+    short[1] = replace(short[1], scenario=short[1].scenario.override("run.seed=2"))
+    store = tmp_path / "runs"
+    first = run_campaigns("papagiannaki", short, store, 2)
+    assert [frame["treatment"].n_unique() for frame in first] == [2, 2]
+    assert not first[0].equals(first[1])
+    finished = Store.open(store).runs()["began"].to_list()
+    again = run_campaigns("papagiannaki", short, store, 2)
+    assert all(one.equals(other) for one, other in zip(first, again, strict=True))
+    assert Store.open(store).runs()["began"].to_list() == finished

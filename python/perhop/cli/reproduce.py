@@ -211,7 +211,7 @@ def _measure(
     plan, again = planned
     campaigns = study.campaigns(plan)
     if campaigns:
-        kept = _run_campaigns(study.key, campaigns, store, workers)
+        kept = run_campaigns(study.key, campaigns, store, workers)
     else:
         kept = _run(study, plan.jobs, f"{study.key}, {len(plan.jobs)} runs", workers)
     done: Outcome = study.reduce(plan, kept, again, _core.RESULTS_VERSION)
@@ -219,7 +219,7 @@ def _measure(
     return done, lambda: write_file(folder / "report.html", study.page(plan, done))
 
 
-def _run_campaigns(
+def run_campaigns(
     key: str, campaigns: Sequence[Campaign], store: Path, workers: int
 ) -> list[polars.DataFrame]:
     """Run or resume campaigns one after the other in one store, and return what each measured."""

@@ -175,8 +175,8 @@ def _outliers(m: Measured) -> list[Finding]:
     text = (
         "The paper suspects lost SYNs behind its 20 outliers of 243. In our "
         f"{left.size} values of Premium the SYNs of {timeouts} flows timed out: all flows start into empty "
-        "queues. Where we drop the first SYNs of one Premium flow of each network, the mean of its two flows is "
-        "lower by: "
+        "queues. Where we drop the first SYNs of one Premium flow of each network, the mean of its two flows "
+        "is lower by: "
         f"{'; '.join(words)}. In brackets are standard deviations of the residuals, {spread:.4f} Mbit/s; the "
         f"farthest {set_aside:.0%} of the residuals begin at {far:.1f}."
     )
