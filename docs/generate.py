@@ -9,8 +9,8 @@ be given where the page speaks of it). The values of the profiles stand between 
 `<!-- /profiles -->`, the reasons of one of them between `<!-- reasons: NAME -->` and `<!-- /reasons -->`.
 The tables of a run stand between `<!-- tables: all -->` and `<!-- /tables -->`, the columns of one of them
 between `<!-- columns: NAME -->` and `<!-- /columns -->`.
-An example is a block of TOML: a whole scenario if it has `[run]`, otherwise what takes the place of the
-ports in the scenario that `perhop init` writes.
+An example is a block of TOML: a whole scenario if it has `[run]`, a campaign if it names a scenario, one of
+those that `perhop init` writes; otherwise what takes the place of the ports in that scenario.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from typing import Any
 import perhop
 from perhop import _core
 from perhop.cli.__main__ import run as perhop_command
+from perhop.experiment.definition import is_campaign
+from perhop.experiment.file import read as read_campaign
 from perhop.tables import SCHEMA as SCHEMA_OF_TABLES
 
 TOP = Path(__file__).resolve().parents[1]
@@ -35,6 +37,8 @@ PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("papers/
 PROFILES = TOP / "crates" / "perhop-scenario" / "src" / "written" / "profiles"
 STACKS = ("default", "rfc", "bsd", "ns2", "ns235", "linux")
 SCHEMA: dict[str, Any] = json.loads(_core.schema())
+CAMPAIGN: dict[str, Any] = json.loads(_core.campaign_schema())
+STRUCTURES: dict[str, Any] = SCHEMA["$defs"] | CAMPAIGN["$defs"] | {"Campaign": CAMPAIGN}
 WORDS = {
     "time-with-unit": "time",
     "phase-with-unit": "time, or `random`",
@@ -87,7 +91,7 @@ def _table(match: re.Match[str]) -> str:
 def _schema(name: str) -> list[tuple[str, ...]]:
     structure, _, settings = name.partition(".")
     structure, _, variant = structure.partition("[")
-    rules = SCHEMA["$defs"][structure]
+    rules = STRUCTURES[structure]
     if variant:
         rules = next(one for one in rules["oneOf"] if one["properties"]["kind"]["const"] == variant[:-1])
     if "oneOf" in rules:
@@ -153,7 +157,7 @@ def _settings(rules: dict[str, Any], only: str) -> list[tuple[str, ...]]:
 
 
 def _resolved(rules: dict[str, Any]) -> dict[str, Any]:
-    return SCHEMA["$defs"][rules["$ref"].rsplit("/", 1)[1]] if "$ref" in rules else rules
+    return STRUCTURES[rules["$ref"].rsplit("/", 1)[1]] if "$ref" in rules else rules
 
 
 def _value(rules: dict[str, Any]) -> str:
@@ -165,9 +169,13 @@ def _value(rules: dict[str, Any]) -> str:
         kind = "" if "const" in rules["oneOf"][0] else "table of kind "
         return kind + " or ".join(f'`"{word}"`' for word in words)
     if "anyOf" in rules:
+        first, *others = rules["anyOf"]
+        if "additionalProperties" in others[-1] and others[-1]["description"] == "By name.":
+            return "list of values, or a table of them by name"
+        if others[-1]["type"] in ("number", "boolean"):
+            return "text or a number"
         several = {"array": "a list of them", "object": "one for each direction"}
-        others = [several[one["type"]] for one in rules["anyOf"][1:]]
-        return ", or ".join([_value(rules["anyOf"][0]), *others])
+        return ", or ".join([_value(first), *(several[one["type"]] for one in others)])
     if rules["type"] == "array":
         several = "two" if rules.get("maxItems") == 2 else "list"
         return f"{several} of: {_value(rules['items'])}"
@@ -225,18 +233,29 @@ def _unlisted() -> list[str]:
 
 
 def _invalid_examples() -> list[str]:
+    wrong = []
     with tempfile.TemporaryDirectory() as folder:
         with contextlib.redirect_stdout(io.StringIO()):
             perhop_command(["init", folder])
-        base = (Path(folder) / "two-way.toml").read_text(encoding="utf-8")
-    head, tail = base[: base.index("[[port]]")], base[base.index("[[flow]]") :]
-    wrong = []
-    for page in PAGES:
-        for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
-            source = block if "[run]" in block else head + block + "\n" + tail
-            mistakes = perhop.Scenario(source.encode(), page.name).check()
-            wrong += [f"{page.relative_to(TOP)}: an example is wrong:\n{one['rendered']}" for one in mistakes]
+        for page in PAGES:
+            for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+                mistakes = _mistakes(block, page.name, Path(folder))
+                wrong += [
+                    f"{page.relative_to(TOP)}: an example is wrong:\n{one['rendered']}" for one in mistakes
+                ]
     return wrong
+
+
+def _mistakes(block: str, name: str, folder: Path) -> list[Any]:
+    """Return what is wrong with an example; `folder` has what `perhop init` writes."""
+    if is_campaign(block.encode()):
+        file = folder / f"{name}.toml"
+        file.write_text(block, encoding="utf-8")
+        return read_campaign(file).mistakes
+    base = (folder / "two-way.toml").read_text(encoding="utf-8")
+    head, tail = base[: base.index("[[port]]")], base[base.index("[[flow]]") :]
+    source = block if "[run]" in block else head + block + "\n" + tail
+    return perhop.Scenario(source.encode(), name).check()
 
 
 if __name__ == "__main__":

@@ -32,7 +32,10 @@ def words(text: str) -> list[str]:
     return [line for line in lines if line.strip("─ ")]
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/python.md", "docs/statistics.md"])
+PAGES = ("README.md", "docs/guide.md", "docs/python.md", "docs/campaigns.md", "docs/statistics.md")
+
+
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_prints_what_its_commands_print(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,6 +83,8 @@ def test_what_is_printed_reads_as_the_same(measure: Measure):
     | st.lists(st.sampled_from(WORDS + SIGNS)).map("".join)
 )
 @example("(" * 1000)
+@example("(" * 198)
+@example("count(flows where " + "(" * 180)
 @example("-" * 1000 + "1")
 @example("1" + "-1" * 1000)
 @example("count(flows where " + "not " * 500)

@@ -1,8 +1,10 @@
 """The language of responses: what it computes, what it refuses and where."""
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -191,3 +193,11 @@ def test_values_do_not_depend_on_the_threads_of_polars() -> None:
         for threads in ("1", "4")
     }
     assert len(said) == 1
+
+
+def test_the_expressions_of_the_page_are_valid():
+    page = Path(__file__).parents[1] / "docs/campaigns.md"
+    [block] = re.findall(r"```text\n(.*?)```", page.read_text(), re.DOTALL)
+    assert len(block.splitlines()) > 3
+    for text in block.splitlines():
+        Response.parse("x", text).check({"flows": {"congestion": frozenset("r")}})

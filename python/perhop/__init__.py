@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from perhop._core import RESULTS_VERSION as RESULTS_VERSION
     from perhop._core import ScenarioError as ScenarioError
     from perhop._core import __version__ as __version__
+    from perhop.experiment.definition import Campaign as Campaign
+    from perhop.experiment.design import Design as Design
+    from perhop.experiment.design import Factor as Factor
+    from perhop.experiment.design import Level as Level
+    from perhop.experiment.fractions import Range as Range
+    from perhop.experiment.response import Response as Response
     from perhop.record import DamagedRunError as DamagedRunError
     from perhop.record import StoredRun as StoredRun
     from perhop.run import Result as Result
@@ -24,7 +30,13 @@ if TYPE_CHECKING:
 
 _HOME = {
     "RESULTS_VERSION": "perhop._core",
+    "Campaign": "perhop.experiment.definition",
     "DamagedRunError": "perhop.record",
+    "Design": "perhop.experiment.design",
+    "Factor": "perhop.experiment.design",
+    "Level": "perhop.experiment.design",
+    "Range": "perhop.experiment.fractions",
+    "Response": "perhop.experiment.response",
     "Result": "perhop.run",
     "Scenario": "perhop.scenario",
     "ScenarioError": "perhop._core",
@@ -34,7 +46,13 @@ _HOME = {
 
 __all__ = [
     "RESULTS_VERSION",
+    "Campaign",
     "DamagedRunError",
+    "Design",
+    "Factor",
+    "Level",
+    "Range",
+    "Response",
     "Result",
     "Scenario",
     "ScenarioError",

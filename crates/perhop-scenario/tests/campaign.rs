@@ -2,6 +2,7 @@
 
 use perhop_scenario::campaign::{Campaign, Remark, remark_on};
 use perhop_scenario::{Step, render};
+use proptest::prelude::*;
 
 const FILE: &str = r#"
 scenario = "two-way.toml"
@@ -102,5 +103,24 @@ fn a_remark_on_a_text_may_point_anywhere() {
     for span in [0..0, 3..3, 0..3, 2..100, 100..200] {
         let told = remark_on("a\nbé", "x", span, "rule".to_owned(), Some("hint".to_owned()));
         assert!(render(&told, false).contains("rule"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics_and_what_is_read_is_told_as_json(
+        at in 0..FILE.len(),
+        cut in 0..40_usize,
+        put in r#"[\[\]{}=,"'\n a-z0-9é.-]{0,12}"#,
+    ) {
+        let (start, end) = (FILE.floor_char_boundary(at), FILE.floor_char_boundary(at + cut));
+        let text = format!("{}{put}{}", &FILE[..start], &FILE[end..]);
+        match Campaign::read(text.as_bytes(), "c.toml") {
+            Ok(campaign) => {
+                let json: serde_json::Value = serde_json::from_str(&campaign.json()).expect("JSON");
+                prop_assert!(json["scenario"].is_string());
+            }
+            Err(found) => prop_assert!(found.iter().all(|one| !render(one, false).is_empty())),
+        }
     }
 }

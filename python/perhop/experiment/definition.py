@@ -98,4 +98,5 @@ class Campaign:
         sizes = " x ".join(f"{factor.name} {len(factor.levels)}" for factor in design.factors)
         runs = counted(len(design.treatments) * design.replications, "run")
         times = f"{counted(len(design.treatments), 'treatment')} ({sizes}) x {design.replications} = {runs}"
-        return f"{times}; {', '.join(response.name for response in self.responses)}"
+        told = f"{times}; {', '.join(response.name for response in self.responses)}"
+        return f"{told}; {design.fraction}" if design.fraction else told

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::written::defaults;
 
@@ -58,7 +58,7 @@ pub struct CampaignFile {
 }
 
 /// Which random numbers the treatments have.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seeds {
     /// The same in every treatment of a replication: differences are measured under equal conditions.
@@ -154,7 +154,7 @@ pub struct Span {
 }
 
 /// How points are spread over a range.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Evenly.
