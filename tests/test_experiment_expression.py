@@ -124,3 +124,11 @@ def test_not_binds_closer_than_and_and_closer_than_or():
 )
 def test_parentheses_are_those_that_matter(text: str):
     assert str(parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["a = 1 and (b = 2 and c = 3)", "(a = 1 or b = 2) and c = 3", "not (a = 1 or b = 2)", "not not a = 1"],
+)
+def test_parentheses_of_conditions_are_those_that_matter(condition: str):
+    assert str(parse(f"count(t where {condition})")) == f"count(t where {condition})"
