@@ -216,6 +216,7 @@ def test_the_document_and_the_page() -> None:
         "Figure 6",
         "Section 7: p-a-b outperforms b-b-b",
         "What a marking loses",
+        "sends again",
     ):
         assert words in page
 

@@ -75,6 +75,8 @@ def _strategies(plan: Plan, done: Reproduction) -> Section:
         title = f"Figure 7: strategies, {name}"
         caption = "Open bars are the paper's. b-b-b is the default, p-a-b stands for copying."
         drawings.append(page.drawing(f"figure-7-{name}", title, bars.draw(panels, title), caption, command))
+    name = "assured_retransmissions"
+    again = [(marking, *(f"{at(every, name, marking, c):.0f}" for c in CONGESTION)) for marking in MARKINGS]
     sources = (every, [plan.published])
     for name in CLASSES:
         for place, c in enumerate(CONGESTION):
@@ -97,6 +99,12 @@ def _strategies(plan: Plan, done: Reproduction) -> Section:
                 "What a marking loses at worst against the best, over classes and C",
                 ("marking", "here", "paper"),
                 losses,
+                command=command,
+            ),
+            Table(
+                "What an Assured flow sends again, segments a run",
+                ("marking", *(f"C = {c}" for c in CONGESTION)),
+                again,
                 command=command,
             ),
         ],
