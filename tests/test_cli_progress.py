@@ -57,7 +57,7 @@ def test_short_work_says_nothing(clock: list[float], capsys: pytest.CaptureFixtu
 
 def test_examples_of_units_hold() -> None:
     done = doctest.testmod(perhop.units)
-    assert (done.failed, done.attempted) == (0, 6)
+    assert (done.failed, done.attempted) == (0, 8)
 
 
 @pytest.mark.parametrize(
