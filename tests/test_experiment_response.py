@@ -80,6 +80,20 @@ def test_a_group_that_one_statistic_lacks():
     }
 
 
+def test_a_group_whose_rows_the_condition_leaves_out_counts_0_and_has_no_mean():
+    assert measured("count(flows where timeouts > 1) by class") == {("be",): 2.0, ("ef",): 0.0}
+    assert measured("sum(flows.goodput_bit_s where timeouts > 1) by class") == {("be",): 8.0, ("ef",): 0.0}
+    assert measured("count(flows where timeouts > 3) by timeouts") == dict.fromkeys(
+        [("0",), ("1",), ("2",), ("3",)], 0.0
+    )
+    assert measured("count(flows where name = 'a') by path") == {("r",): 1.0, ("s",): 0.0}
+    for mean in (
+        "mean(flows.timeouts where timeouts > 1) by class",
+        "sum(flows.timeouts where timeouts > 1) / count(flows where timeouts > 1) by class",
+    ):
+        assert measured(mean) == {("be",): 2.5}
+
+
 @pytest.mark.parametrize(
     ("text", "unit"),
     [

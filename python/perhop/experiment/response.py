@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from perhop._core import ScenarioError
@@ -171,8 +172,9 @@ class Response:
         Returns
         -------
         dict
-            By group, sorted: the groups that any statistic found; those of a row where a column after
-            ``by`` is null are none. ``{(): value}`` without groups.
+            By group, sorted; rows where a column after ``by`` is null are in none. A group of which no
+            statistic has a row is there only if it has a value: a count that is 0, not a mean that is None.
+            ``{(): value}`` without groups.
 
         Raises
         ------
@@ -180,12 +182,26 @@ class Response:
             A table lacks a column.
         """
         tables = result if isinstance(result, Mapping) else result.tables()
-        values = {one: self._statistic(one, tables[one.table.text]) for one in statistics(self.measure.of)}
-        groups = sorted({group for found in values.values() for group in found}) if self.by else [()]
-        return {
-            group: _value(self.measure.of, {one: found.get(group) for one, found in values.items()})
-            for group in groups
+        found = {one: self._statistic(one, tables[one.table.text]) for one in statistics(self.measure.of)}
+        values = {
+            group: _value(self.measure.of, {one: groups.get(group) for one, groups in found.items()})
+            for group in self._groups([tables[one.table.text] for one in found])
         }
+        return {
+            group: value
+            for group, value in values.items()
+            if value is not None or any(group in groups for groups in found.values())
+        }
+
+    def _groups(self, tables: Sequence[pl.DataFrame]) -> list[Group]:
+        """Return the groups of all rows, whatever the conditions: a count of 0 is a value."""
+        if not self.by:
+            return [()]
+        import polars as pl
+
+        named = pl.col(list(self.by)).cast(pl.String)
+        rows = (one.select(named).drop_nulls().unique().iter_rows() for one in tables)
+        return sorted(set(chain.from_iterable(rows)))
 
     def _statistic(self, one: Statistic, table: pl.DataFrame) -> dict[Group, float | None]:
         """Return a statistic of each group of a table."""
