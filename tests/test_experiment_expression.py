@@ -7,8 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from perhop.experiment.expression import (
-    COMPARISONS,
-    KEYWORDS,
     STATISTICS,
     Comparison,
     Junction,
@@ -19,8 +17,8 @@ from perhop.experiment.expression import (
     Number,
     Operation,
     Statistic,
-    parse,
 )
+from perhop.experiment.parser import COMPARISONS, KEYWORDS, parse
 from perhop.experiment.response import Response, ResponseError
 
 WORDS = [

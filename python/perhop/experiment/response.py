@@ -22,10 +22,10 @@ from perhop.experiment.expression import (
     Statistic,
     SyntaxFault,
     comparisons,
-    parse,
     statistics,
 )
 from perhop.experiment.expression_check import Checker, unit
+from perhop.experiment.parser import parse
 from perhop.experiment.vocabulary import NO_WORDS, Vocabulary
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Response:
     name
         What results call it.
     text
-        The expression, in the language of `perhop.experiment.expression`.
+        The expression, in the language of `perhop.experiment.parser`.
     given
         Its unit, where that does not follow from the columns.
     measure

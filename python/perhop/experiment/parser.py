@@ -1,0 +1,260 @@
+"""The language of responses and its parser; nothing is evaluated as Python.
+
+::
+
+    response   = sum [ "by" column { "," column } ]
+    sum        = product { ( "+" | "-" ) product }
+    product    = value { ( "*" | "/" ) value }
+    value      = number | "-" value | "(" sum ")" | statistic
+    statistic  = name "(" table [ "." column ] [ "," number ] [ "where" either ] ")"
+    either     = both { "or" both }
+    both       = condition { "and" condition }
+    condition  = "not" condition | "(" either ")" | column ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) constant
+               | column "in" "(" constant { "," constant } ")"
+    constant   = text in quotes, ' or " | [ "-" ] number
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from typing import NamedTuple, NoReturn
+
+from perhop.experiment.expression import (
+    Comparison,
+    Condition,
+    Constant,
+    Expression,
+    Junction,
+    Measure,
+    Name,
+    Negative,
+    Not,
+    Number,
+    Operation,
+    Span,
+    Statistic,
+    SyntaxFault,
+)
+
+COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+KEYWORDS = ("where", "by", "and", "or", "not", "in")
+
+MOST_TOKENS = 200
+MOST_NESTED = 30
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    span: Span
+
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    |(?P<name>[^\W\d]\w*)
+    |(?P<text>"[^"\n]*"|'[^'\n]*')
+    |(?P<sign>!=|<=|>=|[-+*/(),.=<>])""",
+    re.VERBOSE | re.ASCII,
+)
+
+
+def _tokens(text: str) -> list[_Token]:
+    found: list[_Token] = []
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            if text[at] in "\"'":
+                raise SyntaxFault((at, len(text)), "the quote is not closed on its line")
+            raise SyntaxFault((at, at + 1), f"`{text[at]}` means nothing here")
+        if match.lastgroup != "space":
+            found.append(_Token(match.lastgroup or "", match.group(), match.span()))
+        at = match.end()
+        if len(found) > MOST_TOKENS:
+            raise SyntaxFault(
+                (0, len(text)), f"longer than {MOST_TOKENS} words and signs", "make it two responses"
+            )
+    found.append(_Token("end", "", (len(text), len(text))))
+    return found
+
+
+class _Parser:
+    """Reads tokens from left to right; each method reads one rule of the grammar."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = _tokens(text)
+        self.at = 0
+        self.depth = 0
+
+    @property
+    def next(self) -> _Token:
+        return self.tokens[self.at]
+
+    def take(self, *texts: str) -> _Token | None:
+        """Take the next token if it is one of some words or signs."""
+        token = self.next
+        if token.kind in ("name", "sign") and token.text in texts:
+            self.at += 1
+            return token
+        return None
+
+    def need(self, text: str, hint: str | None = None) -> _Token:
+        return self.take(text) or self.refuse(f"`{text}`", hint)
+
+    def refuse(self, wanted: str, hint: str | None = None) -> NoReturn:
+        """Say what should stand where the next token is."""
+        token = self.next
+        found = f"`{token.text}`" if token.kind != "end" else "the end"
+        meant = difflib.get_close_matches(token.text, KEYWORDS, 1) if token.kind == "name" else []
+        if hint is None and meant:
+            hint = f"did you mean `{meant[0]}`?"
+        raise SyntaxFault(token.span, f"{wanted} should stand here, not {found}", hint)
+
+    def nest(self) -> None:
+        self.depth += 1
+        if self.depth > MOST_NESTED:
+            raise SyntaxFault(self.next.span, f"nested more than {MOST_NESTED} deep")
+
+    def measure(self) -> Measure:
+        of = self.sum()
+        by: list[Name] = []
+        if self.take("by"):
+            by.append(self.name("a column to group by"))
+            while self.take(","):
+                by.append(self.name("a column to group by"))
+        if self.next.kind != "end":
+            self.refuse("an operator, `by` or the end" if not by else "`,` or the end")
+        return Measure(of, tuple(by))
+
+    def sum(self) -> Expression:
+        one = self.product()
+        while sign := self.take("+", "-"):
+            one = Operation(one, sign.text, self.product())
+        return one
+
+    def product(self) -> Expression:
+        one = self.value()
+        while sign := self.take("*", "/"):
+            one = Operation(one, sign.text, self.value())
+        return one
+
+    def value(self) -> Expression:
+        self.nest()
+        one = self._value()
+        self.depth -= 1
+        return one
+
+    def _value(self) -> Expression:
+        if self.take("-"):
+            return Negative(self.value())
+        if self.take("("):
+            inner = self.sum()
+            self.need(")")
+            return inner
+        if self.next.kind == "number":
+            return self.number()
+        return self.statistic()
+
+    def number(self) -> Number:
+        token = self.next
+        if token.kind != "number":
+            self.refuse("a number")
+        value = float(token.text)
+        if not math.isfinite(value):
+            raise SyntaxFault(token.span, f"`{token.text}` is too large a number")
+        self.at += 1
+        return Number(value, token.span)
+
+    def name(self, wanted: str, hint: str | None = None) -> Name:
+        token = self.next
+        if token.kind != "name" or token.text in KEYWORDS:
+            self.refuse(wanted, hint)
+        self.at += 1
+        return Name(token.text, token.span)
+
+    def statistic(self) -> Statistic:
+        name = self.name("a number or a statistic", "such as `mean(flows.goodput_bit_s)`")
+        self.need("(", f"a statistic has its column in parentheses: `{name}(table.column)`")
+        table = self.name("a table", "such as `flows.goodput_bit_s`")
+        column = self.name("a column") if self.take(".") else None
+        argument = self.number() if self.take(",") else None
+        where = self.either() if self.take("where") else None
+        self.need(")")
+        return Statistic(name, table, column, argument, where)
+
+    def either(self) -> Condition:
+        one = self.both()
+        while self.take("or"):
+            one = Junction(one, "or", self.both())
+        return one
+
+    def both(self) -> Condition:
+        one = self.condition()
+        while self.take("and"):
+            one = Junction(one, "and", self.condition())
+        return one
+
+    def condition(self) -> Condition:
+        self.nest()
+        one = self._condition()
+        self.depth -= 1
+        return one
+
+    def _condition(self) -> Condition:
+        if self.take("not"):
+            return Not(self.condition())
+        if self.take("("):
+            inner = self.either()
+            self.need(")")
+            return inner
+        column = self.name("a column", 'a condition compares a column: `class = "premium"`')
+        if self.take("in"):
+            self.need("(", 'write the values in parentheses: `in ("a", "b")`')
+            found = [self.constant()]
+            while self.take(","):
+                found.append(self.constant())
+            self.need(")")
+            return Comparison(column, "in", tuple(one for one, _ in found), tuple(span for _, span in found))
+        sign = self.take(*COMPARISONS) or self.refuse(f"one of {' '.join(COMPARISONS)} or `in`")
+        constant, span = self.constant()
+        return Comparison(column, sign.text, (constant,), (span,))
+
+    def constant(self) -> tuple[Constant, Span]:
+        token = self.next
+        if token.kind == "text":
+            self.at += 1
+            return token.text[1:-1], token.span
+        if self.take("-"):
+            number = self.number()
+            return -number.value, (token.span[0], number.span[1])
+        if token.kind == "number":
+            return self.number().value, token.span
+        hints = {
+            "name": f'write text in quotes: `"{token.text}"`',
+            "sign": "compare with one sign, such as `=`",
+        }
+        return self.refuse("a text in quotes or a number", hints.get(token.kind))
+
+
+def parse(text: str) -> Measure:
+    """Read an expression.
+
+    Parameters
+    ----------
+    text
+        Written as the grammar of this module says.
+
+    Raises
+    ------
+    SyntaxFault
+        It is none; the first mistake is told.
+
+    Examples
+    --------
+    >>> str(parse("mean(flows.goodput_bit_s where class='ef')/1e6 by name"))
+    'mean(flows.goodput_bit_s where class = "ef") / 1000000 by name'
+    """
+    return _Parser(text).measure()
