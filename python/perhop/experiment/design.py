@@ -6,25 +6,25 @@ import hashlib
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
-
-import numpy as np
-import polars as pl
 
 from perhop.experiment.design_check import (
     Checked,
     check,
     faulty_exclusions,
-    faulty_levels,
     faulty_names,
-    several,
+    faulty_rows,
+    is_excluded,
 )
+from perhop.experiment.design_runs import runs
 from perhop.experiment.fault import DesignError, Fault
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from perhop.experiment.fractions import Fraction, Range
     from perhop.scenario import Scenario
 
@@ -174,7 +174,7 @@ class Design:
         if faults:
             raise DesignError(faults)
         rows = itertools.product(*([level.name for level in factor.levels] for factor in factors))
-        kept = [row for row in rows if not _is_excluded(factors, row, exclude)]
+        kept = [row for row in rows if not is_excluded(factors, row, exclude)]
         if not kept:
             raise DesignError([Fault(("exclude",), "every combination of levels is excluded")])
         return cls._of(factors, kept, replications, seeds, order_seed)
@@ -205,19 +205,7 @@ class Design:
         DesignError
             Names repeat, are unknown or are missing, or a treatment is listed twice.
         """
-        faults = faulty_names(factors)
-        known: dict[tuple[str | None, ...], int] = {}
-        for index, row in enumerate(rows):
-            at = ("treatment", index)
-            faults += faulty_levels(factors, row, at)
-            missing = [factor.name for factor in factors if factor.name not in row]
-            if missing:
-                faults.append(Fault(at, f"no level of {', '.join(missing)}", "give a level for each factor"))
-            first = known.setdefault(tuple(row.get(factor.name) for factor in factors), index)
-            if first < index:
-                faults.append(Fault(at, f"the treatment is listed already, as number {first + 1}"))
-        if not rows:
-            faults.append(Fault(("treatment",), "there is no treatment"))
+        faults = [*faulty_names(factors), *faulty_rows(factors, rows)]
         if faults:
             raise DesignError(faults)
         ordered = [tuple(row[factor.name] for factor in factors) for row in rows]
@@ -368,39 +356,8 @@ class Design:
         ScenarioError
             The scenario or a treatment has mistakes; `check` says which level makes them.
         """
-        seed = scenario.seed
-        hashes = [scenario.override(*one.overrides).key() for one in self.treatments]
-        columns = defaultdict[str, list[object]](list)
-        for replication in range(self.replications) if replications is None else replications:
-            for position, index in enumerate(self._shuffled(replication)):
-                one = self.treatments[index]
-                own = self.seed(one, replication, seed)
-                key = hashes[index]._replace(seed=own, replication=replication)
-                columns["key"].append(key.hex())
-                columns["treatment"].append(one.name)
-                for name, level in zip(self.names, one.levels, strict=True):
-                    columns[name].append(level)
-                columns["replication"].append(replication)
-                columns["seed"].append(own)
-                drawn = (f"run.seed={own}", f"run.replication={replication}")
-                columns["overrides"].append([*one.overrides, *drawn])
-                columns["order"].append(replication * len(self.treatments) + position)
-        types: dict[str, pl.DataType] = {
-            "replication": pl.Int64(),
-            "seed": pl.UInt64(),
-            "overrides": pl.List(pl.String),
-            "order": pl.Int64(),
-        }
-        names = ("key", "treatment", *self.names, "replication", "seed", "overrides", "order")
-        return pl.DataFrame(
-            {name: pl.Series(name, columns[name], types.get(name, pl.String())) for name in names}
-        )
-
-    def _shuffled(self, replication: int) -> Iterator[int]:
-        """Yield the treatments of a replication in their order of running."""
-        # the words of PCG64 are promised to stay; what Generator makes of them is not
-        words = np.random.PCG64([self.order_seed, replication]).random_raw(len(self.treatments))
-        return iter(np.argsort(words, kind="stable").tolist())
+        chosen = range(self.replications) if replications is None else replications
+        return runs(self, scenario, chosen)
 
     def check(self, scenario: Scenario) -> Checked:
         """Apply every treatment to a scenario, and say what is wrong with which level.
@@ -415,8 +372,3 @@ class Design:
             Without mistakes.
         """
         return check(self, scenario)
-
-
-def _is_excluded(factors: Sequence[Factor], row: tuple[str, ...], exclude: Sequence[Exclusion]) -> bool:
-    level = {factor.name: name for factor, name in zip(factors, row, strict=True)}
-    return any(all(level[name] in several(names) for name, names in one.items()) for one in exclude)

@@ -151,6 +151,30 @@ def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> 
     return faults
 
 
+def faulty_rows(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> list[Fault]:
+    """Find treatments that lack a level, have one that is none, or are listed twice."""
+    faults: list[Fault] = []
+    known: dict[tuple[str | None, ...], int] = {}
+    for index, row in enumerate(rows):
+        at = ("treatment", index)
+        faults += faulty_levels(factors, row, at)
+        missing = [factor.name for factor in factors if factor.name not in row]
+        if missing:
+            faults.append(Fault(at, f"no level of {', '.join(missing)}", "give a level for each factor"))
+        first = known.setdefault(tuple(row.get(factor.name) for factor in factors), index)
+        if first < index:
+            faults.append(Fault(at, f"the treatment is listed already, as number {first + 1}"))
+    if not rows:
+        faults.append(Fault(("treatment",), "there is no treatment"))
+    return faults
+
+
+def is_excluded(factors: Sequence[Factor], row: tuple[str, ...], exclude: Sequence[Exclusion]) -> bool:
+    """Return whether an exclusion leaves out a treatment."""
+    level = {factor.name: name for factor, name in zip(factors, row, strict=True)}
+    return any(all(level[name] in several(names) for name, names in one.items()) for one in exclude)
+
+
 def several(levels: str | Sequence[str]) -> Sequence[str]:
     """Return one name as a list of one."""
     return [levels] if isinstance(levels, str) else levels
