@@ -151,7 +151,7 @@ def test_claims_are_supported_by_runs_as_printed() -> None:
 @pytest.mark.parametrize(
     ("axis", "order", "contradicted"),
     [
-        pytest.param(3, (1, 0, 2), ("P3", "P4", "P9", "P10"), id="r and f exchanged"),
+        pytest.param(3, (1, 0, 2), ("P3", "P4", "P9", "P10", "P21"), id="r and f exchanged"),
         pytest.param(0, (2, 1, 0), ("P4", "P5", "P7", "P23"), id="Premium's p and b exchanged"),
         pytest.param(0, (1, 0, 2), ("P6",), id="Premium's p and a exchanged"),
         pytest.param(1, (2, 1, 0), ("P10", "P12", "P18", "P20"), id="Assured's p and b exchanged"),
@@ -167,10 +167,36 @@ def test_claims_are_contradicted_by_exchanged_levels(
 
 def test_claims_about_variation_can_fail() -> None:
     flat = {name: np.full_like(values, 0.8) for name, values in PRINTED.values.items()}
-    frame = scalars(Cells(flat, {}))
-    assert verdicts(frame, "P1", "P8", "P13", "P15")["P8"] is Verdict.CONTRADICTED
-    assert verdicts(frame, "P15")["P15"] is not Verdict.SUPPORTED
-    assert verdicts(frame, "P22")["P22"] is not Verdict.SUPPORTED
+    found = verdicts(scalars(Cells(flat, {})), "P1", "P8", "P13", "P15", "P22")
+    assert found.pop("P13") is Verdict.INCONCLUSIVE  # near the best, but not better than b-b-b
+    assert found.pop("P22") is Verdict.INCONCLUSIVE
+    assert set(found.values()) == {Verdict.CONTRADICTED}
+    # marks of Assured's ACKs do to Premium what Premium's do, and Assured is moved as little as Premium
+    swapped = {name: PRINTED.values["premium"].swapaxes(0, 1) for name in PRINTED.values}
+    found = verdicts(scalars(Cells(swapped, {})), "P2", "P22")
+    assert found == {"P2": Verdict.CONTRADICTED, "P22": Verdict.INCONCLUSIVE}
+
+
+@pytest.mark.parametrize(("factor", "contradicted"), [(0.5, ("P13", "P23")), (2.0, ("P24",))])
+def test_claims_about_the_best_marking_can_fail(factor: float, contradicted: tuple[str, ...]) -> None:
+    """p-a-b half as good as printed, or twice as good: the best for both classes everywhere."""
+    changed = {name: values.copy() for name, values in PRINTED.values.items()}
+    for values in changed.values():
+        values[0, 1, 2] *= factor
+    found = verdicts(scalars(Cells(changed, {}), spread=1e-9), *contradicted)
+    assert found == dict.fromkeys(contradicted, Verdict.CONTRADICTED)
+
+
+def test_the_ranges_of_both_classes_are_what_the_claim_says_of_the_printed_tables() -> None:
+    ranges = []
+    for name in ("assured", "premium"):
+        means = PRINTED.values[name].mean(axis=(0, 1, 2))
+        ranges.append((means.max() - means.min()) / means.mean())
+    assert f"{ranges[0]:.0%} against {ranges[1]:.0%}" == "44% against 9%"
+    assert "range" in CLAIMS["P22"].ours
+    assert "44 against 9 %" in CLAIMS["P22"].ours
+    # and Premium's least is not where the forward path is congested
+    assert CONGESTION[int(PRINTED.values["premium"].mean(axis=(0, 1, 2)).argmin())] == "r"
 
 
 def test_claims_about_arms_residuals_and_retransmissions_can_fail() -> None:
@@ -228,8 +254,16 @@ def test_every_claim_is_judged_under_every_reading() -> None:
     claims = {claim["id"]: claim for claim in done.document["claims"]}
     assert claims["P3"]["verdict"] == "inconclusive"
     assert claims["P3"]["decided_by"] == [reading.id for reading in found.readings]
-    assert claims["P15"]["in_sample"]
-    assert not claims["P12"]["in_sample"]
+    # b-b-b and a-a-a are fitted; p-a-b and p-p-p were seen by the search by hand
+    assert {id_ for id_, claim in claims.items() if claim["in_sample"]} == {
+        "P12",
+        "P13",
+        "P15",
+        "P16",
+        "P23",
+        "P26",
+    }
+    assert all(part["in_sample"] for part in claims["P13"]["parts"])
     assert STUDY.page(found, done)
 
 
@@ -282,6 +316,22 @@ def test_the_scenario_is_what_was_chosen() -> None:
     best = min(record["points"], key=lambda one: float(one["error"]))
     assert best["parameters"] == record["chosen"]
     assert len(record["cells"]) == 162
+    # the fit has runs of one duration, so that another duration is no reading of it
+    assert set(record["readings"]) == {one.id for one in plan().readings} - {"240 s"}
+
+
+def test_the_readme_has_the_cells_that_are_farthest_off() -> None:
+    fit = load_fit(PACK)
+    cells = PACK.record("calibration.json", ["cells"])["cells"]
+    off = {tuple(cell.split()): value * fit.error[cell.split()[0]] for cell, value in cells.items()}
+    far = sorted(off, key=lambda cell: -abs(off[cell]))
+    fitted = next(cell for cell in far if (cell[0], cell[2]) in fit.fitted)
+    lines = [
+        f"| {name.title()}, C = {c}, {'-'.join(marking)}{note} | {off[name, c, marking]:+.3f} |"
+        for (name, c, marking), note in [*((cell, "") for cell in far[:8]), (fitted, " (fitted)")]
+    ]
+    assert fitted not in far[:8]
+    assert "\n".join(lines) in (PACK.folder / "README.md").read_text()
 
 
 def test_a_search_finds_the_nearest_point_and_reports_the_rest_apart() -> None:
@@ -306,6 +356,8 @@ def test_a_search_finds_the_nearest_point_and_reports_the_rest_apart() -> None:
     assert record["chosen"]["depth of Premium's bucket"] == "1000 kB"
     assert record["error"] == {"fitted": 0.0, "held out": 0.0}
     assert len(record["cells"]) == 162
+    assert "RIO" in record["readings"]
+    assert "240 s" not in record["readings"]
     start = next(one for one in record["points"] if one["parameters"] == dict(load_fit(PACK).start))
     # twelve cells of Premium, 0.1 over 0.015, and six of Assured, 0.1 over 0.012
     assert start["error"] == pytest.approx(

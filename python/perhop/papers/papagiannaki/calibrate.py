@@ -20,11 +20,15 @@ Means = Mapping[str, Mapping[tuple[str, str], float]]
 
 @dataclass(frozen=True)
 class Fit:
-    """A calibration, as `calibration.toml` states it: settings by level of each parameter, what is fitted."""
+    """A calibration, as `calibration.toml` states it: settings by level of each parameter, what is fitted.
+
+    `seen` has the cells that the search by hand for the starting point had seen, by class as `cells`.
+    """
 
     levels: Mapping[str, Mapping[str, Sequence[str]]]
     start: Point
     cells: Mapping[str, Sequence[str]]
+    seen: Mapping[str, Sequence[str]]
     error: Mapping[str, float]
     passes: int
     runs: Sequence[str]
@@ -32,7 +36,12 @@ class Fit:
     @property
     def fitted(self) -> frozenset[tuple[str, str]]:
         """Class and marking of what is fitted."""
-        return frozenset((name, marking) for name, markings in self.cells.items() for marking in markings)
+        return _pairs(self.cells)
+
+    @property
+    def in_sample(self) -> frozenset[tuple[str, str]]:
+        """Class and marking of what is fitted or was seen before."""
+        return self.fitted | _pairs(self.seen)
 
     def settings(self, point: Point) -> list[str]:
         """Give the overrides of the scenario at a point."""
@@ -64,6 +73,7 @@ def load_fit(pack: Pack) -> Fit:
         {one["name"]: one["levels"] for one in factors},
         {one["name"]: one["start"] for one in factors},
         table["fit"],
+        table["seen"],
         table["error"],
         table["search"]["passes"],
         [f"run.{name}={table['search'][name]}" for name in ("seed", "duration")],
@@ -93,7 +103,9 @@ def calibrate(pack: Pack, run: Runner) -> dict[str, Any]:
             best = min(points, key=lambda point: tried[tuple(point.values())])
     (everywhere,) = run_points(pack, run, fit, [fit.settings(best)], MARKINGS, "all markings")
     off = fit.off(printed, everywhere)
-    readings, source = load_readings(pack), campaign_of(pack).scenario.source
+    source = campaign_of(pack).scenario.source
+    # a reading that is a duration alone would be the point itself again: the duration is the fit's
+    readings = [one for one in load_readings(pack) if not all(map(_of_runs, one.settings_of(source)))]
     under = run_points(
         pack,
         run,
@@ -142,3 +154,11 @@ def run_points(
     ]
     kept = iter(run(jobs, f"calibration of {pack.key}, {what}, {len(jobs)} runs") if jobs else [])
     return [{marking: next(kept) for marking in markings} for _ in points]
+
+
+def _pairs(cells: Mapping[str, Sequence[str]]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, marking) for name, markings in cells.items() for marking in markings)
+
+
+def _of_runs(setting: str) -> bool:
+    return setting.startswith("run.")

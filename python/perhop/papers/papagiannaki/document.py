@@ -72,8 +72,8 @@ def reduce(plan: Plan, kept: Sequence[pl.DataFrame], command: str, results_versi
     results_version
         Version of the engine's results.
     """
-    fitted = load_fit(plan.pack).fitted
-    m, *others = (Measured(replications(one), plan.published, fitted) for one in kept)
+    known = load_fit(plan.pack).in_sample
+    m, *others = (Measured(replications(one), plan.published, known) for one in kept)
     under = list(zip(plan.readings, others, strict=True))
     document = {
         "paper": KEY,
@@ -174,9 +174,9 @@ def _outliers(m: Measured) -> list[Finding]:
         words.append(f"{arm}, {lower.mean:+.4f} ± {lower.half_width:.4f} Mbit/s ({lower.mean / spread:.1f})")
     text = (
         "The paper suspects lost SYNs behind its 20 outliers of 243. In our "
-        f"{left.size} values of Premium the SYNs of {timeouts} flows timed out: all flows start into empty "
-        "queues. Where we drop the first SYNs of one Premium flow of each network, the mean of its two flows "
-        "is lower by: "
+        f"{left.size} values of Premium {timeouts} time-outs of SYNs were counted"
+        f"{'' if timeouts else ': all flows start into empty queues'}. Where we drop the first SYNs of one "
+        "Premium flow of each network, the mean of its two flows is lower by: "
         f"{'; '.join(words)}. In brackets are standard deviations of the residuals, {spread:.4f} Mbit/s; the "
         f"farthest {set_aside:.0%} of the residuals begin at {far:.1f}."
     )

@@ -39,13 +39,13 @@ class Measured:
         One for each replication; all share their random numbers.
     published
         Tables 2 and 4.
-    fitted
-        Class and marking of what the calibration fitted.
+    in_sample
+        Class and marking of what the calibration fitted, or the search before it had seen.
     """
 
     samples: Sequence[Cells]
     published: Cells
-    fitted: frozenset[tuple[str, str]] = frozenset()
+    in_sample: frozenset[tuple[str, str]] = frozenset()
 
     def part(
         self,
@@ -63,7 +63,7 @@ class Measured:
         `cells` are class and marking of the cells that it compares by name.
         """
         printed = value_or_none(of, [self.published])
-        asked = Asked(quantity, kind, low, high, printed, any(cell in self.fitted for cell in cells))
+        asked = Asked(quantity, kind, low, high, printed, any(cell in self.in_sample for cell in cells))
         if value_or_none(of, self.samples) is None:
             return asked.undefined("not measured")
         if linear:
@@ -225,7 +225,7 @@ def near_best(m: Measured, marking: str, within: float, default: str, at: str) -
                 return float(regrets(cells, response)[own, place])
 
             what = f"{response}: what {marking} loses against the best, C = {c}"
-            parts.append(m.part(what, "size", loses, high=within))
+            parts.append(m.part(what, "size", loses, high=within, cells=[(response, marking)]))
         parts.append(beats(m, response, [marking, default], at, 1.0)[0])
     return parts
 
@@ -238,7 +238,11 @@ def least_regret(m: Measured, marking: str) -> list[Part]:
         own = MARKINGS.index(marking)
         return float(worst[own] - np.delete(worst, own).min())
 
-    return [m.part(f"largest loss with {marking} less the least of others", "direction", margin, high=LOWER)]
+    what, cells = (
+        f"largest loss with {marking} less the least of others",
+        [(name, marking) for name in CLASSES],
+    )
+    return [m.part(what, "direction", margin, high=LOWER, cells=cells)]
 
 
 def no_best(m: Measured, congestion: list[str]) -> list[Part]:
