@@ -31,7 +31,7 @@ from perhop.papers.papagiannaki.cells import (
 from perhop.papers.papagiannaki.document import reduce
 from perhop.papers.papagiannaki.plan import READ_S, Plan, make_plan
 from perhop.papers.papagiannaki.predicates import PREDICATES, Measured
-from perhop.papers.papagiannaki.printed import false_statements
+from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.papagiannaki.study import STUDY
 from perhop.papers.verdict import MIN_REPLICATIONS, compound
 from perhop.scenario import Scenario
@@ -133,11 +133,27 @@ def test_the_effects_of_the_printed_tables_are_the_printed_effects() -> None:
 def test_what_is_false_on_the_papers_own_tables() -> None:
     texts = [text for _, text in false_statements(PACK, PRINTED)]
     assert "p 0.903, a 0.931, b 0.880 in all" in texts[0]
-    assert "p 0.900, a 0.904, b 0.763" in texts[1]
+    assert "Assured ACKs are best" in texts[0]
+    assert "p 0.900, a 0.904, b 0.763, each ± 0.012" in texts[1]
+    assert "Assured ACKs are best, and Assured ones give +0.004" in texts[1]
+    assert "± 0.0068, hold 0" in texts[3]
     assert "3 of 6" in texts[2]
     assert "0.43 to 0.58" in texts[4]
     assert "22.9%" in texts[5]
     assert "37.05" in texts[6]
+
+
+def test_which_marks_are_best_is_read_off_the_tables() -> None:
+    """With the levels of P in another order the same statements name another mark."""
+    texts = [text for _, text in false_statements(PACK, turned(0, (1, 0, 2)))]
+    assert "Premium ACKs are best" in texts[0]
+    assert "Premium ACKs are best, and Assured ones give -0.004" in texts[1]
+
+
+def test_each_printed_interval_implies_an_error() -> None:
+    _, text = implied_errors(PACK)
+    assert "premium C/P: ± 0.0048, so s = 0.032" in text
+    assert "premium A/B: ± 0.0533, so s = 0.357" in text
 
 
 # predicates
@@ -245,6 +261,15 @@ def test_the_document_and_the_page() -> None:
         "sends again",
     ):
         assert words in page
+
+
+@pytest.mark.parametrize("timeouts", [0.0, 1.0])
+def test_lost_syns_are_told_as_they_were_counted(timeouts: float) -> None:
+    is_syn = pl.col("response") == "premium_syn_timeouts"
+    frame = scalars(PRINTED).with_columns(value=pl.when(is_syn).then(timeouts).otherwise("value"))
+    text = dict(STUDY.reduce(STUDY.at_fit(plan()), [frame], "", 1).findings)["Lost SYNs and outliers"]
+    assert f"810 values of Premium {810 * timeouts:.0f} time-outs of SYNs were counted" in text
+    assert ("all flows start into empty queues" in text) == (timeouts == 0.0)
 
 
 def test_every_claim_is_judged_under_every_reading() -> None:

@@ -23,6 +23,7 @@ def test_the_quick_reproduction_is_the_one_on_record_and_is_resumed(process: Cli
     found = done.json()
     assert (found["command"], found["results_version"]) == (expected["command"], expected["results_version"])
     assert [_row(row) for row in found["rows"]] == [_row(row) for row in expected["rows"]]
+    assert [_rounded(claim) for claim in found["claims"]] == [_rounded(claim) for claim in expected["claims"]]
     assert {claim["verdict"] for claim in found["claims"]} == {"not judged"}
     assert (tmp_path / "out/papagiannaki.runs/record.json").is_file()
     # every run is there already
@@ -34,3 +35,12 @@ def _row(row: dict[str, Any]) -> tuple[object, ...]:
     ends = row["simulated"]["ci95"] or []
     rounded = [round(value, 4) for value in (row["simulated"]["mean"], *ends)]
     return (row["table"], row["id"], row["quantity"], row["published"], row["simulated"]["n"], *rounded)
+
+
+def _rounded(value: Any) -> Any:
+    """Round every number in a claim, as those of rows are."""
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return round(value, 4) if isinstance(value, float) else value
