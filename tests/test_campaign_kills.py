@@ -129,7 +129,9 @@ def finish(store: Path, file: Path) -> None:
 
 
 def test_three_kills(file: Path, undisturbed: bytes, tmp_path: Path) -> None:
-    draw = random.Random()
+    seed = random.randrange(10**6)
+    print("seed", seed)  # what a failure shows, to draw the same moments again
+    draw = random.Random(seed)
     store, kept = tmp_path / "s", 0
     for kind in ("all", "driver", "worker"):
         moment = draw.uniform(0.0, 0.2)
