@@ -173,3 +173,12 @@ def test_failed_runs_and_groups_that_are_not_there_add_nothing() -> None:
     for replication in range(3):
         rule.add(0, replication, {("r",): None})
     assert rule.decided == Stopped(3, met=False)
+
+
+def test_a_treatment_without_a_value_is_not_narrow() -> None:
+    rule = Stopping(Stop("goodput", 1.0, relative=False, most=6), treatments=2, least=1)
+    for replication in range(6):
+        rule.add(0, replication, {(): 1.0})
+        rule.add(1, replication, {})
+    assert rule.decided is not None
+    assert (rule.decided.replications, rule.decided.met) == (6, False)

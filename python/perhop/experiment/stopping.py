@@ -25,7 +25,7 @@ class Stopped:
     replications
         Of every treatment; all treatments have as many, so that the design stays balanced.
     met
-        Every interval is as narrow as was asked for; else the cap was reached.
+        Every treatment has an interval, and each is as narrow as was asked for; else the cap was reached.
     widest
         The interval that is farthest from its target, None where there are no values.
     of
@@ -97,7 +97,7 @@ class Stopping:
             return
         intervals = [(self._excess(each), of, each) for of, each in self._intervals()]
         excess, of, widest = max(intervals, key=lambda one: one[0], default=(float("inf"), None, None))
-        met = excess <= 1.0
+        met = excess <= 1.0 and len({treatment for treatment, _ in self._values}) == self._treatments
         if met or self._looked >= self._stop.most:
             self.decided = Stopped(self._looked, met, widest, of)
 

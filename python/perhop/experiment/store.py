@@ -68,7 +68,7 @@ class Store:
     def stopped(self) -> Stopped | None:
         """What a stopping rule decided; None without one, or before it has."""
         found = self._meta.get("stopped")
-        return None if found is None else msgspec.json.decode(found, type=Stopped)
+        return None if found is None else msgspec.convert(json.loads(found), Stopped)
 
     def runs(self) -> pl.DataFrame:
         """Return a row for each run that is asked for, in the order of the design.
@@ -115,9 +115,9 @@ class Store:
             parts = [_measured(book, number, each) for number, each in enumerate(responses)]
         groups = {column: pl.String for response in responses for column in response.by}
         schema = {
-            "position": pl.Int64,
-            "number": pl.Int64,
-            "place": pl.Int64,
+            "_position": pl.Int64,
+            "_number": pl.Int64,
+            "_place": pl.Int64,
             "key": pl.String,
             "treatment": pl.Int64,
             "replication": pl.Int64,
@@ -126,7 +126,9 @@ class Store:
             "value": pl.Float64,
         }
         frame = pl.concat([pl.DataFrame(schema=schema), *parts], how="diagonal")
-        return self._named(frame.sort("position", "number", "place").drop("position", "number", "place"))
+        return self._named(
+            frame.sort("_position", "_number", "_place").drop("_position", "_number", "_place")
+        )
 
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Put names in the place of the number of a treatment, and the levels beside it."""
@@ -134,7 +136,6 @@ class Store:
         names = pl.DataFrame(
             {
                 "treatment": range(len(design.treatments)),
-                "_name": [each.name for each in design.treatments],
                 **{
                     factor.name: [each.levels[place] for each in design.treatments]
                     for place, factor in enumerate(design.factors)
@@ -144,7 +145,10 @@ class Store:
         )
         factors = [factor.name for factor in design.factors]
         named = frame.join(names, on="treatment", how="left", maintain_order="left")
-        named = named.with_columns(treatment=pl.col("_name")).drop("_name")
+        called = [each.name for each in design.treatments]
+        named = named.with_columns(
+            pl.col("treatment").replace_strict(range(len(called)), called, return_dtype=pl.String)
+        )
         first = ["key", "treatment", *factors]
         return named.select(*first, *(name for name in named.columns if name not in first)).rechunk()
 
@@ -162,9 +166,9 @@ def _measured(book: Ledger, number: int, response: Response) -> pl.DataFrame:
     groups = [found.setdefault(text, json.loads(text)) for text in columns[5]]
     return pl.DataFrame(
         {
-            "position": pl.Series(columns[0], dtype=pl.Int64),
-            "number": pl.Series([number] * len(rows), dtype=pl.Int64),
-            "place": pl.Series(columns[1], dtype=pl.Int64),
+            "_position": pl.Series(columns[0], dtype=pl.Int64),
+            "_number": pl.Series([number] * len(rows), dtype=pl.Int64),
+            "_place": pl.Series(columns[1], dtype=pl.Int64),
             "key": pl.Series(columns[2], dtype=pl.String),
             "treatment": pl.Series(columns[3], dtype=pl.Int64),
             "replication": pl.Series(columns[4], dtype=pl.Int64),
@@ -212,7 +216,9 @@ def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -
 def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
     """Write what follows from the ledger: the table, and the record of what made it."""
     if stopped is not None:
-        book.replace_plan(runs, book.meta() | {"stopped": msgspec.json.encode(stopped).decode()})
+        # not as msgspec writes it: the ends of an interval of few values are infinite, which it makes null
+        decided = json.dumps(msgspec.to_builtins(stopped))
+        book.replace_plan(runs, book.meta() | {"stopped": decided})
     store = Store.open(folder)
     out = io.BytesIO()
     store.scalars().write_parquet(out)
