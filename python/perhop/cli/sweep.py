@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from perhop.experiment.definition import Campaign
     from perhop.experiment.design import Factor
-    from perhop.experiment.response import Response
     from perhop.scenario import Scenario
 
 
@@ -54,6 +54,7 @@ def command(
     asked = _campaign(f"{scenario.stem}-sweep", loaded, factors, measure, replications)
     if until_ci is not None:
         asked = campaign.with_stop(asked, until_ci)
+    asked = replace(asked, source=_file(asked).encode())
     return campaign.run_and_tell(asked, out or Path("out") / asked.name, jobs, executor, as_json)
 
 
@@ -77,17 +78,18 @@ def _campaign(
                 f"warning: --measure {response.text}: {doubt.rule}"
                 + (f" ({doubt.hint})" if doubt.hint else "")
             )
-    mistakes = design.check(scenario).mistakes
+    mistakes, warnings = design.check(scenario)
     if mistakes:
         raise DesignError(mistakes)
-    source = _file(scenario, factors, responses, replications).encode()
-    return Campaign(name, scenario, design, responses, source=source)
+    for warning in warnings:
+        note(f"warning: --vary: {warning}")
+    return Campaign(name, scenario, design, responses)
 
 
 def _factors(vary: Sequence[str]) -> list[Factor]:
     """Return a factor for each `--vary`, called by the last word of its path if no other is."""
+    from perhop.experiment.columns import RESERVED
     from perhop.experiment.design import Factor
-    from perhop.experiment.design_check import RESERVED
 
     given = []
     for text in vary:
@@ -96,7 +98,7 @@ def _factors(vary: Sequence[str]) -> list[Factor]:
             raise CommandError(
                 ExitCode.USAGE,
                 f"--vary {text}: no values",
-                "write --vary PATH=A,B,C, such as --vary run.seed=1,2",
+                "write --vary PATH=A,B,C, such as --vary link.a-b.delay=10ms,20ms",
             )
         given.append((path.strip(), _values(values)))
     last = Counter(path.split(".")[-1] for path, _ in given)
@@ -126,23 +128,26 @@ def _values(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _file(
-    scenario: Scenario, factors: Sequence[Factor], responses: Sequence[Response], replications: int
-) -> str:
+def _file(asked: Campaign) -> str:
     """Return the campaign file that says the same; its scenario is beside it."""
     from perhop.experiment.store import SCENARIO
     from perhop.overrides import toml
 
+    overrides, stop = asked.scenario.overrides, asked.stop
     lines = [
         "# what a sweep stands for",
         f"scenario = {toml(SCENARIO, 'scenario')}",
-        *([f"set = {toml(scenario.overrides, 'set')}"] if scenario.overrides else []),
-        f"replications = {replications}",
+        *([f"set = {toml(overrides, 'set')}"] if overrides else []),
+        f"replications = {asked.design.replications}",
     ]
-    for factor in factors:
+    for factor in asked.design.factors:
         path = factor.levels[0].set[0].partition("=")[0]
         parts = {"name": factor.name, "path": path, "levels": [level.name for level in factor.levels]}
         lines += ["", "[[factor]]", *(f"{key} = {toml(value, key)}" for key, value in parts.items())]
-    for response in responses:
+    for response in asked.responses:
         lines += ["", "[[response]]", *(f"{key} = {toml(response.text, key)}" for key in ("name", "measure"))]
+    if stop is not None:
+        width = f"{100 * stop.half_width:.15g}%" if stop.relative else stop.half_width
+        asks = {"response": stop.response, "half_width": width, "most": stop.most}
+        lines += ["", "[stop]", *(f"{key} = {toml(value, key)}" for key, value in asks.items())]
     return "\n".join(lines) + "\n"
