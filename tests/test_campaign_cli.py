@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -119,6 +120,7 @@ def test_mistakes_have_their_place(cli: Cli, file: Path) -> None:
         (["campaign", "run", "c.toml", "-o", "y.toml"], 2, "y.toml"),
         (["campaign"], 2, ""),
         (["sweep", "y.toml", "--vary", "run.seed", "--measure", "1"], 2, "--vary run.seed: no values"),
+        (["sweep", "y.toml", "--vary", "x", "--measure", "1"], 2, "such as --vary link.a-b.delay=10ms,20ms"),
         (["sweep", "y.toml", "--vary", "run.seed=1,2", "--measure", "mean(flows.x)"], 3, "no column `x`"),
         (
             ["sweep", "y.toml", "--vary", "flow.up.x=1,2", "--measure", "mean(flows.goodput_bit_s)"],
@@ -160,3 +162,54 @@ def test_a_sweep_is_a_campaign(cli: Cli, file: Path) -> None:
     assert (written.design, written.responses) == (store.campaign.design, store.campaign.responses)
     done = cli("campaign", "run", "out/y-sweep/campaign.toml", "-o", "out/y-sweep", "--json")
     assert (done.json()["kept"], done.json()["made"]) == (16, 0)
+
+
+def test_a_sweep_says_which_values_are_the_same(cli: Cli, file: Path) -> None:
+    words = ["--vary", "link.a-b.delay=10ms,0.01s,20ms", "--measure", "mean(flows.goodput_bit_s)"]
+    done = cli("sweep", "y.toml", *words, "--replications", "1", "-j", "1", "--json")
+    assert (done.code, done.json()["made"]) == (0, 2)
+    twins = "delay=10ms and delay=0.01s are the same scenario: they share their runs"
+    assert f"warning: --vary: {twins}" in done.err
+
+
+@pytest.mark.parametrize("width", ["35%", "7.1%", "60000"])
+def test_the_file_of_a_sweep_has_its_stopping_rule(
+    cli: Cli, file: Path, width: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Campaign] = []
+    monkeypatch.setattr("perhop.cli.campaign.run_and_tell", lambda campaign, *_: asked.append(campaign))
+    words = ["--vary", "link.a-b.rate=1Mbit/s,4Mbit/s", "--measure", "mean(flows.goodput_bit_s)"]
+    cli("sweep", "y.toml", *words, "--until-ci", width)
+    [one] = asked
+    (file.parent / "scenario.toml").write_text(SCENARIO)
+    (file.parent / "again.toml").write_bytes(one.source)
+    assert one.stop is not None
+    assert Campaign.load("again.toml").stop == one.stop
+
+
+def test_a_campaign_whose_cap_is_below_the_first_look_can_be_read(cli: Cli, file: Path) -> None:
+    file.write_text(FILE + '[stop]\nresponse = "goodput"\nhalf_width = "1%"\nmost = 3\n')
+    done = cli("campaign", "run", file, "-j", "1", "--json")
+    assert done.code == 0
+    assert not done.json()["stopped"]["met"]
+    stopped = Store.open("out/c").stopped
+    assert stopped is not None
+    assert stopped.widest is not None
+    assert (stopped.widest.n, stopped.widest.half_width) == (3, math.inf)
+    for words in (("analyze", "out/c"), ("report", "out/c"), ("campaign", "run", file)):
+        assert cli(*words).code == 0
+
+
+def test_check_refuses_names_of_columns_that_are_there(cli: Cli, file: Path) -> None:
+    labelled = SCENARIO.replace('name = "up"', 'name = "up"\nlabels = { value = "a", position = "b" }')
+    Path("y.toml").write_text(labelled)
+    for before, after, place in (
+        ("by name", "by value", "`value` is a column that every table of runs has"),
+        ('name = "rate"', 'name = "mean"', "`mean` is a column that every table of runs has"),
+        ('name = "rate"', 'name = "name"', "`name` is also what `goodput` is grouped by"),
+    ):
+        assert before in FILE
+        file.write_text(FILE.replace(before, after))
+        done = cli("check", file)
+        assert done.code == 3
+        assert place in done.err + done.out

@@ -15,11 +15,15 @@ import polars as pl
 import pytest
 
 from perhop import Result, Scenario
+from perhop.cli.told import means
 from perhop.experiment import ledger, work
-from perhop.experiment.campaign import Outcome, run_campaign
+from perhop.experiment.analyze import analyze, asked_of
+from perhop.experiment.campaign import Outcome, plan, run_campaign
+from perhop.experiment.columns import RESERVED
 from perhop.experiment.definition import Campaign, Stop
 from perhop.experiment.design import Design, Factor
 from perhop.experiment.executors import ExecutorError, LocalProcesses, WorkerDied
+from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import StoreError
 from perhop.experiment.response import Response
 from perhop.experiment.store import Store
@@ -133,6 +137,31 @@ def test_the_folder_can_be_read_by_a_person_and_as_a_whole(tmp_path: Path) -> No
     names = ["rate=1Mbit/s", "rate=2Mbit/s", "rate=4Mbit/s"]
     assert runs["treatment"].to_list() == [name for name in names for _ in range(3)]
     assert sorted(runs["finished"]) == list(range(1, 10))
+
+
+def test_columns_of_tables_are_reserved(tmp_path: Path) -> None:
+    asked = campaign()
+    ran(tmp_path / "s", asked)
+    store = Store.open(tmp_path / "s")
+    analyses = analyze(store.scalars(), asked_of(asked))
+    tables = [asked.design.runs(asked.scenario), store.runs(), store.scalars()]
+    tables += [table for one in analyses for table in (one.means, one.frame)]
+    columns = {column for table in tables for column in table.columns} | set(means(store)[0])
+    assert columns - {"rate", "name"} <= set(RESERVED)
+    with pytest.raises(DesignError, match="`host` is a column"):
+        Design.full([Factor.vary("link.a-b.rate", ["1Mbit/s"], "host")])
+    grouped = Response.parse("grouped", "count(flows) by value")
+    with pytest.raises(DesignError, match="`value` is a column that every table of runs has"):
+        plan(campaign(responses=[grouped]))
+
+
+def test_labels_may_be_called_as_what_orders_rows(tmp_path: Path) -> None:
+    labels = 'name = "up"\nlabels = { position = "b", number = "n", place = "a" }'
+    response = Response.parse("grouped", "count(flows) by position, number, place")
+    asked = campaign(responses=[response], scenario=SCENARIO.replace('name = "up"', labels))
+    ran(tmp_path / "s", asked)
+    scalars = Store.open(tmp_path / "s").scalars()
+    assert scalars.select("position", "number", "place", "value").unique().rows() == [("b", "n", "a", 1.0)]
 
 
 def test_a_finished_campaign_runs_nothing(tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_points_of_a_hypercube_are_quantities_that_scenarios_take(
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_hypercube_over_whole_numbers_is_even(scale: str):
-    ranges = [Range("n", "x.n", "2p", "5p", scale), Range("x", "y.x", "0", "1.0")]
+    ranges = [Range("count", "x.n", "2p", "5p", scale), Range("x", "y.x", "0", "1.0")]
     design = Design.latin_hypercube(ranges, 400)
     counts = Counter(one.levels[0] for one in design.treatments)
     assert set(counts) == {"2p", "3p", "4p", "5p"}

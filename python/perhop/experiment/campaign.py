@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from perhop import _core
 from perhop.experiment import ledger, store
+from perhop.experiment.columns import faulty_columns
 from perhop.experiment.definition import Campaign
 from perhop.experiment.executors import ExecutorError, width
-from perhop.experiment.fault import DesignError, Fault
+from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.stopping import Stopped, Stopping
 from perhop.experiment.work import Finished, Task, VersionsDiffer, execute
@@ -67,10 +68,12 @@ def plan(campaign: Campaign) -> list[Planned]:
     ScenarioError
         A treatment's scenario has mistakes.
     DesignError
-        A factor is called as what a response is grouped by: both are columns of one table.
+        A response is grouped by what is called as a factor, or as another column of its table.
     """
     design = campaign.design
-    _check_columns(campaign)
+    faults = faulty_columns(design.names, campaign.responses)
+    if faults:
+        raise DesignError(faults)
     most = design.replications if campaign.stop is None else campaign.stop.most
     number = {treatment.name: place for place, treatment in enumerate(design.treatments)}
     work = [campaign.scenario.override(*each.overrides).work() for each in design.treatments]
@@ -84,21 +87,6 @@ def plan(campaign: Campaign) -> list[Planned]:
         )
         for position, row in enumerate(rows)
     ]
-
-
-def _check_columns(campaign: Campaign) -> None:
-    grouped = {column: response.name for response in campaign.responses for column in response.by}
-    faults = [
-        Fault(
-            ("factor", i, "name"),
-            f"`{name}` is also what `{grouped[name]}` is grouped by",
-            "call it otherwise",
-        )
-        for i, name in enumerate(campaign.design.names)
-        if name in grouped
-    ]
-    if faults:
-        raise DesignError(faults)
 
 
 def run_campaign(

@@ -6,15 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from perhop.experiment.columns import RESERVED
 from perhop.experiment.fault import At, Fault
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
     from perhop.experiment.design import Design, Exclusion, Factor, Treatment
     from perhop.scenario import Scenario
-
-RESERVED = ("key", "treatment", "replication", "seed", "overrides", "order", "response", "value", "state")
-"""Columns beside those of the factors."""
 
 _DRAWN = ("run.seed", "run.replication")
 

@@ -11,6 +11,7 @@ import msgspec
 
 from perhop import _core
 from perhop._core import ScenarioError
+from perhop.experiment.columns import faulty_columns
 from perhop.experiment.definition import Campaign, Stop
 from perhop.experiment.design import Design, Factor, Level
 from perhop.experiment.design_check import setting_of
@@ -101,6 +102,7 @@ class _Reader:
         design = self.design()
         responses = self.responses()
         stop = self.stop([response.name for response in responses])
+        self.faults += faulty_columns(design.names if design else (), responses)
         if self.sound:
             self.check_responses(responses, self.sound, design)
         if scenario and design:

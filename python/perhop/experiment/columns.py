@@ -1,0 +1,48 @@
+"""Columns that tables of runs have for themselves: no factor is called so, and nothing is grouped by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perhop.experiment.fault import Fault
+
+if TYPE_CHECKING:
+    from perhop.experiment.response import Response
+
+_RUNS = (
+    *("key", "treatment", "replication", "seed", "overrides", "order", "state", "failure", "replay"),
+    *("unsettled", "host", "worker", "began", "duration_s", "finished", "event_digest"),
+)
+_SCALARS = ("response", "value")
+_MEANS = ("unit", "mean", "low", "high", "n", "half_width", "runs", "holds_at_every_look")
+_MODEL = ("predicted", "residual", "studentized")
+
+RESERVED = (*_RUNS, *_SCALARS, *_MEANS, *_MODEL)
+"""Columns of plans, runs, values, means and residuals beside those of factors and groups."""
+
+
+def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> list[Fault]:
+    """Find groups that are called as another column of the table that they are to be in.
+
+    Parameters
+    ----------
+    factors
+        Their names.
+    responses
+        Those whose expressions could be read.
+    """
+    faults = []
+    for i, response in enumerate(responses):
+        for column in response.measure.by:
+            if column.text in RESERVED:
+                rule = f"`{column}` is a column that every table of runs has"
+                faults.append(
+                    Fault(("response", i, "measure"), rule, "give the label another name", column.span)
+                )
+    grouped = {column: response.name for response in responses for column in response.by}
+    for i, name in enumerate(factors):
+        if name in grouped:
+            rule = f"`{name}` is also what `{grouped[name]}` is grouped by"
+            faults.append(Fault(("factor", i, "name"), rule, "call it otherwise"))
+    return faults
