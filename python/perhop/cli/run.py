@@ -69,27 +69,31 @@ def command(
     if unsettled:
         note(f"warning: {unsettled}\n")
     if as_json:
-        print_json(
-            {
-                "folder": str(folder),
-                "report": page,
-                "warnings": [unsettled] if unsettled else [],
-                "record": written,
-                "flows": result.flows.to_dicts(),
-                "links": result.links.to_dicts(),
-                "queues": result.queues.to_dicts(),
-                "udp": result.udp.to_dicts(),
-                "marks": result.marks.to_dicts(),
-                "conditioners": result.conditioners.to_dicts(),
-                "classes": result.classes.to_dicts(),
-            }
-        )
+        print_json(_document(result, written, folder, page, unsettled))
     else:
         several = expanded(loaded)
         print(f"{scenario.name}: seed {loaded.seed}{several and '; '}{several}\n")
         _print(result, meaning, folder)
         print(page or f"next: perhop report {shlex.quote(str(folder))}")
     return _status(written)
+
+
+def _document(
+    result: Result, written: Record, folder: Path, page: str | None, unsettled: str | None
+) -> dict[str, object]:
+    return {
+        "folder": str(folder),
+        "report": page,
+        "warnings": [unsettled] if unsettled else [],
+        "record": written,
+        "flows": result.flows.to_dicts(),
+        "links": result.links.to_dicts(),
+        "queues": result.queues.to_dicts(),
+        "udp": result.udp.to_dicts(),
+        "marks": result.marks.to_dicts(),
+        "conditioners": result.conditioners.to_dicts(),
+        "classes": result.classes.to_dicts(),
+    }
 
 
 def _check_place(folder: Path, force: bool) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -55,15 +56,7 @@ def unbalanced(
     ----------
     .. [1] O. Langsrud, "ANOVA for unbalanced data: use Type II instead of Type III sums of squares", 2003.
     """
-    try:
-        import pandas as pd
-        from statsmodels.formula.api import ols
-        from statsmodels.stats.anova import anova_lm
-    except ImportError as error:
-        raise MissingPackageError(
-            "an unbalanced design is analysed by statsmodels, which is not installed"
-        ) from error
-
+    to_pandas, ols, anova_lm = _packages()
     known = frame.filter(pl.col(response).is_not_null() & pl.col(response).is_finite())
     columns = {f"x{i}": known[name].cast(pl.String).to_list() for i, name in enumerate(factors)}
     names = {f"C(x{i}, Sum)": name for i, name in enumerate(factors)}
@@ -73,13 +66,30 @@ def unbalanced(
         formula.append("C(block, Sum)")
         names["C(block, Sum)"] = "blocks"
     columns["y"] = known[response].to_list()
-    model = ols("y ~ " + " + ".join(formula), pd.DataFrame(columns))
+    model = ols("y ~ " + " + ".join(formula), to_pandas(columns))
     rank = np.linalg.matrix_rank(model.exog)
     if rank < model.exog.shape[1] or rank >= len(known):
         raise NotEstimableError(
             f"{len(known)} observations do not tell apart effects of up to {order} of {len(factors)} factors"
         )
-    table = anova_lm(model.fit(), typ=2)
+    return _rows(anova_lm(model.fit(), typ=2), names)
+
+
+def _packages() -> tuple[Any, Any, Any]:
+    """Return what only this module needs of pandas and statsmodels."""
+    try:
+        import pandas as pd
+        from statsmodels.formula.api import ols
+        from statsmodels.stats.anova import anova_lm
+    except ImportError as error:
+        raise MissingPackageError(
+            "an unbalanced design is analysed by statsmodels, which is not installed"
+        ) from error
+    return pd.DataFrame, ols, anova_lm
+
+
+def _rows(table: Any, names: Mapping[str, str]) -> pl.DataFrame:
+    """Return the table of statsmodels with the names of the factors for its terms."""
     rows = [
         (
             "error" if label == "Residual" else ":".join(names[part] for part in label.split(":")),
