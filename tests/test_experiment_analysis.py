@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from perhop.experiment.analyze import analyze
 from perhop.experiment.design import Factor, Level
 from perhop.experiment.fractions import Fraction
 from perhop.stats.anova import anova
+from perhop.stats.contrasts import tukey_of
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.intervals import mean_interval
 from perhop.stats.sequential import sequential_interval
@@ -169,6 +171,8 @@ def test_a_latin_hypercube_is_ranked() -> None:
     assert (one.method, one.found) == ("ranks", {"rate"})
     assert one.tests["against"].to_list() == ["rank correlation +1.00", "rank correlation +0.24"]
     assert "No two treatments share a level" in said(one)
+    with pytest.raises(ValueError, match="there are no effects to leave out"):
+        analyze(one.frame, replace(TWO, factors={"rate": rates, "delay": delays}, keep=("rate",)))
 
 
 @pytest.mark.parametrize("minus", ["", "-"])
@@ -205,14 +209,105 @@ def test_a_fraction_names_what_cannot_be_told_apart(minus: str) -> None:
     assert "effects joined by = cannot be told apart" in said(one)
     broken = only(analyze(pl.DataFrame(rows[:-1]), asked))
     assert broken.method == "means"
+    with pytest.raises(ValueError, match="a fraction has no effects to leave out"):
+        analyze(pl.DataFrame(rows), replace(asked, keep=("A",)))
 
 
 def test_a_trimmed_model_is_asked_for_by_its_effects() -> None:
     frame = table({"a": "lh", "b": "xyz"}, noisy(8), 4)
     one = only(analyze(frame, replace(TWO, keep=("a",))))
     assert one.tests["source"].to_list() == ["a", "error", "total"]
-    with pytest.raises(ValueError, match="'c' is no effect of the factors a, b"):
-        analyze(frame, replace(TWO, keep=("c",)))
+    for rows in (frame, frame[1:]):
+        with pytest.raises(ValueError, match="'c' is no effect of the factors a, b"):
+            analyze(rows, replace(TWO, keep=("c",)))
+
+
+def test_a_trimmed_model_of_a_design_that_is_not_balanced() -> None:
+    frame = table({"a": "lh", "b": "xyz"}, noisy(8), 4)[1:]
+    one = only(analyze(frame, replace(TWO, keep=("b",))))
+    assert (one.method, one.tests["source"].to_list()) == ("unbalanced", ["b", "error"])
+    with pytest.raises(ValueError, match="a:b can only be looked at beside b"):
+        analyze(frame, replace(TWO, keep=("a", "a:b")))
+    split = table({"a": "lh", "b": "xyz"}, noisy(3), 4, ["r", "f"])[2:]
+    apart = analyze(split, replace(TWO, keep=("a",)))
+    assert [one.tests["source"].to_list() for one in apart] == [["a", "error"]] * 2
+    with pytest.raises(ValueError, match="'a:load' cannot be looked at: Values are missing"):
+        analyze(split, replace(TWO, keep=("a:load",)))
+
+
+def test_best_and_worst_level_have_the_interval_of_all_pairs() -> None:
+    rng = np.random.default_rng(15)
+    names = [str(i) for i in range(10)]
+    asked = Asked({"a": names}, {"speed": None}, common_seeds=False)
+    wrong = 0
+    for _ in range(12):  # no level does anything
+        frame = table({"a": names}, lambda *_: 9 + float(rng.normal()), 4)
+        one = only(analyze(frame, asked))
+        difference, half = said(one).split("a difference of ")[1].split(". ")[0].split(" ± ")
+        wrong += float(difference) > float(half)
+    assert wrong <= 2, "of 12 at 95 %; the interval of a pair chosen beforehand fails in more than half"
+    assert one.strata is not None
+    pairs = tukey_of(one.strata, "a")
+    assert float(half) == pytest.approx((pairs["high"] - pairs["low"])[0] / 2, abs=0.05)
+    sure = said(only(analyze(frame, replace(asked, level=0.8))))
+    assert float(sure.split("a difference of ")[1].split(" ± ")[1].split(". ")[0]) < 0.85 * float(half)
+
+
+def test_the_mean_of_all_has_an_interval_only_where_replications_are_of_the_same() -> None:
+    frame = table({"a": "lh"}, lambda a, r, *_: 100.0 * (a == "h") + r, 4)
+    asked = Asked({"a": "lh"}, {"speed": None}, common_seeds=False)
+    whole = only(analyze(frame, asked)).mean
+    assert (whole.mean, whole.low) == (51.5, pytest.approx(mean_interval([50, 51, 52, 53]).low))
+    lost = only(analyze(frame[1:], asked))
+    assert (lost.mean.mean, lost.mean.half_width) == (pytest.approx(58.0, abs=2.0), math.inf)
+    assert "± " not in words.what_mattered(lost)[0]
+    looked = only(analyze(frame, replace(asked, looked_at="speed"))).mean
+    assert looked.high == sequential_interval([50, 51, 52, 53]).high
+
+
+def test_parts_of_a_run_stand_side_by_side() -> None:
+    rng = np.random.default_rng(16)
+    run = {(a, r): float(rng.normal(0, 5)) for a in "lh" for r in range(6)}
+    frame = table(
+        {"a": "lh"},
+        lambda a, r, load: run[a, r] + (load == "r") + float(rng.normal(0, 0.01)),
+        6,
+        ["r", "f"],
+    )
+    asked = Asked({"a": "lh"}, {"speed": None}, common_seeds=False)
+    in_order = only(analyze(frame, asked))
+    mixed = only(analyze(frame.sample(fraction=1.0, shuffle=True, seed=3), asked))
+    for source in ("load", "error within runs"):
+        squares = [
+            one.tests.row(by_predicate=pl.col("source") == source, named=True)["sum_of_squares"]
+            for one in (in_order, mixed)
+        ]
+        assert squares[0] == pytest.approx(squares[1])
+    # as many of each group, but not of the same runs
+    odd = frame.filter(
+        (pl.col("load") != "r") | (pl.col("replication") != 0),
+        (pl.col("load") != "f") | (pl.col("replication") != 1),
+    )
+    assert {one.name for one in analyze(odd, asked)} == {"speed load r", "speed load f"}
+
+
+def test_a_design_that_leaves_combinations_out_is_not_told_that_values_are_missing() -> None:
+    split = table({"a": "lh", "b": "xyz"}, noisy(3), 4, ["r", "f"])
+    part = split.filter((pl.col("a") != "l") | (pl.col("b") != "z"))
+    planned = analyze(part, replace(TWO, treatments=5))
+    assert all(
+        "Not every combination of levels is in the design, so that each load" in said(one) for one in planned
+    )
+    assert all("Values are missing" not in said(one) for one in planned)
+    assert "Values are missing, so that each load" in said(analyze(part, TWO)[0])
+    assert "Values are missing, so that each load" in said(analyze(part[2:], replace(TWO, treatments=5))[0])
+
+
+def test_nothing_to_explain_is_said_of_what_is_not_balanced(recwarn: pytest.WarningsRecorder) -> None:
+    same = only(analyze(table({"a": "lh", "b": "xyz"}, lambda *_: 0.1, 3)[1:], TWO))
+    assert "Every run gave the same value" in said(same)
+    assert same.tests.is_empty()
+    assert not recwarn.list
 
 
 def test_means_that_were_looked_at_have_intervals_that_hold_at_every_look() -> None:

@@ -26,7 +26,15 @@ class Alias(NamedTuple):
 
 
 def fractional(start: Analysis, asked: Asked, fraction: Fraction) -> Analysis:
-    """Analyse a fraction, or give means where runs of it are missing."""
+    """Analyse a fraction, or give means where runs of it are missing.
+
+    Raises
+    ------
+    ValueError
+        Effects to keep are asked for.
+    """
+    if asked.keep is not None:
+        raise ValueError("a fraction has no effects to leave out: each stands for several")
     made = {one.factor for one in fraction.generators}
     free = [name for name in start.factors if name not in made]
     within = set(start.within)

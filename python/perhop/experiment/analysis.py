@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy.typing as npt
 import polars as pl
 
+from perhop.stats.anova import COLUMNS
 from perhop.stats.effects import Effects
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.residuals import Check
@@ -47,6 +49,8 @@ class Asked:
         Effects of a trimmed model, for all responses; without them every effect.
     looked_at
         The response whose intervals decided how many replications there are.
+    treatments
+        How many the design has; without it every combination of the levels.
     """
 
     factors: Mapping[str, Sequence[str]]
@@ -56,6 +60,12 @@ class Asked:
     level: float = LEVEL
     keep: tuple[str, ...] | None = None
     looked_at: str | None = None
+    treatments: int | None = None
+
+    @property
+    def planned(self) -> int:
+        """Treatments of the design."""
+        return self.treatments or math.prod(map(len, self.factors.values()))
 
     def interval(self, response: str, values: npt.ArrayLike) -> Interval:
         """Mean of a response over replications, with the interval that it has to have."""
@@ -132,11 +142,17 @@ def told(start: Analysis, said: str) -> Analysis:
 
 
 def grand_mean(rows: pl.DataFrame, asked: Asked) -> Interval:
-    """Mean of all values of a response, with the interval of the means of replications."""
-    each = rows.group_by("replication", maintain_order=True).agg(pl.col("value").mean())
-    interval = mean_interval(each["value"].to_numpy(), asked.level)
+    """Mean of all values of a response, with the interval of the means of replications.
+
+    Where a replication lacks a treatment, or a group of one, their means are of different things: the
+    interval is infinite.
+    """
     mean = float(rows["value"].to_numpy().mean())
-    return replace(interval, mean=mean)
+    each = rows.group_by("replication").agg(pl.col("value").mean(), pl.len()).sort("replication")
+    places = rows.drop("key", "replication", "response", "value").n_unique()
+    if (each["len"] < places).any():
+        return Interval(mean, -math.inf, math.inf, len(each))
+    return replace(asked.interval(rows["response"][0], each["value"].to_numpy()), mean=mean)
 
 
 def means_of(rows: pl.DataFrame, factors: Sequence[str], asked: Asked) -> pl.DataFrame:
@@ -151,17 +167,5 @@ def means_of(rows: pl.DataFrame, factors: Sequence[str], asked: Asked) -> pl.Dat
     return pl.DataFrame(found, schema=schema | numbers, orient="row")
 
 
-NO_TESTS = pl.DataFrame(
-    schema={
-        "source": pl.String,
-        "df": pl.Int64,
-        "sum_of_squares": pl.Float64,
-        "percent": pl.Float64,
-        "mean_square": pl.Float64,
-        "f": pl.Float64,
-        "p": pl.Float64,
-        "against": pl.String,
-        "q": pl.Float64,
-    }
-)
+NO_TESTS = pl.DataFrame(schema={**COLUMNS, "q": pl.Float64})
 """A table of no tests, with the columns that all have."""

@@ -19,7 +19,7 @@ from perhop.experiment.analysis import (
     means_of,
     told,
 )
-from perhop.experiment.methods import factorial, not_balanced
+from perhop.experiment.methods import check_keep, factorial, not_balanced
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.layout import UnbalancedError
 
@@ -40,6 +40,7 @@ def asked_of(campaign: Campaign, keep: tuple[str, ...] | None = None, level: flo
         level,
         keep,
         None if campaign.stop is None else campaign.stop.response,
+        len(design.treatments),
     )
 
 
@@ -62,7 +63,7 @@ def analyze(scalars: pl.DataFrame, asked: Asked) -> list[Analysis]:
     Raises
     ------
     ValueError
-        `keep` names an effect that there is not.
+        `keep` names an effect that there is not, or the design is none that a model can be trimmed of.
     """
     found = []
     for response in asked.units:
@@ -116,6 +117,7 @@ def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]
         known,
         level=asked.level,
     )
+    check_keep(start, asked)
     if not factors:
         return [told(start, "Nothing was varied between runs, so that there are means and no effects.")]
     if asked.fraction is not None and set(factors) == set(asked.fraction.factors):

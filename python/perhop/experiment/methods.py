@@ -11,14 +11,30 @@ import polars as pl
 from perhop.experiment.analysis import NO_TESTS, Analysis, Asked, grand_mean, means_of, told
 from perhop.stats.anova import anova_of
 from perhop.stats.effects import effects_of
-from perhop.stats.layout import UnbalancedError, cube
+from perhop.stats.layout import Term, UnbalancedError, cube
 from perhop.stats.ranks import rank_correlation
 from perhop.stats.residuals import assumptions, residuals
 from perhop.stats.strata import strata
-from perhop.stats.unbalanced import MissingPackageError, NotEstimableError, unbalanced
+from perhop.stats.unbalanced import MissingPackageError, NotEstimableError, unbalanced, up_to
 from perhop.units import counted
 
 _MOST_TERMS = 15
+
+_SAME = "Every run gave the same value, so that there is nothing to explain."
+
+
+def check_keep(start: Analysis, asked: Asked) -> None:
+    """Check that the effects to keep are of the factors of a response.
+
+    Raises
+    ------
+    ValueError
+        One is not.
+    """
+    for effect in asked.keep or ():
+        parts = effect.split(":")
+        if len(set(parts)) < len(parts) or not set(parts) <= set(start.factors):
+            raise ValueError(f"{effect!r} is no effect of the factors {', '.join(start.factors)}")
 
 
 def factorial(start: Analysis, asked: Asked, factors: Sequence[str], *, all_orders: bool = False) -> Analysis:
@@ -32,7 +48,8 @@ def factorial(start: Analysis, asked: Asked, factors: Sequence[str], *, all_orde
     frame = start.frame
     runs = frame["replication"].n_unique()
     block = asked.common_seeds and runs > 1
-    data = cube(frame, factors, "value", "replication" if block else None)
+    # the parts of one run have to stand side by side, whether or not the runs of a replication do
+    data = cube(frame, factors, "value", "replication" if block or start.within else None)
     keep, remarks = asked.keep, []
     if data.replications == 1 and keep is None:
         keep, said = _without_replications(data.factors)
@@ -40,9 +57,8 @@ def factorial(start: Analysis, asked: Asked, factors: Sequence[str], *, all_orde
     parts = strata(data, within=start.within, block=block, keep=keep)
     tests = anova_of(parts, None if all_orders or len(parts.terms) <= _MOST_TERMS else 2).table
     total = parts.total.squares
-    scale = float(np.max(np.abs(data.values))) or 1.0
-    if total <= (1e-12 * scale) ** 2 * data.values.size:
-        return told(start, "Every run gave the same value, so that there is nothing to explain.")
+    if _constant(frame):
+        return told(start, _SAME)
     error = parts.between.squares + (parts.within.squares if parts.within else 0.0)
     if data.replications > 1 and error <= 1e-20 * total:
         remarks.append("Replications do not differ at all: nothing in these runs is drawn by chance.")
@@ -61,6 +77,13 @@ def factorial(start: Analysis, asked: Asked, factors: Sequence[str], *, all_orde
     )
 
 
+def _constant(frame: pl.DataFrame) -> bool:
+    """Tell whether values differ by no more than rounding."""
+    values = frame["value"].to_numpy()
+    scale = float(np.max(np.abs(values))) or 1.0
+    return float(np.sum((values - values.mean()) ** 2)) <= (1e-12 * scale) ** 2 * values.size
+
+
 def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | None, str]:
     """Choose the effects that one observation of each treatment can be asked for."""
     from itertools import combinations
@@ -74,7 +97,15 @@ def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | Non
 
 
 def not_balanced(start: Analysis, asked: Asked, why: str) -> list[Analysis]:
-    """Do what is valid where treatments have not all the same observations."""
+    """Do what is valid where treatments have not all the same observations.
+
+    Raises
+    ------
+    ValueError
+        Effects to keep are asked for that cannot be looked at so.
+    """
+    if _constant(start.frame):
+        return [told(start, _SAME)]
     if start.within:
         # runs are independent, the parts of one are not: each is analysed for itself
         return [
@@ -83,18 +114,20 @@ def not_balanced(start: Analysis, asked: Asked, why: str) -> list[Analysis]:
             for one in _apart(start, asked, dict(zip(start.within, map(str, key), strict=True)), rows)
         ]
     if _spread_out(start):
+        if asked.keep is not None:
+            raise ValueError("where no two treatments share a level there are no effects to leave out")
         return [_ranks(start)]
     best: Analysis | None = None
-    for order in range(min(2, len(start.factors)), 0, -1):
+    block = "replication" if asked.common_seeds else None
+    for terms in _models(start.factors, asked.keep):
         try:
-            block = "replication" if asked.common_seeds else None
-            table = unbalanced(start.frame, start.factors, "value", order=order, block=block)
+            table = unbalanced(start.frame, start.factors, "value", terms=terms, block=block)
         except NotEstimableError:
             continue
         except MissingPackageError:
             said = f"The design is not balanced ({why}), and statsmodels is not installed: means only."
             return [replace(told(start, said), lacks="statsmodels")]
-        best = _unbalanced(start, table, order, why)
+        best = _unbalanced(start, table, max(map(len, terms)), why)
         break
     return [
         best
@@ -102,9 +135,19 @@ def not_balanced(start: Analysis, asked: Asked, why: str) -> list[Analysis]:
     ]
 
 
+def _models(factors: Sequence[str], keep: Sequence[str] | None) -> list[list[Term]]:
+    """Return the effects of the models to try, the largest first."""
+    if keep is not None:
+        return [[tuple(name for name in factors if name in effect.split(":")) for effect in keep]]
+    return [up_to(factors, order) for order in range(min(2, len(factors)), 0, -1)]
+
+
 def _apart(start: Analysis, asked: Asked, group: Mapping[str, str], rows: pl.DataFrame) -> list[Analysis]:
     factors = tuple(name for name in start.factors if name not in start.within and rows[name].n_unique() > 1)
-    said = f"Values are missing, so that each {', '.join(start.within)} is analysed for itself."
+    said = f"{_lack(start, asked)}, so that each {', '.join(start.within)} is analysed for itself."
+    for effect in asked.keep or ():
+        if not set(effect.split(":")) <= set(factors):
+            raise ValueError(f"{effect!r} cannot be looked at: {said}")
     own = replace(
         start,
         of={**start.of, **group},
@@ -121,6 +164,15 @@ def _apart(start: Analysis, asked: Asked, group: Mapping[str, str], rows: pl.Dat
         return [factorial(own, asked, factors)]
     except UnbalancedError as error:
         return not_balanced(own, asked, str(error))
+
+
+def _lack(start: Analysis, asked: Asked) -> str:
+    """Say why a design with groups within runs is not balanced."""
+    frame = start.frame
+    groups = frame.select(start.within).n_unique()
+    if len(frame) < asked.planned * frame["replication"].n_unique() * groups:
+        return "Values are missing"
+    return "Not every combination of levels is in the design"
 
 
 def _unbalanced(start: Analysis, table: pl.DataFrame, order: int, why: str) -> Analysis:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop.experiment.analysis import FALSE_DISCOVERIES, Analysis
-from perhop.stats.contrasts import contrast
+from perhop.stats.contrasts import tukey_half_width
 from perhop.stats.power import detectable, replications_for_half_width
 from perhop.units import counted
 
@@ -74,17 +74,17 @@ def varied(campaign: Campaign, runs: pl.DataFrame) -> str:
     factors = [_in_words(factor) for factor in design.factors]
     named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
     treatments = len(design.treatments)
-    combinations = math.prod(len(factor.levels) for factor in design.factors)
+    possible = math.prod(len(factor.levels) for factor in design.factors)
     if design.fraction is not None:
         taken = f"the fraction {str(design.fraction).split(';')[0]}, {treatments} treatments"
-    elif treatments == combinations:
+    elif treatments == possible:
         taken = (
             f"all {counted(treatments, 'combination')}"
             if len(factors) > 1
             else counted(treatments, "treatment")
         )
     else:
-        taken = f"{treatments} of {combinations} combinations"
+        taken = f"{treatments} of {possible} combinations"
     times = runs["replication"].n_unique()
     seeds = (
         "with the same random numbers for every treatment"
@@ -172,9 +172,10 @@ def _levels(one: Analysis, unit: Scale) -> list[str]:
     if low["mean"] == high["mean"]:
         return []
     difference = unit.value(high["mean"] - low["mean"])
-    if one.strata is not None and factor in one.strata.cube.factors:
-        found = contrast(one.strata, [({factor: high[factor]}, 1.0), ({factor: low[factor]}, -1.0)])
-        difference = unit.value(found.value, (found.high - found.low) / 2)
+    if one.strata is not None and one.strata.between.df:
+        # best and worst are chosen by what came out, so that the interval has to hold for every pair
+        half = tukey_half_width(one.strata, factor, one.level)
+        difference = unit.value(high["mean"] - low["mean"], half)
     return [
         f"Largest at {factor} = {high[factor]} ({_own(high, unit)}), least at {low[factor]} "
         f"({_own(low, unit)}): a difference of {difference}."

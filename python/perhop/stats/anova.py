@@ -11,6 +11,18 @@ import polars as pl
 from perhop.stats.layout import Term, cube
 from perhop.stats.strata import Part, Strata, strata
 
+COLUMNS: dict[str, type[pl.DataType]] = {
+    "source": pl.String,
+    "df": pl.Int64,
+    "sum_of_squares": pl.Float64,
+    "percent": pl.Float64,
+    "mean_square": pl.Float64,
+    "f": pl.Float64,
+    "p": pl.Float64,
+    "against": pl.String,
+}
+"""Of a table of tests, with their types."""
+
 
 @dataclass(frozen=True)
 class Anova:
@@ -60,7 +72,8 @@ def anova(
     keep
         Effects of a trimmed model; all others are counted as error.
     within
-        Factors whose levels are all measured in each run (split plot).
+        Factors whose levels are all measured in each run (split plot). Without `block` the parts of a run
+        are those that come in the same place among the rows of their treatments.
     block
         Column of the replication, if replication i of every treatment has something in common.
 
@@ -117,17 +130,7 @@ def anova_of(parts: Strata, order: int | None = None) -> Anova:
         rows.append(_row("error between runs", parts.between, total))
         rows.append(_row("error within runs", parts.within, total))
     rows.append(_row("total", total, total))
-    schema = {
-        "source": pl.String,
-        "df": pl.Int64,
-        "sum_of_squares": pl.Float64,
-        "percent": pl.Float64,
-        "mean_square": pl.Float64,
-        "f": pl.Float64,
-        "p": pl.Float64,
-        "against": pl.String,
-    }
-    return Anova(pl.DataFrame(rows, schema=schema, orient="row"), parts)
+    return Anova(pl.DataFrame(rows, schema=COLUMNS, orient="row"), parts)
 
 
 def _higher(parts: Strata, terms: Sequence[Term]) -> list[tuple[object, ...]]:

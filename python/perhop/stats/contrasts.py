@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from perhop.stats.layout import Floats, project
+from perhop.stats.layout import Floats, Term, project
 from perhop.stats.strata import Part, Strata
 
 
@@ -143,7 +143,7 @@ def tukey(
     from scipy.stats import studentized_range
 
     names = list(means)
-    reach = float(studentized_range.ppf(level, len(names), error.df))
+    reach = _reach(len(names), error, level)
     rows = []
     for one, other in combinations(range(len(names)), 2):
         difference = means[names[other]] - means[names[one]]
@@ -155,6 +155,13 @@ def tukey(
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
+def _reach(count: int, error: Part, level: float) -> float:
+    """Return the range of so many means of one thing, in standard errors, that is exceeded seldom enough."""
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.ppf(level, count, error.df))
+
+
 def tukey_of(parts: Strata, factor: str, level: float = 0.95) -> pl.DataFrame:
     """Compare all pairs of levels of one factor of a balanced design; see `tukey`.
 
@@ -163,11 +170,31 @@ def tukey_of(parts: Strata, factor: str, level: float = 0.95) -> pl.DataFrame:
     ValueError
         There is no such factor, or no error.
     """
-    term = parts.cube.term([factor])
-    error = parts.error(term)
-    if not error.df:
-        raise ValueError("one observation of each treatment leaves no error to compare with")
+    term, error = _compared(parts, factor)
     names = parts.cube.levels[parts.cube.axes(term)[0]]
     values = (parts.cube.effect(term) + parts.cube.values.mean()).ravel()
     share = parts.cube.values.size // len(names)
     return tukey(dict(zip(names, values.tolist(), strict=True)), [share] * len(names), error, level)
+
+
+def tukey_half_width(parts: Strata, factor: str, level: float = 0.95) -> float:
+    """Return half the length of the intervals of `tukey_of`, all the same, in the unit of the response.
+
+    Raises
+    ------
+    ValueError
+        There is no such factor, or no error.
+    """
+    term, error = _compared(parts, factor)
+    count = len(parts.cube.levels[parts.cube.axes(term)[0]])
+    share = parts.cube.values.size // count
+    return _reach(count, error, level) * math.sqrt(error.mean_square / share)
+
+
+def _compared(parts: Strata, factor: str) -> tuple[Term, Part]:
+    """Return the main effect of a factor and its error, which there has to be."""
+    term = parts.cube.term([factor])
+    error = parts.error(term)
+    if not error.df:
+        raise ValueError("one observation of each treatment leaves no error to compare with")
+    return term, error

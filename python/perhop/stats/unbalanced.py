@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
+
+from perhop.stats.layout import Term
 
 
 class MissingPackageError(ImportError):
@@ -18,12 +19,26 @@ class NotEstimableError(ValueError):
     """The observations do not tell the effects of a model apart."""
 
 
+_COLUMNS = {
+    "source": pl.String,
+    "df": pl.Int64,
+    "sum_of_squares": pl.Float64,
+    "f": pl.Float64,
+    "p": pl.Float64,
+}
+
+
+def up_to(factors: Sequence[str], order: int) -> list[Term]:
+    """Return the effects of at most so many of the factors."""
+    return [term for size in range(1, order + 1) for term in combinations(factors, size)]
+
+
 def unbalanced(
     frame: pl.DataFrame,
     factors: Sequence[str],
     response: str = "value",
     *,
-    order: int = 2,
+    terms: Sequence[Term] | None = None,
     block: str | None = None,
 ) -> pl.DataFrame:
     """Analyse a factorial design with unequal numbers of observations.
@@ -34,8 +49,9 @@ def unbalanced(
         One row an observation; rows without a value are left out.
     factors, response
         Columns; levels are named, not measured.
-    order
-        Effects of up to so many factors are in the model; the rest is error.
+    terms
+        The effects of the model, each with all that it contains; the rest is error. Without it all of one
+        and of two factors.
     block
         Column of the replication, if replication i of every treatment has something in common.
 
@@ -51,32 +67,30 @@ def unbalanced(
         statsmodels is not installed.
     NotEstimableError
         Treatments are missing that the model needs, or no error is left.
+    ValueError
+        An interaction without one of the effects that it contains.
 
     References
     ----------
     .. [1] O. Langsrud, "ANOVA for unbalanced data: use Type II instead of Type III sums of squares", 2003.
     """
-    to_pandas, ols, anova_lm = _packages()
     known = frame.filter(pl.col(response).is_not_null() & pl.col(response).is_finite())
+    wanted = up_to(factors, 2) if terms is None else list(terms)
+    for term in wanted:
+        for part in up_to(term, len(term)):
+            if part not in wanted:
+                raise ValueError(f"{':'.join(term)} can only be looked at beside {':'.join(part)}")
+    labels = {name: f"C(x{i}, Sum)" for i, name in enumerate(factors)}
+    names = {":".join(labels[name] for name in term): ":".join(term) for term in wanted}
     columns = {f"x{i}": known[name].cast(pl.String).to_list() for i, name in enumerate(factors)}
-    names = {f"C(x{i}, Sum)": name for i, name in enumerate(factors)}
-    formula = [":".join(part) for size in range(1, order + 1) for part in combinations(names, size) if size]
     if block is not None:
         columns["block"] = known[block].cast(pl.String).to_list()
-        formula.append("C(block, Sum)")
         names["C(block, Sum)"] = "blocks"
-    columns["y"] = known[response].to_list()
-    model = ols("y ~ " + " + ".join(formula), to_pandas(columns))
-    rank = np.linalg.matrix_rank(model.exog)
-    if rank < model.exog.shape[1] or rank >= len(known):
-        raise NotEstimableError(
-            f"{len(known)} observations do not tell apart effects of up to {order} of {len(factors)} factors"
-        )
-    return _rows(anova_lm(model.fit(), typ=2), names)
+    return _fitted({**columns, "y": known[response].to_list()}, names)
 
 
-def _packages() -> tuple[Any, Any, Any]:
-    """Return what only this module needs of pandas and statsmodels."""
+def _fitted(columns: Mapping[str, Sequence[object]], names: Mapping[str, str]) -> pl.DataFrame:
+    """Fit `y` to the terms of a formula, which are given with their names."""
     try:
         import pandas as pd
         from statsmodels.formula.api import ols
@@ -85,26 +99,22 @@ def _packages() -> tuple[Any, Any, Any]:
         raise MissingPackageError(
             "an unbalanced design is analysed by statsmodels, which is not installed"
         ) from error
-    return pd.DataFrame, ols, anova_lm
 
-
-def _rows(table: Any, names: Mapping[str, str]) -> pl.DataFrame:
-    """Return the table of statsmodels with the names of the factors for its terms."""
-    rows = [
-        (
-            "error" if label == "Residual" else ":".join(names[part] for part in label.split(":")),
-            int(row["df"]),
-            float(row["sum_sq"]),
-            None if label == "Residual" else float(row["F"]),
-            None if label == "Residual" else float(row["PR(>F)"]),
+    model = ols("y ~ " + " + ".join(names), pd.DataFrame(columns))
+    rank = np.linalg.matrix_rank(model.exog)
+    if rank < model.exog.shape[1] or rank >= len(model.exog):
+        effects = ", ".join(name for name in names.values() if name != "blocks")
+        raise NotEstimableError(f"{len(model.exog)} observations do not tell apart the effects {effects}")
+    rows = []
+    for label, row in anova_lm(model.fit(), typ=2).iterrows():
+        left = label == "Residual"
+        rows.append(
+            (
+                "error" if left else names[label],
+                int(row["df"]),
+                float(row["sum_sq"]),
+                None if left else float(row["F"]),
+                None if left else float(row["PR(>F)"]),
+            )
         )
-        for label, row in table.iterrows()
-    ]
-    schema = {
-        "source": pl.String,
-        "df": pl.Int64,
-        "sum_of_squares": pl.Float64,
-        "f": pl.Float64,
-        "p": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
