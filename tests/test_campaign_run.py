@@ -221,6 +221,24 @@ def test_a_response_that_was_not_measured_needs_the_run_again(tmp_path: Path) ->
     assert Store.open(tmp_path / "s").scalars()["response"].unique().to_list() == ["mean goodput"]
 
 
+def test_values_of_another_evaluation_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "s"
+    ran(folder)
+    whole = Store.open(folder).scalars()
+    monkeypatch.setattr(ledger, "MEASURES_VERSION", 99)
+    # until the campaign goes on, what was measured can be read
+    assert Store.open(folder).scalars().equals(whole)
+    with ledger.read(folder) as book:
+        assert book.complete([GOODPUT.text]) == set()
+    again = ran(folder)
+    assert (again.kept, again.made) == (0, 9)
+    assert Store.open(folder).scalars().equals(whole)
+    assert ran(folder).made == 0
+    with ledger.driven(folder) as book:  # made before there was a version
+        book.connection.execute("DELETE FROM meta WHERE name = 'measures_version'")
+    assert ran(folder).made == 9
+
+
 def test_treatments_that_mean_the_same_share_a_run(tmp_path: Path) -> None:
     twins = Factor.vary("link.a-b.rate", ["1Mbit/s", "1000kbit/s"], "rate")
     executor = Here()

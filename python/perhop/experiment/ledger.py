@@ -22,6 +22,9 @@ from perhop.experiment.work import Finished
 VERSION = 1
 """Of the ledger's tables."""
 
+MEASURES_VERSION = 1
+"""Of the evaluation of expressions: raised when one gives another value of the same tables than before."""
+
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
 
@@ -103,9 +106,18 @@ class Ledger:
         """Return what is kept about the campaign as a whole."""
         return dict(self.connection.execute("SELECT name, value FROM meta"))
 
+    @property
+    def is_evaluated_so(self) -> bool:
+        """Whether values are what expressions give now."""
+        return self.meta().get("measures_version") == str(MEASURES_VERSION)
+
     def replace_plan(self, runs: Iterable[Planned], meta: dict[str, str]) -> None:
         """Ask for these runs, and keep this about the campaign, from now on; what is done of others stays."""
+        meta = meta | {"measures_version": str(MEASURES_VERSION)}
         with self._writing() as connection:
+            if not self.is_evaluated_so:  # old values do not stand beside new ones
+                connection.execute("DELETE FROM measured")
+                connection.execute("DELETE FROM value")
             connection.execute("DELETE FROM plan")
             connection.execute("DELETE FROM meta")
             connection.executemany(
@@ -127,6 +139,8 @@ class Ledger:
 
     def complete(self, measures: Sequence[str]) -> set[str]:
         """Return the keys of runs that need not be made: with all these measures, and not lost."""
+        if not self.is_evaluated_so:
+            return set()
         marks = ", ".join("?" * len(measures))
         return {
             key

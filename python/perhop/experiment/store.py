@@ -204,8 +204,8 @@ def make(folder: Path, campaign: Campaign) -> None:
 def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -> None:
     """Ask the store for these runs from now on."""
     text = kept.encode(campaign)
-    before = book.meta().get("campaign")
-    if before == text and [run[:2] for run in book.plan()] == [run[:2] for run in runs]:
+    same = book.is_evaluated_so and book.meta().get("campaign") == text
+    if same and [run[:2] for run in book.plan()] == [run[:2] for run in runs]:
         return
     # files first: killed in between, the next call finds another plan and writes them again
     (folder / SCALARS).unlink(missing_ok=True)
@@ -229,6 +229,7 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
         "format": ledger.VERSION,
         "perhop": _core.__version__,
         "results_version": _core.RESULTS_VERSION,
+        "measures_version": ledger.MEASURES_VERSION,
         "commit": commit(),
         "campaign": store.campaign.name,
         "runs": book.states(),
