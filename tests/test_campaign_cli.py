@@ -213,3 +213,18 @@ def test_check_refuses_names_of_columns_that_are_there(cli: Cli, file: Path) -> 
         done = cli("check", file)
         assert done.code == 3
         assert place in done.err + done.out
+
+
+def test_the_store_of_another_campaign_is_left_alone(cli: Cli, file: Path, tmp_path: Path) -> None:
+    assert cli("campaign", "run", file).code == 0
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "y.toml").write_text(SCENARIO.replace("seed = 7", "seed = 99"))
+    (tmp_path / "other" / "c.toml").write_text(FILE)
+    before = Path("out/c/scalars.parquet").read_bytes()
+    for command in ("run", "status"):
+        done = cli("campaign", command, "other/c.toml")
+        assert (done.code, done.out) == (2, "")
+        assert "out/c is the store of another campaign: it has none of these 9 runs" in done.err
+        assert "-o" in done.err
+    assert Path("out/c/scalars.parquet").read_bytes() == before
+    assert cli("campaign", "status", file).out == "out/c: 9 of 9 runs done\n"

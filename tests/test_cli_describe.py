@@ -117,15 +117,22 @@ tcp = { profile = "rfc", window = "9kB" }
     starts = [line[0] for line in lines if line]
     at = starts.index("port")
     assert starts[at + 2 : at + 7] == [
-        *("port.s[3]-r", "port.r-d", "port.s[*]-r", "port.r-s[*]", "port.d-r"),
+        *("port.s[3]-r", "port.r-d", "port.s[*]-r", "port.r-s[0..30]", "port.d-r"),
     ]
     assert ["port.s[*]-r", "(29)", "strict-priority", "all", "-"] in lines
-    assert ["s[*]", "(30)", "host"] in lines
-    (flow,) = [line for line in lines if line[:2] == ["f[*]", "(30)"]]
-    assert " ".join(flow).startswith("f[*] (30) default BE s[*] d 0 s + up to 1 s rfc 1.46 kB")
+    assert ["s[0..30]", "(30)", "host"] in lines
+    (flow,) = [line for line in lines if line[:2] == ["f[0..30]", "(30)"]]
+    assert " ".join(flow).startswith("f[0..30] (30) default BE s[0..30] d 0 s + up to 1 s rfc 1.46 kB")
     assert cli("check", "many.toml").out == "many.toml: valid; flows: f 30\n"
 
 
 def test_describe_toml_is_a_scenario_that_means_the_same(cli: Cli, two_way: Path) -> None:
     Path("resolved.toml").write_text(cli("describe", two_way, "--toml").out)
     assert cli("describe", "resolved.toml", "--json").json() == cli("describe", two_way, "--json").json()
+
+
+def test_folded_rows_say_which_members_they_stand_for() -> None:
+    from perhop.cli.describe import folded
+
+    pairs = [("p[2]->q[1]", "x"), ("p[3]->q[1]", "x"), ("p[2]->r", "x"), ("a[0]", "y"), ("a[2]", "y")]
+    assert folded(pairs) == [("p[2..4]->q[1] (2)", "x"), ("p[2]->r", "x"), ("a[*] (2)", "y")]

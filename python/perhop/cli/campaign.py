@@ -14,7 +14,10 @@ from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perhop.experiment.definition import Campaign
+    from perhop.experiment.ledger import Planned
 
 group = typer.Typer(
     help="Designed experiments: factors, treatments, replications.",
@@ -101,10 +104,13 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
     from perhop.cli.output import print_json
     from perhop.cli.told import about, counted_states, failures, print_failures
     from perhop.experiment import ledger
+    from perhop.experiment.campaign import plan
     from perhop.experiment.store import Store
 
     folder = out or (file if file.is_dir() else _default(file))
     store = Store.open(folder)
+    if not file.is_dir():
+        _check_store(folder, plan(load(file, folder)[0]))
     with ledger.read(folder) as book:
         states, left_s = book.states(), book.left_s()
     who, failed = ledger.driver(folder), failures(store)
@@ -151,6 +157,7 @@ def run_and_tell(
     from perhop.experiment.store import Store
 
     runs = plan(campaign)
+    _check_store(folder, runs)
     try:
         workers = open_executor(executor, jobs)
     except ValueError as error:
@@ -169,6 +176,22 @@ def run_and_tell(
         told.print_failures(failed)
         print(f"report: {page.resolve()}")
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
+
+
+def _check_store(folder: Path, runs: Sequence[Planned]) -> None:
+    """Refuse a store in which none of these runs was ever asked for: it is another campaign's."""
+    from perhop.experiment import ledger
+    from perhop.experiment.store import Store
+
+    if not (folder / ledger.FILE).exists():
+        return
+    there = set(Store.open(folder).runs()["key"])
+    if there and there.isdisjoint(run.key for run in runs):
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{folder} is the store of another campaign: it has none of these {len(runs)} runs",
+            "give another folder with -o",
+        )
 
 
 def _default(file: Path) -> Path:

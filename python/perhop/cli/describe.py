@@ -135,15 +135,36 @@ def _print_flows(flows: Sequence[FlowView]) -> None:
 
 
 def folded(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Make one row of those that are alike but for which member it is: `s[*]->r (20)` for twenty links."""
-    alike: dict[tuple[str, ...], tuple[tuple[str, ...], int]] = {}
+    """Make one row of those that are alike but for which member it is: `s[0..20]->r (20)` for twenty links.
+
+    A number that is the same in all of them stays, numbers in a row become a slice, others `[*]`.
+    """
+    alike: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for row in rows:
-        key = tuple(re.sub(r"\[\d+\]", "[*]", cell) for cell in row)
-        first, count = alike.get(key, (row, 0))
-        alike[key] = (first, count + 1)
+        alike.setdefault(tuple(_MEMBER.sub("[*]", cell) for cell in row), []).append(row)
     return [
-        first if count == 1 else (f"{key[0]} ({count})", *key[1:]) for key, (first, count) in alike.items()
+        group[0] if len(group) == 1 else (f"{_members(cells[0])} ({len(group)})", *map(_members, cells[1:]))
+        for group in alike.values()
+        for cells in [list(zip(*group, strict=True))]
     ]
+
+
+_MEMBER = re.compile(r"\[(\d+)\]")
+
+
+def _members(cells: Sequence[str]) -> str:
+    """Return what stands for cells that differ in the numbers of members alone."""
+    places = [sorted(set(map(int, place))) for place in zip(*map(_MEMBER.findall, cells), strict=True)]
+    numbers = iter(places)
+
+    def one(_: re.Match[str]) -> str:
+        found = next(numbers)
+        first, last = found[0], found[-1]
+        if first == last:
+            return f"[{first}]"
+        return f"[{first}..{last + 1}]" if len(found) == last + 1 - first else "[*]"
+
+    return _MEMBER.sub(one, cells[0])
 
 
 def _is_default(port: PortView) -> bool:

@@ -8,7 +8,7 @@ use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
 use crate::waits::Waits;
 
-/// Counters of one class since the start of the run; the largest backlogs since [`Port::restart`].
+/// Counters of one class since the start of the run; the largest backlogs since [`Port::restart`](super::Port::restart).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClassStats {
     /// Offered to the queue.
@@ -175,7 +175,7 @@ impl<P: Packet> Class<P> {
         self.queue.backlog()
     }
 
-    /// What packets waited since [`Port::restart`], or the start of the run.
+    /// What packets waited since [`Port::restart`](super::Port::restart), or the start of the run.
     #[must_use]
     pub fn waits(&self) -> Waits {
         self.apart.as_ref().map(|apart| apart.waits).unwrap_or_default()
