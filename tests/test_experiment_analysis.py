@@ -15,7 +15,7 @@ import pytest
 
 from perhop.experiment import words
 from perhop.experiment.analysis import Analysis, Asked
-from perhop.experiment.analyze import analyze
+from perhop.experiment.analyze import analyze, without_values
 from perhop.experiment.design import Factor, Level
 from perhop.experiment.fractions import Fraction
 from perhop.stats.anova import anova
@@ -100,7 +100,7 @@ def test_a_sweep_compares_its_ends() -> None:
     assert half < 0.002
     independent = said(only(analyze(frame, replace(asked, common_seeds=False))))
     assert float(independent.split("a difference of 1.")[1].split("± ")[1].split()[0]) > 0.05
-    assert "replications instead of 10 would halve the intervals" in told
+    assert "replications instead of 10 would halve the intervals of effects" in told
 
 
 def test_a_failed_run_leaves_a_valid_analysis() -> None:
@@ -326,3 +326,21 @@ def test_numbers_are_said_in_readable_units() -> None:
     assert time.value(0.0251, 0.0013) == "25.1 ± 1.3 ms"
     assert words.Scale.of(None, 3.0).value(3.14159) == "3.142"
     assert words.Scale.of("p", 30.0).value(30.0, 0.0) == "30 ± 0 p"
+
+
+def test_a_group_without_any_value_is_no_level() -> None:
+    numbers = noisy(9)
+    frame = table(
+        {"a": "lh", "b": "xyz"}, lambda *one: numbers(*one) if one[-1] == "web" else None, 4, ("web", "bulk")
+    )
+    one = only(analyze(frame, TWO))
+    assert (one.method, one.within, one.of) == ("factorial", (), {"load": "web"})
+    assert "24 of 48 values do not exist and are left out." in one.remarks
+
+
+def test_a_response_without_any_value_is_told() -> None:
+    none = table({"a": "lh", "b": "xyz"}, lambda *_: None, 2, response="none")
+    frame = pl.concat([table({"a": "lh", "b": "xyz"}, noisy(9), 2), none], how="vertical_relaxed")
+    (told,) = without_values(frame, ["speed", "none"])
+    assert told.startswith("`none` has no value in any of 12 runs: ")
+    assert without_values(frame.clear(), ["speed"]) == []

@@ -37,6 +37,7 @@ def command(
     import msgspec
 
     from perhop.cli.output import print_json
+    from perhop.cli.told import warn_of_none
     from perhop.experiment.store import Store
     from perhop.folder import always, never, write_file
 
@@ -53,6 +54,7 @@ def command(
     if as_json:
         print_json(document)
     else:
+        warn_of_none(opened)
         _print(opened, found)
     lacking = sorted({one.lacks for one in found if one.lacks})
     if lacking:
@@ -129,7 +131,7 @@ def _print(store: Store, found: list[Analysis]) -> None:
         print()
         _print_tests(one)
         _print_effects(one)
-    if not found:
+    if store.scalars().is_empty():
         print("nothing has been measured yet")
 
 

@@ -174,10 +174,13 @@ def means(store: Store) -> list[dict[str, Any]]:
 
 
 def print_means(store: Store) -> None:
-    """Print a table of means for each response."""
+    """Print a table of means for each response; to stderr, which response has no value."""
     rows = means(store)
+    warn_of_none(store)
     for response in store.campaign.responses:
         mine = [row for row in rows if row["response"] == response.name]
+        if not mine:
+            continue
         unit = f", {response.unit}" if response.unit else ""
         always = ", which hold at every look" if mine and mine[0]["holds_at_every_look"] else ""
         print_table(
@@ -194,6 +197,14 @@ def print_means(store: Store) -> None:
             ],
             f"in {store.folder}/scalars.parquet",
         )
+
+
+def warn_of_none(store: Store) -> None:
+    """Say on stderr which responses have no value."""
+    from perhop.experiment.analyze import without_values
+
+    for text in without_values(store.scalars(), [one.name for one in store.campaign.responses]):
+        note(f"warning: {text}")
 
 
 def write_page(store: Store) -> Path:

@@ -22,8 +22,11 @@ from perhop.experiment.analysis import (
 from perhop.experiment.methods import check_keep, factorial, not_balanced
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.layout import UnbalancedError
+from perhop.units import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perhop.experiment.definition import Campaign
 
 _FIXED = ("key", "treatment", "replication", "response", "value")
@@ -68,9 +71,20 @@ def analyze(scalars: pl.DataFrame, asked: Asked) -> list[Analysis]:
     found = []
     for response in asked.units:
         rows = scalars.filter(pl.col("response") == response)
-        if rows["value"].is_not_null().any():
+        if rows["value"].is_finite().any():
             found += _response(rows, response, asked)
     return _with_discoveries(found)
+
+
+def without_values(scalars: pl.DataFrame, responses: Sequence[str]) -> list[str]:
+    """Say of each response that has no value in any run that was made; `scalars` as in `analyze`."""
+    valued = set(scalars.filter(pl.col("value").is_finite())["response"])
+    runs = counted(scalars["key"].n_unique(), "run")
+    return [
+        f"`{name}` has no value in any of {runs}: no row passes its filter, or all it reads are null"
+        for name in responses
+        if name not in valued and not scalars.is_empty()
+    ]
 
 
 def _with_discoveries(found: list[Analysis]) -> list[Analysis]:
@@ -88,16 +102,16 @@ def _with_discoveries(found: list[Analysis]) -> list[Analysis]:
 
 
 def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]:
-    groups = [
-        name
-        for name in rows.columns
-        if name not in _FIXED and name not in asked.factors and rows[name].is_not_null().any()
-    ]
-    within = tuple(name for name in groups if rows[name].n_unique() > 1)
-    same = {name: str(rows[name][0]) for name in groups if name not in within}
     for name, levels in asked.factors.items():
         rows = rows.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(levels)))
     known = rows.filter(pl.col("value").is_finite())
+    groups = [
+        name
+        for name in known.columns
+        if name not in _FIXED and name not in asked.factors and known[name].is_not_null().any()
+    ]
+    within = tuple(name for name in groups if known[name].n_unique() > 1)
+    same = {name: str(known[name][0]) for name in groups if name not in within}
     factors = tuple(name for name in asked.factors if known[name].n_unique() > 1)
     remarks = []
     if len(known) < len(rows):

@@ -264,13 +264,15 @@ def _resolution(one: Analysis) -> list[str]:
     need = replications_for_half_width(
         now / 2, error.mean_square / inside, levels, treatments, blocked=parts.blocks is not None
     )
+    beyond = " beyond what the random numbers of a replication do to all" if parts.blocks is not None else ""
     told = (
-        f"Runs of one treatment differ by {unit.value(spread, digits=3)} (standard deviation); a difference "
+        f"Runs of one treatment differ by {unit.value(spread, digits=3)} (standard deviation){beyond}; a "
+        "difference "
         f"of {unit.value(seen, digits=3)} between levels of a factor would be found in 80 % of such "
         "campaigns."
     )
     more = (
-        f" {need} replications instead of {parts.cube.replications} would halve the intervals."
+        f" {need} replications instead of {parts.cube.replications} would halve the intervals of effects."
         if need
         else ""
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop import _core
-from perhop.experiment.analyze import analyze, asked_of
+from perhop.experiment.analyze import analyze, asked_of, without_values
 from perhop.experiment.stopping import said
 from perhop.experiment.words import Scale, effect_name, how_sure, scale, varied, what_mattered
 from perhop.report import effects, page
@@ -34,7 +34,8 @@ def render(store: Store) -> str:
     """
     campaign = store.campaign
     runs = store.runs()
-    analyses = analyze(store.scalars(), asked_of(campaign))
+    scalars = store.scalars()
+    analyses = analyze(scalars, asked_of(campaign))
     where = shlex.quote(str(store.folder))
     sections = [_section(one, place, where) for place, one in enumerate(analyses)]
     lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
@@ -51,6 +52,7 @@ def render(store: Store) -> str:
             "lead": lead,
             "states": {name: runs.filter(state=name).height for name in ("done", "failed", "missing")},
             "failed": _failed(runs, store),
+            "without": without_values(scalars, [one.name for one in campaign.responses]),
             "unsettled": runs["unsettled"].is_not_null().sum() if "unsettled" in runs.columns else 0,
             "stopped": said(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
             "next": _next(analyses, runs, where),

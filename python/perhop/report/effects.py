@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -25,6 +26,9 @@ _MOST_LEVELS = 12
 """Factors with more levels than this are left to the tables, but for a curve."""
 
 _MOST_LINES = 8
+_LONGEST_LINE = 40
+"""Letters of an axis label on one line; a measure is a name, too."""
+
 _MOST_DOTS = 2000
 
 
@@ -223,7 +227,8 @@ def residuals(one: Analysis, id: str, command: str) -> list[page.Drawing]:
 
 
 def _label(one: Analysis, unit: Scale) -> str:
-    return f"{one.name} in {unit.unit}" if unit.unit else one.name
+    label = f"{one.name} in {unit.unit}" if unit.unit else one.name
+    return "\n".join(textwrap.wrap(label, _LONGEST_LINE))
 
 
 def _percent(one: Analysis) -> str:
