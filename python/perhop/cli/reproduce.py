@@ -320,11 +320,15 @@ def _print(study: Study[Any, Any], done: Outcome) -> None:
             )
             for claim in claims
         ],
+        "in the report",
+        most=60,
         wrap=True,
     )
     beside = [(claim["id"], _beside(claim)) for claim in claims if _beside(claim)]
     if beside:
-        print_table("Beside the verdicts", ("claim", "what decides"), beside, wrap=True)
+        print_table(
+            "Beside the verdicts", ("claim", "what decides"), beside, "in the report", most=60, wrap=True
+        )
 
 
 def _beside(claim: dict[str, Any]) -> str:
