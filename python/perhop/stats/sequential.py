@@ -52,13 +52,22 @@ def sequential_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     if not np.all(np.isfinite(x)):
         raise ValueError("an interval needs finite values")
     n, mean = int(x.size), float(np.mean(x))
-    half = _half_width_over_s(n, level)
+    half = half_width_over_s(n, level)
     if math.isfinite(half):
         half *= float(np.std(x, ddof=1))
     return Interval(mean, mean - half, mean + half, n)
 
 
-def _half_width_over_s(n: int, level: float) -> float:
+def half_width_over_s(n: int, level: float) -> float:
+    """Return half the length of `sequential_interval` over the standard deviation of its values.
+
+    Parameters
+    ----------
+    n
+        How many values there are; at least one.
+    level
+        Confidence, inside (0, 1).
+    """
     shrunk = 1.0 / (1.0 + PRIOR_VARIANCE * n)
     bound = ((1.0 - level) ** 2 * shrunk) ** (-1.0 / n)
     if n < 2 or shrunk * bound >= 1.0:

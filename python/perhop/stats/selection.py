@@ -1,0 +1,160 @@
+"""The best of several systems, from paired replications that are looked at one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from perhop.stats.sequential import half_width_over_s
+
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a race says so far; each attribute has a value for each race.
+
+    Attributes
+    ----------
+    system
+        The one to take, by its place: whoever is known to be good enough, or else who leads.
+    decided
+        Whether it is known to be good enough.
+    behind
+        By how much it may be behind the best, at most.
+    """
+
+    system: npt.NDArray[np.int64]
+    decided: Truths
+    behind: Floats
+
+
+class Race:
+    """Finds a system whose mean is the largest, or less than `delta` below it; drops those that cannot be it.
+
+    Parameters
+    ----------
+    systems
+        How many there are.
+    delta
+        A difference worth having, in the unit of the values.
+    relative
+        It is a part of the mean of the system that is taken, sign left aside.
+    level
+        Confidence, inside (0, 1), that the system taken is not worse than the best by more than `delta`.
+    baseline
+        Place of the system in use: it is taken as soon as it is known to be good enough, and as long as it
+        may be, no other is.
+    shape
+        Of an array of races with these settings, each with its own values.
+
+    Notes
+    -----
+    With m the mean and s the standard deviation of the n differences x_i - x_j, h(n) the half-width over s of
+    `perhop.stats.sequential` at level ``1 - (1 - level) / (systems - 1)``, and U_ij = m + h(n) s, after each
+    replication
+
+    - i is dropped if U_ij < 0 for a j that is still there;
+    - i is good enough if U_ji <= delta for every j that is still there.
+
+    Let b be the best. While the intervals of the ``systems - 1`` differences between b and another hold, b is
+    not dropped, and nothing that is good enough is more than delta below it. Each of them fails, at whatever
+    number of replications, with at most probability (1 - level) / (systems - 1), so that all hold with
+    probability `level` (Bonferroni), whatever the correlation of the systems: their differences alone have
+    to be normal and independent from one replication to the next. Since the intervals hold at all times,
+    delta may depend on the values, and the race may be stopped at any time; `Choice.behind` then is what
+    takes the place of delta.
+
+    References
+    ----------
+    .. [1] O. Maron, A. Moore, "Hoeffding races", Advances in Neural Information Processing Systems 6, 1994:
+       races; A. Moore, M. Lee, 1994: with pairs.
+    .. [2] S.-H. Kim, B. Nelson, "A fully sequential procedure for indifference-zone selection in simulation",
+       ACM Transactions on Modeling and Computer Simulation 11, 2001: elimination, and the indifference zone.
+    """
+
+    def __init__(
+        self,
+        systems: int,
+        delta: float,
+        *,
+        relative: bool = False,
+        level: float = 0.95,
+        baseline: int | None = None,
+        shape: tuple[int, ...] = (),
+    ) -> None:
+        if systems < 1 or not 0.0 < level < 1.0 or not delta >= 0.0:
+            raise ValueError(f"systems {systems}, level {level}, delta {delta}: no race")
+        pairs = (*shape, systems, systems)
+        self.level = 1.0 - (1.0 - level) / max(1, systems - 1)
+        #: those that are not dropped
+        self.left: Truths = np.ones((*shape, systems), np.bool_)
+        #: of the differences first less second: how many, their mean, their squared deviations
+        self.n: npt.NDArray[np.int64] = np.zeros(pairs, np.int64)
+        self.mean: Floats = np.zeros(pairs)
+        self._squares: Floats = np.zeros(pairs)
+        self._sum: Floats = np.zeros((*shape, systems))
+        self._runs: npt.NDArray[np.int64] = np.zeros((*shape, systems), np.int64)
+        self._delta, self._relative, self._baseline = delta, relative, baseline
+        self._widths: list[float] = [np.inf]
+
+    def add(self, values: npt.ArrayLike) -> None:
+        """Take in a replication, and drop whom it shows to be worse.
+
+        Parameters
+        ----------
+        values
+            One for each system; NaN where there is none, of a system that was dropped or whose run failed. A
+            value of minus infinity makes the mean of its system minus infinity: it is dropped at once,
+            unless those of all that are left are.
+        """
+        x = np.where(self.left, np.asarray(values, np.float64), np.nan)
+        hopeless = np.isneginf(x)
+        self._drop(hopeless)
+        x = np.where(np.isfinite(x), x, np.nan)
+        self._sum += np.nan_to_num(x)
+        self._runs += np.isfinite(x)
+        apart = x[..., :, None] - x[..., None, :]
+        known = np.isfinite(apart)
+        self.n += known
+        step = np.where(known, apart - self.mean, 0.0)
+        self.mean += step / np.maximum(self.n, 1)
+        self._squares += step * np.where(known, apart - self.mean, 0.0)
+        others = self.left[..., None, :]
+        self._drop(np.any((self.most() < 0.0) & others, axis=-1))
+
+    def half_width(self) -> Floats:
+        """Return the half-width of the interval of each difference, which holds at every look."""
+        while len(self._widths) <= int(self.n.max()):
+            self._widths.append(half_width_over_s(len(self._widths), self.level))
+        width = np.asarray(self._widths)[self.n]
+        spread = np.sqrt(self._squares / np.maximum(self.n - 1, 1))
+        return np.where(np.isinf(width), np.inf, np.where(np.isinf(width), 0.0, width) * spread)
+
+    def most(self) -> Floats:
+        """Return by how much the first of each pair may be ahead of the second, at most."""
+        return self.mean + self.half_width()
+
+    def choice(self) -> Choice:
+        """Return whom to take, and whether that is settled."""
+        both = self.left[..., :, None] & self.left[..., None, :]
+        behind = np.max(np.where(both, self.most(), -np.inf), axis=-2)
+        np.maximum(behind, 0.0, out=behind)
+        delta = self._delta * np.abs(self._sum / np.maximum(self._runs, 1)) if self._relative else self._delta
+        enough = self.left & (behind <= delta)
+        # ahead of all others by the means: the least lead is not negative
+        lead = np.min(np.where(both, self.mean, np.inf), axis=-1)
+        system = np.argmax(np.where(self.left, lead, -np.inf), axis=-1)
+        decided = np.take_along_axis(enough, system[..., None], -1)[..., 0]
+        if self._baseline is not None:
+            there, good = self.left[..., self._baseline], enough[..., self._baseline]
+            decided = np.where(there, good, decided)
+            system = np.where(good, self._baseline, system)
+        return Choice(system, decided, np.take_along_axis(behind, system[..., None], -1)[..., 0])
+
+    def _drop(self, these: Truths) -> None:
+        left = self.left & ~these
+        self.left = np.where(np.any(left, axis=-1, keepdims=True), left, self.left)
