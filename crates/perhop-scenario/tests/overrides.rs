@@ -84,6 +84,19 @@ fn flows() {
 }
 
 #[test]
+fn a_list_is_written_anew_as_a_whole() {
+    let three = r#"flow=[{ name = "a", from = "slow", to = "fast" }, { name = "b", from = "fast", to = "slow" }, { name = "c", from = "slow", to = "fast" }]"#;
+    let scenario = with(&["flow.up.start=1s", three, "flow.b.start=2s"]);
+    let flows: Vec<_> = scenario.flows.iter().map(|flow| (flow.name.as_str(), flow.start)).collect();
+    assert_eq!(flows, [("a", Span::ZERO), ("b", Span::from_secs(2)), ("c", Span::ZERO)]);
+    assert_snapshot!(lines(try_with(&[r#"flow=[{ name = "a", from = "slow", too = "fast" }]"#])), @r#"
+    1:7 flow.a.to: `to` is missing (add `to = "slow"`: the receiving host.)
+    1:36 flow.a.too: there is no setting `too` here (did you mean `to`?)
+    "#);
+    assert_snapshot!(lines(try_with(&[three, "flow.up.start=1s"])), @"1:1 flow.up.start: the file has no flow `up` (known here: a, b, c)");
+}
+
+#[test]
 fn mistakes() {
     let of = |text: &str| lines(try_with(&[text]));
     assert_snapshot!(of("run.seed"), @"1:1 run.seed: an override is path=value (write path=value, as in `run.duration=60s` or `flow.up.tcp.window=64KiB`)");

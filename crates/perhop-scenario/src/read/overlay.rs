@@ -1,8 +1,8 @@
 //! Overrides: `-s path=value`, written over the file before anything is checked.
 //!
 //! A path is a table and keys (`run.seed`) or a list, the name of one of its elements, and keys
-//! (`flow.up.tcp.window`, `port.slow-fast.class.acks.queue.limit`, `link.slow-fast.rate.slow->fast`). The value is a
-//! TOML value; text that is none is taken as a string.
+//! (`flow.up.tcp.window`, `port.slow-fast.class.acks.queue.limit`, `link.slow-fast.rate.slow->fast`). A list alone is
+//! written anew as a whole (`flow=[...]`). The value is a TOML value; text that is none is taken as a string.
 
 use std::sync::Arc;
 
@@ -57,7 +57,9 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
             }
             put(element, rest, value, &place)
         }
-        [list @ ("node" | "link" | "profile" | "port" | "conditioner" | "flow" | "udp")] => {
+        [list @ ("node" | "link" | "profile" | "port" | "conditioner" | "flow" | "udp")]
+            if !matches!(value.value, Value::Array(_)) =>
+        {
             Err((format!("{list} is a list: name one element"), None))
         }
         keys => put(root, keys, value, &place),
