@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop.experiment import ledger
+from perhop.experiment import campaign, ledger
+from perhop.experiment.campaign import plan
 from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
 from test_campaign_run import SCENARIO
@@ -95,6 +96,24 @@ def test_until_ci_replicates_until_it_is_narrow_enough(cli: Cli, file: Path) -> 
     assert said in done.err
     assert said in Path("out/c/report.html").read_text()
     assert said in cli("analyze", "out/c").out
+
+
+def test_status_plans_only_what_may_have_changed(
+    cli: Cli, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("campaign", "run", file, "-j", "1").code == 0
+    planned: list[Campaign] = []
+    monkeypatch.setattr(campaign, "plan", lambda one: planned.append(one) or plan(one))
+    assert cli("campaign", "status", file).out == "out/c: 9 of 9 runs done\n"
+    assert not planned
+    for changed in (file, Path("y.toml")):
+        changed.write_text(f"# a comment\n{changed.read_text()}")
+        assert cli("campaign", "status", file).out == "out/c: 9 of 9 runs done\n"
+        assert len(planned) == 1
+        planned.clear()
+        assert cli("campaign", "run", file).code == 0
+        assert len(planned) == 1, "the runs are planned once"
+        planned.clear()
 
 
 def test_mistakes_have_their_place(cli: Cli, file: Path) -> None:

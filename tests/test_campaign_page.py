@@ -17,36 +17,11 @@ from perhop import Scenario
 from perhop.experiment.campaign import run_campaign
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design, Factor
-from perhop.experiment.response import Response
 from perhop.experiment.store import Store
 from perhop.report.campaign import render
+from test_campaign_run import EACH, GOODPUT, RATES, SCENARIO
 
-SCENARIO = """
-[run]
-duration = "2s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
-ends = ["a", "b"]
-rate = "2Mbit/s"
-delay = "5ms"
-loss = 0.02
-[[flow]]
-name = "up"
-from = "a"
-to = "b"
-[[flow]]
-name = "down"
-from = "b"
-to = "a"
-"""
-
-RATES = Factor.vary("link.a-b.rate", ["1Mbit/s", "2Mbit/s", "4Mbit/s"], "rate")
 LOSSES = Factor.vary("link.a-b.loss", ["0.01", "0.05"], "loss")
-GOODPUT = Response.parse("goodput", "mean(flows.goodput_bit_s)")
-EACH = Response.parse("each", "mean(flows.goodput_bit_s) by name")
 
 
 def made(folder: Path, factors: list[Factor], replications: int = 3) -> Path:

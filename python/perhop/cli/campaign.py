@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from perhop.experiment.definition import Campaign
     from perhop.experiment.ledger import Planned
+    from perhop.experiment.store import Store
 
 group = typer.Typer(
     help="Designed experiments: factors, treatments, replications.",
@@ -102,18 +103,18 @@ def run_command(
 def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = False) -> None:
     """Say how far a campaign is, also while it runs."""
     from perhop.cli.output import print_json
-    from perhop.cli.told import about, counted_states, failures, print_failures
+    from perhop.cli.told import about, counted_states, print_failures
     from perhop.experiment import ledger
     from perhop.experiment.campaign import plan
     from perhop.experiment.store import Store
 
     folder = out or (file if file.is_dir() else _default(file))
     store = Store.open(folder)
-    if not file.is_dir():
+    if not file.is_dir() and not _is_as_run(file, store):
         _check_store(folder, plan(load(file, folder)[0]))
     with ledger.read(folder) as book:
         states, left_s = book.states(), book.left_s()
-    who, failed = ledger.driver(folder), failures(store)
+    who, failed = ledger.driver(folder), store.failures()
     if as_json:
         left = left_s if who else None
         print_json({"store": str(folder), **states, "running": who, "left_s": left, "failures": failed})
@@ -165,10 +166,10 @@ def run_and_tell(
     with told.how_far(folder), workers:
         note(told.in_words(campaign, told.estimate(campaign, runs, folder, width(workers))))
         with Progress(campaign.name) as progress:
-            outcome = run_campaign(campaign, folder, workers, progress=progress.update)
+            outcome = run_campaign(campaign, folder, workers, progress=progress.update, runs=runs)
     store = Store.open(folder)
     told.say_changes(campaign, outcome)
-    page, failed = told.write_page(store), told.failures(store)
+    page, failed = told.write_page(store), store.failures()
     if as_json:
         print_json(told.document(store, outcome, page, failed))
     else:
@@ -176,6 +177,17 @@ def run_and_tell(
         told.print_failures(failed)
         print(f"report: {page.resolve()}")
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
+
+
+def _is_as_run(file: Path, store: Store) -> bool:
+    """Tell whether a campaign file and its scenario are, to the byte, those that the store was made from."""
+    import tomllib
+
+    campaign = store.campaign
+    if file.read_bytes() != campaign.source:
+        return False
+    scenario = file.parent / str(tomllib.loads(campaign.source.decode())["scenario"])
+    return scenario.is_file() and scenario.read_bytes() == campaign.scenario.source
 
 
 def _check_store(folder: Path, runs: Sequence[Planned]) -> None:

@@ -110,23 +110,6 @@ def say_changes(campaign: Campaign, outcome: Outcome) -> None:
         note(said(campaign.stop, outcome.stopped))
 
 
-def failures(store: Store) -> list[dict[str, Any]]:
-    """Return the failed runs: which, why, and the command that makes each again."""
-    import polars as pl
-
-    failed = store.runs().filter(pl.col("state") == "failed")
-    again = f"cd {shlex.quote(str(store.folder))} && "
-    return [
-        {
-            "treatment": row["treatment"],
-            "replication": row["replication"],
-            "failure": row["failure"],
-            "replay": again + row["replay"],
-        }
-        for row in failed.iter_rows(named=True)
-    ]
-
-
 def print_failures(failed: Sequence[Mapping[str, Any]]) -> None:
     """Print failed runs to stderr."""
     for one in failed[:10]:
@@ -145,20 +128,17 @@ def means(store: Store) -> list[dict[str, Any]]:
     """
     import polars as pl
 
-    from perhop.experiment.stopping import LEVEL
-    from perhop.stats.intervals import mean_interval
-    from perhop.stats.sequential import sequential_interval
+    from perhop.experiment.analyze import asked_of
 
     campaign = store.campaign
-    looked_at = campaign.stop.response if campaign.stop else None
+    asked = asked_of(campaign)
     table = store.scalars().drop_nulls("value")
     found = []
     for response in campaign.responses:
         by = ("treatment", *response.by)
         part = table.filter(pl.col("response") == response.name)
         for key, rows in part.group_by(by, maintain_order=True):
-            sequential = response.name == looked_at
-            interval = (sequential_interval if sequential else mean_interval)(rows["value"].to_numpy(), LEVEL)
+            interval = asked.interval(response.name, rows["value"].to_numpy())
             found.append(
                 {
                     "response": response.name,
@@ -167,7 +147,7 @@ def means(store: Store) -> list[dict[str, Any]]:
                     "mean": interval.mean,
                     "half_width": interval.half_width,
                     "runs": interval.n,
-                    "holds_at_every_look": sequential,
+                    "holds_at_every_look": response.name == asked.looked_at,
                 }
             )
     return found

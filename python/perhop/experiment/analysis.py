@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy.typing as npt
 import polars as pl
 
+from perhop.experiment.stopping import LEVEL
 from perhop.stats.anova import COLUMNS
 from perhop.stats.effects import Effects
 from perhop.stats.intervals import Interval, mean_interval
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from perhop.experiment.fractions import Fraction
 
 Method = Literal["factorial", "fraction", "unbalanced", "ranks", "means"]
-
-LEVEL = 0.95
-"""Confidence of intervals."""
 
 FALSE_DISCOVERIES = 0.05
 """Share of false ones to be expected among the effects that are called found."""

@@ -11,7 +11,6 @@ import polars as pl
 from perhop.experiment.aliased import fractional
 from perhop.experiment.analysis import (
     FALSE_DISCOVERIES,
-    LEVEL,
     NO_TESTS,
     Analysis,
     Asked,
@@ -20,6 +19,7 @@ from perhop.experiment.analysis import (
     told,
 )
 from perhop.experiment.methods import check_keep, factorial, not_balanced
+from perhop.experiment.stopping import LEVEL
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.layout import UnbalancedError
 from perhop.units import counted

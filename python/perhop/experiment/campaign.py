@@ -90,7 +90,12 @@ def plan(campaign: Campaign) -> list[Planned]:
 
 
 def run_campaign(
-    campaign: Campaign, folder: str | Path, executor: Executor, *, progress: Progress | None = None
+    campaign: Campaign,
+    folder: str | Path,
+    executor: Executor,
+    *,
+    progress: Progress | None = None,
+    runs: list[Planned] | None = None,
 ) -> Outcome:
     """Run what a store lacks; the store is made unless it is there.
 
@@ -107,6 +112,8 @@ def run_campaign(
         Where to make runs; it is left open.
     progress
         Called with the work done and that of all runs.
+    runs
+        What `plan` returns, for who has called it already.
 
     Raises
     ------
@@ -120,7 +127,7 @@ def run_campaign(
         The store cannot be written.
     """
     folder = Path(folder)
-    runs = plan(campaign)
+    runs = plan(campaign) if runs is None else runs
     store.make(folder, campaign)
     with ledger.driven(folder) as book:
         store.adopt(folder, book, campaign, runs)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from perhop.experiment.design_check import (
     Checked,
@@ -34,6 +34,14 @@ Exclusion = Mapping[str, str | Sequence[str]]
 """Levels by factor; a treatment that has one of them of each is left out."""
 
 MOST_TREATMENTS = 100_000
+
+
+class Often(TypedDict, total=False):
+    """How often treatments are run, with which random numbers and in which order; see `Design`."""
+
+    replications: int
+    seeds: Seeds
+    order_seed: int
 
 
 @dataclass(frozen=True)
@@ -146,9 +154,7 @@ class Design:
         factors: Sequence[Factor],
         *,
         exclude: Sequence[Exclusion] = (),
-        replications: int = 1,
-        seeds: Seeds = "common",
-        order_seed: int = 1,
+        **often: Unpack[Often],
     ) -> Design:
         """Cross all levels of all factors; the last factor varies fastest.
 
@@ -158,7 +164,7 @@ class Design:
             At least one.
         exclude
             Combinations to leave out.
-        replications, seeds, order_seed
+        often
             As of the design.
 
         Raises
@@ -177,17 +183,14 @@ class Design:
         kept = [row for row in rows if not is_excluded(factors, row, exclude)]
         if not kept:
             raise DesignError([Fault(("exclude",), "every combination of levels is excluded")])
-        return cls._of(factors, kept, replications, seeds, order_seed)
+        return cls._of(factors, kept, **often)
 
     @classmethod
     def listed(
         cls,
         factors: Sequence[Factor],
         rows: Sequence[Mapping[str, str]],
-        *,
-        replications: int = 1,
-        seeds: Seeds = "common",
-        order_seed: int = 1,
+        **often: Unpack[Often],
     ) -> Design:
         """Take treatments one by one.
 
@@ -197,7 +200,7 @@ class Design:
             At least one.
         rows
             For each treatment the name of a level of every factor.
-        replications, seeds, order_seed
+        often
             As of the design.
 
         Raises
@@ -209,17 +212,14 @@ class Design:
         if faults:
             raise DesignError(faults)
         ordered = [tuple(row[factor.name] for factor in factors) for row in rows]
-        return cls._of(factors, ordered, replications, seeds, order_seed)
+        return cls._of(factors, ordered, **often)
 
     @classmethod
     def fractional(
         cls,
         factors: Sequence[Factor],
         generators: Sequence[str],
-        *,
-        replications: int = 1,
-        seeds: Seeds = "common",
-        order_seed: int = 1,
+        **often: Unpack[Often],
     ) -> Design:
         """Take a fraction 2^(k-p) of factors with two levels; see `perhop.experiment.fractions`.
 
@@ -229,7 +229,7 @@ class Design:
             With two levels each, the low one first.
         generators
             ``D=ABC`` each: a factor that is the product of others; ``D=A*B*C`` where names are longer.
-        replications, seeds, order_seed
+        often
             As of the design.
 
         Raises
@@ -240,20 +240,14 @@ class Design:
         from perhop.experiment.fractions import Fraction
 
         fraction = Fraction.of(factors, generators)
-        design = cls.listed(
-            factors, fraction.rows(factors), replications=replications, seeds=seeds, order_seed=order_seed
-        )
-        return replace(design, fraction=fraction)
+        return replace(cls.listed(factors, fraction.rows(factors), **often), fraction=fraction)
 
     @classmethod
     def latin_hypercube(
         cls,
         ranges: Sequence[Range],
         points: int,
-        *,
-        replications: int = 1,
-        seeds: Seeds = "common",
-        order_seed: int = 1,
+        **often: Unpack[Often],
     ) -> Design:
         """Spread points over ranges, so that each of as many slices of every range holds one.
 
@@ -263,7 +257,7 @@ class Design:
             At least one.
         points
             Treatments.
-        replications, seeds, order_seed
+        often
             As of the design; the points depend on `order_seed` too.
 
         Raises
@@ -273,17 +267,15 @@ class Design:
         """
         from perhop.experiment.fractions import hypercube
 
-        factors, rows = hypercube(ranges, points, order_seed)
-        return cls.listed(factors, rows, replications=replications, seeds=seeds, order_seed=order_seed)
+        factors, rows = hypercube(ranges, points, often.get("order_seed", 1))
+        return cls.listed(factors, rows, **often)
 
     @classmethod
     def _of(
         cls,
         factors: Sequence[Factor],
         rows: Sequence[tuple[str, ...]],
-        replications: int,
-        seeds: Seeds,
-        order_seed: int,
+        **often: Unpack[Often],
     ) -> Design:
         sets = [{level.name: level.set for level in factor.levels} for factor in factors]
         treatments = tuple(
@@ -294,7 +286,7 @@ class Design:
             )
             for row in rows
         )
-        return cls(tuple(factors), treatments, replications, seeds, order_seed)
+        return cls(tuple(factors), treatments, **often)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

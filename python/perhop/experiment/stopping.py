@@ -10,7 +10,7 @@ from perhop.stats.intervals import Interval
 from perhop.stats.sequential import sequential_interval
 
 LEVEL = 0.95
-"""Confidence of the intervals that are looked at."""
+"""Confidence of intervals, those that are looked at included."""
 
 Series = tuple[int, tuple[str, ...]]
 """A treatment and a group of the response."""

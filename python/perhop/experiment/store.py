@@ -104,6 +104,26 @@ class Store:
         frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col("seed").cast(pl.UInt64))
         return self._named(frame)
 
+    def failures(self, runs: pl.DataFrame | None = None) -> list[dict[str, Any]]:
+        """Return the failed runs: treatment, replication, why, and the command that makes each again.
+
+        Parameters
+        ----------
+        runs
+            As of `runs`, for who has them already.
+        """
+        failed = (self.runs() if runs is None else runs).filter(state="failed")
+        again = f"cd {shlex.quote(str(self.folder))} && "
+        return [
+            {
+                "treatment": row["treatment"],
+                "replication": row["replication"],
+                "failure": row["failure"],
+                "replay": again + row["replay"],
+            }
+            for row in failed.iter_rows(named=True)
+        ]
+
     def scalars(self) -> pl.DataFrame:
         """Return what was measured: a row for each run, response and group, in the order of the design.
 

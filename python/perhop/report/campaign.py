@@ -51,7 +51,7 @@ def render(store: Store) -> str:
             "further": sections[_MOST_IN_FRONT:],
             "lead": lead,
             "states": {name: runs.filter(state=name).height for name in ("done", "failed", "missing")},
-            "failed": _failed(runs, store),
+            "failed": store.failures(runs)[:_SHOWN],
             "without": without_values(scalars, [one.name for one in campaign.responses]),
             "unsettled": runs["unsettled"].is_not_null().sum() if "unsettled" in runs.columns else 0,
             "stopped": said(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
@@ -181,19 +181,6 @@ def _split(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "folded": rows[_SHOWN:_FOLDED],
         "more": max(0, len(rows) - _FOLDED),
     }
-
-
-def _failed(runs: pl.DataFrame, store: Store) -> list[dict[str, Any]]:
-    again = f"cd {shlex.quote(str(store.folder))} && "
-    return [
-        {
-            "treatment": row["treatment"],
-            "replication": row["replication"],
-            "failure": row["failure"],
-            "replay": again + row["replay"],
-        }
-        for row in runs.filter(state="failed").head(_SHOWN).to_dicts()
-    ]
 
 
 def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str) -> list[dict[str, str]]:
