@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -17,7 +18,7 @@ from perhop.stats.discovery import benjamini_hochberg, benjamini_yekutieli
 from perhop.stats.effects import error_variance_behind
 from perhop.stats.intervals import mean_interval
 from perhop.stats.layout import cube
-from perhop.stats.paired import paired_difference, tost
+from perhop.stats.paired import paired_difference, tost, tost_share
 from perhop.stats.power import detectable, power, replications_for_half_width, replications_needed
 from perhop.stats.ranks import rank_correlation
 from perhop.stats.residuals import assumptions, furthest, normal_qq, residuals
@@ -314,3 +315,27 @@ def test_statsmodels_is_asked_for_where_it_is_missing(monkeypatch: pytest.Monkey
 def test_the_error_behind_a_printed_interval() -> None:
     # half = 1.644854 sqrt(v 2/243): v = (0.0048/1.644854)^2 243/2
     assert error_variance_behind(0.0048, 2 / 243) == pytest.approx((0.0048 / 1.644854) ** 2 * 121.5, rel=1e-6)
+
+
+def test_a_share_of_what_was_measured_is_as_unsure_as_that() -> None:
+    # by hand: y - 0.9 x = 1.1, 1.9, 3.1 and y - 1.1 x = -0.9, -2.1, -2.9, two degrees of freedom
+    x, y = np.array([10.0, 20.0, 30.0]), np.array([10.1, 19.9, 30.1])
+    found = tost_share(x, y, 0.1)
+    assert found.mean.mean == pytest.approx(0.1 / 3)
+    for p, values in ((found.p_low, [1.1, 1.9, 3.1]), (found.p_high, [0.9, 2.1, 2.9])):
+        t = np.mean(values) / (np.std(values, ddof=1) / math.sqrt(3))
+        assert p == pytest.approx(0.5 * (1.0 - t / math.sqrt(2.0 + t * t))), "Student's t of two degrees"
+    assert tost_share(-x, -y, 0.1) == replace(found, mean=tost_share(-x, -y, 0.1).mean)
+    with pytest.raises(ValueError, match="above zero"):
+        tost_share(x, y, 0.0)
+
+
+def test_equivalence_within_a_share_errs_as_seldom_as_it_says() -> None:
+    # true ratio at the bound: 1.05; the first arm varies by a fifth, what a margin taken for known leaves out
+    rng = RNG(5)
+    called = 0
+    for _ in range(4000):
+        x = rng.normal(1.0, 0.2, 8)
+        called += tost_share(x, 1.05 * rng.normal(1.0, 0.02, 8), 0.05).equivalent
+        called += tost_share(x, 1.05 * x + rng.normal(0.0, 0.01, 8), 0.05).equivalent
+    assert called / 8000 <= 0.055

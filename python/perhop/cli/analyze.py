@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perhop.cli import options
+from perhop.cli import comparing, options
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
@@ -27,6 +27,21 @@ def command(
         typer.Option("--keep", metavar="EFFECTS", help="Effects of a trimmed model, such as C,P,C:P."),
     ] = None,
     level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")] = 0.95,
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Compare all pairs of treatments (Tukey) instead.")
+    ] = False,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--compare", metavar="A B", help="Compare two treatments, replication by replication, instead."
+        ),
+    ] = None,
+    margin: Annotated[
+        str | None,
+        typer.Option(
+            "--margin", metavar="WIDTH", help="With --compare: are both the same within it, 2% or a number?"
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the JSON there as well.")
     ] = None,
@@ -45,9 +60,20 @@ def command(
         raise CommandError(ExitCode.USAGE, f"--level {level:g}: must lie inside (0, 1)", "such as 0.95")
     if out is not None:
         options.check_target(out, always if force else never)
+    if margin is not None and compare is None:
+        raise CommandError(ExitCode.USAGE, f"--margin {margin}: of which treatments?", "add --compare A B")
     opened = Store.open(store)
-    found = _analyses(opened, keep, level, response or [])
-    document = {"store": str(store), "analyses": [_document(one) for one in found]}
+    names = _known(opened, response or [])
+    document: dict[str, Any] = {"store": str(store)}
+    paired = comparing.pairs_of(opened, level, names) if pairs else []
+    compared = comparing.comparisons_of(opened, compare, margin, level, names) if compare else []
+    found = [] if pairs or compare else _analyses(opened, keep, level, names)
+    if pairs:
+        document["pairs"] = [comparing.pairs_document(one) for one in paired]
+    if compare:
+        document["comparisons"] = [comparing.comparison_document(one) for one in compared]
+    if not (pairs or compare):
+        document["analyses"] = [_document(one) for one in found]
     if out is not None:
         text = msgspec.json.format(msgspec.json.encode(document), indent=2)
         write_file(out, text + b"\n", always if force else never)
@@ -56,6 +82,8 @@ def command(
     else:
         warn_of_none(opened)
         _print(opened, found)
+        comparing.print_pairs(paired, level)
+        comparing.print_comparisons(compared, level)
     lacking = sorted({one.lacks for one in found if one.lacks})
     if lacking:
         raise CommandError(
@@ -65,16 +93,21 @@ def command(
         )
 
 
-def _analyses(store: Store, keep: str | None, level: float, names: list[str]) -> list[Analysis]:
-    from perhop.experiment.analyze import analyze, asked_of
-
-    campaign = store.campaign
-    known = [one.name for one in campaign.responses]
+def _known(store: Store, names: list[str]) -> list[str]:
+    """Refuse responses that there are not."""
+    known = [one.name for one in store.campaign.responses]
     for name in names:
         if name not in known:
             raise CommandError(
                 ExitCode.USAGE, f"--response {name}: no such response", f"choose among {', '.join(known)}"
             )
+    return names
+
+
+def _analyses(store: Store, keep: str | None, level: float, names: list[str]) -> list[Analysis]:
+    from perhop.experiment.analyze import analyze, asked_of
+
+    campaign = store.campaign
     effects = None if keep is None else tuple(part.strip() for part in keep.split(","))
     try:
         found = analyze(store.scalars(), asked_of(campaign, effects, level))

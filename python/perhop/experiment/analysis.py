@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 Method = Literal["factorial", "fraction", "unbalanced", "ranks", "means"]
 
+FIXED = ("key", "treatment", "replication", "response", "value")
+"""Columns of values that are neither factors nor groups."""
+
 FALSE_DISCOVERIES = 0.05
 """Share of false ones to be expected among the effects that are called found."""
 

@@ -11,6 +11,7 @@ import polars as pl
 from perhop.experiment.aliased import fractional
 from perhop.experiment.analysis import (
     FALSE_DISCOVERIES,
+    FIXED,
     NO_TESTS,
     Analysis,
     Asked,
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perhop.experiment.definition import Campaign
-
-_FIXED = ("key", "treatment", "replication", "response", "value")
 
 
 def asked_of(campaign: Campaign, keep: tuple[str, ...] | None = None, level: float = LEVEL) -> Asked:
@@ -108,7 +107,7 @@ def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]
     groups = [
         name
         for name in known.columns
-        if name not in _FIXED and name not in asked.factors and known[name].is_not_null().any()
+        if name not in FIXED and name not in asked.factors and known[name].is_not_null().any()
     ]
     within = tuple(name for name in groups if known[name].n_unique() > 1)
     same = {name: str(known[name][0]) for name in groups if name not in within}

@@ -13,6 +13,7 @@ from perhop.experiment.analyze import analyze, asked_of, without_values
 from perhop.experiment.stopping import said
 from perhop.experiment.words import Scale, effect_name, how_sure, scale, varied, what_mattered
 from perhop.report import effects, page
+from perhop.stats.contrasts import tukey_of
 
 if TYPE_CHECKING:
     from perhop.experiment.analysis import Analysis
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from perhop.experiment.store import Store
 
 _SHOWN, _FOLDED = 12, 500
+_MOST_COMPARED = 8
+"""Levels of a single factor that are compared pair by pair."""
+
 _MOST_IN_FRONT = 4
 """Responses told on the first screen; of more, the others are further down."""
 
@@ -119,6 +123,7 @@ def _section(one: Analysis, place: int, where: str) -> dict[str, Any]:
         "tests": _tests(one),
         "effects": _split(_effects(one, unit)),
         "means": _split(_means(one, unit)),
+        "pairs": _pairs(one, unit),
         "factors": one.factors,
         "level": f"{100 * one.level:.3g} %",
         "ranks": one.method == "ranks",
@@ -165,6 +170,24 @@ def _means(one: Analysis, unit: Scale) -> list[dict[str, Any]]:
             "n": row["n"],
         }
         for row in one.means.to_dicts()
+    ]
+
+
+def _pairs(one: Analysis, unit: Scale) -> list[dict[str, Any]]:
+    """Compare the levels of a single factor, where its ends are not all there is to compare."""
+    if one.method != "factorial" or one.strata is None or not one.strata.between.df or len(one.factors) > 1:
+        return []
+    if not 2 < len(one.means) <= _MOST_COMPARED:
+        return []
+    return [
+        {
+            "first": row["first"],
+            "second": row["second"],
+            "difference": f"{row['difference'] / unit.factor:+.4g}",
+            "interval": _between(row["low"], row["high"], unit),
+            "differ": row["low"] > 0 or row["high"] < 0,
+        }
+        for row in tukey_of(one.strata, one.factors[0], one.level).to_dicts()
     ]
 
 

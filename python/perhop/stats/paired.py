@@ -126,6 +126,45 @@ def tost(values: npt.ArrayLike, low: float, high: float, significance: float = 0
     return Equivalence(found, p_low, p_high, max(p_low, p_high) < significance)
 
 
+def tost_share(
+    first: npt.ArrayLike, second: npt.ArrayLike, share: float, significance: float = 0.05
+) -> Equivalence:
+    """Test whether the mean of one arm is that of another, give or take a share of it.
+
+    The bounds are not known but a part of what was measured: tested are the means of ``second - (1 - share)
+    first`` and of ``second - (1 + share) first`` against zero, so that what the first arm's mean is unsure
+    by is in the test.
+
+    Parameters
+    ----------
+    first, second
+        One value per replication, replication i of both under the same seed; at least two.
+    share
+        What counts as the same, as a part of the mean of the first arm, above zero.
+    significance
+        Probability of calling equivalent what is not.
+
+    Returns
+    -------
+    Equivalence
+        `mean` is that of second less first.
+
+    References
+    ----------
+    .. [1] S. Sasabuchi, "A test of a multivariate normal mean with composite hypotheses determined by linear
+       inequalities", Biometrika 67, 1980; D. Hauschke et al., "Sample size determination for proving
+       equivalence based on the ratio of two means", 1999.
+    """
+    if not share > 0.0:
+        raise ValueError(f"share {share}: must lie above zero")
+    x, y = _pairs(first, second)
+    sign = -1.0 if x.mean() < 0.0 else 1.0
+    low = tost(sign * (y - (1.0 - share) * x), 0.0, math.inf, significance).p_low
+    high = tost(sign * (y - (1.0 + share) * x), -math.inf, 0.0, significance).p_high
+    found = mean_interval(y - x, 1.0 - 2.0 * significance)
+    return Equivalence(found, low, high, max(low, high) < significance)
+
+
 def _pairs(
     first: npt.ArrayLike, second: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:

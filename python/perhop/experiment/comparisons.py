@@ -1,0 +1,187 @@
+"""Treatments against each other: all pairs of them, or two, with what is the same for all that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from perhop.experiment.analysis import FIXED, Asked
+from perhop.stats.contrasts import tukey
+from perhop.stats.layout import cube
+from perhop.stats.paired import Equivalence, Paired, paired_difference, tost, tost_share
+from perhop.stats.strata import Part, strata
+from perhop.units import counted
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+MOST = 40
+"""Treatments of which all pairs are compared: 780 pairs, about ten seconds a response and group."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """What counts as the same: so much to either side, in the response's unit or as a part of the first."""
+
+    value: float
+    relative: bool
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:g} %" if self.relative else f"{self.value:g}"
+
+
+@dataclass(frozen=True)
+class Own:
+    """The values of one response, or of one group of it.
+
+    Attributes
+    ----------
+    response, unit
+        What is compared.
+    of
+        The group: value by column.
+    rows
+        With `treatment`, `replication` and `value`.
+    """
+
+    response: str
+    unit: str | None
+    of: Mapping[str, str]
+    rows: pl.DataFrame
+
+    @property
+    def name(self) -> str:
+        """Response and group."""
+        return " ".join([self.response, *(f"{column} {value}" for column, value in self.of.items())])
+
+    def arm(self, treatment: str, replications: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Return the values of a treatment in these replications, in their order."""
+        rows = self.rows.filter(pl.col("treatment") == treatment, pl.col("replication").is_in(replications))
+        return rows.sort("replication")["value"].to_numpy()
+
+    def shared(self, treatments: Sequence[str]) -> list[int]:
+        """Return the replications in which each of some treatments has a value."""
+        rows = self.rows.filter(pl.col("treatment").is_in(treatments))
+        found = rows.group_by("replication").agg(pl.col("treatment").n_unique())
+        return sorted(found.filter(pl.col("treatment") == len(treatments))["replication"].to_list())
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of treatments; `table` as of `perhop.stats.contrasts.tukey`, empty without an error."""
+
+    own: Own
+    table: pl.DataFrame
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two treatments by their replications; `margin` and `same` where their equivalence was asked for."""
+
+    own: Own
+    first: str
+    second: str
+    found: Paired
+    margin: Margin | None = None
+    same: Equivalence | None = None
+    remarks: tuple[str, ...] = ()
+
+
+def values(scalars: pl.DataFrame, asked: Asked, responses: Sequence[str] = ()) -> Iterator[Own]:
+    """Yield the finite values of each response and group, in their order; `scalars` as in `analyze`."""
+    for response, unit in asked.units.items():
+        rows = scalars.filter(pl.col("response") == response, pl.col("value").is_finite())
+        if rows.is_empty() or (responses and response not in responses):
+            continue
+        groups = [
+            name
+            for name in rows.columns
+            if name not in FIXED and name not in asked.factors and rows[name].is_not_null().any()
+        ]
+        parts = rows.group_by(groups, maintain_order=True) if groups else [((), rows)]
+        for key, part in parts:
+            of = dict(zip(groups, map(str, key), strict=True))
+            yield Own(response, unit, of, part.select("treatment", "replication", "value"))
+
+
+def all_pairs(own: Own, asked: Asked) -> Pairs:
+    """Compare all pairs of treatments, so that all intervals hold together (Tukey).
+
+    With common seeds the replications are blocks: those count in which every treatment has a value.
+    """
+    names = own.rows["treatment"].unique(maintain_order=True).to_list()
+    rows, remarks = own.rows, []
+    if asked.common_seeds:
+        whole = own.shared(names)
+        left_out = rows["replication"].n_unique() - len(whole)
+        if left_out:
+            lack = counted(left_out, "replication")
+            remarks.append(f"Left out: {lack} in which not every treatment has a value.")
+        rows = rows.filter(pl.col("replication").is_in(whole))
+    none = pl.DataFrame(schema=["first", "second", "difference", "low", "high", "p"])
+    if len(names) < 2:
+        return Pairs(own, none, (*remarks, "There is one treatment, so that there are no pairs."))
+    error = _error(rows, asked.common_seeds)
+    if error is None or not error.df:
+        return Pairs(own, none, (*remarks, "There is no error to compare with; add replications."))
+    grouped = rows.group_by("treatment", maintain_order=True).agg(pl.col("value").mean(), pl.len())
+    by_name = {name: (mean, count) for name, mean, count in grouped.iter_rows()}
+    means = {name: by_name[name][0] for name in names}
+    counts = [by_name[name][1] for name in names]
+    return Pairs(own, tukey(means, counts, error, asked.level), tuple(remarks))
+
+
+def _error(rows: pl.DataFrame, block: bool) -> Part | None:
+    """Return what replications of a treatment differ by, less what is common to all in blocks."""
+    if rows.is_empty():
+        return None
+    if block:
+        parts = strata(
+            cube(rows, ["treatment"], "value", "replication"), block=rows["replication"].n_unique() > 1
+        )
+        return parts.between
+    left = rows.select(pl.col("value") - pl.col("value").mean().over("treatment"))["value"].to_numpy()
+    return Part(len(rows) - rows["treatment"].n_unique(), float(np.sum(left**2)))
+
+
+def compare(
+    own: Own, asked: Asked, first: str, second: str, margin: Margin | None = None
+) -> Comparison | None:
+    """Compare two treatments by the replications that both have; None if there are none.
+
+    Parameters
+    ----------
+    own
+        The values.
+    asked
+        Of the campaign.
+    first, second
+        Names of treatments; the difference is that of the second less the first.
+    margin
+        Test also whether they are the same within it, at the confidence of the intervals.
+    """
+    both = own.shared([first, second])
+    x, y = (own.arm(name, both) for name in (first, second))
+    if not both:
+        return None
+    remarks = []
+    rows = own.rows.filter(pl.col("treatment").is_in([first, second]))
+    alone = rows["replication"].n_unique() - len(both)
+    if alone:
+        remarks.append(f"Left out: {counted(alone, 'replication')} that only one of them has.")
+    if not asked.common_seeds:
+        remarks.append("The seeds are independent, so that pairs save nothing.")
+    same = None
+    if margin is not None and len(both) > 1:
+        significance = 1.0 - asked.level
+        if margin.relative:
+            same = tost_share(x, y, margin.value, significance)
+        else:
+            same = tost(y - x, -margin.value, margin.value, significance)
+    found = paired_difference(x, y, asked.level)
+    return Comparison(own, first, second, found, margin, same, tuple(remarks))
