@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,9 +15,11 @@ import pytest
 from conftest import Cli
 from perhop.cli.exit import ExitCode
 from perhop.cli.reproduce import run_campaigns
+from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
 from perhop.papers import Verdict, load_pack
 from perhop.papers.document import judge
+from perhop.papers.measured import Measurements
 from perhop.papers.papagiannaki.calibrate import calibrate, load_fit
 from perhop.papers.papagiannaki.cells import (
     CONGESTION,
@@ -29,10 +32,11 @@ from perhop.papers.papagiannaki.cells import (
     replications,
 )
 from perhop.papers.papagiannaki.document import reduce
-from perhop.papers.papagiannaki.plan import READ_S, Plan, make_plan
+from perhop.papers.papagiannaki.plan import READ_S, make_plan
 from perhop.papers.papagiannaki.predicates import PREDICATES, Measured
 from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.papagiannaki.study import STUDY
+from perhop.papers.plan import Plan
 from perhop.papers.verdict import MIN_REPLICATIONS, compound
 from perhop.scenario import Scenario
 
@@ -242,7 +246,9 @@ def test_a_missing_cell_is_told() -> None:
 
 def test_the_document_and_the_page() -> None:
     short = make_plan(quick=True)
-    done = STUDY.reduce(short, [scalars(PRINTED)], "perhop reproduce papagiannaki --quick", 1)
+    done = STUDY.reduce(
+        short, short.results([scalars(PRINTED)], []), "perhop reproduce papagiannaki --quick", 1
+    )
     rows = {(row["table"], row["id"], row["quantity"]): row for row in done.document["rows"]}
     assert len(rows) == len(done.document["rows"])
     assert {table for table, _, _ in rows} == {"2", "3", "4", "5", "6", "7", "8", "extra"}
@@ -267,18 +273,20 @@ def test_the_document_and_the_page() -> None:
 def test_lost_syns_are_told_as_they_were_counted(timeouts: float) -> None:
     is_syn = pl.col("response") == "premium_syn_timeouts"
     frame = scalars(PRINTED).with_columns(value=pl.when(is_syn).then(timeouts).otherwise("value"))
-    text = dict(STUDY.reduce(STUDY.at_fit(plan()), [frame], "", 1).findings)["Lost SYNs and outliers"]
+    alone = plan().at_fit()
+    done = STUDY.reduce(alone, alone.results([frame], []), "", 1)
+    text = dict(done.findings)["Lost SYNs and outliers"]
     assert f"810 values of Premium {810 * timeouts:.0f} time-outs of SYNs were counted" in text
     assert ("all flows start into empty queues" in text) == (timeouts == 0.0)
 
 
 def test_every_claim_is_judged_under_every_reading() -> None:
     found = plan()
-    frames = [scalars(PRINTED), *(scalars(turned(3, (1, 0, 2))) for _ in found.readings)]
-    done = reduce(found, frames, "perhop reproduce papagiannaki", 1)
+    frames = [scalars(PRINTED), *(scalars(turned(3, (1, 0, 2))) for _ in found.read)]
+    done = reduce(found, found.results(frames, []), "perhop reproduce papagiannaki", 1)
     claims = {claim["id"]: claim for claim in done.document["claims"]}
     assert claims["P3"]["verdict"] == "inconclusive"
-    assert claims["P3"]["decided_by"] == [reading.id for reading in found.readings]
+    assert claims["P3"]["decided_by"] == [reading.id for reading, _ in found.read]
     # b-b-b and a-a-a are fitted; p-a-b and p-p-p were seen by the search by hand
     assert {id_ for id_, claim in claims.items() if claim["in_sample"]} == {
         "P12",
@@ -316,8 +324,8 @@ def test_the_treatments_mark_what_they_say() -> None:
 def test_every_reading_and_every_level_of_the_calibration_is_a_valid_scenario() -> None:
     found, fit = plan(), load_fit(PACK)
     keys = {one.scenario.key().treatment for one in found.campaigns}
-    assert len(keys) == len(found.campaigns) == 1 + len(found.readings)
-    for one, reading in zip(found.campaigns[1:], found.readings, strict=True):
+    assert len(keys) == len(found.campaigns) == 1 + len(found.read)
+    for reading, (one,) in found.read:
         assert one.scenario.check() == [], reading.id
         assert one.scenario.describe().run.duration_s == READ_S
     for levels in fit.levels.values():
@@ -342,7 +350,7 @@ def test_the_scenario_is_what_was_chosen() -> None:
     assert best["parameters"] == record["chosen"]
     assert len(record["cells"]) == 162
     # the fit has runs of one duration, so that another duration is no reading of it
-    assert set(record["readings"]) == {one.id for one in plan().readings} - {"240 s"}
+    assert set(record["readings"]) == {one.id for one, _ in plan().read} - {"240 s"}
 
 
 def test_the_readme_has_the_cells_that_are_farthest_off() -> None:
@@ -362,20 +370,27 @@ def test_the_readme_has_the_cells_that_are_farthest_off() -> None:
 def test_a_search_finds_the_nearest_point_and_reports_the_rest_apart() -> None:
     """Runs are made up: the printed cells at one depth of Premium's bucket, and 0.1 more elsewhere."""
 
-    def run(jobs: Any, label: str) -> list[Any]:
+    def run(campaigns: Sequence[Campaign], label: str) -> list[Measurements]:
         del label
-        kept = []
-        for _, name, overrides in jobs:
-            marking = name.split()[0]
-            off = 0.0 if "conditioner.premium.meter.cbs=1000kB" in overrides else 0.1
-            kept.append(
+        return [Measurements(made_up(one)) for one in campaigns]
+
+    def made_up(campaign: Campaign) -> pl.DataFrame:
+        off = 0.0 if "conditioner.premium.meter.cbs=1000kB" in campaign.scenario.overrides else 0.1
+        assert campaign.design.replications == 1
+        return pl.DataFrame(
+            [
                 {
-                    (name, c): at([PRINTED], name, marking, c) + off
-                    for name in PRINTED.values
-                    for c in CONGESTION
+                    **dict(zip(campaign.design.names, one.levels, strict=True)),
+                    "replication": 0,
+                    "response": name,
+                    "congestion": c,
+                    "value": at([PRINTED], name, "".join(one.levels[:3]), c) + off,
                 }
-            )
-        return kept
+                for one in campaign.design.treatments
+                for name in PRINTED.values
+                for c in CONGESTION
+            ]
+        )
 
     record = calibrate(PACK, run)
     assert record["chosen"]["depth of Premium's bucket"] == "1000 kB"
@@ -392,8 +407,8 @@ def test_a_search_finds_the_nearest_point_and_reports_the_rest_apart() -> None:
 
 def test_the_fitted_point_alone_leaves_out_the_readings_and_says_so(cli: Cli) -> None:
     whole = plan()
-    alone = STUDY.at_fit(whole)
-    assert (alone.campaigns, alone.readings) == (whole.campaigns[:1], ())
+    alone = whole.at_fit()
+    assert (alone.campaigns, alone.read) == (whole.fitted, ())
     assert "fitted point alone" in alone.left_out[-1]
     for arguments in (("laatu", "--fitted"), ("--fitted",), ("papagiannaki", "--fitted", "--quick")):
         refused = cli("reproduce", *arguments)

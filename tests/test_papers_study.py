@@ -20,7 +20,7 @@ from perhop.cli.exit import ExitCode
 from perhop.papers import Asked, Claim, PackError, Part
 from perhop.papers.claims import claim_entry
 from perhop.papers.document import check_claims, row
-from perhop.papers.study import BrokenRun, Runner, Study, check_run, check_runs
+from perhop.papers.study import BrokenRun, ListedStudy, Runner, check_run, check_runs
 from perhop.report.study import Section, StudyPage, Table, render
 from perhop.run import HOPS_PER_S, AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
 from perhop.stats.intervals import Interval, mean_interval
@@ -59,7 +59,7 @@ class TinyOutcome:
     warnings: tuple[str, ...] = ()
 
 
-class Tiny(Study[TinyPlan, TinyOutcome]):
+class Tiny(ListedStudy[TinyPlan, TinyOutcome]):
     key = "tiny"
     title = "A study of three runs"
 

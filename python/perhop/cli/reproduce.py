@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import perhop
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
+from perhop.units import counted
 
 if TYPE_CHECKING:
     import polars
 
     from perhop.experiment.definition import Campaign
-    from perhop.papers.study import Outcome, Plan, Study
-    from perhop.run import AnyJob
+    from perhop.papers.plan import Plan, Results
+    from perhop.papers.study import AnyStudy, ListedStudy, Outcome
+    from perhop.run import AnyJob, Result
 
-PAPERS = ("kalampoukas", "feroz", "laatu", "papagiannaki")
+PAPERS = tuple(sorted(path.parent.name for path in Path(perhop.__file__).parent.glob("papers/*/study.py")))
+"""The studies: whatever package of `perhop.papers` has a module `study`."""
 
 
 def command(
@@ -54,7 +58,7 @@ def command(
         raise CommandError(ExitCode.USAGE, f"no study {paper!r}", f"choose among {', '.join(PAPERS)}")
     workers = workers or len(os.sched_getaffinity(0))
     if calibrate:
-        return _calibrate(paper, workers)
+        return _calibrate(paper, workers, (out or Path("out") / str(paper)).parent / f"{paper}.runs")
     if fitted and (paper is None or quick):
         raise CommandError(ExitCode.USAGE, "--fitted: of one study, in full", "name one, without --quick")
     if paper is None:
@@ -185,38 +189,55 @@ def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _store(folder: Path, study: Study[Any, Any]) -> Path:
+def _store(folder: Path, study: AnyStudy) -> Path:
     """Return where the runs of a study's campaigns are kept: beside its page, which is written anew."""
     return folder.parent / f"{study.key}.runs"
 
 
-def _plan(study: Study[Any, Any], quick: bool, fitted: bool = False) -> tuple[Plan, str]:
+def _plan(study: AnyStudy, quick: bool, fitted: bool = False) -> tuple[Any, str]:
     """Return what is to be run, and the command that does it again."""
-    plan: Plan | None = study.plan(quick)
+    from perhop.papers.study import ListedStudy
+
+    plan = study.plan(quick)
     if fitted:
-        plan = study.at_fit(plan)
-    if plan is None:
-        raise CommandError(ExitCode.USAGE, f"--fitted: {study.key} judges under its readings in any case")
+        if isinstance(study, ListedStudy):
+            raise CommandError(ExitCode.USAGE, f"--fitted: {study.key} judges under its readings in any case")
+        plan = plan.at_fit()
     forms = (" --quick" if quick else "") + (" --fitted" if fitted else "")
     return plan, f"perhop reproduce {study.key}{forms}"
 
 
 def _measure(
-    study: Study[Any, Any], planned: tuple[Plan, str], folder: Path, workers: int, store: Path
+    study: AnyStudy, planned: tuple[Any, str], folder: Path, workers: int, store: Path
 ) -> tuple[Outcome, Callable[[], None]]:
     """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
     from perhop.folder import write_file
+    from perhop.papers.study import ListedStudy
 
     plan, again = planned
-    campaigns = study.campaigns(plan)
-    if campaigns:
-        kept = run_campaigns(study.key, campaigns, store, workers)
-    else:
+    if isinstance(study, ListedStudy):
         kept = _run(study, plan.jobs, f"{study.key}, {len(plan.jobs)} runs", workers)
-    done: Outcome = study.reduce(plan, kept, again, _core.RESULTS_VERSION)
+        done: Outcome = study.reduce(plan, kept, again, _core.RESULTS_VERSION)
+    else:
+        results = run_plan(study.key, plan, store, workers)
+        done = study.reduce(plan, results, again, _core.RESULTS_VERSION)
     write_file(folder / "result.json", _encode(done.document))
     return done, lambda: write_file(folder / "report.html", study.page(plan, done))
+
+
+def run_plan(key: str, plan: Plan, store: Path, workers: int) -> Results:
+    """Run or resume the campaigns of a study in one store, then make the runs that it draws."""
+    measured = run_campaigns(key, plan.campaigns, store, workers)
+    drawn = _run_jobs(plan.drawn, f"{key}, {counted(len(plan.drawn), 'run')} to draw", workers, _checked)
+    return plan.results(measured, drawn)
+
+
+def _checked(job: AnyJob, result: Result) -> Result:
+    from perhop.papers.study import check_run
+
+    check_run(job, result)
+    return result
 
 
 def run_campaigns(
@@ -252,12 +273,20 @@ def run_campaigns(
     return found
 
 
-def _run(study: Study[Any, Any], jobs: Sequence[AnyJob], label: str, workers: int) -> list[Any]:
+def _run(study: ListedStudy[Any, Any], jobs: Sequence[AnyJob], label: str, workers: int) -> list[Any]:
+    return _run_jobs(jobs, label, workers, study.keep)
+
+
+def _run_jobs(
+    jobs: Sequence[AnyJob], label: str, workers: int, keep: Callable[[AnyJob, Result], Any]
+) -> list[Any]:
     """Run each job, and equal ones once: a sweep leaves the runs of many markers as they are."""
     from perhop import run
     from perhop.cli.progress import Progress
     from perhop.papers.study import BrokenRun
 
+    if not jobs:
+        return []
     keys = [(source, *overrides, *trace) for source, _, overrides, *trace in jobs]
     different = dict(zip(keys, jobs, strict=True))
     once = list(different.values())
@@ -265,7 +294,7 @@ def _run(study: Study[Any, Any], jobs: Sequence[AnyJob], label: str, workers: in
     print(f"{label}: {_about(run.expected_s(work, workers))} by its packets", file=sys.stderr, flush=True)
     with Progress(label) as progress:
         try:
-            kept = run.run_jobs(once, workers, progress.update, study.keep, work)
+            kept = run.run_jobs(once, workers, progress.update, keep, work)
         except BrokenRun as error:
             raise CommandError(ExitCode.FAILED_RUNS, f"a run broke an invariant: {error}") from error
     found = dict(zip(different, kept, strict=True))
@@ -276,14 +305,23 @@ def _about(seconds: float) -> str:
     return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"
 
 
-def _calibrate(paper: str | None, workers: int) -> int:
+def _calibrate(paper: str | None, workers: int, store: Path) -> int:
     from perhop.cli.output import print_json
-    from perhop.papers.study import load_study
+    from perhop.papers.measured import Measurements
+    from perhop.papers.study import ListedStudy, load_study
 
     if paper is None:
         raise CommandError(ExitCode.USAGE, "--calibrate: of which study?", "name one")
     study = load_study(paper)
-    record = study.calibrate(lambda jobs, label: _run(study, jobs, label, workers))
+    if isinstance(study, ListedStudy):
+        listed = study
+        record = study.calibrate(lambda jobs, label: _run(listed, jobs, label, workers))
+    else:
+        record = study.calibrate(
+            lambda campaigns, label: [
+                Measurements(one) for one in run_campaigns(f"{paper}, {label}", campaigns, store, workers)
+            ]
+        )
     if record is None:
         raise CommandError(ExitCode.USAGE, f"--calibrate: {paper} fits no parameter")
     print_json(record)
@@ -301,7 +339,7 @@ def _say_left_out(done: Outcome) -> None:
         print(f"left out: {left_out}", file=sys.stderr)
 
 
-def _print(study: Study[Any, Any], done: Outcome) -> None:
+def _print(study: AnyStudy, done: Outcome) -> None:
     from perhop.cli.output import print_table
 
     table = study.summary(done)

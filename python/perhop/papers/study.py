@@ -6,20 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from perhop.experiment.definition import Campaign
+from perhop.papers.measured import Measurements
+from perhop.papers.plan import Plan, Results
 from perhop.run import AnyJob, Result
-
-if TYPE_CHECKING:
-    from perhop.experiment.definition import Campaign
 
 
 class BrokenRun(RuntimeError):
     """A run whose invariants do not hold; its numbers must not be averaged in."""
 
 
-class Plan(Protocol):
-    """The runs of a study; each study has its own, with whatever else its `reduce` needs."""
+class Listed(Protocol):
+    """The runs of a study that lists them; each has its own, with whatever else its `reduce` needs."""
 
     @property
     def jobs(self) -> Sequence[AnyJob]:
@@ -55,15 +55,55 @@ class Summary:
     rows: tuple[tuple[str, ...], ...]
 
 
-P = TypeVar("P", bound=Plan)
+P = TypeVar("P", bound=Listed)
+Q = TypeVar("Q", bound=Plan)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
 
 Runner = Callable[[Sequence[AnyJob], str], list[Any]]
 """Runs jobs side by side and returns what the study keeps of each; the text says what is being done."""
 
+CampaignRunner = Callable[[Sequence[Campaign], str], list[Measurements]]
+"""Runs campaigns in one store and returns what each measured; the text says what is being done."""
 
-class Study(ABC, Generic[P, O]):
+
+class Study(ABC, Generic[Q, O]):
     """A published study that `perhop reproduce` repeats.
+
+    Attributes
+    ----------
+    key
+        Name of its pack and of its package.
+    title
+        Of its page.
+    """
+
+    key: str
+    title: str
+
+    @abstractmethod
+    def plan(self, quick: bool) -> Q:
+        """List the runs."""
+
+    @abstractmethod
+    def reduce(self, plan: Q, results: Results, command: str, results_version: int) -> O:
+        """Turn what the runs gave into rows and verdicts."""
+
+    @abstractmethod
+    def page(self, plan: Q, outcome: O) -> str:
+        """Return the page as HTML."""
+
+    def summary(self, outcome: O) -> Summary:
+        """Return the numbers that the command prints: every row that has a published counterpart."""
+        return published_rows(outcome)
+
+    def calibrate(self, run: CampaignRunner) -> dict[str, Any] | None:
+        """Search the free parameters again and return the record; None for a study that fits nothing."""
+        del run
+        return None
+
+
+class ListedStudy(ABC, Generic[P, O]):
+    """A published study that lists its runs one by one.
 
     Attributes
     ----------
@@ -79,20 +119,6 @@ class Study(ABC, Generic[P, O]):
     @abstractmethod
     def plan(self, quick: bool) -> P:
         """List the runs."""
-
-    def at_fit(self, plan: P) -> P | None:
-        """Give the plan without the readings of what the paper leaves open; None if it has no such form."""
-        del plan
-        return None
-
-    def campaigns(self, plan: P) -> Sequence[Campaign]:
-        """List the campaigns of a study that is written on designs; none for one that lists its jobs.
-
-        They are run one after the other in one store, which is resumed and in which equal runs are made once.
-        What `reduce` is given is the `scalars` of each, in place of what was kept of the jobs.
-        """
-        del plan
-        return ()
 
     def keep(self, job: AnyJob, result: Result) -> Any:
         """Give what is kept of a run's result; called as soon as the run ends, from several threads.
@@ -119,22 +145,7 @@ class Study(ABC, Generic[P, O]):
 
     def summary(self, outcome: O) -> Summary:
         """Return the numbers that the command prints: every row that has a published counterpart."""
-        return Summary(
-            "Published and simulated",
-            ("table", "id", "quantity", "unit", "published", "simulated"),
-            tuple(
-                (
-                    str(row["table"]),
-                    str(row["id"]),
-                    row["quantity"],
-                    row["unit"],
-                    f"{row['published']:.4g}",
-                    f"{row['simulated']['mean']:.4g}",
-                )
-                for row in outcome.document["rows"]
-                if row["published"] is not None
-            ),
-        )
+        return published_rows(outcome)
 
     def calibrate(self, run: Runner) -> dict[str, Any] | None:
         """Search the free parameters again and return the record; None for a study that fits nothing."""
@@ -142,9 +153,29 @@ class Study(ABC, Generic[P, O]):
         return None
 
 
-def load_study(key: str) -> Study[Any, Any]:
+def published_rows(outcome: Outcome) -> Summary:
+    """Give the rows of a study that have a published counterpart, as a table."""
+    return Summary(
+        "Published and simulated",
+        ("table", "id", "quantity", "unit", "published", "simulated"),
+        tuple(
+            (
+                str(row["table"]),
+                str(row["id"]),
+                row["quantity"],
+                row["unit"],
+                f"{row['published']:.4g}",
+                f"{row['simulated']['mean']:.4g}",
+            )
+            for row in outcome.document["rows"]
+            if row["published"] is not None
+        ),
+    )
+
+
+def load_study(key: str) -> AnyStudy:
     """Import a study's module, `perhop.papers.<key>.study`, and return its `STUDY`."""
-    found: Study[Any, Any] = import_module(f"perhop.papers.{key}.study").STUDY
+    found: AnyStudy = import_module(f"perhop.papers.{key}.study").STUDY
     return found
 
 
@@ -158,6 +189,9 @@ def check_run(job: AnyJob, result: Result) -> None:
     """
     if result.invariants:
         raise BrokenRun(f"{job[1]}: {'; '.join(result.invariants)}")
+
+
+AnyStudy = Study[Any, Any] | ListedStudy[Any, Any]
 
 
 def check_runs(jobs: Sequence[AnyJob], results: Sequence[Result]) -> None:

@@ -6,7 +6,8 @@ from perhop.papers.papagiannaki.calibrate import load_fit
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, MARKINGS, at, cube, mean, regrets
 from perhop.papers.papagiannaki.document import Reproduction
 from perhop.papers.papagiannaki.model import KEPT, residuals, straightest
-from perhop.papers.papagiannaki.plan import KEY, Plan
+from perhop.papers.papagiannaki.plan import KEY
+from perhop.papers.plan import Plan
 from perhop.plot import bars
 from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.report import page
@@ -69,7 +70,7 @@ def _strategies(plan: Plan, done: Reproduction) -> Section:
             own = []
             for marking in _STRATEGIES:
                 one = mean_interval([at([sample], name, marking, c) for sample in done.tables])
-                printed = at([plan.published], name, marking, c)
+                printed = at([done.measured.published], name, marking, c)
                 own.append(bars.Bar(marking, printed, one.mean, (one.low, one.high)))
             panels.append((f"{name}, C = {c}, Mbit/s", own))
         title = f"Figure 7: strategies, {name}"
@@ -77,7 +78,7 @@ def _strategies(plan: Plan, done: Reproduction) -> Section:
         drawings.append(page.drawing(f"figure-7-{name}", title, bars.draw(panels, title), caption, command))
     name = "assured_retransmissions"
     again = [(marking, *(f"{at(every, name, marking, c):.0f}" for c in CONGESTION)) for marking in MARKINGS]
-    sources = (every, [plan.published])
+    sources = (every, [done.measured.published])
     for name in CLASSES:
         for place, c in enumerate(CONGESTION):
             tables = [mean(cells, name).reshape(27, 3)[:, place] for cells in sources]
@@ -161,7 +162,7 @@ def _fit(plan: Plan, done: Reproduction) -> Section:
         }
         for marking in MARKINGS
     }
-    off = fit.off(plan.published, means)
+    off = fit.off(done.measured.published, means)
     rows = [
         (
             f"{marking}{' *' if any((name, marking) in fit.fitted for name in CLASSES) else ''}",

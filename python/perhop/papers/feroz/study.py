@@ -10,11 +10,11 @@ from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.measure import Numbers, numbers
 from perhop.papers.feroz.plan import Case, Plan, make_plan
 from perhop.papers.feroz.readings import Readings
-from perhop.papers.study import Runner, Study, check_run
+from perhop.papers.study import ListedStudy, Runner, check_run
 from perhop.run import AnyJob, Result
 
 
-class Feroz(Study[Plan, Reproduction]):
+class Feroz(ListedStudy[Plan, Reproduction]):
     """A TCP-friendly traffic marker."""
 
     key = "feroz"

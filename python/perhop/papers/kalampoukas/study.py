@@ -10,7 +10,7 @@ from typing import Any
 from perhop.papers.kalampoukas.document import Reproduction, reduce
 from perhop.papers.kalampoukas.plan import Figure, Plan, make_plan
 from perhop.papers.kalampoukas.sweeps import Sweep, SweepResult, make_sweeps, reduce_sweep
-from perhop.papers.study import Study, Summary
+from perhop.papers.study import ListedStudy, Summary
 from perhop.run import Job
 
 _TITLE = "Two-way TCP over an asymmetric link: the study of Kalampoukas, Varma and Ramakrishnan, again"
@@ -57,7 +57,7 @@ class FullOutcome:
         return self.reproduction.warnings
 
 
-class Kalampoukas(Study[FullPlan, FullOutcome]):
+class Kalampoukas(ListedStudy[FullPlan, FullOutcome]):
     """Two-way TCP over an asymmetric link."""
 
     key = "kalampoukas"

@@ -8,11 +8,11 @@ from typing import Any
 from perhop.papers.laatu.document import Reproduction, reduce
 from perhop.papers.laatu.measure import Run, read
 from perhop.papers.laatu.plan import DURATION_S, WARMUP_S, Plan, make_plan
-from perhop.papers.study import Runner, Study, check_run
+from perhop.papers.study import ListedStudy, Runner, check_run
 from perhop.run import AnyJob, Result
 
 
-class Laatu(Study[Plan, Reproduction]):
+class Laatu(ListedStudy[Plan, Reproduction]):
     """Per-flow against aggregate marking of TCP flows."""
 
     key = "laatu"

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from perhop.papers.measured import Measurements
 from perhop.papers.pack import Pack
-from perhop.papers.papagiannaki.cells import EVERYWHERE, MARKINGS, Cells, at, printed_cells
+from perhop.papers.papagiannaki.cells import (
+    CLASSES,
+    CONGESTION,
+    EVERYWHERE,
+    MARKINGS,
+    Cells,
+    at,
+    printed_cells,
+)
 from perhop.papers.papagiannaki.plan import campaign_of
+from perhop.papers.plan import short
 from perhop.papers.readings import load_readings
-from perhop.papers.study import Runner
+from perhop.papers.study import CampaignRunner
 
 Point = dict[str, str]
 Means = Mapping[str, Mapping[tuple[str, str], float]]
@@ -80,7 +90,7 @@ def load_fit(pack: Pack) -> Fit:
     )
 
 
-def calibrate(pack: Pack, run: Runner) -> dict[str, Any]:
+def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
     """Search, then run every marking at the point that was found, and the fitted ones under each reading."""
     fit, printed = load_fit(pack), printed_cells(pack)
     markings = sorted({marking for _, marking in fit.fitted})
@@ -134,26 +144,31 @@ def calibrate(pack: Pack, run: Runner) -> dict[str, Any]:
 
 
 def run_points(
-    pack: Pack, run: Runner, fit: Fit, points: Sequence[Sequence[str]], markings: Sequence[str], what: str
+    pack: Pack,
+    run: CampaignRunner,
+    fit: Fit,
+    points: Sequence[Sequence[str]],
+    markings: Sequence[str],
+    what: str,
 ) -> list[Means]:
     """Run markings at several points, once each, and give the throughput of a flow by cell."""
     campaign = campaign_of(pack)
-    overrides = {
-        "".join(one.levels[:3]): one.overrides
-        for one in campaign.design.treatments
-        if one.levels[3] == EVERYWHERE
-    }
-    jobs = [
-        (
-            campaign.scenario.source,
-            f"{marking} {what}",
-            [*settings, *overrides[marking], *fit.runs],
-        )
-        for settings in points
+    wanted = {("".join(one.levels[:3]), one.levels[3]): one for one in campaign.design.treatments}
+    treatments = tuple(wanted[marking, EVERYWHERE] for marking in markings)
+    one_each = replace(campaign, design=replace(campaign.design, treatments=treatments, replications=1))
+    measured = run([short(one_each, [*settings, *fit.runs]) for settings in points], what) if points else []
+    return [_means(one, markings) for one in measured]
+
+
+def _means(measured: Measurements, markings: Sequence[str]) -> Means:
+    return {
+        marking: {
+            (name, c): measured.mean(name, congestion=c, **dict(zip("PAB", marking, strict=True)))
+            for name in CLASSES
+            for c in CONGESTION
+        }
         for marking in markings
-    ]
-    kept = iter(run(jobs, f"calibration of {pack.key}, {what}, {len(jobs)} runs") if jobs else [])
-    return [{marking: next(kept) for marking in markings} for _ in points]
+    }
 
 
 def _pairs(cells: Mapping[str, Sequence[str]]) -> frozenset[tuple[str, str]]:

@@ -8,24 +8,30 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from perhop.papers.claims import Under, claim_entry
 from perhop.papers.document import judge, row
+from perhop.papers.measured import Measurements
 from perhop.papers.pack import Claim
 from perhop.papers.papagiannaki.calibrate import load_fit
-from perhop.papers.papagiannaki.cells import CONGESTION, MARKINGS, Cells, at, cube, replications
+from perhop.papers.papagiannaki.cells import (
+    CONGESTION,
+    MARKINGS,
+    Cells,
+    at,
+    cube,
+    printed_cells,
+    replications,
+)
 from perhop.papers.papagiannaki.model import residuals, shares
-from perhop.papers.papagiannaki.plan import KEY, TABLES, Plan
+from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES
 from perhop.papers.papagiannaki.predicates import PREDICATES, Measured
 from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors
+from perhop.papers.plan import Plan, Results
 from perhop.papers.readings import Reading
 from perhop.stats.effects import effects_of
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.strata import strata
-
-LOST = " lost"
-"""How the arms with lost SYNs end."""
 
 
 @dataclass(frozen=True)
@@ -58,31 +64,35 @@ class Reproduction:
         return self.measured.samples[:TABLES]
 
 
-def reduce(plan: Plan, kept: Sequence[pl.DataFrame], command: str, results_version: int) -> Reproduction:
+def reduce(plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
     """Turn what the campaigns measured into rows and verdicts.
 
     Parameters
     ----------
     plan
         What was run.
-    kept
-        The values of each campaign, in the order of `plan.campaigns`.
+    results
+        What came out of it.
     command
         The command that makes the document again.
     results_version
         Version of the engine's results.
     """
-    known = load_fit(plan.pack).in_sample
-    m, *others = (Measured(replications(one), plan.published, known) for one in kept)
-    under = list(zip(plan.readings, others, strict=True))
+    known, published = load_fit(plan.pack).in_sample, printed_cells(plan.pack)
+
+    def measured(one: Measurements) -> Measured:
+        return Measured(replications(one.scalars), published, known)
+
+    m = measured(results.fitted)
+    under = [(reading, measured(one)) for reading, one in results.read]
     document = {
         "paper": KEY,
         "results_version": results_version,
         "command": command,
-        "rows": rows(plan, m.samples[:TABLES]),
+        "rows": rows(plan, m),
         "claims": [judge_claim(plan, m, under, claim) for claim in plan.pack.claims],
     }
-    findings = (*own_findings(m), *false_statements(plan.pack, plan.published), implied_errors(plan.pack))
+    findings = (*own_findings(m), *false_statements(plan.pack, published), implied_errors(plan.pack))
     return Reproduction(document, m, findings, (), plan.left_out)
 
 
@@ -104,14 +114,14 @@ def judge_claim(
     )
 
 
-def rows(plan: Plan, samples: Sequence[Cells]) -> list[dict[str, Any]]:
+def rows(plan: Plan, m: Measured) -> list[dict[str, Any]]:
     """Give Tables 2 to 8, and what the paper does not print."""
-    found = []
+    found, samples = [], m.samples[:TABLES]
     for figure in plan.pack.figures:
         name, (variation, effects) = figure["traffic"], figure["tables"][:2]
         for marking in MARKINGS:
             for c in CONGESTION:
-                printed = at([plan.published], name, marking, c)
+                printed = at([m.published], name, marking, c)
                 found.append(
                     _row(figure["table"], f"{c} {marking}", name, printed, _cell(samples, name, marking, c))
                 )

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
 from typing import Any
 
-from perhop.experiment.definition import Campaign
-from perhop.experiment.response import Response
 from perhop.papers.pack import load_pack
-from perhop.papers.papagiannaki.cells import CLASSES
 from perhop.papers.papagiannaki.document import Reproduction, reduce
-from perhop.papers.papagiannaki.plan import KEY, Plan, campaign_of, make_plan
-from perhop.papers.study import Runner, Study, Summary, check_run
-from perhop.run import AnyJob, Result
+from perhop.papers.papagiannaki.plan import KEY, make_plan
+from perhop.papers.plan import Plan, Results
+from perhop.papers.study import CampaignRunner, Study, Summary
 
 
 class Papagiannaki(Study[Plan, Reproduction]):
@@ -27,27 +21,9 @@ class Papagiannaki(Study[Plan, Reproduction]):
         """List the campaigns."""
         return make_plan(quick)
 
-    def at_fit(self, plan: Plan) -> Plan:
-        """Leave out the readings, which take most of the time."""
-        told = "the readings of what the paper leaves open: a verdict is that of the fitted point alone"
-        return replace(plan, campaigns=plan.campaigns[:1], readings=(), left_out=(*plan.left_out, told))
-
-    def campaigns(self, plan: Plan) -> Sequence[Campaign]:
-        """Run the fitted point and every reading in one store."""
-        return plan.campaigns
-
-    def keep(self, job: AnyJob, result: Result) -> dict[tuple[str, str], float]:
-        """Keep what a flow of each class got at each congestion, for the calibration."""
-        check_run(job, result)
-        return {
-            (response.name, c): float(value or 0.0)
-            for response in _responses()
-            for (c,), value in response.evaluate(result).items()
-        }
-
-    def reduce(self, plan: Plan, kept: Sequence[Any], command: str, results_version: int) -> Reproduction:
+    def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
         """Turn what the campaigns measured into rows and verdicts."""
-        return reduce(plan, kept, command, results_version)
+        return reduce(plan, results, command, results_version)
 
     def page(self, plan: Plan, outcome: Reproduction) -> str:
         """Return the page: claims, tables, models, figures, strategies, what the paper's tables refute."""
@@ -62,16 +38,11 @@ class Papagiannaki(Study[Plan, Reproduction]):
             whole.title, whole.columns, tuple(row for row in whole.rows if row[0] in ("3", "5", "8"))
         )
 
-    def calibrate(self, run: Runner) -> dict[str, Any]:
+    def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
         """Search what the paper does not give."""
         from perhop.papers.papagiannaki.calibrate import calibrate
 
         return calibrate(load_pack(KEY), run)
-
-
-@cache
-def _responses() -> tuple[Response, ...]:
-    return tuple(one for one in campaign_of(load_pack(KEY)).responses if one.name in CLASSES)
 
 
 STUDY = Papagiannaki()

@@ -1,0 +1,136 @@
+"""The runs of a study: campaigns as fitted, under each reading and beyond the paper; single runs to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import polars as pl
+
+from perhop.experiment.definition import Campaign
+from perhop.papers.measured import Measurements
+from perhop.papers.pack import Pack
+from perhop.papers.readings import Reading
+from perhop.run import AnyJob, Result
+
+NO_READINGS = "the readings of what the paper leaves open: a verdict is that of the fitted point alone"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A campaign of ours, beyond the paper.
+
+    Attributes
+    ----------
+    id
+        Short name, unique in the study.
+    title
+        What varies.
+    campaign
+        Its runs.
+    axes
+        Labels of what varies, for drawings.
+    """
+
+    id: str
+    title: str
+    campaign: Campaign
+    axes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a study. Campaigns share a store: what two of them ask for is run once.
+
+    Attributes
+    ----------
+    pack
+        The pack they come from.
+    fitted
+        At the fitted point; several campaigns where one design does not hold all, such as other numbers of
+        replications. Their factors have the same names.
+    read
+        The readings of what the paper leaves open, each with the campaigns under it.
+    beyond
+        What is run beyond the paper.
+    unjudged
+        Ids of claims that a quick plan does not judge.
+    left_out
+        What is not done, in words; empty for the whole study.
+    drawn
+        Single runs whose series or traces are needed, each with a name of its own.
+    """
+
+    pack: Pack
+    fitted: tuple[Campaign, ...]
+    read: tuple[tuple[Reading, tuple[Campaign, ...]], ...] = ()
+    beyond: tuple[Sweep, ...] = ()
+    unjudged: frozenset[str] = frozenset()
+    left_out: tuple[str, ...] = ()
+    drawn: tuple[AnyJob, ...] = ()
+
+    @property
+    def campaigns(self) -> tuple[Campaign, ...]:
+        """All campaigns, in the order in which they are run."""
+        under = (one for _, campaigns in self.read for one in campaigns)
+        return (*self.fitted, *under, *(sweep.campaign for sweep in self.beyond))
+
+    def at_fit(self) -> Plan:
+        """Give the plan without its readings."""
+        return replace(self, read=(), left_out=(*self.left_out, NO_READINGS)) if self.read else self
+
+    def results(self, measured: Iterable[pl.DataFrame], drawn: Iterable[Result]) -> Results:
+        """Sort what came out of the runs.
+
+        Parameters
+        ----------
+        measured
+            What each of `campaigns` measured, in their order: `perhop.experiment.store.Store.scalars`.
+        drawn
+            What the engine returned for each of `drawn`, in their order.
+        """
+        found = iter(measured)
+
+        def of(campaigns: Sequence[Campaign]) -> Measurements:
+            return Measurements(pl.concat(islice(found, len(campaigns)), how="diagonal"))
+
+        return Results(
+            of(self.fitted),
+            tuple((reading, of(campaigns)) for reading, campaigns in self.read),
+            tuple((sweep, of((sweep.campaign,))) for sweep in self.beyond),
+            {job[1]: result for job, result in zip(self.drawn, drawn, strict=True)},
+        )
+
+
+@dataclass(frozen=True)
+class Results:
+    """What came out of the runs of a plan.
+
+    Attributes
+    ----------
+    fitted
+        Measured at the fitted point.
+    read
+        Measured under each reading.
+    beyond
+        Measured beyond the paper.
+    drawn
+        What the engine returned, by name of the run.
+    """
+
+    fitted: Measurements
+    read: tuple[tuple[Reading, Measurements], ...]
+    beyond: tuple[tuple[Sweep, Measurements], ...]
+    drawn: Mapping[str, Result]
+
+
+def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int | None = None) -> Campaign:
+    """Give a campaign with more settings for all its runs, or another number of replications."""
+    design = replace(campaign.design, replications=replications or campaign.design.replications)
+    return replace(campaign, scenario=campaign.scenario.override(*overrides), design=design)
+
+
+def under(campaign: Campaign, reading: Reading) -> Campaign:
+    """Give a campaign under a reading, whose settings come before those of the treatments."""
+    return short(campaign, reading.settings_of(campaign.scenario.source))
