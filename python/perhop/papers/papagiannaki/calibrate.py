@@ -21,9 +21,9 @@ from perhop.papers.papagiannaki.cells import (
 from perhop.papers.papagiannaki.plan import campaign_of
 from perhop.papers.plan import short
 from perhop.papers.readings import load_readings
+from perhop.papers.search import Point, search
 from perhop.papers.study import CampaignRunner
 
-Point = dict[str, str]
 Means = Mapping[str, Mapping[tuple[str, str], float]]
 """By marking: class and congestion, Mbit/s."""
 
@@ -55,7 +55,7 @@ class Fit:
 
     def settings(self, point: Point) -> list[str]:
         """Give the overrides of the scenario at a point."""
-        return [one for name, level in point.items() for one in self.levels[name][level]]
+        return [one for name, level in point.items() for one in self.levels[name][str(level)]]
 
     def off(self, printed: Cells, means: Means) -> dict[str, float]:
         """How far each cell lies from the printed one, in the printed one's standard errors."""
@@ -94,23 +94,13 @@ def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
     """Search, then run every marking at the point that was found, and the fitted ones under each reading."""
     fit, printed = load_fit(pack), printed_cells(pack)
     markings = sorted({marking for _, marking in fit.fitted})
-    tried: dict[tuple[str, ...], float] = {}
 
-    def try_points(points: Sequence[Point]) -> None:
-        new = [point for point in points if tuple(point.values()) not in tried]
-        found = run_points(pack, run, fit, [fit.settings(point) for point in new], markings, "search")
-        for point, means in zip(new, found, strict=True):
-            tried[tuple(point.values())] = round(fit.rms(fit.off(printed, means)), 4)
+    def errors(points: Sequence[Point]) -> list[float]:
+        found = run_points(pack, run, fit, [fit.settings(point) for point in points], markings, "search")
+        return [round(fit.rms(fit.off(printed, means)), 4) for means in found]
 
-    best, before = dict(fit.start), Point()
-    for _ in range(fit.passes):
-        if best == before:
-            break
-        before = best
-        for name, levels in fit.levels.items():
-            points = [{**best, name: level} for level in levels]
-            try_points(points)
-            best = min(points, key=lambda point: tried[tuple(point.values())])
+    found = search(fit.start, {name: list(levels) for name, levels in fit.levels.items()}, errors, fit.passes)
+    best = found.best
     (everywhere,) = run_points(pack, run, fit, [fit.settings(best)], MARKINGS, "all markings")
     off = fit.off(printed, everywhere)
     source = campaign_of(pack).scenario.source
@@ -136,10 +126,7 @@ def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
             for reading, means in zip(readings, under, strict=True)
         },
         "cells": {cell: round(value, 2) for cell, value in off.items()},
-        "points": [
-            {"parameters": dict(zip(fit.levels, levels, strict=True)), "error": error}
-            for levels, error in tried.items()
-        ],
+        "points": [{"parameters": point, "error": error} for point, error in found.tried],
     }
 
 
