@@ -161,7 +161,7 @@ def test_all_studies_leave_an_index(cli: Cli, tiny: Tiny) -> None:
 
 def test_the_index_tells_what_was_left_out(cli: Cli, tiny: Tiny) -> None:
     assert cli("reproduce", "--quick", "-o", "all").code == 0
-    left_out = "<b>Left out of this quick reproduction:</b> everything else."
+    left_out = "<b>Left out here:</b> everything else."
     assert Path("all/report.html").read_text().count(left_out) == 2
     assert Path("all/tiny/report.html").read_text().count(left_out) == 1
 

@@ -289,7 +289,7 @@ def test_the_page_about_a_study(paper_page: Path) -> None:
     assert ">slow (up)<" in text
     assert "socket buffer of the fast connection in KB" in text
     assert text.count("(outside the theorem)") == 16
-    assert "Left out of this quick reproduction" in text
+    assert "Left out here" in text
     assert "perhop run papers/kalampoukas/" in text
 
 

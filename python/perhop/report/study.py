@@ -114,7 +114,7 @@ def render(study: StudyPage) -> str:
             "verdicts": Counter(claim["verdict"] for claim in main),
             "per_row": per_row(study.document["claims"]),
             "tables": _tables(rows, study.tables or {}, study.labels or {}, study.digits or {}),
-            "replications": max((row["simulated"]["n"] for row in rows), default=0),
+            "replications": _replications(study.document),
         },
     )
 
@@ -157,6 +157,12 @@ def per_row(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, 
         if "/" in claim["id"]:
             groups.setdefault(claim["id"].partition("/")[0], []).append(claim)
     return groups
+
+
+def _replications(document: Mapping[str, Any]) -> int:
+    """Return the most runs that a number of the document is of: claims may have more than tables."""
+    parts = (part["n"] for claim in document["claims"] for part in claim["parts"])
+    return max((*(row["simulated"]["n"] for row in document["rows"]), *parts), default=0)
 
 
 def _tables(
