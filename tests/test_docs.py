@@ -32,7 +32,14 @@ def words(text: str) -> list[str]:
     return [line for line in lines if line.strip("─ ")]
 
 
-PAGES = ("README.md", "docs/guide.md", "docs/python.md", "docs/campaigns.md", "docs/statistics.md")
+PAGES = (
+    "README.md",
+    "docs/guide.md",
+    "docs/python.md",
+    "docs/campaigns.md",
+    "docs/estimate.md",
+    "docs/statistics.md",
+)
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -10,6 +10,7 @@ COMMANDS = (
     "init",
     "check",
     "describe",
+    "estimate",
     "run",
     "sweep",
     "report",

@@ -1,0 +1,199 @@
+"""What closed forms ask of a scenario: ways, losses, who shares a link, how a sender works."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perhop.units import quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perhop.scenario import ConditionerView, Description, FlowView, LinkView, PortView, Scenario, UdpView
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A TCP flow on its way.
+
+    Attributes
+    ----------
+    view
+        As described.
+    settings
+        Its table in the resolved file, with `tcp` and `ack`.
+    there, back
+        Links of data and of ACKs in the order they are crossed; empty where several ways are equally short.
+    """
+
+    view: FlowView
+    settings: dict[str, Any]
+    there: tuple[LinkView, ...]
+    back: tuple[LinkView, ...]
+
+
+@dataclass(frozen=True)
+class Udp:
+    """A UDP flow on its way; attributes as of `Flow`, `settings` with `pattern`, nothing back."""
+
+    view: UdpView
+    settings: dict[str, Any]
+    there: tuple[LinkView, ...]
+    back: tuple[LinkView, ...] = ()
+
+
+class Network:
+    """A scenario with its flows on their ways.
+
+    Parameters
+    ----------
+    scenario
+        A valid one.
+
+    Raises
+    ------
+    ScenarioError
+        It has mistakes.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.described: Description = scenario.describe()
+        self._resolved = tomllib.loads(scenario.resolve())
+        self._from: dict[str, list[LinkView]] = {}
+        for link in self.described.links:
+            self._from.setdefault(link.source, []).append(link)
+        self._ways: dict[str, dict[str, list[LinkView]]] = {}
+        hosts = {node.name for node in self.described.nodes if node.kind == "host"}
+        self._hosts = hosts
+        self.flows = [
+            Flow(one, self._table("flow", one.name), *self._there_and_back(one))
+            for one in self.described.flows
+        ]
+        self.udp = [
+            Udp(one, self._table("udp", one.name), self.way(one.source, one.target))
+            for one in self.described.udp
+        ]
+        self._users: dict[str, list[Flow | Udp]] = {}
+        every: list[Flow | Udp] = [*self.flows, *self.udp]
+        for stream in every:
+            for link in (*stream.there, *stream.back):
+                self._users.setdefault(link.name, []).append(stream)
+
+    def _there_and_back(self, view: FlowView) -> tuple[tuple[LinkView, ...], tuple[LinkView, ...]]:
+        return self.way(view.source, view.target), self.way(view.target, view.source)
+
+    def _table(self, kind: str, name: str) -> dict[str, Any]:
+        base = name.partition("[")[0]
+        table: dict[str, Any] = next(one for one in self._resolved[kind] if one["name"] == base)
+        return table
+
+    def way(self, source: str, target: str) -> tuple[LinkView, ...]:
+        """Return the links from a host to another by the fewest hops; none where two ways have as few."""
+        arriving = self._ways.get(source)
+        if arriving is None:
+            arriving = self._ways[source] = self._search(source)
+        links: list[LinkView] = []
+        at = target
+        while at != source:
+            before = arriving.get(at, [])
+            if len(before) != 1:
+                return ()
+            links.append(before[0])
+            at = before[0].source
+        return tuple(reversed(links))
+
+    def _search(self, source: str) -> dict[str, list[LinkView]]:
+        """Return the last links of the shortest ways to every node; hosts pass nothing on."""
+        hops, ahead = {source: 0}, deque([source])
+        arriving: dict[str, list[LinkView]] = {}
+        while ahead:
+            at = ahead.popleft()
+            if at != source and at in self._hosts:
+                continue
+            for link in self._from.get(at, []):
+                if link.target not in hops:
+                    hops[link.target] = hops[at] + 1
+                    arriving[link.target] = [link]
+                    ahead.append(link.target)
+                elif hops[link.target] == hops[at] + 1:
+                    arriving[link.target].append(link)
+        return arriving
+
+    @property
+    def packet_bytes(self) -> float:
+        """What a packet of a bucket is in bytes; NaN where the file does not say, and then needs not."""
+        size = self._resolved["run"].get("packet_size")
+        return float("nan") if size is None else quantity(size)[0]
+
+    def users(self, link: LinkView) -> Sequence[Flow | Udp]:
+        """Return whose data or ACKs cross a link."""
+        return self._users.get(link.name, [])
+
+    def sharing(self, flow: Flow) -> list[str]:
+        """Return the names of the other flows on any of its links."""
+        links = (*flow.there, *flow.back)
+        names = {other.view.name: None for link in links for other in self.users(link) if other is not flow}
+        return list(names)
+
+    def loss(self, link: LinkView) -> float | None:
+        """Return the probability of a loss at random; None where chosen packets are lost or marked."""
+        for entry in self._resolved["link"]:
+            ends = entry["ends"]
+            for one, other in (ends, ends[::-1]):
+                if _is_member(link.source, one) and _is_member(link.target, other):
+                    if entry.get("drop") or entry.get("mark"):
+                        return None
+                    loss = entry.get("loss", 0.0)
+                    return float(loss.get(f"{one}->{other}", 0.0) if isinstance(loss, dict) else loss)
+        return None
+
+    def losses(self, links: Sequence[LinkView]) -> float | None:
+        """Return the probability of a loss on one of several links; None where that is not known."""
+        kept = 1.0
+        for link in links:
+            loss = self.loss(link)
+            if loss is None:
+                return None
+            kept *= 1.0 - loss
+        return 1.0 - kept
+
+    def ports(self, port: PortView) -> list[dict[str, Any]]:
+        """Return the tables of the resolved file that may be of a port: those with its classes."""
+        names = [one.name for one in port.classes]
+        tables = self._resolved.get("port", [])
+        return [one for one in tables if [each["name"] for each in one["class"]] == names]
+
+    def conditioners(self, links: Sequence[LinkView]) -> list[tuple[ConditionerView, dict[str, Any]]]:
+        """Return the conditioners on a way and their tables in the resolved file."""
+        tables = {one["name"]: one for one in self._resolved.get("conditioner", [])}
+        met = []
+        for link in links:
+            for one in self.described.conditioners:
+                if one.at == link.target and {link.source, link.name} & set(one.source):
+                    name = one.path.removeprefix("conditioner.").partition("[")[0]
+                    met.append((one, tables[name]))
+        return met
+
+
+def acks_for(flow: Flow) -> int:
+    """Return how many segments an ACK is for."""
+    policy = flow.settings.get("ack", {}).get("policy")
+    if policy is None:
+        policy = "delayed" if quantity(flow.settings["tcp"]["ack_delay"])[0] > 0.0 else "every-segment"
+    return 2 if policy == "delayed" else 1
+
+
+def _is_member(node: str, selector: str) -> bool:
+    """Tell whether ``s[3]`` is one of ``s[*]``, ``s[0..5]`` or ``s[3]``."""
+    base, _, index = selector.partition("[")
+    own, _, number = node.partition("[")
+    if not index or not number or own != base:
+        return node == selector
+    if index == "*]":
+        return True
+    first, _, end = index.rstrip("]").partition("..")
+    at = int(number.rstrip("]"))
+    return int(first) <= at < int(end) if end else at == int(first)
