@@ -19,21 +19,22 @@ from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
 from perhop.papers import Verdict, load_pack
 from perhop.papers.document import judge
+from perhop.papers.factorial import Cells, Measured, effect
 from perhop.papers.measured import Measurements
 from perhop.papers.papagiannaki.calibrate import calibrate, load_fit
 from perhop.papers.papagiannaki.cells import (
     CONGESTION,
     EVERYWHERE,
+    KEPT,
+    LAYOUT,
     MARKINGS,
-    Cells,
     at,
-    effect,
     printed_cells,
     replications,
 )
 from perhop.papers.papagiannaki.document import reduce
 from perhop.papers.papagiannaki.plan import READ_S, make_plan
-from perhop.papers.papagiannaki.predicates import PREDICATES, Measured
+from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.papagiannaki.study import STUDY
 from perhop.papers.plan import Plan
@@ -97,13 +98,13 @@ def scalars(cells: Cells, n: int = MIN_REPLICATIONS, spread: float = 0.002) -> p
 
 
 def verdicts(frame: pl.DataFrame, *ids: str) -> dict[str, Verdict]:
-    m = Measured(replications(frame), PRINTED)
+    m = Measured(replications(frame), PRINTED, kept=KEPT)
     return {id_: compound(part.verdict for part in judge(PREDICATES, m, CLAIMS[id_])) for id_ in ids}
 
 
 def turned(axis: int, order: tuple[int, int, int]) -> Cells:
     """Give the printed tables with the levels of a factor exchanged."""
-    return Cells({name: np.take(values, order, axis) for name, values in PRINTED.values.items()}, {})
+    return Cells(LAYOUT, {name: np.take(values, order, axis) for name, values in PRINTED.values.items()})
 
 
 # the printed tables
@@ -111,7 +112,7 @@ def turned(axis: int, order: tuple[int, int, int]) -> Cells:
 
 @pytest.mark.parametrize("id_", HOLD)
 def test_a_claim_holds_on_the_printed_tables(id_: str) -> None:
-    parts = judge(PREDICATES, Measured([PRINTED], PRINTED), CLAIMS[id_])
+    parts = judge(PREDICATES, Measured([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
     found = [part.printed for part in parts]
     assert found == pytest.approx(HOLD[id_], abs=0.006 if id_ in ("P1", "P2", "P8") else 6e-5)
     assert all(
@@ -123,7 +124,7 @@ def test_the_other_claims_cannot_be_judged_on_the_printed_tables() -> None:
     others = set(CLAIMS) - set(HOLD)
     assert others == {"P14", "P16", "P17", "P25", "P26"}
     for id_ in others:
-        parts = judge(PREDICATES, Measured([PRINTED], PRINTED), CLAIMS[id_])
+        parts = judge(PREDICATES, Measured([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
         assert [part.printed for part in parts] == [None] * len(parts)
 
 
@@ -187,13 +188,13 @@ def test_claims_are_contradicted_by_exchanged_levels(
 
 def test_claims_about_variation_can_fail() -> None:
     flat = {name: np.full_like(values, 0.8) for name, values in PRINTED.values.items()}
-    found = verdicts(scalars(Cells(flat, {})), "P1", "P8", "P13", "P15", "P22")
+    found = verdicts(scalars(Cells(LAYOUT, flat)), "P1", "P8", "P13", "P15", "P22")
     assert found.pop("P13") is Verdict.INCONCLUSIVE  # near the best, but not better than b-b-b
     assert found.pop("P22") is Verdict.INCONCLUSIVE
     assert set(found.values()) == {Verdict.CONTRADICTED}
     # marks of Assured's ACKs do to Premium what Premium's do, and Assured is moved as little as Premium
     swapped = {name: PRINTED.values["premium"].swapaxes(0, 1) for name in PRINTED.values}
-    found = verdicts(scalars(Cells(swapped, {})), "P2", "P22")
+    found = verdicts(scalars(Cells(LAYOUT, swapped)), "P2", "P22")
     assert found == {"P2": Verdict.CONTRADICTED, "P22": Verdict.INCONCLUSIVE}
 
 
@@ -203,7 +204,7 @@ def test_claims_about_the_best_marking_can_fail(factor: float, contradicted: tup
     changed = {name: values.copy() for name, values in PRINTED.values.items()}
     for values in changed.values():
         values[0, 1, 2] *= factor
-    found = verdicts(scalars(Cells(changed, {}), spread=1e-9), *contradicted)
+    found = verdicts(scalars(Cells(LAYOUT, changed), spread=1e-9), *contradicted)
     assert found == dict.fromkeys(contradicted, Verdict.CONTRADICTED)
 
 

@@ -136,6 +136,12 @@ def furthest(values: npt.ArrayLike, most: int) -> list[int]:
     return [int(place) for place in np.argsort(-x, kind="stable")[:most]]
 
 
+def straightest(values: Floats, set_aside: float) -> NormalQQ:
+    """Give the straightest normal Q-Q plot with at most this part of the values, the farthest, set aside."""
+    far = furthest(values, int(set_aside * values.size))
+    return max((normal_qq(values, far[:n]) for n in range(len(far) + 1)), key=lambda one: one.correlation)
+
+
 @dataclass(frozen=True)
 class Check:
     """An assumption: its name, whether it looks true (`None`: cannot be judged), and that in words.

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from perhop.papers.factorial import Cells
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import (
@@ -14,7 +15,6 @@ from perhop.papers.papagiannaki.cells import (
     CONGESTION,
     EVERYWHERE,
     MARKINGS,
-    Cells,
     at,
     printed_cells,
 )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from perhop.papers.error import PackError
+from perhop.papers.factorial import Cells, Floats, Layout, mean
 from perhop.papers.pack import Pack
-from perhop.stats.layout import Cube
-
-Floats = npt.NDArray[np.float64]
 
 MARKS = ("p", "a", "b")
 CONGESTION = ("r", "f", "t")
@@ -26,27 +22,10 @@ EVERYWHERE = "everywhere"
 
 MARKINGS = tuple("".join(marks) for marks in product(MARKS, repeat=3))
 SHAPE = (3, 3, 3, 3)
+LAYOUT = Layout(FACTORS, LEVELS)
 
-
-@dataclass(frozen=True)
-class Cells:
-    """What one replication gave, or a printed table.
-
-    Attributes
-    ----------
-    values
-        By response (`premium` and `assured` in Mbit/s, and what else was counted): an axis for each of P, A,
-        B and C.
-    arms
-        By arm beside the 27 treatments and response: one value for each level of C.
-    """
-
-    values: Mapping[str, Floats]
-    arms: Mapping[tuple[str, str], Floats]
-
-
-Statistic = Callable[[Sequence[Cells]], float]
-"""A number that some replications together give, or a printed table alone."""
+KEPT = {"premium": ("P", "A", "B", "C", "P:A", "P:C"), "assured": ("B", "C", "A:C")}
+"""Terms of the trimmed models: (2), of Premium, and (3), of Assured."""
 
 
 def replications(scalars: pl.DataFrame) -> list[Cells]:
@@ -77,7 +56,7 @@ def replications(scalars: pl.DataFrame) -> list[Cells]:
         empty = [name for name, cells in values.items() if np.isnan(cells).any()]
         if empty:
             raise KeyError(f"no value of {', '.join(empty)} in some of the 81 cells")
-        found.append(Cells(values, arms))
+        found.append(Cells(LAYOUT, values, arms))
     return found
 
 
@@ -96,19 +75,7 @@ def printed_cells(pack: Pack) -> Cells:
         if np.isnan(found).any():
             raise PackError(f"{pack.folder / 'published' / stem}.csv: has not all 81 cells")
         values[name] = found
-    return Cells(values, {})
-
-
-def cube(samples: Sequence[Cells], response: str) -> Cube:
-    """Put replications together; the last axis is theirs."""
-    values = np.stack([one.values[response] for one in samples], axis=-1)
-    return Cube(FACTORS, LEVELS, values, np.zeros(values.shape, dtype=np.int64))
-
-
-def mean(samples: Sequence[Cells], response: str) -> Floats:
-    """Average the cells over replications."""
-    found: Floats = np.mean([one.values[response] for one in samples], axis=0)
-    return found
+    return Cells(LAYOUT, values)
 
 
 def at(samples: Sequence[Cells], response: str, treatment: str, c: str) -> float:
@@ -118,25 +85,6 @@ def at(samples: Sequence[Cells], response: str, treatment: str, c: str) -> float
         row = tuple(MARKS.index(mark) for mark in treatment)
         return float(np.mean([one.values[response][(*row, place)] for one in samples]))
     return float(np.mean([one.arms[treatment, response][place] for one in samples]))
-
-
-def level_means(values: Floats, factor: str) -> dict[str, float]:
-    """Average over all factors but one, by its levels."""
-    place = FACTORS.index(factor)
-    means = np.moveaxis(values, place, 0).reshape(3, -1).mean(axis=1)
-    return dict(zip(LEVELS[place], map(float, means), strict=True))
-
-
-def effect(samples: Sequence[Cells], response: str, name: str) -> float:
-    """Give an effect, such as `P=b C=r`: the mean there less the mean and the effects of lower order."""
-    wanted = {factor: level for factor, _, level in (part.partition("=") for part in name.split())}
-    data = cube(samples, response)
-    found = data.effect(data.term(wanted))
-    place = [
-        own.index(wanted[factor]) if factor in wanted else 0
-        for factor, own in zip(FACTORS, LEVELS, strict=True)
-    ]
-    return float(found[tuple(place)])
 
 
 def regrets(samples: Sequence[Cells], response: str) -> Floats:

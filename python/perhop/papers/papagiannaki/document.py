@@ -11,21 +11,20 @@ import numpy as np
 
 from perhop.papers.claims import Under, claim_entry
 from perhop.papers.document import judge, row
+from perhop.papers.factorial import Cells, Measured, cube, residuals, shares
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import Claim
 from perhop.papers.papagiannaki.calibrate import load_fit
 from perhop.papers.papagiannaki.cells import (
     CONGESTION,
+    KEPT,
     MARKINGS,
-    Cells,
     at,
-    cube,
     printed_cells,
     replications,
 )
-from perhop.papers.papagiannaki.model import residuals, shares
 from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES
-from perhop.papers.papagiannaki.predicates import PREDICATES, Measured
+from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors
 from perhop.papers.plan import Plan, Results
 from perhop.papers.readings import Reading
@@ -81,7 +80,7 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
     known, published = load_fit(plan.pack).in_sample, printed_cells(plan.pack)
 
     def measured(one: Measurements) -> Measured:
-        return Measured(replications(one.scalars), published, known)
+        return Measured(replications(one.scalars), published, known, KEPT)
 
     m = measured(results.fitted)
     under = [(reading, measured(one)) for reading, one in results.read]
@@ -167,7 +166,7 @@ def own_findings(m: Measured) -> list[Finding]:
 
 def _outliers(m: Measured) -> list[Finding]:
     """Say whether runs with lost SYNs are the outliers of the Q-Q plot."""
-    left, _ = residuals(m.samples, "premium")
+    left, _ = residuals(m.samples, "premium", KEPT["premium"])
     spread, set_aside = float(left.std()), 20 / 243
     far = float(np.quantile(np.abs(left), 1.0 - set_aside)) / spread
     timeouts = int(sum(one.values["premium_syn_timeouts"].sum() for one in m.samples))

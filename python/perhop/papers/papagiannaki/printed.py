@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable
 from statistics import NormalDist, fmean
 
+from perhop.papers.factorial import Cells, effect, level_means, mean
 from perhop.papers.pack import Pack
-from perhop.papers.papagiannaki.cells import CONGESTION, MARKS, Cells, at, effect, level_means, mean
+from perhop.papers.papagiannaki.cells import CONGESTION, LAYOUT, MARKS, at
 from perhop.papers.published import Row
 from perhop.stats.effects import error_variance_behind
 
@@ -22,8 +23,8 @@ NAMES = {"p": "Premium", "a": "Assured", "b": "Best-Effort"}
 def false_statements(pack: Pack, printed: Cells) -> list[Finding]:
     """Give each statement that Tables 2 and 4 contradict, and what they say instead."""
     y = {name: mean([printed], name) for name in ("premium", "assured")}
-    by_p = {c: level_means(y["premium"][..., place], "P") for place, c in enumerate(CONGESTION)}
-    over_p, at_r = level_means(y["premium"], "P"), by_p["r"]
+    by_p = {c: level_means(y["premium"][..., place], LAYOUT, "P") for place, c in enumerate(CONGESTION)}
+    over_p, at_r = level_means(y["premium"], LAYOUT, "P"), by_p["r"]
     table = [row for row in pack.table("effects") if row["response"] == "premium" and row["ci90_low"]]
     # a level of P at one level of C has a ninth of the values
     variance = _error_variance([row for row in table if row["component"] in ("C", "P")], 2 / N)

@@ -27,9 +27,9 @@ class Papagiannaki(Study[Plan, Reproduction]):
 
     def page(self, plan: Plan, outcome: Reproduction) -> str:
         """Return the page: claims, tables, models, figures, strategies, what the paper's tables refute."""
-        from perhop.report.acks import render_acks
+        from perhop.papers.papagiannaki.page import render_page
 
-        return render_acks(plan, outcome, self.title)
+        return render_page(plan, outcome, self.title)
 
     def summary(self, outcome: Reproduction) -> Summary:
         """Return the numbers that the command prints: shares of variation and Table 8."""

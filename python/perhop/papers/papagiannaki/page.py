@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from perhop.papers.factorial import cube, mean, residuals
 from perhop.papers.papagiannaki.calibrate import load_fit
-from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, MARKINGS, at, cube, mean, regrets
+from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, KEPT, MARKINGS, at, regrets
 from perhop.papers.papagiannaki.document import Reproduction
-from perhop.papers.papagiannaki.model import KEPT, residuals, straightest
 from perhop.papers.papagiannaki.plan import KEY
 from perhop.papers.plan import Plan
 from perhop.plot import bars
@@ -14,7 +14,7 @@ from perhop.report import page
 from perhop.report.study import Section, StudyPage, Table, render
 from perhop.stats.effects import effects_of
 from perhop.stats.intervals import mean_interval
-from perhop.stats.residuals import normal_qq
+from perhop.stats.residuals import normal_qq, straightest
 from perhop.stats.strata import strata
 
 _TABLES = {
@@ -42,7 +42,7 @@ _STRATEGIES = ("bbb", "pab", "aab", "ppp")
 """The default; copying as the paper has it; the best for Premium (section 5.1) and for Assured at C = r."""
 
 
-def render_acks(plan: Plan, done: Reproduction, title: str) -> str:
+def render_page(plan: Plan, done: Reproduction, title: str) -> str:
     """Return the page as HTML."""
     return render(
         StudyPage(
@@ -124,7 +124,7 @@ def _models(done: Reproduction) -> Section:
             if not one["low"] <= 0.0 <= one["high"]
         )
         text.append(f"{name.title()}: {found.mean.value:.3f} {terms} Mbit/s; what differs from 0 at 90 %.")
-        left, predicted = residuals(done.tables, name)
+        left, predicted = residuals(done.tables, name, KEPT[name])
         whole, straight = normal_qq(left), straightest(left, 0.1)
         qq, against = _FIGURES[name]
         drawings += [

@@ -1,0 +1,172 @@
+"""A factorial experiment, its replications and printed tables alike: cells, effects, statistics judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from perhop.papers.verdict import Asked, Kind, Part
+from perhop.stats.jackknife import jackknife_interval
+from perhop.stats.layout import Cube
+from perhop.stats.strata import strata
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The factors of an experiment, in the order of axes, and the levels of each."""
+
+    factors: tuple[str, ...]
+    levels: tuple[tuple[str, ...], ...]
+
+    def combination(self, name: str) -> dict[str, str]:
+        """Read levels of some factors, `P=b C=r`.
+
+        Raises
+        ------
+        ValueError
+            There is no such factor or level.
+        """
+        wanted = {factor: level for factor, _, level in (part.partition("=") for part in name.split())}
+        for factor, level in wanted.items():
+            if factor not in self.factors or level not in self.levels[self.factors.index(factor)]:
+                raise ValueError(f"{factor}={level}: no such level")
+        return wanted
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What one replication gave, or a printed table.
+
+    Attributes
+    ----------
+    layout
+        Of the cells.
+    values
+        By response: an axis for each factor.
+    arms
+        By arm beside the factorial and response: what it gave.
+    """
+
+    layout: Layout
+    values: Mapping[str, Floats]
+    arms: Mapping[tuple[str, str], Floats] = field(default_factory=dict)
+
+
+Statistic = Callable[[Sequence[Cells]], float]
+"""A number that some replications together give, or a printed table alone."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The replications of every treatment, and what the paper prints.
+
+    Attributes
+    ----------
+    samples
+        One for each replication; all share their random numbers.
+    published
+        The printed tables.
+    in_sample
+        Response and treatment of what a calibration fitted, or the search before it had seen.
+    kept
+        Terms of the paper's model of each response, `P:C`, where it leaves out some.
+    """
+
+    samples: Sequence[Cells]
+    published: Cells
+    in_sample: frozenset[tuple[str, str]] = frozenset()
+    kept: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def part(
+        self,
+        quantity: str,
+        kind: Kind,
+        of: Statistic,
+        low: float = -math.inf,
+        high: float = math.inf,
+        *,
+        linear: bool = False,
+        cells: Sequence[tuple[str, str]] = (),
+    ) -> Part:
+        """Judge a statistic of the cells: a linear one as a mean, any other by the jackknife.
+
+        `cells` are response and treatment of the cells that it compares by name.
+        """
+        printed = _value_or_none(of, [self.published])
+        asked = Asked(quantity, kind, low, high, printed, any(cell in self.in_sample for cell in cells))
+        if _value_or_none(of, self.samples) is None:
+            return asked.undefined("not measured")
+        if linear:
+            return asked.mean([of([one]) for one in self.samples])
+        if len(self.samples) < 3:
+            return asked.undefined(f"{len(self.samples)} replications are too few")
+        return asked.estimated(jackknife_interval(list(self.samples), of))
+
+
+def _value_or_none(of: Statistic, cells: Sequence[Cells]) -> float | None:
+    """Give a statistic, None where something it needs is not there."""
+    try:
+        return of(cells)
+    except KeyError:
+        return None
+
+
+def cube(samples: Sequence[Cells], response: str) -> Cube:
+    """Put replications together; the last axis is theirs."""
+    values = np.stack([one.values[response] for one in samples], axis=-1)
+    layout = samples[0].layout
+    return Cube(layout.factors, layout.levels, values, np.zeros(values.shape, dtype=np.int64))
+
+
+def mean(samples: Sequence[Cells], response: str) -> Floats:
+    """Average the cells over replications."""
+    found: Floats = np.mean([one.values[response] for one in samples], axis=0)
+    return found
+
+
+def level_means(cells: Floats, layout: Layout, factor: str) -> dict[str, float]:
+    """Average over all factors but one, by its levels."""
+    place = layout.factors.index(factor)
+    means = np.moveaxis(cells, place, 0).reshape(len(layout.levels[place]), -1).mean(axis=1)
+    return dict(zip(layout.levels[place], map(float, means), strict=True))
+
+
+def effect(samples: Sequence[Cells], response: str, name: str) -> float:
+    """Give an effect, such as `P=b C=r`: the mean there less the mean and the effects of lower order."""
+    layout = samples[0].layout
+    wanted = layout.combination(name)
+    data = cube(samples, response)
+    found = data.effect(data.term(wanted))
+    place = [
+        own.index(wanted[factor]) if factor in wanted else 0
+        for factor, own in zip(layout.factors, layout.levels, strict=True)
+    ]
+    return float(found[tuple(place)])
+
+
+def shares(cells: Sequence[Cells], response: str) -> dict[str, float]:
+    """Give the percentage of variation by component, `P:C`; of a single table's cells without any error."""
+    parts = strata(cube(cells, response))
+    return {":".join(term): 100.0 * part.squares / parts.total.squares for term, part in parts.terms.items()}
+
+
+def residuals(samples: Sequence[Cells], response: str, kept: Sequence[str]) -> tuple[Floats, Floats]:
+    """Give what a model of some terms leaves over, and what it predicts; the last axis is the runs'.
+
+    Raises
+    ------
+    KeyError
+        There is only one table, and residuals are those of runs.
+    """
+    if len(samples) < 2:
+        raise KeyError("residuals of single runs")
+    data = cube(samples, response)
+    predicted = data.cells.mean() + sum(data.effect(data.term(term)) for term in kept)
+    every = np.broadcast_to(np.asarray(predicted)[..., None], data.values.shape)
+    return data.values - every, every
