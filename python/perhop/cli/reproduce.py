@@ -67,7 +67,6 @@ def command(
 
 
 def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int, as_json: bool) -> int:
-    from perhop.cli.output import print_json
     from perhop.folder import new_folder
     from perhop.papers.study import load_study
 
@@ -79,7 +78,7 @@ def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int
         draw()
     _say_left_out(done)
     if as_json:
-        print_json(done.document)
+        _print_record(done.document)
     else:
         _print(study, done)
         print(f"report: {(folder / 'report.html').resolve()}")
@@ -87,8 +86,8 @@ def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int
 
 
 def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> int:
-    from perhop.cli.output import print_json
     from perhop.folder import new_folder, write_file
+    from perhop.papers.records import encode
     from perhop.papers.study import load_study
     from perhop.report.study import render_index
 
@@ -114,11 +113,11 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
             again,
         )
         write_file(partial / "report.html", index)
-        write_file(partial / "result.json", _encode(documents))
+        write_file(partial / "result.json", encode(documents))
     for outcome in done:
         _say_left_out(outcome)
     if as_json:
-        print_json(documents)
+        _print_record(documents)
     else:
         for study, outcome in zip(studies, done, strict=True):
             _print(study, outcome)
@@ -213,6 +212,7 @@ def _measure(
     """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
     from perhop.folder import write_file
+    from perhop.papers.records import encode
     from perhop.papers.study import ListedStudy
 
     plan, again = planned
@@ -222,7 +222,7 @@ def _measure(
     else:
         results = run_plan(study.key, plan, store, workers)
         done = study.reduce(plan, results, again, _core.RESULTS_VERSION)
-    write_file(folder / "result.json", _encode(done.document))
+    write_file(folder / "result.json", encode(done.document))
     return done, lambda: write_file(folder / "report.html", study.page(plan, done))
 
 
@@ -306,7 +306,6 @@ def _about(seconds: float) -> str:
 
 
 def _calibrate(paper: str | None, workers: int, store: Path) -> int:
-    from perhop.cli.output import print_json
     from perhop.papers.measured import Measurements
     from perhop.papers.study import ListedStudy, load_study
 
@@ -324,14 +323,14 @@ def _calibrate(paper: str | None, workers: int, store: Path) -> int:
         )
     if record is None:
         raise CommandError(ExitCode.USAGE, f"--calibrate: {paper} fits no parameter")
-    print_json(record)
+    _print_record(record)
     return ExitCode.DONE
 
 
-def _encode(value: Any) -> bytes:
-    import msgspec
+def _print_record(record: Any) -> None:
+    from perhop.papers.records import encode
 
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    sys.stdout.write(encode(record).decode())
 
 
 def _say_left_out(done: Outcome) -> None:
