@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -130,7 +134,10 @@ def test_mistakes_have_their_place(cli: Cli, file: Path) -> None:
     ("words", "code", "told"),
     [
         (["campaign", "run", "none.toml"], 2, "No such file"),
-        (["campaign", "status", "none.toml"], 8, "out/none is not a store of a campaign"),
+        (["campaign", "status", "none.toml"], 2, "none.toml: No such file"),
+        (["campaign", "status", "c.toml"], 2, "out/c: no such folder; `perhop campaign run FILE` makes it"),
+        (["analyze", "out/c"], 2, "out/c: no such folder; `perhop campaign run FILE` makes it"),
+        (["sweep", "y.toml", "--vary", "run.seed=1,,2", "--measure", "1"], 2, "value 2 of 3 is empty"),
         (["campaign", "run", "c.toml", "--executor", "slurm"], 2, "write dask://host:port"),
         (["campaign", "run", "c.toml", "-j", "0"], 2, "below 1"),
         (["campaign", "run", "c.toml", "--until-ci", "goodput"], 2, "'goodput' is not a half-width"),
@@ -247,3 +254,90 @@ def test_the_store_of_another_campaign_is_left_alone(cli: Cli, file: Path, tmp_p
         assert "-o" in done.err
     assert Path("out/c/scalars.parquet").read_bytes() == before
     assert cli("campaign", "status", file).out == "out/c: 9 of 9 runs done\n"
+
+
+def test_one_replication_has_no_interval(cli: Cli, file: Path) -> None:
+    file.write_text(FILE.replace("replications = 3", "replications = 1"))
+    done = cli("campaign", "run", file, "-j", "1")
+    assert done.code == 0
+    assert "inf" not in done.out
+    assert " - " in done.out
+
+
+def test_an_unclosed_parenthesis_is_told_with_the_one_that_opens(cli: Cli, file: Path) -> None:
+    file.write_text(FILE.replace("goodput_bit_s)", "goodput_bit_s"))
+    done = cli("check", file)
+    assert done.code == 3
+    file.write_text(FILE.replace("goodput_bit_s) by name", "goodput_bit_s"))
+    done = cli("check", file)
+    assert "it closes the `(` at character 5" in done.out
+
+
+def test_stores_that_cannot_be_used_say_what_to_do(cli: Cli, file: Path, tmp_path: Path) -> None:
+    assert cli("campaign", "run", file, "-j", "1").code == 0
+    ledger_file = tmp_path / "out/c" / ledger.FILE
+    whole = ledger_file.read_bytes()
+    ledger_file.write_bytes(whole[:4096] + b"x" * (len(whole) - 4096))
+    done = cli("analyze", "out/c")
+    assert (done.code, "the ledger is damaged" in done.err, "hint: keep a copy" in done.err) == (
+        8,
+        True,
+        True,
+    )
+    ledger_file.write_bytes(whole)
+    with ledger.driven(tmp_path / "out/c") as book:
+        book.connection.execute("PRAGMA user_version = 99")
+    done = cli("analyze", "out/c")
+    assert (done.code, "hint: use the perhop that wrote it" in done.err) == (8, True)
+    ledger_file.unlink()
+    done = cli("campaign", "status", file)
+    assert (done.code, "out/c is not a store of a campaign" in done.err) == (8, True)
+    assert "hint: this is the folder of a run" in done.err
+
+
+def test_a_second_driver_is_refused_without_being_told_to_go_on(cli: Cli, file: Path, tmp_path: Path) -> None:
+    assert cli("campaign", "run", file, "-j", "1").code == 0
+    file.write_text(FILE.replace("replications = 3", "replications = 4"))
+    with ledger.driven(tmp_path / "out/c"):
+        done = cli("campaign", "run", file)
+    assert done.code == 8
+    assert "another campaign is at work on it: process" in done.err
+    assert "hint: `perhop campaign status out/c` says how far it is" in done.err
+    assert "go on with" not in done.err
+
+
+def test_a_store_that_may_not_be_written_lacks_something_of_the_machine(
+    cli: Cli, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("campaign", "run", file, "-j", "1").code == 0
+    opened = os.open
+
+    def refuse(path: str | Path, *more: int, **named: Any) -> int:
+        if str(path).endswith(ledger.LOCK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return opened(path, *more, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    done = cli("campaign", "run", file)
+    assert done.code == 7
+    assert "error: out/c: Permission denied; `perhop analyze` reads it" in done.err
+
+
+def test_the_disk_that_a_plan_estimates_is_about_what_is_taken(cli: Cli, file: Path) -> None:
+    told = cli("campaign", "plan", file, "--json").json()["about_bytes"]
+    assert cli("campaign", "run", file, "-j", "1").code == 0
+    taken = sum(one.stat().st_size for one in Path("out/c").iterdir())
+    assert taken / 2 < told < 2 * taken
+    assert cli("campaign", "plan", file, "--json").json()["about_bytes"] == 0
+
+
+def test_a_figure_without_a_home_prints_nothing_on_stderr() -> None:
+    script = "import perhop.plot.style as style\nwith style.figure(): pass"
+    drawn = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"HOME": "/proc/nowhere", "MPLCONFIGDIR": "/proc/nowhere"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert drawn.stderr == ""

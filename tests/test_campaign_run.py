@@ -173,6 +173,30 @@ def test_a_finished_campaign_runs_nothing(tmp_path: Path) -> None:
     assert table(tmp_path / "s") == before
 
 
+def test_runs_under_way_are_half_done(tmp_path: Path) -> None:
+    told: list[float] = []
+    run_campaign(campaign(), tmp_path / "s", Here(), progress=lambda done, of: told.append(done / of))
+    assert told[0] == 0.0
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    again: list[float] = []
+    run_campaign(campaign(), tmp_path / "s", Here(), progress=lambda done, of: again.append(done / of))
+    assert again == [1.0]
+
+
+def test_the_time_left_is_that_of_workers_side_by_side(tmp_path: Path) -> None:
+    ran(tmp_path / "s")
+    with ledger.driven(tmp_path / "s") as book:
+        book.connection.execute("UPDATE run SET duration_s = 10")
+        # a pause of a day between the first run and the others
+        book.connection.execute("UPDATE run SET began = began - 86400 WHERE finished = 1")
+        book.connection.execute("DELETE FROM run WHERE finished > 5")
+        book.connection.execute("UPDATE plan SET work = 1")
+        assert book.left_s() == pytest.approx(4 * 10 / 2), "two workers"
+        book.connection.execute("DELETE FROM run")
+        assert book.left_s() is None
+
+
 def test_order_and_workers_leave_no_trace_in_the_table(tmp_path: Path) -> None:
     class Backwards(Here):
         """Gives back what came last first."""

@@ -47,6 +47,16 @@ def test_the_time_left_of_tasks_of_different_cost(
     ]
 
 
+def test_what_was_there_before_says_nothing_about_the_pace(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.Progress("working") as shown:
+        shown.update(80, 100)
+        clock[0] += 6.0
+        shown.update(85, 100)
+    assert capsys.readouterr().err == "working: 85%, about 18 s left\n"
+
+
 def test_short_work_says_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with progress.Progress("working") as shown:
         shown.update(0, 10)

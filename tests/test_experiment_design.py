@@ -272,6 +272,12 @@ def test_level_must_not_set_the_seed(scenario: Scenario):
     assert "sets run.seed" in fault.rule
 
 
+def test_factors_are_not_called_as_sources_of_variation():
+    for name in ("error", "total", "blocks"):
+        with pytest.raises(DesignError, match=f"`{name}` is a source of variation that every analysis has"):
+            Design.full([Factor.vary("link.slow-fast.rate", ["1Mbit/s", "2Mbit/s"], name)])
+
+
 def test_treatments_that_are_one_scenario_are_told(scenario: Scenario):
     same = Factor(
         "S", (Level("64", ("flow.up.tcp.window=65536B",)), Level("KiB", ("flow.up.tcp.window=64KiB",)))
@@ -281,3 +287,12 @@ def test_treatments_that_are_one_scenario_are_told(scenario: Scenario):
     assert [one.rule for one in found.warnings] == [
         "S=64 and S=KiB are the same scenario: they share their runs"
     ]
+
+
+def test_a_level_that_stands_alone_may_write_what_another_factor_does(scenario: Scenario):
+    rate = Factor.vary("link.slow-fast.rate", ["1Mbit/s", "2Mbit/s"], "rate")
+    arm = Factor("arm", (Level("as it is"), Level("slow", ("link.slow-fast.rate=50kbit/s",))))
+    both = "`rate` and `arm` both set link.slow-fast.rate"
+    assert both in [one.rule for one in Design.full([rate, arm]).check(scenario).warnings]
+    alone = Design.full([rate, arm], exclude=[{"rate": "2Mbit/s", "arm": "slow"}])
+    assert alone.check(scenario).warnings == []

@@ -12,7 +12,7 @@ import pytest
 from conftest import Cli
 from perhop import ScenarioError
 from perhop.cli.exit import ExitCode
-from perhop.experiment.definition import Campaign, Stop
+from perhop.experiment.definition import Campaign, Stop, name_of
 from perhop.experiment.design import Level
 from perhop.experiment.file import CampaignError, read
 
@@ -152,7 +152,7 @@ def test_a_fraction(place: Place):
         ),
         ('name = "share"', 'name = "seed"', "factor.seed.name", "`seed` is a column", '"seed"'),
         ('share = "0.5"', 'share = "0.6"', "exclude[0].share", "`share` has no level `0.6`", '"0.6"'),
-        ('share = "0.5"', 'shar = "0.5"', "exclude[0].shar", "no factor `shar`", '"0.5"'),
+        ('share = "0.5"', 'shar = "0.5"', "exclude[0].shar", "no factor `shar`", "shar ="),
         ("one = ", "two = ", "exclude[0].window", "`window` has no level `one`", '["large", "one"]'),
         ("goodput_bit_s", "goodput", "response.goodput.measure", "no column `goodput`", "goodput"),
         ("where class", "wehre class", "response.goodput.measure", "not `wehre`", "wehre"),
@@ -215,6 +215,27 @@ def test_a_mistake_of_the_scenario_may_be_mended_for_all_runs(place: Place):
     scenario = file.with_name("two-way.toml")
     scenario.write_text(scenario.read_text().replace('duration = "60s"', 'duration = "soon"'))
     assert read(file).mistakes == []
+
+
+def test_what_a_factor_writes_again_is_a_warning(place: Place):
+    # all levels of `share` set what `set` does; one level of `window` may well differ from it
+    file = place(('"run.duration=20s"', '"run.warmup=2s", "port.slow-fast.scheduler.share=0.4"'))
+    [warning] = read(file).warnings
+    assert warning["rule"] == (
+        "`share` sets port.slow-fast.scheduler.share in all its levels, "
+        "so that `port.slow-fast.scheduler.share=0.4` does nothing"
+    )
+    assert warning["path"] == "set[1]"
+    file = place(('one = "run.warmup=1s"', 'one = "port.slow-fast.scheduler.share=0.4"'))
+    rule = "`window` and `share` both set port.slow-fast.scheduler.share"
+    [first] = [one for one in read(file).warnings if one["rule"] == rule]
+    assert first["path"] == "factor.share.levels"
+
+
+def test_a_campaign_is_called_by_its_file_or_by_its_folder(tmp_path: Path):
+    assert name_of(tmp_path / "rates.toml") == "rates"
+    assert name_of(tmp_path / "lab" / "campaign.toml") == "lab"
+    assert name_of(Path("campaign.toml")) == Path.cwd().name
 
 
 def test_words_that_no_flow_has_are_a_warning(place: Place):

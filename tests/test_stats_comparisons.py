@@ -208,6 +208,15 @@ def test_assumptions_are_judged_in_words() -> None:
     assert checks(sample(5, r=6).with_columns(value=pl.lit(3.0)))["residuals"][0] is None
 
 
+def test_a_response_that_hardly_varies_has_no_absurd_outliers() -> None:
+    steady = sample(5, r=6).with_columns(value=5.0 + 1e-10 * pl.col("value"))
+    assert checks(steady) == {"residuals": (None, "The residuals cannot be judged: nothing is left over.")}
+    one = sample(5, r=6).with_row_index().with_columns(value=40.0 - (pl.col("index") == 17))
+    holds, said = checks(one)["outliers"]
+    assert holds is False
+    assert "(beyond -100: hardly any other run differs)" in said
+
+
 @pytest.mark.parametrize(("levels", "each", "difference"), [(3, 5, 1.0), (2, 12, 0.5), (4, 81, 0.1)])
 def test_power_is_that_of_statsmodels(levels: int, each: int, difference: float) -> None:
     from statsmodels.stats.power import FTestAnovaPower

@@ -51,8 +51,8 @@ enum Part {
     Key(String),
 }
 
-/// Where, which characters there, rule, hint, whether it is a warning.
-type Told = (Vec<Part>, Option<(usize, usize)>, String, Option<String>, bool);
+/// Where, which characters there, rule, hint, whether it is a warning, whether it is about the key.
+type Told = (Vec<Part>, Option<(usize, usize)>, String, Option<String>, bool, bool);
 
 /// A campaign file whose keys and kinds of values are in order.
 #[pyclass(frozen)]
@@ -73,7 +73,7 @@ impl Campaign {
 
     /// Remarks as diagnostics, from top to bottom.
     fn told<'py>(&self, py: Python<'py>, remarks: Vec<Told>) -> PyResult<Bound<'py, PyList>> {
-        let remark = |(at, within, rule, hint, is_warning): Told| {
+        let remark = |(at, within, rule, hint, is_warning, is_of_key): Told| {
             let step = |part| match part {
                 Part::Index(index) => Step::from(index),
                 Part::Key(key) => Step::from(key),
@@ -81,7 +81,7 @@ impl Campaign {
             let at: Vec<Step> = at.into_iter().map(step).collect();
             let text = self.0.text(&at).unwrap_or_default();
             let within = within.map(|(start, end)| bytes(text, start..end));
-            Remark { at, within, rule, hint, is_warning }
+            Remark { at, within, is_of_key, rule, hint, is_warning }
         };
         to_python(py, &self.0.told(remarks.into_iter().map(remark).collect()))
     }

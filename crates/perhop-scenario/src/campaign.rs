@@ -32,6 +32,8 @@ pub struct Remark {
     pub at: Vec<Step>,
     /// Which bytes of the value, where it is a text.
     pub within: Option<Range<usize>>,
+    /// Whether it is about the key rather than the value.
+    pub is_of_key: bool,
     /// What is wrong.
     pub rule: String,
     /// What to do about it.
@@ -77,6 +79,9 @@ impl Campaign {
         let (node, depth) = self.0.nearest(&remark.at);
         let mut place = node.place.clone();
         let is_there = depth == remark.at.len();
+        if let (true, Some(key)) = (remark.is_of_key, self.0.key(&remark.at)) {
+            place = key.clone();
+        }
         if let (true, Some(within), Some(text)) = (is_there, remark.within, node.text()) {
             let written = self.0.sources[0].text().get(place.span.clone()).unwrap_or_default();
             // a text with escapes is not in the file as it is: then the whole of it is meant

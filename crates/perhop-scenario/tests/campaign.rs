@@ -33,7 +33,7 @@ fn mistakes(text: &str) -> Vec<String> {
 }
 
 fn remark(at: Vec<Step>, within: Option<std::ops::Range<usize>>) -> Remark {
-    Remark { at, within, rule: "rule".to_owned(), hint: None, is_warning: false }
+    Remark { at, within, is_of_key: false, rule: "rule".to_owned(), hint: None, is_warning: false }
 }
 
 #[test]
@@ -79,6 +79,9 @@ fn a_remark_points_at_its_characters() {
     assert_eq!(places[2], (17, 40, "response.upload.measure", "é"));
     assert_eq!((places[1].0, places[1].2), (9, "factor.share"));
     assert_eq!(places[0].2, "stop.most");
+    let of_key = Remark { is_of_key: true, ..remark(measure(), None) };
+    let told = &campaign.told(vec![of_key])[0];
+    assert_eq!((told.line, told.column), (16, 1), "at the key");
     assert!(render(&told[1], false).contains("⚠ factor.share: rule"));
 }
 

@@ -73,7 +73,7 @@ fn what_ticks_needs_a_tick() {
     48:39 flow.up.tcp.clock_tick: rtt_arithmetic (scaled, from profile bsd) needs a clock that ticks, not clock_tick (0s) (BSD's is `500ms`; without a tick time is in nanoseconds)
     48:39 flow.up.tcp.clock_tick: timer_on_tick (true, from profile bsd) needs a clock that ticks, not clock_tick (0s) (BSD's is `500ms`; without a tick time is in nanoseconds)
     ");
-    assert_snapshot!(tcp(r#"clock_phase = "1ms""#), @"48:23 flow.up.tcp.clock_phase: clock_phase (1ms) must be below clock_tick (0s, the default)");
+    assert_snapshot!(tcp(r#"clock_phase = "1ms""#), @"48:23 flow.up.tcp.clock_phase: clock_phase (1ms) must be below clock_tick (0s, the default) (BSD's is `500ms`; without a tick time is in nanoseconds)");
     assert_snapshot!(tcp(r#"clock_phase = "10ms", clock_tick = "10ms""#), @"48:23 flow.up.tcp.clock_phase: clock_phase (10ms) must be below clock_tick (10ms)");
     assert_snapshot!(tcp(r#"clock_phase = "9ms", clock_tick = "10ms", rtt_arithmetic = "scaled", timer_on_tick = true"#), @"no mistake");
 }

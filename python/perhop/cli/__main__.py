@@ -203,7 +203,7 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         from perhop.experiment.ledger import StoreError
 
         if isinstance(error, StoreError):
-            return ExitCode.STORE, f"error: {error}"
+            return ExitCode.STORE, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
     if "perhop.experiment.executors" in sys.modules:
         from perhop.experiment.executors import ExecutorError
 

@@ -30,7 +30,13 @@ CampaignFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="Campaign file (TOML), or the store of one that was begun.")
 ]
 Out = Annotated[
-    Path | None, typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<campaign>.")
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="DIR",
+        help="Store; default out/<campaign>, of a campaign.toml out/<its folder>.",
+    ),
 ]
 Jobs = Annotated[
     int | None,
@@ -108,6 +114,8 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
     from perhop.experiment.campaign import plan
     from perhop.experiment.store import Store
 
+    if not file.is_dir():
+        file.stat()
     folder = out or (file if file.is_dir() else _default(file))
     store = Store.open(folder)
     if not file.is_dir() and not _is_as_run(file, store):
@@ -207,7 +215,9 @@ def _check_store(folder: Path, runs: Sequence[Planned]) -> None:
 
 
 def _default(file: Path) -> Path:
-    return Path("out") / file.stem
+    from perhop.experiment.definition import name_of
+
+    return Path("out") / name_of(file)
 
 
 _MOST = 100

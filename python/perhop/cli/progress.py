@@ -32,6 +32,7 @@ class Progress:
         self._quiet = quiet
         self._bar: Bar | None = None
         self._began = self._said = time.monotonic()
+        self._first: float | None = None
 
     def __enter__(self) -> Progress:
         if not self._quiet and sys.stderr.isatty():
@@ -63,12 +64,14 @@ class Progress:
         """Say how far the work is; `label` replaces what is being done."""
         self._label = label or self._label
         fraction = done / total if total > 0 else 1.0
+        if self._first is None:  # what was there before says nothing about the pace
+            self._first, self._began = fraction, time.monotonic()
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=fraction, description=self._label)
             return
         now = time.monotonic()
-        if self._quiet or now - self._said < _SECONDS_BETWEEN_LINES or fraction <= 0:
+        if self._quiet or now - self._said < _SECONDS_BETWEEN_LINES or fraction <= self._first:
             return
         self._said = now
-        left = (now - self._began) * (1 - fraction) / fraction
+        left = (now - self._began) * (1 - fraction) / (fraction - self._first)
         note(f"{self._label}: {fraction:.0%}, about {left:.0f} s left")

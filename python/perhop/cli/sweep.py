@@ -88,7 +88,7 @@ def _campaign(
 
 def _factors(vary: Sequence[str]) -> list[Factor]:
     """Return a factor for each `--vary`, called by the last word of its path if no other is."""
-    from perhop.experiment.columns import RESERVED
+    from perhop.experiment.columns import RESERVED, SOURCES
     from perhop.experiment.design import Factor
 
     given = []
@@ -100,10 +100,17 @@ def _factors(vary: Sequence[str]) -> list[Factor]:
                 f"--vary {text}: no values",
                 "write --vary PATH=A,B,C, such as --vary link.a-b.delay=10ms,20ms",
             )
-        given.append((path.strip(), _values(values)))
+        split = _values(values)
+        if "" in split:
+            raise CommandError(
+                ExitCode.USAGE,
+                f"--vary {text}: value {split.index('') + 1} of {len(split)} is empty",
+                "write a value between commas, or one comma less",
+            )
+        given.append((path.strip(), split))
     last = Counter(path.split(".")[-1] for path, _ in given)
     return [
-        Factor.vary(path, values, None if last[word] > 1 or word in RESERVED else word)
+        Factor.vary(path, values, None if last[word] > 1 or word in (*RESERVED, *SOURCES) else word)
         for path, values in given
         for word in [path.split(".")[-1]]
     ]

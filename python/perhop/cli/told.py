@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
     from perhop.experiment.ledger import Planned
     from perhop.experiment.store import Store
 
-# of the ledger, measured at 10,000 runs of two responses
-_BYTES_A_RUN, _BYTES_A_VALUE = 1000, 60
+# Of the ledger and the table, measured at 24, 96 and 10,000 runs: what there is without runs, for a run
+# beside its overrides (which are there twice), for a value; of SQLite's log, gone at the end; of the page.
+_BYTES, _BYTES_A_RUN, _BYTES_A_VALUE = 50_000, 1200, 60
+_BYTES_OF_LOG_A_RUN, _BYTES_OF_LOG = 20_000, 4_200_000
+_BYTES_OF_PAGE_A_RESPONSE = 130_000
 
 
 def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers: int) -> dict[str, Any]:
@@ -38,8 +42,24 @@ def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers:
         "done": len(once) - len(missing),
         "workers": workers,
         "about_s": expected_s([run.work for run in missing], workers),
-        "about_bytes": len(missing) * (_BYTES_A_RUN + _BYTES_A_VALUE * len(campaign.responses)),
+        "about_bytes": _bytes(campaign, missing) if missing else 0,
     }
+
+
+def _bytes(campaign: Campaign, missing: Sequence[Planned]) -> int:
+    """Estimate the most that a store takes on disk while these runs are made."""
+    from perhop.experiment.expression import statistics
+    from perhop.experiment.vocabulary import words
+
+    known = words(campaign.scenario)
+    values = 0
+    for response in campaign.responses:
+        tables = [known.get(one.table.text, {}) for one in statistics(response.measure.of)]
+        values += max(math.prod(len(table.get(name, " ")) for name in response.by) for table in tables)
+    overrides = sum(len(one) + 4 for run in missing for one in run.overrides)
+    kept = _BYTES + len(missing) * (_BYTES_A_RUN + _BYTES_A_VALUE * values) + 2 * overrides
+    log = min(_BYTES_OF_LOG, len(missing) * _BYTES_OF_LOG_A_RUN)
+    return kept + max(log, len(campaign.responses) * _BYTES_OF_PAGE_A_RESPONSE)
 
 
 def in_words(campaign: Campaign, told: Mapping[str, Any]) -> str:
@@ -83,6 +103,8 @@ def how_far(folder: Path) -> Iterator[None]:
 
     try:
         yield
+    except ledger.StoreError:  # in use by another, or not to be used at all
+        raise
     except BaseException:
         try:
             with ledger.read(folder) as book:
@@ -170,7 +192,7 @@ def print_means(store: Store) -> None:
                 (
                     *(str(row[name]) for name in ("treatment", *response.by)),
                     f"{row['mean']:.5g}",
-                    f"{row['half_width']:.2g}",
+                    f"{row['half_width']:.2g}" if math.isfinite(row["half_width"]) else "-",
                     str(row["runs"]),
                 )
                 for row in mine

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from perhop import _core
 from perhop.experiment import ledger, store
 from perhop.experiment.columns import faulty_columns
 from perhop.experiment.definition import Campaign
+from perhop.experiment.design_runs import each
 from perhop.experiment.executors import ExecutorError, width
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
@@ -75,18 +77,9 @@ def plan(campaign: Campaign) -> list[Planned]:
     if faults:
         raise DesignError(faults)
     most = design.replications if campaign.stop is None else campaign.stop.most
-    number = {treatment.name: place for place, treatment in enumerate(design.treatments)}
-    work = [campaign.scenario.override(*each.overrides).work() for each in design.treatments]
-    rows = list(design.runs(campaign.scenario, range(most)).iter_rows(named=True))
-    rows.sort(key=lambda row: (number[row["treatment"]], row["replication"]))
-    return [
-        Planned(
-            *(position, row["key"], number[row["treatment"]], row["replication"], row["seed"], row["order"]),
-            overrides=tuple(row["overrides"]),
-            work=work[number[row["treatment"]]],
-        )
-        for position, row in enumerate(rows)
-    ]
+    work = [campaign.scenario.override(*one.overrides).work() for one in design.treatments]
+    runs = sorted(each(design, campaign.scenario, range(most)), key=lambda run: run[1:3])
+    return [Planned(position, *run, work=work[run.treatment]) for position, run in enumerate(runs)]
 
 
 def run_campaign(
@@ -131,6 +124,7 @@ def run_campaign(
     store.make(folder, campaign)
     with ledger.driven(folder) as book:
         store.adopt(folder, book, campaign, runs)
+        book.work_with(width(executor))
         driver = _Driver(campaign, book, executor, runs, progress)
         driver.run()
         if driver.stopped is not None:
@@ -194,6 +188,7 @@ class _Driver:
 
     def run(self) -> None:
         """Go on until nothing is missing, or the rule says that it is enough."""
+        self._tell_progress()
         try:
             while self._fill():
                 done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
@@ -255,8 +250,13 @@ class _Driver:
         for entry in entries:
             self._done += self._users[entry.key][0].work
             self._tell_rule(entry)
+        self._tell_progress()
+
+    def _tell_progress(self) -> None:
+        """Say how much is done: runs under way are half done on average."""
         if self._progress is not None:
-            self._progress(self._done, self._work)
+            under_way = islice(self._pending.values(), width(self._executor))
+            self._progress(self._done + sum(run.work for run in under_way) / 2, self._work)
 
     def _result(self, future: Future[Finished], run: Planned) -> Finished | None:
         """Return what came back; None where the run is to be tried again."""

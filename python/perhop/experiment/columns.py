@@ -21,6 +21,9 @@ _MODEL = ("predicted", "residual", "studentized")
 RESERVED = (*_RUNS, *_SCALARS, *_MEANS, *_MODEL)
 """Columns of plans, runs, values, means and residuals beside those of factors and groups."""
 
+SOURCES = ("blocks", "error", "error between runs", "error within runs", "total")
+"""Sources of variation beside factors and groups, which are not called so either."""
+
 
 def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> list[Fault]:
     """Find groups that are called as another column of the table that they are to be in.
@@ -35,8 +38,13 @@ def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> lis
     faults = []
     for i, response in enumerate(responses):
         for column in response.measure.by:
-            if column.text in RESERVED:
-                rule = f"`{column}` is a column that every table of runs has"
+            if column.text in (*RESERVED, *SOURCES):
+                what = (
+                    "column that every table of runs"
+                    if column.text in RESERVED
+                    else "source of variation that every analysis"
+                )
+                rule = f"`{column}` is a {what} has"
                 faults.append(
                     Fault(("response", i, "measure"), rule, "give the label another name", column.span)
                 )

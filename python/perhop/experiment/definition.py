@@ -24,6 +24,12 @@ def is_campaign(source: bytes) -> bool:
     return _OF_CAMPAIGNS.search(source) is not None
 
 
+def name_of(file: Path) -> str:
+    """Return what a campaign is called by its file; one called ``campaign.toml`` by the file's folder."""
+    folder = file.resolve().parent.name
+    return folder if file.stem == "campaign" and folder else file.stem
+
+
 @dataclass(frozen=True)
 class Stop:
     """Replicate until the intervals of a response are narrow enough.

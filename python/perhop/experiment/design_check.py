@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from perhop.experiment.columns import RESERVED
+from perhop.experiment.columns import RESERVED, SOURCES
 from perhop.experiment.fault import At, Fault
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ class Checked(NamedTuple):
 def check(design: Design, scenario: Scenario) -> Checked:
     """Apply every treatment of a design to a scenario; see `perhop.experiment.design.Design.check`."""
     mistakes = _drawn(design)
+    warnings = _overwritten(design, scenario.overrides)
     wrong: dict[tuple[str, str], tuple[Diagnostic, set[int]]] = {}
     same: dict[str, int] = {}
-    warnings = []
     for index, one in enumerate(design.treatments):
         changed = scenario.override(*one.overrides)
         found = changed.check()
@@ -55,6 +55,49 @@ def _drawn(design: Design) -> list[Fault]:
         for path in (one.split("=")[0].strip() for one in level.set)
         if path in _DRAWN
     ]
+
+
+def _overwritten(design: Design, given: Sequence[str]) -> list[Fault]:
+    """Find what a later override writes again, so that levels make no difference or `set` does nothing.
+
+    A level that leaves one level of the other factor in the design is meant so.
+    """
+    hint = "what is written later counts: take one of them away"
+    sets = [[_paths(level.set) for level in factor.levels] for factor in design.factors]
+    faults = []
+    for i, factor in enumerate(design.factors):
+        for j in range(i + 1, len(sets)):
+            both = _lost(design, sets, i, j)
+            if both is not None:
+                rule = f"`{factor.name}` and `{design.factors[j].name}` both set {both}"
+                faults.append(Fault(("factor", j, "levels"), rule, hint))
+    for index, path in enumerate(_paths(given)):
+        for i, factor in enumerate(design.factors):
+            if all(any(_covers(other, path) for other in level) for level in sets[i]):
+                rule = f"`{factor.name}` sets {path} in all its levels, so that `{given[index]}` does nothing"
+                faults.append(Fault(("set", index), rule, hint))
+    return faults
+
+
+def _lost(design: Design, sets: Sequence[Sequence[Sequence[str]]], first: int, later: int) -> str | None:
+    """Return a setting of several levels of one factor that a level of a later one writes over."""
+    for place, level in enumerate(design.factors[later].levels):
+        together = {design.treatments[one].levels[first] for one in design.having(later, level.name)}
+        for own, paths in zip(design.factors[first].levels, sets[first], strict=True):
+            if len(together) > 1 and own.name in together:
+                for path in paths:
+                    if any(_covers(other, path) for other in sets[later][place]):
+                        return path
+    return None
+
+
+def _paths(overrides: Sequence[str]) -> list[str]:
+    return [one.split("=")[0].strip() for one in overrides]
+
+
+def _covers(written: str, path: str) -> bool:
+    """Tell whether writing one setting writes another: the same, or a part of it."""
+    return path == written or path.startswith((f"{written}.", f"{written}["))
 
 
 def _twins(design: Design, first: Treatment, second: Treatment) -> Fault:
@@ -90,8 +133,7 @@ def _blamed(design: Design, diagnostic: Diagnostic, having: set[int]) -> list[Fa
 def setting_of(overrides: Sequence[str], path: str) -> int | None:
     """Return which override writes the setting at a path, the last if several do."""
     for index in reversed(range(len(overrides))):
-        written = overrides[index].split("=")[0].strip()
-        if path == written or path.startswith((f"{written}.", f"{written}[")):
+        if _covers(_paths(overrides[index : index + 1])[0], path):
             return index
     return None
 
@@ -105,6 +147,9 @@ def faulty_names(factors: Sequence[Factor]) -> list[Fault]:
     for i, factor in enumerate(factors):
         if factor.name in RESERVED:
             rule = f"`{factor.name}` is a column that every table of runs has"
+            faults.append(Fault(("factor", i, "name"), rule, "give the factor another name"))
+        elif factor.name in SOURCES:
+            rule = f"`{factor.name}` is a source of variation that every analysis has"
             faults.append(Fault(("factor", i, "name"), rule, "give the factor another name"))
         elif seen[factor.name] > 1 and any(one.name == factor.name for one in factors[:i]):
             faults.append(Fault(("factor", i, "name"), f"a second factor is called `{factor.name}`"))
@@ -141,7 +186,7 @@ def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> 
         factor = by_name.get(name)
         if factor is None:
             rule = f"there is no factor `{name}`"
-            faults.append(Fault((*at, name), rule, _core.suggest(name, list(by_name))))
+            faults.append(Fault((*at, name), rule, _core.suggest(name, list(by_name)), of_key=True))
         elif factor.level(level) is None:
             known = [one.name for one in factor.levels]
             rule = f"`{name}` has no level `{level}`"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,23 +16,17 @@ if TYPE_CHECKING:
 
 def runs(design: Design, scenario: Scenario, replications: range) -> pl.DataFrame:
     """Return the runs of a design, one row each; see `perhop.experiment.design.Design.runs`."""
-    seed = scenario.seed
-    hashes = [scenario.override(*one.overrides).key() for one in design.treatments]
     columns = defaultdict[str, list[object]](list)
-    for replication in replications:
-        for position, index in enumerate(_shuffled(design, replication)):
-            one = design.treatments[index]
-            own = design.seed(one, replication, seed)
-            key = hashes[index]._replace(seed=own, replication=replication)
-            columns["key"].append(key.hex())
-            columns["treatment"].append(one.name)
-            for name, level in zip(design.names, one.levels, strict=True):
-                columns[name].append(level)
-            columns["replication"].append(replication)
-            columns["seed"].append(own)
-            drawn = (f"run.seed={own}", f"run.replication={replication}")
-            columns["overrides"].append([*one.overrides, *drawn])
-            columns["order"].append(replication * len(design.treatments) + position)
+    for run in each(design, scenario, replications):
+        one = design.treatments[run.treatment]
+        columns["key"].append(run.key)
+        columns["treatment"].append(one.name)
+        for name, level in zip(design.names, one.levels, strict=True):
+            columns[name].append(level)
+        columns["replication"].append(run.replication)
+        columns["seed"].append(run.seed)
+        columns["overrides"].append([*run.overrides])
+        columns["order"].append(run.order)
     types: dict[str, pl.DataType] = {
         "replication": pl.Int64(),
         "seed": pl.UInt64(),
@@ -43,6 +37,31 @@ def runs(design: Design, scenario: Scenario, replications: range) -> pl.DataFram
     return pl.DataFrame(
         {name: pl.Series(name, columns[name], types.get(name, pl.String())) for name in names}
     )
+
+
+class Run(NamedTuple):
+    """A run of a design; the treatment by its place."""
+
+    key: str
+    treatment: int
+    replication: int
+    seed: int
+    order: int
+    overrides: tuple[str, ...]
+
+
+def each(design: Design, scenario: Scenario, replications: range) -> Iterator[Run]:
+    """Yield the runs of a design in the order in which they are to be done."""
+    hashes = [scenario.override(*one.overrides).key() for one in design.treatments]
+    for replication in replications:
+        of_replication = f"run.replication={replication}"
+        for position, index in enumerate(_shuffled(design, replication)):
+            one = design.treatments[index]
+            seed = design.seed(one, replication, scenario.seed)
+            key = hashes[index]._replace(seed=seed, replication=replication).hex()
+            order = replication * len(design.treatments) + position
+            overrides = (*one.overrides, f"run.seed={seed}", of_replication)
+            yield Run(key, index, replication, seed, order, overrides)
 
 
 def _shuffled(design: Design, replication: int) -> Iterator[int]:

@@ -104,7 +104,28 @@ class Checker(NamedTuple):
         if name.text in own:
             return Column(name.text, "", 0, "label", "text")
         rule = f"`{table.name}` has no column `{name}`"
-        return SyntaxFault(name.span, rule, _suggest(name.text, [*own, *known]))
+        return SyntaxFault(name.span, rule, self._column_hint(name.text, [*own, *known]))
+
+    def _column_hint(self, wrong: str, known: Sequence[str]) -> str | None:
+        """Name the column that is meant, or the tables that have one called so."""
+        longer = [name for name in known if name.startswith(f"{wrong}_")]
+        if len(longer) == 1:
+            return f"did you mean `{longer[0]}`?"
+        if longer:
+            return f"did you mean one of {', '.join(f'`{name}`' for name in longer)}?"
+        spelled = wrong.replace("colour", "color")
+        having = [
+            table
+            for table in SCHEMA
+            if spelled
+            in [*labels(self.vocabulary, table), *(column.name for column in SCHEMA[table].columns)]
+        ]
+        kept = [f"`{table}`" for table in having if table in TABLES]
+        if kept:
+            return f"`{spelled}` is a column of {', '.join(kept)}"
+        if having:
+            return f"`{spelled}` is a column of the trace `{having[0]}`, which a campaign does not keep"
+        return _suggest(wrong, known)
 
     def doubtful(self) -> Iterator[SyntaxFault]:
         """Yield the words that no row of a sound statistic will have."""

@@ -23,6 +23,8 @@ class Fault:
         What would mend it.
     span
         Which characters of the setting, where it is a text.
+    of_key
+        Whether it is the key of the setting that is wrong, not its value.
     shown
         More about it, several lines, for whom there is no file to point into.
     """
@@ -32,6 +34,7 @@ class Fault:
     hint: str | None = None
     span: tuple[int, int] | None = None
     shown: str = ""
+    of_key: bool = False
 
     def __str__(self) -> str:
         hint = f" ({self.hint})" if self.hint else ""

@@ -12,7 +12,7 @@ import msgspec
 from perhop import _core
 from perhop._core import ScenarioError
 from perhop.experiment.columns import faulty_columns
-from perhop.experiment.definition import Campaign, Stop
+from perhop.experiment.definition import Campaign, Stop, name_of
 from perhop.experiment.design import Design, Factor, Level
 from perhop.experiment.design_check import setting_of
 from perhop.experiment.expression import SyntaxFault
@@ -112,13 +112,13 @@ class _Reader:
         told = [*self.in_scenario, *self.told(self.faults)]
         if told or scenario is None or design is None:
             return ReadCampaign(None, told, [])
-        campaign = Campaign(self.path.stem, scenario, design, tuple(responses), stop, self.source)
+        campaign = Campaign(name_of(self.path), scenario, design, tuple(responses), stop, self.source)
         warnings_told = self.told(self.warnings, are_warnings=True)
         return ReadCampaign(campaign, [], [*scenario.warnings(), *warnings_told])
 
     def told(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
         return self.core.told(
-            [(self.place(one.at), one.span, one.rule, one.hint, are_warnings) for one in faults]
+            [(self.place(one.at), one.span, one.rule, one.hint, are_warnings, one.of_key) for one in faults]
         )
 
     def place(self, at: At) -> list[str | int]:

@@ -62,7 +62,22 @@ CREATE TABLE measured (
 
 
 class StoreError(Exception):
-    """A store that is in use, damaged, or from a newer perhop."""
+    """A store that is in use, damaged, or from a newer perhop; or a folder that is none.
+
+    Parameters
+    ----------
+    message
+        What is wrong, with the folder.
+    hint
+        What would mend it.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+_ANEW = "keep a copy; `perhop campaign run FILE -o OTHER` makes its runs anew"
 
 
 class Planned(NamedTuple):
@@ -181,17 +196,26 @@ class Ledger:
         )
 
     def left_s(self) -> float | None:
-        """Estimate how long the missing runs take at the pace of the last hundred; None before the first."""
-        done, began, ended = self.connection.execute(
-            """SELECT sum(work), min(began), max(began + duration_s) FROM
+        """Estimate how long the missing runs take at the pace of the last hundred; None before the first.
+
+        The pace is that of a worker, so that neither a pause nor runs under way count.
+        """
+        done, took, seen = self.connection.execute(
+            """SELECT sum(work), sum(duration_s), count(DISTINCT host || worker) FROM
                (SELECT * FROM run ORDER BY finished DESC LIMIT 100)
                JOIN (SELECT key, work FROM plan GROUP BY key) USING (key)"""
         ).fetchone()
+        workers = int(self.meta().get("workers", 0)) or seen
         (left,) = self.connection.execute(
             """SELECT coalesce(sum(work), 0) FROM (SELECT key, work FROM plan GROUP BY key)
                WHERE key NOT IN (SELECT key FROM run)"""
         ).fetchone()
-        return float(left * (ended - began) / done) if done else None
+        return float(left * took / done / workers) if done else None
+
+    def work_with(self, workers: int) -> None:
+        """Keep how many workers there are, for who estimates."""
+        with self._writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('workers', ?)", (str(workers),))
 
     def add(self, finished: Sequence[Entry]) -> None:
         """Write finished runs, all or none, and let them reach the disk.
@@ -243,7 +267,7 @@ class Ledger:
         except sqlite3.OperationalError as error:
             raise _refused(error, self._folder) from error
         except sqlite3.DatabaseError as error:
-            raise StoreError(f"{self._folder}: the ledger is damaged: {error}") from error
+            raise StoreError(f"{self._folder}: the ledger is damaged: {error}", _ANEW) from error
 
 
 def make(folder: Path) -> None:
@@ -304,7 +328,7 @@ def read(folder: Path) -> Iterator[Ledger]:
 def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
     """Open the file and see that it is whole and of this version."""
     if not file.is_file():
-        raise StoreError(f"{folder} is not a store of a campaign: it has no {FILE}")
+        raise _none(folder)
     try:
         uri = f"{file.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_WAIT_S)
@@ -317,7 +341,7 @@ def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
         raise _refused(error, folder) from error
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise StoreError(f"{folder}: the ledger is damaged: {error}") from error
+        raise StoreError(f"{folder}: the ledger is damaged: {error}", _ANEW) from error
     except StoreError:
         connection.close()
         raise
@@ -328,14 +352,27 @@ def _check(connection: sqlite3.Connection, folder: Path) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != _APPLICATION:
-        raise StoreError(f"{folder}: {FILE} is not a ledger of perhop")
+        raise StoreError(f"{folder}: {FILE} is not a ledger of perhop", "give another folder with -o")
     if version > VERSION:
         raise StoreError(
-            f"{folder}: version {version} of a store is from a newer perhop; this one reads up to {VERSION}"
+            f"{folder}: version {version} of a store is from a newer perhop; this one reads up to {VERSION}",
+            "use the perhop that wrote it: its version is in record.json",
         )
     (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
-        raise StoreError(f"{folder}: the ledger is damaged: {found}")
+        raise StoreError(f"{folder}: the ledger is damaged: {found}", _ANEW)
+
+
+def _none(folder: Path) -> Exception:
+    """Return what is wrong with a folder that has no ledger, or is not there."""
+    if not folder.exists():
+        return FileNotFoundError(
+            errno.ENOENT, "no such folder; `perhop campaign run FILE` makes it", str(folder)
+        )
+    hint = "`perhop campaign run FILE` makes one"
+    if (folder / "record.json").is_file():
+        hint = "this is the folder of a run: `perhop report` shows it"
+    return StoreError(f"{folder} is not a store of a campaign: it has no {FILE}", hint)
 
 
 def _refused(error: sqlite3.OperationalError, folder: Path) -> Exception:
@@ -346,7 +383,7 @@ def _refused(error: sqlite3.OperationalError, folder: Path) -> Exception:
         sqlite3.SQLITE_READONLY: errno.EROFS,
         sqlite3.SQLITE_IOERR: errno.EIO,
         sqlite3.SQLITE_CANTOPEN: errno.EACCES,
-        sqlite3.SQLITE_PERM: errno.EACCES,
+        sqlite3.SQLITE_PERM: errno.EROFS,
     }.get(code)
     if number is None:
         return StoreError(f"{folder}: the ledger cannot be used: {error}")
@@ -356,12 +393,21 @@ def _refused(error: sqlite3.OperationalError, folder: Path) -> Exception:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a store; the system lets go of it when the process ends, however it ends."""
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        told = f"{os.strerror(error.errno)}; `perhop analyze` reads it, to go on it has to be writable"
+        raise OSError(errno.EROFS, told, str(folder)) from error
     try:
         until = time.monotonic() + _LOCK_S  # who only looks holds it for a moment
         while not _taken(lock, fcntl.LOCK_EX):
             if time.monotonic() > until:
-                raise StoreError(f"{folder}: another campaign is at work on it: {_who(lock)}")
+                raise StoreError(
+                    f"{folder}: another campaign is at work on it: {_who(lock)}",
+                    f"`perhop campaign status {folder}` says how far it is",
+                )
             time.sleep(0.02)
         os.ftruncate(lock, 0)
         command = " ".join(sys.argv)[:200]

@@ -104,6 +104,11 @@ class _Parser:
     def need(self, text: str, hint: str | None = None) -> _Token:
         return self.take(text) or self.refuse(f"`{text}`", hint)
 
+    def close(self, opened: _Token) -> None:
+        """Take the parenthesis that closes another."""
+        hint = f"it closes the `(` at character {opened.span[0] + 1}" if self.next.kind == "end" else None
+        self.need(")", hint)
+
     def refuse(self, wanted: str, hint: str | None = None) -> NoReturn:
         """Say what should stand where the next token is."""
         token = self.next
@@ -150,9 +155,9 @@ class _Parser:
     def _value(self) -> Expression:
         if self.take("-"):
             return Negative(self.value())
-        if self.take("("):
+        if opened := self.take("("):
             inner = self.sum()
-            self.need(")")
+            self.close(opened)
             return inner
         if self.next.kind == "number":
             return self.number()
@@ -177,12 +182,12 @@ class _Parser:
 
     def statistic(self) -> Statistic:
         name = self.name("a number or a statistic", "such as `mean(flows.goodput_bit_s)`")
-        self.need("(", f"a statistic has its column in parentheses: `{name}(table.column)`")
+        opened = self.need("(", f"a statistic has its column in parentheses: `{name}(table.column)`")
         table = self.name("a table", "such as `flows.goodput_bit_s`")
         column = self.name("a column") if self.take(".") else None
         argument = self.number() if self.take(",") else None
         where = self.either() if self.take("where") else None
-        self.need(")")
+        self.close(opened)
         return Statistic(name, table, column, argument, where)
 
     def either(self) -> Condition:
@@ -206,17 +211,17 @@ class _Parser:
     def _condition(self) -> Condition:
         if self.take("not"):
             return Not(self.condition())
-        if self.take("("):
+        if opened := self.take("("):
             inner = self.either()
-            self.need(")")
+            self.close(opened)
             return inner
         column = self.name("a column", 'a condition compares a column: `class = "premium"`')
         if self.take("in"):
-            self.need("(", 'write the values in parentheses: `in ("a", "b")`')
+            opened = self.need("(", 'write the values in parentheses: `in ("a", "b")`')
             found = [self.constant()]
             while self.take(","):
                 found.append(self.constant())
-            self.need(")")
+            self.close(opened)
             return Comparison(column, "in", tuple(one for one, _ in found), tuple(span for _, span in found))
         sign = self.take(*COMPARISONS) or self.refuse(f"one of {' '.join(COMPARISONS)} or `in`")
         constant, span = self.constant()

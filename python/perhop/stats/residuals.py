@@ -17,6 +17,12 @@ from perhop.stats.strata import Strata
 LEAST = 10
 """Fewer degrees of freedom than this are not judged."""
 
+_NOTHING = 1e-9
+"""Residuals that span less than this part of the largest value are rounding."""
+
+_MOST_SAID = 100.0
+"""Standard deviations beyond which their number says nothing."""
+
 
 def residuals(frame: pl.DataFrame, parts: Strata) -> pl.DataFrame:
     """Add to each observation what the model predicts and what is left over.
@@ -175,7 +181,7 @@ def assumptions(left: pl.DataFrame, df: int, names: Sequence[str] = ()) -> list[
     """
     values = left["residual"].to_numpy()
     scale = max(float(np.abs(left["predicted"].to_numpy()).max()), float(np.abs(values).max()))
-    if df < LEAST or float(np.ptp(values)) <= 1e-12 * scale:
+    if df < LEAST or float(np.ptp(values)) <= _NOTHING * scale:
         why = f"{df} degrees of freedom are left" if df < LEAST else "nothing is left over"
         return [Check("residuals", None, f"The residuals cannot be judged: {why}.")]
     return [_normality(values), _spread(left), _outliers(left, df, names)]
@@ -209,6 +215,13 @@ def _spread(left: pl.DataFrame) -> Check:
     )
 
 
+def _far(studentized: float) -> str:
+    """Return how far out a residual is; the only run that differs from all others has no bound."""
+    if abs(studentized) < _MOST_SAID:
+        return f"{studentized:+.1f}"
+    return f"beyond {math.copysign(_MOST_SAID, studentized):+.0f}: hardly any other run differs"
+
+
 def _outliers(left: pl.DataFrame, df: int, names: Sequence[str]) -> Check:
     from scipy.special import stdtrit
 
@@ -219,7 +232,7 @@ def _outliers(left: pl.DataFrame, df: int, names: Sequence[str]) -> Check:
         return Check("outliers", True, f"No residual is further out than {limit:.1f} standard deviations.")
     said = ", ".join(
         " ".join(f"{name} {row[name]}" for name in names if row[name] is not None)
-        + f" ({row['studentized']:+.1f})"
+        + f" ({_far(row['studentized'])})"
         for row in far.head(3).to_dicts()
     )
     lie = "lies" if len(far) == 1 else "lie"

@@ -101,9 +101,12 @@ fn time_outs(tcp: &Tcp, at: &[Step], report: &mut Report) {
 fn clock(tcp: &Tcp, at: &[Step], report: &mut Report) {
     let ticks = tcp.clock_tick.0.as_nanos() > 0;
     let tick = ("clock_tick", tcp.clock_tick.to_string());
+    let hint = || Some("BSD's is `500ms`; without a tick time is in nanoseconds".to_owned());
     if let Phase::Fixed(phase) = tcp.clock_phase {
         let fits = phase.0 < tcp.clock_tick.0 || phase.0.as_nanos() == 0;
-        report.relation(at, ("clock_phase", phase.to_string()), "must be below", tick.clone(), fits);
+        let setting = ("clock_phase", phase.to_string());
+        let without = if ticks { None } else { hint() };
+        report.relation_with_hint(at, setting, "must be below", tick.clone(), fits, without);
     }
     let needing = [
         ("clock_phase", "random", tcp.clock_phase == Phase::Random),
@@ -111,7 +114,6 @@ fn clock(tcp: &Tcp, at: &[Step], report: &mut Report) {
         ("timer_on_tick", "true", tcp.timer_on_tick),
     ];
     for (name, value, needs) in needing {
-        let hint = Some("BSD's is `500ms`; without a tick time is in nanoseconds".to_owned());
         let setting = (name, value.to_owned());
         report.relation_with_hint(
             at,
@@ -119,7 +121,7 @@ fn clock(tcp: &Tcp, at: &[Step], report: &mut Report) {
             "needs a clock that ticks, not",
             tick.clone(),
             ticks || !needs,
-            hint,
+            hint(),
         );
     }
 }
