@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -119,22 +117,12 @@ def test_a_failed_run_leaves_a_valid_analysis() -> None:
     assert "12 of 24 values do not exist" in said(lost)
 
 
-def test_too_little_for_a_model_leaves_means(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_for_a_model_leaves_means() -> None:
     frame = table({"a": "lh", "b": "xyz"}, noisy(4), 1)
     corner = frame.filter((pl.col("a") == "l") | (pl.col("b") == "x"))
     one = only(analyze(corner, TWO))
     assert (one.method, len(one.means)) == ("means", 4)
     assert "too little is left for a model" in said(one)
-    real = builtins.__import__
-
-    def without(name: str, *more: Any, **keywords: Any) -> Any:
-        if name.startswith("statsmodels"):
-            raise ImportError(name)
-        return real(name, *more, **keywords)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    one = only(analyze(table({"a": "lh", "b": "xyz"}, noisy(4), 3)[1:], TWO))
-    assert (one.method, one.lacks) == ("means", "statsmodels")
 
 
 def test_one_replication_is_said() -> None:

@@ -80,8 +80,8 @@ fn a_remark_points_at_its_characters() {
     assert_eq!((places[1].0, places[1].2), (9, "factor.share"));
     assert_eq!(places[0].2, "stop.most");
     let of_key = Remark { is_of_key: true, ..remark(measure(), None) };
-    let told = &campaign.told(vec![of_key])[0];
-    assert_eq!((told.line, told.column), (16, 1), "at the key");
+    let keyed = &campaign.told(vec![of_key])[0];
+    assert_eq!((keyed.line, keyed.column), (16, 1), "at the key");
     assert!(render(&told[1], false).contains("⚠ factor.share: rule"));
 }
 

@@ -84,13 +84,6 @@ def command(
         _print(opened, found)
         comparing.print_pairs(paired, level)
         comparing.print_comparisons(compared, level)
-    lacking = sorted({one.lacks for one in found if one.lacks})
-    if lacking:
-        raise CommandError(
-            ExitCode.MACHINE,
-            f"the design is not balanced, which takes {', '.join(lacking)}: only means are given",
-            "pip install 'perhop[stats]'",
-        )
 
 
 def _known(store: Store, names: list[str]) -> list[str]:

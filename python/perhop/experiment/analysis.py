@@ -105,8 +105,6 @@ class Analysis:
         The rows, with predictions and residuals where there is a model.
     strata, effects
         Of a balanced design.
-    lacks
-        The package that a better method needs.
     found
         Sources of `tests` that are effects at a rate of false discoveries of `FALSE_DISCOVERIES`.
     level
@@ -127,7 +125,6 @@ class Analysis:
     frame: pl.DataFrame
     strata: Strata | None = None
     effects: Effects | None = None
-    lacks: str = ""
     found: frozenset[str] = frozenset()
     level: float = LEVEL
 

@@ -15,7 +15,7 @@ from perhop.stats.layout import Term, UnbalancedError, cube
 from perhop.stats.ranks import rank_correlation
 from perhop.stats.residuals import assumptions, residuals
 from perhop.stats.strata import strata
-from perhop.stats.unbalanced import MissingPackageError, NotEstimableError, unbalanced, up_to
+from perhop.stats.unbalanced import NotEstimableError, unbalanced, up_to
 from perhop.units import counted
 
 _MOST_TERMS = 15
@@ -124,9 +124,6 @@ def not_balanced(start: Analysis, asked: Asked, why: str) -> list[Analysis]:
             table = unbalanced(start.frame, start.factors, "value", terms=terms, block=block)
         except NotEstimableError:
             continue
-        except MissingPackageError:
-            said = f"The design is not balanced ({why}), and statsmodels is not installed: means only."
-            return [replace(told(start, said), lacks="statsmodels")]
         best = _unbalanced(start, table, max(map(len, terms)), why)
         break
     return [

@@ -1,25 +1,24 @@
-"""Designs whose treatments have unequal numbers of observations, by statsmodels."""
+"""Designs whose treatments have unequal numbers of observations: sums of squares of type II."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 
-from perhop.stats.layout import Term
-
-
-class MissingPackageError(ImportError):
-    """A package that perhop does not always bring is not installed."""
+from perhop.stats.layout import Floats, Term
 
 
 class NotEstimableError(ValueError):
     """The observations do not tell the effects of a model apart."""
 
 
-_COLUMNS = {
+_BLOCKS = ("blocks",)
+
+_TABLE = {
     "source": pl.String,
     "df": pl.Int64,
     "sum_of_squares": pl.Float64,
@@ -63,8 +62,6 @@ def unbalanced(
 
     Raises
     ------
-    MissingPackageError
-        statsmodels is not installed.
     NotEstimableError
         Treatments are missing that the model needs, or no error is left.
     ValueError
@@ -80,41 +77,56 @@ def unbalanced(
         for part in up_to(term, len(term)):
             if part not in wanted:
                 raise ValueError(f"{':'.join(term)} can only be looked at beside {':'.join(part)}")
-    labels = {name: f"C(x{i}, Sum)" for i, name in enumerate(factors)}
-    names = {":".join(labels[name] for name in term): ":".join(term) for term in wanted}
-    columns = {f"x{i}": known[name].cast(pl.String).to_list() for i, name in enumerate(factors)}
+    model: dict[Term, Floats] = {}
+    for term in wanted:
+        coded = [_coded(known[name].cast(pl.String).to_list()) for name in term]
+        own = coded[0]  # of an interaction every product of a column each
+        for other in coded[1:]:
+            own = (own[:, :, None] * other[:, None, :]).reshape(len(known), -1)
+        model[term] = own
     if block is not None:
-        columns["block"] = known[block].cast(pl.String).to_list()
-        names["C(block, Sum)"] = "blocks"
-    return _fitted({**columns, "y": known[response].to_list()}, names)
+        model[_BLOCKS] = _coded(known[block].cast(pl.String).to_list())
+    return _fitted(known[response].to_numpy(), model)
 
 
-def _fitted(columns: Mapping[str, Sequence[object]], names: Mapping[str, str]) -> pl.DataFrame:
-    """Fit `y` to the terms of a formula, which are given with their names."""
-    try:
-        import pandas as pd
-        from statsmodels.formula.api import ols
-        from statsmodels.stats.anova import anova_lm
-    except ImportError as error:
-        raise MissingPackageError(
-            "an unbalanced design is analysed by statsmodels, which is not installed"
-        ) from error
+def _fitted(y: Floats, model: Mapping[Term, Floats]) -> pl.DataFrame:
+    """Fit a linear model, whose effects are given with their columns, and take each out of it."""
+    from scipy.special import fdtrc
 
-    model = ols("y ~ " + " + ".join(names), pd.DataFrame(columns))
-    rank = np.linalg.matrix_rank(model.exog)
-    if rank < model.exog.shape[1] or rank >= len(model.exog):
-        effects = ", ".join(name for name in names.values() if name != "blocks")
-        raise NotEstimableError(f"{len(model.exog)} observations do not tell apart the effects {effects}")
-    rows = []
-    for label, row in anova_lm(model.fit(), typ=2).iterrows():
-        left = label == "Residual"
-        rows.append(
-            (
-                "error" if left else names[label],
-                int(row["df"]),
-                float(row["sum_sq"]),
-                None if left else float(row["F"]),
-                None if left else float(row["PR(>F)"]),
-            )
-        )
-    return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+    whole = _columns(y.size, model.values())
+    rank = np.linalg.matrix_rank(whole)
+    if rank < whole.shape[1] or rank >= y.size:
+        effects = ", ".join(":".join(term) for term in model if term != _BLOCKS)
+        raise NotEstimableError(f"{y.size} observations do not tell apart the effects {effects}")
+    squares, df = _left(y, whole), y.size - whole.shape[1]
+    rows: list[tuple[object, ...]] = []
+    for term, own in model.items():
+        if not own.shape[1]:  # one level
+            continue
+        beside = _columns(y.size, (each for name, each in model.items() if not set(term) <= set(name)))
+        explained = _left(y, beside) - _left(y, np.hstack([beside, own]))
+        f = explained / own.shape[1] / (squares / df) if squares > 0.0 else math.inf
+        rows.append((":".join(term), own.shape[1], explained, f, float(fdtrc(own.shape[1], df, max(f, 0.0)))))
+    rows.append(("error", df, squares, None, None))
+    return pl.DataFrame(rows, schema=_TABLE, orient="row")
+
+
+def _columns(count: int, parts: Iterable[Floats]) -> Floats:
+    """Put the columns of effects beside that of the mean."""
+    return np.hstack([np.ones((count, 1)), *parts])
+
+
+def _left(y: Floats, columns: Floats) -> float:
+    """Return the sum of squares that a model leaves over."""
+    q, _ = np.linalg.qr(columns)
+    left = y - q @ (q.T @ y)
+    return float(left @ left)
+
+
+def _coded(levels: Sequence[str]) -> Floats:
+    """Code levels so that effects add up to zero: a column for each but the last."""
+    names = sorted(set(levels))
+    places = np.array([names.index(name) for name in levels])
+    code = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])
+    coded: Floats = code[places]
+    return coded
