@@ -1,0 +1,181 @@
+"""Campaigns past the papers: their tables for the record, and claims of our own judged on a store.
+
+``python -m perhop.papers.beyond STORE`` prints the means of a campaign as CSV, a row for each treatment,
+response and group. ``python -m perhop.papers.beyond STORE CLAIMS`` judges the claims of a file by the rule of
+`docs/verdicts.md` and prints them as CSV, a row for each part.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import msgspec
+import polars as pl
+
+from perhop.experiment.store import Store
+from perhop.papers.error import PackError
+from perhop.papers.measured import Measurements
+from perhop.papers.verdict import HIGHER, LOWER, Asked, Kind, Part, compound
+from perhop.stats.intervals import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class PartOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One quantity of a claim: a response somewhere, or its difference from or ratio to somewhere else.
+
+    Attributes
+    ----------
+    response
+        Of the campaign.
+    at
+        Levels of factors and values of groups, by name.
+    less
+        Where it is subtracted from the first, replication by replication.
+    over
+        Where the sum of the first is divided by.
+    low, high
+        The claimed range; infinite where there is none. ``above_zero`` and ``below_zero`` leave 0 itself out.
+    above_zero, below_zero
+        The quantity, a difference, is claimed to be above or below zero.
+    """
+
+    response: str
+    at: dict[str, str]
+    less: dict[str, str] | None = None
+    over: dict[str, str] | None = None
+    low: float = -math.inf
+    high: float = math.inf
+    above_zero: bool = False
+    below_zero: bool = False
+
+
+class OwnClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A claim of ours.
+
+    Attributes
+    ----------
+    id, statement
+        Its name, and what is claimed.
+    part
+        What must hold for it.
+    """
+
+    id: str
+    statement: str
+    part: list[PartOf]
+
+
+class OwnClaims(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of claims.
+
+    Attributes
+    ----------
+    campaign
+        The campaign file that they are judged on, from the folder of this file.
+    claim
+        In order.
+    """
+
+    campaign: str
+    claim: list[OwnClaim]
+
+
+def read_claims(path: Path) -> OwnClaims:
+    """Read a file of claims.
+
+    Raises
+    ------
+    PackError
+        It is not one.
+    """
+    try:
+        return msgspec.toml.decode(path.read_bytes(), type=OwnClaims)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise PackError(f"{path}: {error}") from error
+
+
+def judged(part: PartOf, measured: Measurements) -> Part:
+    """Judge a part.
+
+    Raises
+    ------
+    PackError
+        It names what was not measured, or asks for a difference and a ratio.
+    """
+    if part.less is not None and part.over is not None:
+        raise PackError(f"{part.response}: `less` or `over`, not both")
+    try:
+        first = measured.values(part.response, **part.at)
+        other = part.less or part.over
+        second = None if other is None else measured.values(part.response, **other)
+    except (KeyError, ValueError, pl.exceptions.PolarsError) as error:
+        raise PackError(f"{part.response}: {error}") from error
+    low = HIGHER if part.above_zero else part.low
+    high = LOWER if part.below_zero else part.high
+    kind: Kind = "direction" if part.above_zero or part.below_zero else "size"
+    asked = Asked(_quantity(part), kind, low, high)
+    if second is None:
+        return asked.mean(first)
+    return asked.mean(first - second) if part.over is None else asked.ratio(first, second)
+
+
+def _quantity(part: PartOf) -> str:
+    def place(levels: dict[str, str]) -> str:
+        return ", ".join(levels.values())
+
+    text = f"{part.response} at {place(part.at)}"
+    if part.less is not None:
+        return f"{text}, less that at {place(part.less)}"
+    return text if part.over is None else f"{text}, over that at {place(part.over)}"
+
+
+def write_judged(claims: OwnClaims, scalars: pl.DataFrame, out: TextIO) -> None:
+    """Write claims with their verdicts, a row for each part."""
+    measured = Measurements(scalars)
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["claim", "verdict", "quantity", "low", "high", "mean", "from", "to", "n", "part"])
+    for claim in claims.claim:
+        parts = [judged(one, measured) for one in claim.part]
+        whole = compound(one.verdict for one in parts)
+        for one in parts:
+            rows.writerow([claim.id, whole, one.quantity, *_numbers(one), one.verdict])
+
+
+def _numbers(part: Part) -> list[str | int]:
+    found = part.measured
+    ends = ["" if not math.isfinite(end) else f"{round(end, 6) + 0.0:g}" for end in (part.low, part.high)]
+    if found is None:
+        return [*ends, "", "", "", 0]
+    return [*ends, *(f"{value:.4g}" for value in (found.mean, found.low, found.high)), found.n]
+
+
+def write_table(scalars: pl.DataFrame, out: TextIO) -> None:
+    """Write mean, 95 % interval and number of the values of each treatment, response and group."""
+    fixed = ("key", "treatment", "replication", "value")
+    names = [name for name in scalars.columns if name not in fixed]
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow([*names, "mean", "from", "to", "n"])
+    for key, group in scalars.group_by(names, maintain_order=True):
+        values = group["value"].drop_nulls().to_numpy()
+        found = mean_interval(values) if values.size else None
+        told = ["", "", ""] if found is None else [f"{x:.5g}" for x in (found.mean, found.low, found.high)]
+        rows.writerow(["" if one is None else one for one in key] + [*told, values.size])
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the table of a store, or claims judged on it."""
+    scalars = Store.open(arguments[0]).scalars()
+    if len(arguments) > 1:
+        write_judged(read_claims(Path(arguments[1])), scalars, sys.stdout)
+    else:
+        write_table(scalars, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
