@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from perhop.models import throughput, token_bucket
 from perhop.models.estimate import Estimate, Form
 from perhop.models.network import Flow, Network, acks_for
-from perhop.units import counted, quantity
+from perhop.units import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,9 +152,7 @@ def _not_alone(network: Network, flow: Flow) -> str:
     if flow.view.size_bytes is not None or "arrivals" in flow.settings:
         return "it is a transfer that ends"
     others = network.sharing(flow)
-    if others:
-        return f"it shares links with {others[0] if len(others) == 1 else counted(len(others), 'other flow')}"
-    return ""
+    return f"it shares a link with {others}" if others else ""
 
 
 def _disturbed(network: Network, flow: Flow) -> str:

@@ -92,6 +92,11 @@ class Network:
 
     def way(self, source: str, target: str) -> tuple[LinkView, ...]:
         """Return the links from a host to another by the fewest hops; none where two ways have as few."""
+        first = self._from.get(source, [])
+        if len(first) == 1 and first[0].target not in self._hosts:
+            # hosts at one router share its search
+            rest = self.way(first[0].target, target)
+            return (first[0], *rest) if rest else ()
         arriving = self._ways.get(source)
         if arriving is None:
             arriving = self._ways[source] = self._search(source)
@@ -132,11 +137,14 @@ class Network:
         """Return whose data or ACKs cross a link."""
         return self._users.get(link.name, [])
 
-    def sharing(self, flow: Flow) -> list[str]:
-        """Return the names of the other flows on any of its links."""
-        links = (*flow.there, *flow.back)
-        names = {other.view.name: None for link in links for other in self.users(link) if other is not flow}
-        return list(names)
+    def sharing(self, flow: Flow) -> str:
+        """Say who else is on the link of a flow that most are on; empty if nobody is on any."""
+        busiest = max((self.users(link) for link in (*flow.there, *flow.back)), key=len)
+        if len(busiest) == 1:
+            return ""
+        if len(busiest) == 2:
+            return next(one.view.name for one in busiest if one is not flow)
+        return f"{len(busiest) - 1} other flows"
 
     def loss(self, link: LinkView) -> float | None:
         """Return the probability of a loss at random; None where chosen packets are lost or marked."""
