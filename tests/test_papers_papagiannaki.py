@@ -18,6 +18,7 @@ from perhop.cli.reproduce import run_campaigns
 from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
 from perhop.papers import Verdict, load_pack
+from perhop.papers.behind import runs_behind
 from perhop.papers.document import judge
 from perhop.papers.factorial import Cells, Measured, effect
 from perhop.papers.measured import Measurements
@@ -258,8 +259,12 @@ def test_the_document_and_the_page() -> None:
             assert row["simulated"]["mean"] == pytest.approx(row["published"], abs=0.02)
             assert row["simulated"]["n"] == 3
     assert all(claim["verdict"] == "not judged" for claim in done.document["claims"])
+    done.document.update(runs_behind(short))
     page = STUDY.page(short, done)
     for words in (
+        "The 64 runs behind the verdicts",
+        "perhop run papers/papagiannaki/y.toml -s run.duration=100s",
+        '<a href="#runs">',
         "Figure 7",
         "Figure 2 and 3",
         "Figure 6",

@@ -212,6 +212,7 @@ def _measure(
     """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
     from perhop.folder import write_file
+    from perhop.papers.behind import runs_behind
     from perhop.papers.records import encode
     from perhop.papers.study import ListedStudy
 
@@ -222,6 +223,7 @@ def _measure(
     else:
         results = run_plan(study.key, plan, store, workers)
         done = study.reduce(plan, results, again, _core.RESULTS_VERSION)
+        done.document.update(runs_behind(plan))
     write_file(folder / "result.json", encode(done.document))
     return done, lambda: write_file(folder / "report.html", study.page(plan, done))
 

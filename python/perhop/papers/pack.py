@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,58 @@ from perhop.papers.error import PackError
 from perhop.papers.published import Row, read_table
 
 _ROOTS = (Path(__file__).parents[1] / "papers_data", Path(__file__).parents[3] / "papers")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a key of a pack's file may hold.
+
+    Attributes
+    ----------
+    words
+        As a message names it.
+    holds
+        Tells of a value whether it is of this kind.
+    """
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def _list_of(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(type(one) is kind for one in value)
+
+
+TEXT = Kind("a text that is not empty", lambda value: isinstance(value, str) and value != "")
+ANY_TEXT = Kind("a text", lambda value: isinstance(value, str))
+WHOLE = Kind("a whole number", lambda value: type(value) is int)
+TEXTS = Kind("a list of texts", _list_of(str))
+WHOLES = Kind("a list of whole numbers", _list_of(int))
+TABLE = Kind("a table", lambda value: isinstance(value, dict))
+
+Keys = Mapping[str, Kind]
+"""Keys of a table, and what each holds."""
+
+EVERY_FIGURE: Keys = {
+    **dict.fromkeys(("case", "colour_figure", "id", "like", "scenario"), TEXT),
+    **dict.fromkeys(("table", "throughput_figure", "title", "traffic"), TEXT),
+    **dict.fromkeys(("replications", "scale", "socket"), WHOLE),
+    **dict.fromkeys(("flows", "markers", "set", "tables", "trace"), TEXTS),
+    "quick": ANY_TEXT,
+    "tokens": WHOLES,
+    "change": TABLE,
+    "setup": TABLE,
+}
+"""Of the studies that do not yet say which keys their figures have."""
+
+_CLAIM: Keys = {
+    "id": TEXT,
+    "statement": TEXT,
+    "where": TEXT,
+    "predicate": TEXT,
+    "parameters": TABLE,
+    "ours": TEXT,
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +109,7 @@ class Pack:
     folder
         Where it was found.
     figures
-        Tables of `figures.toml`, in file order.
+        Tables of `figures.toml`, in file order; none without such a file.
     claims
         Tables of `claims.toml`, in file order.
     published
@@ -101,9 +153,9 @@ class Pack:
             raise PackError(f"{path}: has no {', '.join(map(repr, lacks))}")
         return dict(found)
 
-    def tables(self, name: str, kind: str, least: int = 1) -> tuple[dict[str, Any], ...]:
-        """Give the tables `[[kind]]` of one of the pack's files, at least so many."""
-        return _tables(self.folder / name, kind, least)
+    def tables(self, name: str, kind: str, keys: Keys, least: int = 1) -> tuple[dict[str, Any], ...]:
+        """Give the tables `[[kind]]` of one of the pack's files, with these keys, at least so many."""
+        return _tables(self.folder / name, kind, keys, least)
 
     def toml(self, name: str) -> dict[str, Any]:
         """One of the pack's files, parsed."""
@@ -130,13 +182,15 @@ def pack_dir(key: str) -> Path:
     raise PackError(f"no pack {key!r}; there is {', '.join(known) or 'none'}")
 
 
-def load_pack(key: str) -> Pack:
+def load_pack(key: str, figure: Keys = EVERY_FIGURE) -> Pack:
     """Read a pack.
 
     Parameters
     ----------
     key
         Name of the pack.
+    figure
+        Keys of a figure, which each study has of its own; of a study without `figures.toml` there are none.
 
     Raises
     ------
@@ -144,7 +198,7 @@ def load_pack(key: str) -> Pack:
         If a file is missing or malformed, or a claim is there twice.
     """
     folder = pack_dir(key)
-    figures = _tables(folder / "figures.toml", "figure")
+    figures = _tables(folder / "figures.toml", "figure", figure) if figure else ()
     claims = _claims(folder / "claims.toml")
     published = {
         path.stem: read_table(path, _decode(path, _read(path)))
@@ -155,7 +209,7 @@ def load_pack(key: str) -> Pack:
 
 def _claims(path: Path) -> tuple[Claim, ...]:
     found: dict[str, Claim] = {}
-    for table in _tables(path, "claim"):
+    for table in _tables(path, "claim", _CLAIM):
         id_ = table["id"]
         if id_ in found:
             raise PackError(f"{path}: claim {id_}: is there already")
@@ -171,43 +225,6 @@ def _claims(path: Path) -> tuple[Claim, ...]:
     return tuple(found.values())
 
 
-def _list_of(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(type(one) is kind for one in value)
-
-
-_KINDS: tuple[tuple[str, Callable[[Any], bool], frozenset[str]], ...] = (
-    (
-        "a text",
-        lambda value: isinstance(value, str),
-        frozenset({"quick"}),
-    ),
-    (
-        "a text that is not empty",
-        lambda value: isinstance(value, str) and value != "",
-        frozenset({"case", "colour_figure", "id", "like", "meaning", "ours", "predicate"})
-        | {"scenario", "statement", "table", "throughput_figure", "title", "traffic", "where"},
-    ),
-    ("a whole number", lambda value: type(value) is int, frozenset({"replications", "scale", "socket"})),
-    (
-        "a list of texts",
-        _list_of(str),
-        frozenset({"claims", "flows", "markers", "of", "set", "tables", "trace"}),
-    ),
-    ("a list of whole numbers", _list_of(int), frozenset({"tokens"})),
-    ("a table", lambda value: isinstance(value, dict), frozenset({"change", "parameters", "setup"})),
-)
-"""What the keys of `figures.toml`, `claims.toml` and `readings.toml` hold, in any pack."""
-
-_KEYS = {
-    "figure": frozenset({"case", "change", "colour_figure", "flows", "id", "like", "markers", "quick"})
-    | {"replications", "scale", "scenario", "set", "setup", "socket", "table", "tables"}
-    | {"throughput_figure", "title", "tokens", "trace", "traffic"},
-    "claim": frozenset({"id", "statement", "where", "predicate", "parameters", "ours"}),
-    "reading": frozenset({"id", "meaning", "set", "change", "claims"}),
-    "pair": frozenset({"of", "claims"}),
-}
-"""Keys of each kind of table; a figure's are those of all studies."""
-
 _TOP = {
     "figures.toml": frozenset({"figure"}),
     "claims.toml": frozenset({"claim"}),
@@ -219,21 +236,20 @@ _TOP = {
 class _Table(dict[str, Any]):
     """A table that says which of its keys is missing, and where."""
 
-    def __init__(self, path: Path, kind: str, table: dict[str, Any]) -> None:
+    def __init__(self, path: Path, kind: str, table: dict[str, Any], keys: Keys) -> None:
         super().__init__(table)
         name = table.get("id") or table.get("case") or table.get("of") or "?"
         self._where = f"{path}: {kind} {name}"
-        _check_keys(self._where, table, _KEYS[kind])
+        _check_keys(self._where, table, keys)
         for key, value in table.items():
-            wanted, holds = next((wanted, holds) for wanted, holds, keys in _KINDS if key in keys)
-            if not holds(value):
-                raise PackError(f"{self._where}: {key!r} is {value!r}, not {wanted}")
+            if not keys[key].holds(value):
+                raise PackError(f"{self._where}: {key!r} is {value!r}, not {keys[key].words}")
 
     def __missing__(self, key: str) -> Any:
         raise PackError(f"{self._where} has no {key!r}")
 
 
-def _tables(path: Path, name: str, least: int = 1) -> tuple[dict[str, Any], ...]:
+def _tables(path: Path, name: str, keys: Keys, least: int = 1) -> tuple[dict[str, Any], ...]:
     whole = _parse(path, _read(path))
     _check_keys(str(path), whole, _TOP[path.name])
     tables = whole.get(name, [])
@@ -241,7 +257,7 @@ def _tables(path: Path, name: str, least: int = 1) -> tuple[dict[str, Any], ...]
         raise PackError(f"{path}: {name!r} is not written as [[{name}]]")
     if len(tables) < least:
         raise PackError(f"{path}: has no [[{name}]]")
-    return tuple(_Table(path, name, table) for table in tables)
+    return tuple(_Table(path, name, table, keys) for table in tables)
 
 
 def _check_keys(where: str, table: Collection[str], known: Collection[str]) -> None:

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perhop.papers.error import PackError
-from perhop.papers.pack import Pack
+from perhop.papers.pack import TABLE, TEXT, TEXTS, Keys, Pack
+
+_READING: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS, "change": TABLE, "claims": TEXTS}
+_PAIR: Keys = {"of": TEXTS, "claims": TEXTS}
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def load_readings(pack: Pack) -> tuple[Reading, ...]:
     path = pack.folder / "readings.toml"
     known = tuple(claim.id for claim in pack.claims)
     found: dict[str, Reading] = {}
-    for table in pack.tables("readings.toml", "reading"):
+    for table in pack.tables("readings.toml", "reading", _READING):
         claims = tuple(table.get("claims", known))
         where = f"{path}: reading {table['id']}"
         if not claims:
@@ -99,7 +102,7 @@ def load_readings(pack: Pack) -> tuple[Reading, ...]:
         if not (settings or change):
             raise PackError(f"{where}: changes nothing")
         found[table["id"]] = Reading(table["id"], table["meaning"], settings, change, claims)
-    for table in pack.tables("readings.toml", "pair", least=0):
+    for table in pack.tables("readings.toml", "pair", _PAIR, least=0):
         pair = _pair(f"{path}: pair {table['of']}", table["of"], found, table.get("claims"))
         if pair.id in found:
             raise PackError(f"{path}: pair {table['of']}: is there already")

@@ -35,7 +35,10 @@ class Outcome(Protocol):
 
     @property
     def document(self) -> dict[str, Any]:
-        """`paper`, `results_version`, `command`, `rows`, `claims`; equal runs give equal bytes."""
+        """`paper`, `results_version`, `command`, `rows`, `claims`; equal runs give equal bytes.
+
+        The command adds `runs` and `treatments`, which `perhop.papers.behind.runs_behind` gives.
+        """
 
     @property
     def left_out(self) -> Sequence[str]:

@@ -1,0 +1,72 @@
+"""The runs behind the verdicts of a study: where they are kept, and the commands that make each again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from perhop.experiment.definition import Campaign
+from perhop.papers.pack import Pack
+from perhop.papers.plan import Plan
+
+
+def runs_behind(plan: Plan) -> dict[str, Any]:
+    """Name the runs that claims are judged by, as plain JSON values.
+
+    Parameters
+    ----------
+    plan
+        Of the study.
+
+    Returns
+    -------
+    dict
+        `runs`: of each campaign, what it is `of`, the `store` that keeps its runs, beside the folder of the
+        page, how many `replications` and `runs` it has, and the `command` that they have in common.
+        `treatments`: of each its `name`, and the `settings` to add to a command. A replication is one setting
+        more, `-s run.replication=0` and so on.
+
+    Raises
+    ------
+    ValueError
+        A campaign has other random numbers in each treatment.
+    """
+    runs, treatments = [], dict[str, str]()
+    for of, campaign in _judged(plan):
+        design = campaign.design
+        if design.seeds != "common":
+            raise ValueError(f"{campaign.name}: the random numbers of treatments are not common")
+        for one in design.treatments:
+            settings = _settings(one.overrides)
+            if treatments.setdefault(one.name, settings) != settings:
+                treatments[f"{one.name} ({of})"] = settings
+        command = f"perhop run {_file(plan.pack, campaign)} {_settings(campaign.scenario.overrides)}"
+        runs.append(
+            {
+                "of": of,
+                "store": f"{plan.pack.key}.runs",
+                "replications": design.replications,
+                "runs": len(design.treatments) * design.replications,
+                "command": command.rstrip(),
+            }
+        )
+    listed = [{"name": name, "settings": settings} for name, settings in treatments.items()]
+    return {"runs": runs, "treatments": listed}
+
+
+def _judged(plan: Plan) -> Iterator[tuple[str, Campaign]]:
+    for of, campaigns in (("as fitted", plan.fitted), *((one.id, under) for one, under in plan.read)):
+        for campaign in campaigns:
+            yield of if len(campaigns) == 1 else f"{of}, {campaign.name}", campaign
+
+
+def _file(pack: Pack, campaign: Campaign) -> str:
+    path = Path(campaign.scenario.name)
+    inside = path.relative_to(pack.folder) if path.is_relative_to(pack.folder) else path
+    return shlex.quote(f"papers/{pack.key}/{inside.as_posix()}")
+
+
+def _settings(overrides: Sequence[str]) -> str:
+    return " ".join(f"-s {shlex.quote(one)}" for one in overrides)
