@@ -16,50 +16,35 @@ import polars as pl
 import pytest
 
 from conftest import made
-from perhop.papers import Pack, PackError, load_pack
-from perhop.papers.feroz import Case, Numbers, Plan, Reproduction, make_plan, numbers, reduce
-from perhop.papers.feroz.measure import Marks, flow_marks, quantities, spacing_kept
-from perhop.papers.feroz.plan import published_rows
+from perhop.experiment.definition import Campaign
+from perhop.papers import PackError, load_pack
+from perhop.papers.feroz.case import BUCKET, FRIENDLY, Case, load_calibration
+from perhop.papers.feroz.document import Reproduction, reduce
+from perhop.papers.feroz.figures import backlog
+from perhop.papers.feroz.measure import Marks, flow_marks, spacing_kept, transfers
+from perhop.papers.feroz.plan import FACTORS, FITTED, MEASURED, Runs, make_plan, published_rows
 from perhop.papers.feroz.predicates import PREDICATES
-from perhop.papers.feroz.readings import Meter, Parameter, Search, assured_bit_s, load_parameters, overrides
 from perhop.papers.feroz.study import STUDY
-from perhop.report.feroz import backlog
+from perhop.run import Result
+from perhop.scenario import Scenario
 from test_report import check_page
 
 PLAN = make_plan()
 BY_ID = {case.id: case for case in PLAN.cases}
 PACK = load_pack("feroz")
+FIT = load_calibration(PACK)
 
-Level = Callable[[Case], float]
+NumbersOf = Callable[[Case, str, str], dict[str, Any]]
+"""What a run of a case gives, by the value of the parameters that vary and the id of the reading."""
 
 
-def run(
-    case: Case,
-    *,
-    timeouts: int = 5,
-    dropped: int = 100,
-    goodput: float = 18000.0,
-    cov: float = 0.1,
-    **changes: Any,
-) -> Numbers:
-    """One run of a case with these totals: two flows whose mean and coefficient of variation are as asked."""
-    flows, rates = ["bulk[0]", "bulk[1]"], [8 * goodput * (1 + cov), 8 * goodput * (1 - cov)]
-    if case.figure == "rtt":
-        flows, rates = [f"bulk[{k}]" for k in range(10)], [8e4, 6e4, 4e4, 3e4, 2e4] * 2
-    if case.assured_bit_s is not None:
-        flows, rates = [*flows, "assured"], [*rates, changes.pop("obtained", 0.5) * case.assured_bit_s]
-    trace = pl.DataFrame(changes.pop("trace")) if "trace" in changes else None
-    return Numbers(
-        tuple(flows),
-        np.array(rates),
-        timeouts,
-        np.array([1.0, 3.0] if case.figure == "short" else [np.nan] * len(flows)),
-        np.ones(len(flows), dtype=bool),
-        dropped,
-        0,
-        dropped,
-        trace,
-    )
+def responses(case: Case, **changes: float) -> dict[str, float]:
+    """One run of a case as a campaign measures it: two flows with as much goodput and variation as asked."""
+    found = {"timeouts": 5, "dropped": 100, "dropped_in": 0, "goodput": 18000.0, "cov": 0.1, "obtained": 0.5}
+    found |= changes
+    # of two flows the sample's deviation is the root of two times the population's
+    found |= {"flows": 2, "cov": found["cov"] * 2**0.5, "short_over_long": 4.0}
+    return found | {"assured": found["obtained"] * case.assured_bit_s}
 
 
 def spaced_trace(tokens: int = 2, per_interval: int = 6) -> dict[str, Any]:
@@ -80,49 +65,74 @@ def spaced_trace(tokens: int = 2, per_interval: int = 6) -> dict[str, Any]:
     }
 
 
-def as_claimed(case: Case) -> dict[str, Any]:
+def web(
+    completed_s: Iterable[float | None] = (1.0, 3.0), segments: Iterable[int] = (9, 9), **changes: int
+) -> Result:
+    """One run of transfers that start at once."""
+    completed = list(completed_s)
+    return made(
+        flows={
+            "name": [f"web[{k}]" for k in range(len(completed))],
+            "start_s": [0.0] * len(completed),
+            "completed_s": pl.Series(completed, dtype=pl.Float64),
+            "segments_sent": np.array(list(segments), dtype=np.uint64),
+            "timeouts": np.array([changes.get("timeouts", 5)] + [0] * (len(completed) - 1), dtype=np.uint64),
+        },
+        queues={
+            "path": ["port.r2-r3.class.all", "port.r3-d[0].class.all"],
+            "dropped_packets": np.array([changes.get("dropped", 100), 7], dtype=np.uint64),
+        },
+    )
+
+
+def as_claimed(case: Case, at: str = FITTED, reading: str = "") -> dict[str, Any]:
     """Numbers that do what the paper says."""
     level = {"tcp-friendly": 1, "token-bucket": 2, "none": 3}[case.marker]
-    found: dict[str, Any] = {
+    return {
         "timeouts": 4 * level,
         "dropped": 100 * level,
         "goodput": 18000.0 / level,
         "cov": 0.05 * level,
         "obtained": 0.8 / level,
     }
-    if case.figure == "spacing":
-        found["trace"] = spaced_trace(case.meter.tokens or 1, 3 * (case.meter.tokens or 1))
-    if case.figure == "marks":
-        found["trace"] = spaced_trace()
-    return found
 
 
-def reproduce(numbers_of: Callable[[Case], dict[str, Any]] = as_claimed, spread: int = 0) -> Reproduction:
-    """Reduce runs of the plan without sweeps, equal under each reading; time-outs differ by replication."""
-    kept = []
-    for case in (*PLAN.cases, *(case for one in PLAN.judged for case in one.cases)):
-        for k in range(case.replications):
-            found = numbers_of(case)
-            offset = spread * (k % 10 - 4)
-            kept.append(run(case, **{**found, "timeouts": max(0, found["timeouts"] + offset)}))
-    return reduce(without_sweeps(PLAN), kept, "perhop reproduce feroz", 1)
+def measured(campaign: Campaign, numbers_of: NumbersOf, reading: str, spread: int) -> pl.DataFrame:
+    """What a campaign measures; time-outs differ by replication."""
+    rows = []
+    for at, row, marker in (one.levels for one in campaign.design.treatments):
+        case = BY_ID[f"{row} {marker}"]
+        for k in range(campaign.design.replications):
+            found = responses(case, **numbers_of(case, at, reading))
+            found["timeouts"] = max(0, found["timeouts"] + spread * (k % 10 - 4))
+            rows += [(at, row, marker, k, one.name, float(found[one.name])) for one in campaign.responses]
+    return pl.DataFrame(rows, [*FACTORS, "replication", "response", "value"], orient="row")
 
 
-def runs_in(cases: Iterable[Case]) -> int:
-    return sum(case.replications for case in cases)
+def whole(case: Case, numbers_of: NumbersOf, mark: list[str] | None = None) -> Result:
+    """One run of a case that is needed whole."""
+    if case.figure == "short":
+        found = numbers_of(case, FITTED, "")
+        return web(found.get("completed_s", (1.0, 3.0)), timeouts=found.get("timeouts", 5), dropped=100)
+    trace = spaced_trace(case.tokens, 3 * case.tokens) if case.tokens else spaced_trace()
+    return replace(made(), trace={"packets": pl.DataFrame(trace | ({"mark": mark} if mark else {}))})
 
 
-def as_claimed_runs(plan: Plan) -> list[Numbers]:
-    """Give runs of a plan without sweeps that do what the paper says, under each reading too."""
-    cases = (*plan.cases, *(case for one in plan.judged for case in one.cases))
-    return [one for case in cases for one in [run(case, **as_claimed(case))] * case.replications]
-
-
-def without_sweeps(plan: Plan, *, readings: bool = True) -> Plan:
-    """Give a plan with its cases, and its readings or not."""
-    judged = plan.judged if readings else ()
-    size = runs_in(plan.cases) + sum(runs_in(one.cases) for one in judged)
-    return replace(plan, sweeps=(), judged=judged, jobs=plan.jobs[:size])
+def reproduce(
+    numbers_of: NumbersOf = as_claimed,
+    spread: int = 0,
+    plan: Runs | None = None,
+    mark: list[str] | None = None,
+) -> Reproduction:
+    """Reduce runs of a plan, as a rule of the full one without sweeps."""
+    plan = plan or replace(PLAN, beyond=())
+    names = [""] * len(plan.fitted) + [reading.id for reading, own in plan.read for _ in own]
+    names += [""] * len(plan.beyond)
+    frames = [
+        measured(one, numbers_of, name, spread) for one, name in zip(plan.campaigns, names, strict=True)
+    ]
+    drawn = [whole(BY_ID[job[1].rpartition(" ")[0]], numbers_of, mark) for job in plan.drawn]
+    return reduce(plan, plan.results(frames, drawn), "perhop reproduce feroz", 1)
 
 
 def verdicts_of(document: dict[str, Any]) -> dict[str, str]:
@@ -133,8 +143,8 @@ def verdicts(found: Reproduction) -> dict[str, str]:
     return verdicts_of(found.document)
 
 
-def changed(marker: str, **values: Any) -> Callable[[Case], dict[str, Any]]:
-    return lambda case: {**as_claimed(case), **(values if case.marker == marker else {})}
+def changed(marker: str, **values: Any) -> NumbersOf:
+    return lambda case, *_: {**as_claimed(case), **(values if case.marker == marker else {})}
 
 
 def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
@@ -148,12 +158,9 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
 
 
 def test_commands_run_one_case_as_long_as_the_study_does() -> None:
-    run_it, bucket = "perhop run papers/feroz/baseline.toml", BY_ID["marks token-bucket"]
-    assert (
-        BY_ID["1 tcp-friendly"].command(PLAN.readings, PLAN.readings)
-        == f"{run_it} -o out/feroz-1-tcp-friendly"
-    )
-    traced = bucket.command(PLAN.readings, PLAN.readings)
+    run_it = "perhop run papers/feroz/baseline.toml"
+    assert BY_ID["1 tcp-friendly"].command(PACK, FIT) == f"{run_it} -o out/feroz-1-tcp-friendly"
+    traced = BY_ID["marks token-bucket"].command(PACK, FIT)
     assert traced.startswith(f"{run_it} -s 'conditioner.marker.meter=")
     assert traced.endswith(" -s 'run.duration=20s' --trace packets -o out/feroz-marks-token-bucket")
 
@@ -192,13 +199,11 @@ def test_the_friendly_marker_at_fault(values: dict[str, Any], contradicted: set[
 
 
 def test_a_reading_that_disagrees_leaves_a_claim_open() -> None:
-    kept = [run(case, **as_claimed(case)) for case in PLAN.cases for _ in range(case.replications)]
-    for one in PLAN.judged:
-        for case in one.cases:
-            at_fault = one.reading.id == "SACK" and case.marker == "tcp-friendly"
-            found = {**as_claimed(case), **({"obtained": 0.45} if at_fault else {})}
-            kept += [run(case, **found)] * case.replications
-    document = reduce(without_sweeps(PLAN), kept, "", 1).document
+    def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
+        at_fault = reading == "SACK" and case.marker == FRIENDLY
+        return {**as_claimed(case), **({"obtained": 0.45} if at_fault else {})}
+
+    document = reproduce(numbers_of).document
     open_claims = {id_ for id_, verdict in verdicts_of(document).items() if verdict != "supported"}
     assert open_claims == {"F8", "F9"}
     claim = next(claim for claim in document["claims"] if claim["id"] == "F8")
@@ -232,13 +237,10 @@ def test_parts_carry_what_the_paper_prints() -> None:
 
 
 def test_the_guard_of_reno_is_shown_with_and_without() -> None:
-    kept = [run(case, **as_claimed(case)) for case in PLAN.cases for _ in range(case.replications)]
-    for one in PLAN.judged:
-        for case in one.cases:
-            timeouts = 2 if one.reading.id == "guard off" else 4
-            kept += [run(case, timeouts=timeouts)] * case.replications
-    findings = dict(reduce(without_sweeps(PLAN), kept, "", 1).findings)
-    text = findings["Time-outs with the guard of Reno and without"]
+    def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
+        return {**as_claimed(case), **({"timeouts": 2} if reading == "guard off" else {})}
+
+    text = dict(reproduce(numbers_of).findings)["Time-outs with the guard of Reno and without"]
     assert "with the guard: 4.0 (tcp-friendly), 8.0 (token-bucket), 12.0 (none)" in text
     assert "without it: 2.0 (tcp-friendly), 2.0 (token-bucket), 2.0 (none)" in text
 
@@ -250,9 +252,9 @@ def test_equal_numbers_do_not_support_fewer() -> None:
 
 
 def test_an_assured_flow_that_does_not_gain_by_tokens_contradicts() -> None:
-    def flat(case: Case) -> dict[str, Any]:
+    def flat(case: Case, *_: str) -> dict[str, Any]:
         promised = case.assured_bit_s or 1.0
-        return {**as_claimed(case), "obtained": 4e5 / promised / (2 if case.marker == "token-bucket" else 1)}
+        return {**as_claimed(case), "obtained": 4e5 / promised / (2 if case.marker == BUCKET else 1)}
 
     assert verdicts(reproduce(flat))["F8"] == "contradicted"
 
@@ -263,13 +265,12 @@ def test_markers_are_paired_by_replication() -> None:
 
 
 def test_marks_off_their_spacing_contradict_f10() -> None:
-    bursty = spaced_trace(2, 6)
-    bursty["mark"] = ["AF11", "BE", "BE", "BE", "BE", "AF11"] * 8
-
-    def numbers_of(case: Case) -> dict[str, Any]:
-        return {**as_claimed(case), **({"trace": bursty} if case.figure == "spacing" else {})}
-
-    assert verdicts(reproduce(numbers_of))["F10"] == "contradicted"
+    tokens = BY_ID["spacing-6 tcp-friendly"].tokens or 0
+    bursty = (["AF11"] * tokens + ["BE"] * 2 * tokens) * 8
+    plan = replace(PLAN, beyond=(), drawn=tuple(job for job in PLAN.drawn if "spacing" in job[1]))
+    plan = replace(plan, cases=tuple(case for case in PLAN.cases if case.figure not in ("marks", "short")))
+    assert verdicts(reproduce(plan=plan))["F10"] == "supported"
+    assert verdicts(reproduce(plan=plan, mark=bursty))["F10"] == "contradicted"
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def test_spacing_is_held_against_the_algorithm(
     size = len(pattern)
     time = np.array([(k + (n + 0.5) / size) * 0.25 for k in range(6) for n in range(size)])
     found = spacing_kept(Marks(time, np.array(pattern * 6)), tokens)
-    assert found == (pytest.approx(kept), pytest.approx(excess))
+    assert found == pytest.approx({"gaps_kept": kept, "gap_excess": excess})
 
 
 def test_spacing_follows_an_estimate_that_moves() -> None:
@@ -297,8 +298,9 @@ def test_spacing_follows_an_estimate_that_moves() -> None:
     for k, (count, spacing) in enumerate(zip(counts, spacings, strict=True)):
         marks += [n % (spacing + 1) == spacing for n in range(count)]
         time += [(k + (n + 0.5) / count) * 0.25 for n in range(count)]
-    assert spacing_kept(Marks(np.array(time), np.array(marks)), 4) == (1.0, 0.0)
-    assert spacing_kept(Marks(np.array(time), np.array(marks)), 4, gain=1.0)[0] < 1.0
+    moving = Marks(np.array(time), np.array(marks))
+    assert spacing_kept(moving, 4) == {"gaps_kept": 1.0, "gap_excess": 0.0}
+    assert spacing_kept(moving, 4, gain=1.0)["gaps_kept"] < 1.0
 
 
 def test_marks_are_read_behind_the_marker() -> None:
@@ -311,90 +313,89 @@ def test_marks_are_read_behind_the_marker() -> None:
     assert found.is_in.sum() == 16 - 1
 
 
-def test_a_result_is_kept_as_numbers() -> None:
-    result = made(
-        flows={
-            "name": ["bulk[0]", "bulk[1]"],
-            "goodput_bit_s": np.array([1e5, 3e5]),
-            "timeouts": np.array([2, 3], dtype=np.uint64),
-            "segments_sent": np.array([9, 0], dtype=np.uint64),
-            "start_s": np.array([0.0, 1.0]),
-            "completed_s": [None, 4.0],
-        },
-        queues={
-            "path": ["port.r2-r3.class.all", "port.r3-d[0].class.all"],
-            "dropped_packets": np.array([50, 7], dtype=np.uint64),
-            "dropped_green": np.array([20, 7], dtype=np.uint64),
-        },
+def test_a_run_is_measured_by_the_campaign_of_its_scenario() -> None:
+    flows = {
+        "name": ["bulk[0]", "bulk[1]", "assured"],
+        "goodput_bit_s": np.array([1e5, 3e5, 9e5]),
+        "timeouts": np.array([2, 3, 1], dtype=np.uint64),
+    }
+    queues = {
+        "path": ["port.r2-r3.class.all", "port.r3-d[0].class.all"],
+        "dropped_packets": np.array([50, 7], dtype=np.uint64),
+        "dropped_green": np.array([20, 7], dtype=np.uint64),
+    }
+    result = made(flows=flows, queues=queues)
+    found = {
+        one.name: one.evaluate(result)[()]
+        for one in Campaign.load(PACK.folder / MEASURED["assured.toml"]).responses
+    }
+    assert found == {
+        "timeouts": 6.0,
+        "dropped": 50.0,
+        "dropped_in": 20.0,
+        "flows": 2.0,
+        "goodput": 25000.0,
+        "cov": pytest.approx(0.5 * 2**0.5),
+        "assured": 9e5,
+    }
+    base = {one.name: one.text for one in Campaign.load(PACK.folder / MEASURED["baseline.toml"]).responses}
+    for one in Campaign.load(PACK.folder / MEASURED["assured.toml"]).responses:
+        if one.name != "assured":
+            assert one.text.replace(' where name != "assured"', "") == base[one.name]
+
+
+def test_quantities_are_made_of_responses() -> None:
+    m = reproduce(lambda case, *_: {"dropped": 50, "dropped_in": 20, "cov": 0.3}).measured[FITTED]
+    found = {name: values[0] for name, values in m.values["2 none"].items()}
+    assert found == pytest.approx(
+        {
+            "timeouts": 5,
+            "losses_per_s": 0.5,
+            "losses_in": 0.2,
+            "losses_out": 0.3,
+            "goodput": 18000,
+            "cov": 0.3,
+        }
     )
-    kept = numbers(result)
-    assert (kept.timeouts, kept.dropped, kept.dropped_in, kept.dropped_out) == (5, 50, 20, 30)
-    found = quantities(BY_ID["1 none"], kept)
-    assert found["losses_per_s"] == 0.5
-    assert found["goodput"] == 25000.0
-    assert found["cov"] == pytest.approx(0.5)
-    assert kept.began.tolist() == [True, False]
-    assert quantities(BY_ID["short none"], kept)["completion_mean"] == 3.0
-
-
-def transfers(time_s: list[float], began: list[bool]) -> dict[str, float]:
-    case = BY_ID["short none"]
-    one = replace(run(case), time_s=np.array(time_s), began=np.array(began))
-    return quantities(case, one)
 
 
 def test_transfers_that_never_finished_are_counted() -> None:
-    found = transfers([1.0, 3.0, np.nan, np.nan], [True, True, True, False])
+    found = transfers(web([1.0, 3.0, None, None], [1, 1, 1, 0]), 100.0)
     assert (found["completed"], found["unfinished"], found["completion_mean"]) == (2.0, 1.0, 2.0)
+    assert (found["timeouts"], found["losses_per_s"]) == (5.0, 1.0)
     assert np.isnan(found["completion_p95"])
-    many = transfers([1.0] * 39 + [np.nan], [True] * 40)
+    many = transfers(web([1.0] * 39 + [None], [1] * 40), 100.0)
     assert (many["unfinished"], many["completion_p95"]) == (1.0, 1.0)
-    none = transfers([np.nan] * 2, [True, True])
+    none = transfers(web([None] * 2), 100.0)
     assert (none["completed"], none["unfinished"]) == (0.0, 2.0)
     assert np.isnan([none["completion_mean"], none["completion_p95"]]).all()
 
 
 def test_a_study_without_a_finished_transfer_has_a_row_without_a_number() -> None:
-    kept = []
-    for case in (*PLAN.cases, *(case for one in PLAN.judged for case in one.cases)):
-        one = run(case, **as_claimed(case))
-        if case.figure == "short":
-            one = replace(one, time_s=np.full(len(one.time_s), np.nan))
-        kept += [one] * case.replications
-    found = reduce(without_sweeps(PLAN), kept, "perhop reproduce feroz", 1)
+    found = reproduce(lambda case, *_: {**as_claimed(case), "completed_s": [None, None]})
     rows = {(row["id"], row["quantity"]): row["simulated"] for row in found.document["rows"]}
     assert rows["short none", "completion_mean"] == {"mean": None, "ci95": None, "n": 0}
     assert rows["short none", "unfinished"]["mean"] == 2.0
-    assert "completion mean" in STUDY.page(without_sweeps(PLAN), found)
+    assert "completion mean" in STUDY.page(replace(PLAN, beyond=()), found)
 
 
-def test_an_assured_flow_is_no_part_of_the_others() -> None:
-    found = quantities(BY_ID["6-20 token-bucket"], run(BY_ID["6-20 token-bucket"], obtained=0.5))
-    assert found["obtained"] == pytest.approx(0.32768)
-    assert found["obtained_share"] == pytest.approx(0.5)
-    assert found["goodput"] == pytest.approx(18000.0)
-
-
-def test_round_trip_groups_are_compared() -> None:
-    assert quantities(BY_ID["rtt none"], run(BY_ID["rtt none"]))["short_over_long"] == pytest.approx(4.0)
+def test_an_assured_flow_is_held_against_its_rate() -> None:
+    m = reproduce(lambda *_: {}).measured[FITTED]
+    assert m.mean("6-20 token-bucket", "obtained") == pytest.approx(0.32768)
+    assert m.mean("6-20 token-bucket", "obtained_share") == pytest.approx(0.5)
+    assert m.mean("6-20 token-bucket", "goodput") == pytest.approx(18000.0)
+    assert m.mean("rtt none", "short_over_long") == pytest.approx(4.0)
 
 
 def test_lost_in_packets_are_said() -> None:
-    plan = without_sweeps(PLAN, readings=False)
-    kept = [run(case, **as_claimed(case)) for case in plan.cases for _ in range(case.replications)]
-    kept[0] = replace(kept[0], dropped_in=100, dropped_out=0)
-    assert reduce(plan, kept, "", 1).warnings == ()
-    for k in range(40):
-        kept[k] = replace(kept[k], dropped_in=50, dropped_out=50)
-    assert reduce(plan, kept, "", 1).warnings == (
+    def lost(case: Case, *_: str) -> dict[str, Any]:
+        return {**as_claimed(case), **({"dropped_in": 50} if case.id == "1 tcp-friendly" else {})}
+
+    assert reproduce().warnings == ()
+    assert reproduce(lost).warnings == (
         "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
         "50% with tcp-friendly in Table 1",
     )
-
-
-def test_missing_results_are_refused() -> None:
-    with pytest.raises(ValueError, match="1 results for"):
-        reduce(PLAN, [run(PLAN.cases[0])], "", 1)
 
 
 def test_a_queue_is_counted_by_colour() -> None:
@@ -404,56 +405,47 @@ def test_a_queue_is_counted_by_colour() -> None:
         "event": ["enqueued", "enqueued", "dropped", "sent", "enqueued"],
         "color": ["green", "red", "red", "green", "red"],
     }
-    found = backlog(pl.DataFrame(trace), "x")
+    found = backlog(pl.DataFrame(trace))
     assert found.green.tolist() == [1, 1, 1, 0]
     assert found.red.tolist() == [0, 1, 1, 1]
     assert found.dropped_red_s.tolist() == [2.0]
     assert found.dropped_green_s.tolist() == []
 
 
-SWEPT = tuple(
-    sweep
-    for sweep in PLAN.sweeps
-    if sweep.parameter.name
-    in {"1": ("averaging", "unmarked", "beyond_tokens", "carry", "depth"), "6": ("depth",)}[sweep.table]
-)
-
-
-FULL = replace(
-    PLAN,
-    sweeps=SWEPT,
-    judged=(),
-    jobs=PLAN.jobs[: runs_in(PLAN.cases) + sum(len(sweep.values) * runs_in(sweep.cases) for sweep in SWEPT)],
-)
-"""The full plan with as many of its sweeps as the findings need."""
-
-
 @cache
 def full() -> Reproduction:
-    """Reduce runs of the full plan, sweeps too; under a swept value all runs are alike."""
-    kept = [one for case in PLAN.cases for one in [run(case, **as_claimed(case))] * case.replications]
-    for sweep in FULL.sweeps:
-        for place, _ in enumerate(sweep.values):
-            for case in sweep.cases:
-                found = {**as_claimed(case), "timeouts": 10 * place, "dropped": 100 * place}
-                kept += [run(case, **found)] * case.replications
-    return reduce(FULL, kept, "perhop reproduce feroz", 1)
+    """Reduce runs of the full plan, sweeps too; at a swept value all runs are alike."""
+    places = {
+        str(value): place
+        for one in FIT.parameters
+        for place, value in enumerate(one.values)
+        if one.name == "depth"
+    }
+    places |= {"coupled": 0, "decoupled": 1, "shared": 2}
+
+    def numbers_of(case: Case, at: str, _: str) -> dict[str, Any]:
+        swept = {"timeouts": 10 * places.get(at, 1), "dropped": 100 * places.get(at, 1)}
+        return {**as_claimed(case), **(swept if at != FITTED else {})}
+
+    return reproduce(numbers_of, plan=PLAN)
 
 
 def test_sweeps_are_put_to_their_values() -> None:
-    found = full()
-    assert [swept.sweep for swept in found.swept] == list(FULL.sweeps)
-    first = found.swept[0]
-    assert [means["1 none"]["timeouts"] for means in first.means] == [0.0, 10.0, 20.0]
-    sixth = next(swept for swept in found.swept if swept.sweep.table == "6")
-    assert set(sixth.means[0]) == {
-        f"6-{tokens} {marker}" for tokens in (15, 30, 45) for marker in ("tcp-friendly", "token-bucket")
+    found = full().measured
+    means = [
+        found[f"averaging={value}"].mean("1 none", "timeouts") for value in ("coupled", "decoupled", "shared")
+    ]
+    assert means == [0.0, 10.0, 20.0]
+    assert set(found["depth=0.05"].cases) == {
+        *(f"1 {marker}" for marker in ("tcp-friendly", "token-bucket", "none")),
+        *(f"6-{tokens} {marker}" for tokens in (15, 30, 45) for marker in ("tcp-friendly", "token-bucket")),
     }
 
 
 def test_findings_come_from_the_runs() -> None:
     titles = [title for title, _ in full().findings]
     assert titles == [
+        "Time-outs with the guard of Reno and without",
         "What RIO averages, and whose profile unmarked packets meet",
         "What becomes of unused tokens",
         "How deep the token bucket is",
@@ -464,16 +456,16 @@ def test_findings_come_from_the_runs() -> None:
     texts = dict(full().findings)
     assert "the TCP-friendly marker is 2.0 times as good" in texts["How deep the token bucket is"]
     assert "4 and 1.0, 8 and 2.0" in texts["Table 2 and RIO's thresholds"]
-    assert reproduce().findings[1:] == tuple(full().findings)[-3:]
+    assert [title for title, _ in reproduce().findings] == titles[:1]
 
 
 def test_the_page(tmp_path: Path) -> None:
     place = tmp_path / "report.html"
-    found = full()
-    place.write_text(STUDY.page(FULL, found), encoding="utf-8")
+    place.write_text(STUDY.page(PLAN, full()), encoding="utf-8")
     check_page(place)
     text = unescape(place.read_text())
     assert all(claim.statement in text for claim in PACK.claims)
+    assert "2.0 (chosen)" in text
     for part in (
         "table-1",
         "table-7",
@@ -485,8 +477,7 @@ def test_the_page(tmp_path: Path) -> None:
     ):
         assert f'id="{part}"' in text
     quick = make_plan(quick=True)
-    kept = as_claimed_runs(quick)
-    place.write_text(STUDY.page(quick, reduce(quick, kept, "perhop reproduce feroz --quick", 1)))
+    place.write_text(STUDY.page(quick, reproduce(plan=quick)))
     check_page(place)
     assert 'id="sensitivity"' not in place.read_text()
 
@@ -515,7 +506,7 @@ def test_a_published_row_that_is_not_run_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_scenarios_hold_what_the_paper_says() -> None:
-    for name in ("baseline", "large", "assured", "rtt", "short"):
+    for name in ("baseline", "assured"):
         scenario = tomllib.loads(PACK.scenario(f"{name}.toml").decode())
         (port,), (conditioner,) = scenario["port"], scenario["conditioner"]
         queue, meter = port["class"][0]["queue"], conditioner["meter"]
@@ -528,56 +519,76 @@ def test_scenarios_hold_what_the_paper_says() -> None:
             assert (tcp["profile"], tcp["mss"], tcp["header"]) == ("host", "1024B", "0B"), name
 
 
-@pytest.mark.parametrize("name", [parameter.name for parameter in PLAN.parameters])
-def test_a_calibration_that_chose_what_no_scenario_holds_is_refused(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def elsewhere(pack: Pack) -> tuple[Search, tuple[Parameter, ...]]:
-        search, parameters = load_parameters(pack)
-        return search, tuple(
-            replace(one, chosen=next(value for value in one.values if value != one.chosen))
-            if one.name == name
-            else one
-            for one in parameters
-        )
+@pytest.mark.parametrize("file", MEASURED)
+def test_scenarios_hold_what_the_calibration_chose(file: str) -> None:
+    """A file run alone is the fitted point; `depth` and `unmarked` are set for the marker they are of."""
+    scenario = Scenario(PACK.scenario(file), file)
+    case = replace(BY_ID["1 tcp-friendly"], scenario=file)
+    assert scenario.override(*case.overrides(FIT.chosen, FIT)).resolve() == scenario.resolve()
+    window = f"flow.assured.tcp.window={FIT.chosen['window']}KiB"
+    if file == "assured.toml":
+        assert scenario.override(window).resolve() == scenario.resolve()
+    for one in FIT.parameters:
+        other = {**FIT.chosen, one.name: next(value for value in one.values if value != one.chosen)}
+        moved = scenario.override(*case.overrides(other, FIT)).resolve() != scenario.resolve()
+        assert moved == (one.name not in ("depth", "unmarked")), one.name
 
-    monkeypatch.setattr("perhop.papers.feroz.plan.load_parameters", elsewhere)
-    if name in ("depth", "unmarked"):  # set for the marker that has them, held by no file
-        monkeypatch.setattr("perhop.papers.feroz.plan.load_readings", lambda _: ())
-        make_plan()
-        return
-    with pytest.raises(PackError, match=rf"baseline.toml: not the {name}\b.* that calibration.toml chose"):
-        make_plan()
+
+def keys(campaign: Campaign) -> set[str]:
+    """Give the runs of a campaign; a study's have one sample at the end."""
+    return set(campaign.design.runs(campaign.scenario.override("run.interval=100s"))["key"])
+
+
+@pytest.mark.parametrize(
+    ("file", "rows"),
+    [
+        ("campaign.toml", {"1", "4", "5"}),
+        ("campaign-assured.toml", {f"6-{tokens}" for tokens in (15, 20, 25, 30, 35, 40, 45)}),
+    ],
+)
+def test_campaign_files_are_the_runs_of_the_study(file: str, rows: set[str]) -> None:
+    written, ours = Campaign.load(PACK.folder / file), set[str]()
+    for one in PLAN.fitted:
+        own = tuple(each for each in one.design.treatments if each.levels[1] in rows)
+        ours |= keys(replace(one, design=replace(one.design, treatments=own)))
+    assert keys(written) == ours
 
 
 def test_round_trips_are_20_to_200_ms() -> None:
-    scenario = tomllib.loads(PACK.scenario("rtt.toml").decode())
-    first, *others = (link["delay"] for link in scenario["link"])
+    (table,) = (table for table in PACK.figures if table["id"] == "rtt")
+    first, *others = (text.partition("=")[2] for text in table["set"])
     behind = sum(float(delay.removesuffix("ms")) for delay in others)
-    assert [2 * (float(one.removesuffix("ms")) + behind) for one in first] == [20, 45, 90, 135, 200]
+    assert [2 * (float(one.removesuffix("ms")) + behind) for one in json.loads(first)] == [
+        20,
+        45,
+        90,
+        135,
+        200,
+    ]
 
 
 def test_a_rate_of_tokens() -> None:
     for row in PACK.table("tables6-7"):
-        found = assured_bit_s(float(row["tokens_per_interval"])) / 1e6
-        assert found == pytest.approx(float(row["assured_mbps"]), rel=0.01)
+        case = BY_ID[f"{row['table']}-{row['tokens_per_interval']} tcp-friendly"]
+        assert case.assured_bit_s / 1e6 == pytest.approx(float(row["assured_mbps"]), rel=0.01)
 
 
-def test_a_plan_orders_replications_within_cases_and_shares_the_seed() -> None:
-    plan = make_plan(replications=3, seed=7)
-    _, name, settings = plan.jobs[4][:3]
-    assert name == "baseline.toml for 1 token-bucket"
-    assert settings[-2:] == ["run.seed=7", "run.replication=1"]
-    assert {job[2][-2] for job in plan.jobs} == {"run.seed=7"}
-    assert any("replications" in text for text in plan.left_out)
-    assert sum(case.replications for case in plan.cases) < len(plan.jobs)
-    assert {case.replications for case in plan.cases} == {1, 3}
+def test_campaigns_hold_each_case_as_often_as_it_is_run() -> None:
+    ids = []
+    for one in PLAN.fitted:
+        assert (one.design.names, one.design.seeds, one.scenario.seed) == (FACTORS, "common", 1)
+        for at, row, marker in (each.levels for each in one.design.treatments):
+            assert at == FITTED
+            assert BY_ID[f"{row} {marker}"].replications == one.design.replications
+            ids.append(f"{row} {marker}")
+    assert sorted([*ids, *{job[1].rpartition(" ")[0] for job in PLAN.drawn}]) == sorted(BY_ID)
     assert BY_ID["4 none"].replications == 40
+    assert len(PLAN.drawn) == 2 + 10 + 3 * 10
 
 
 def test_a_shortened_run_is_not_judged() -> None:
     quick = make_plan(quick=True)
-    found = reduce(quick, as_claimed_runs(quick), "", 1)
+    found = reproduce(plan=quick)
     judged = {"F1", "F4", "F5", "F10"}
     assert {id_ for id_, verdict in verdicts(found).items() if verdict == "supported"} == judged
     assert {id_ for id_, verdict in verdicts(found).items() if verdict == "not judged"} == {
@@ -602,36 +613,34 @@ def test_a_quick_plan_keeps_every_claim() -> None:
     quick = make_plan(quick=True)
     assert {case.id for case in PLAN.cases if case.table != "extra"} <= {case.id for case in quick.cases}
     assert any(case.figure == "spacing" for case in quick.cases)
-    assert quick.sweeps == ()
+    assert quick.beyond == ()
     assert quick.left_out
-    assert len(quick.jobs) < len(PLAN.jobs)
+    assert len(quick.campaigns) < len(PLAN.campaigns)
 
 
-def test_readings_become_settings() -> None:
-    _, parameters = load_parameters(PACK)
-    held = {parameter.name: parameter.chosen for parameter in parameters}
-    friendly, bucket, none = Meter("tcp-friendly"), Meter("token-bucket"), Meter("none")
-    assert overrides(friendly, ["bulk"], held, held) == []
-    assert overrides(none, ["bulk"], {**held, "unmarked": "in"}, held)[-1].endswith("colors.BE=green")
-    assert overrides(none, ["bulk"], {**held, "unmarked": "out"}, held) == [
-        'conditioner.marker.marker={ green = "BE", red = "BE" }'
-    ]
-    readings = {**held, "depth": 0.5, "tokens": 40}
-    assert overrides(bucket, ["bulk"], readings, held) == [
-        'conditioner.marker.meter={ kind = "token-bucket", cir = "1310720bit/s", cbs = "20480B" }'
-    ]
-    assert overrides(Meter("token-bucket", 10.0), ["bulk"], readings, held)[-1].endswith('cbs = "204800B" }')
-    assert overrides(Meter("token-bucket", tokens=15), ["bulk"], {**held, "depth": 0.01}, held)[-1].endswith(
-        'cir = "491520bit/s", cbs = "1024B" }'
+def test_values_become_settings() -> None:
+    friendly, bucket, none = (BY_ID[f"1 {marker}"] for marker in ("tcp-friendly", "token-bucket", "none"))
+    held = FIT.chosen
+
+    def last(case: Case, **values: Any) -> str:
+        """Give what sets the marker: after it comes the window, and how long the run is."""
+        return case.overrides({**held, **values}, FIT)[-3]
+
+    assert last(none, unmarked="in").endswith("colors.BE=green")
+    assert last(none, unmarked="out").endswith("colors.BE=red")
+    assert 'conditioner.marker.marker={ green = "BE", red = "BE" }' in none.overrides(held, FIT)
+    bucket_of = 'conditioner.marker.meter={ kind = "token-bucket", cir = "1310720bit/s", cbs = "%s" }'
+    assert last(bucket, depth=0.5, tokens=40) == bucket_of % "20480B"
+    assert last(replace(bucket, scale=10), depth=0.5, tokens=40).endswith('cbs = "204800B" }')
+    assert 'cir = "491520bit/s", cbs = "1024B" }' in " ".join(
+        replace(bucket, tokens=15).overrides({**held, "depth": 0.01}, FIT)
     )
-    assert overrides(Meter("tcp-friendly", 10.0), ["bulk"], {**readings, "carry": 0.5}, held) == [
-        "conditioner.marker.meter.tokens=400",
-        "conditioner.marker.meter.carry_tokens=200",
-    ]
-    for parameter in parameters:
-        other = next(value for value in parameter.values if value != parameter.chosen)
-        each = [
-            overrides(m, ["bulk"], {**held, parameter.name: other}, held) for m in (friendly, bucket, none)
-        ]
-        base = [overrides(m, ["bulk"], held, held) for m in (friendly, bucket, none)]
-        assert each != base, parameter.name
+    assert "conditioner.marker.meter.tokens=400" in replace(friendly, scale=10).overrides(
+        {**held, "tokens": 40}, FIT
+    )
+    assert last(replace(friendly, scale=10), tokens=40, carry=0.5).endswith("carry_tokens=200")
+    for one in FIT.parameters:
+        other = {**held, one.name: next(value for value in one.values if value != one.chosen)}
+        assert any(
+            case.overrides(other, FIT) != case.overrides(held, FIT) for case in (friendly, bucket, none)
+        )

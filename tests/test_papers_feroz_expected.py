@@ -10,18 +10,16 @@ import json
 
 import pytest
 
-from perhop import _core
+from conftest import Cli
+from perhop.cli.exit import ExitCode
 from perhop.papers import load_pack
-from perhop.papers.feroz import make_plan, reduce
-from perhop.papers.feroz.study import STUDY
-from perhop.run import run_jobs
 
 
-def test_the_quick_reproduction_is_the_one_on_record() -> None:
+def test_the_quick_reproduction_is_the_one_on_record(process: Cli) -> None:
     expected = json.loads(load_pack("feroz").scenario("expected/quick.json"))
-    plan = make_plan(quick=True)
-    kept = run_jobs(plan.jobs, 2, None, STUDY.keep)
-    found = reduce(plan, kept, "perhop reproduce feroz --quick", _core.RESULTS_VERSION).document
+    done = process("reproduce", "feroz", "--quick", "--json", "-o", "out/feroz")
+    assert done.code == ExitCode.DONE, done.err
+    found = done.json()
     assert (found["command"], found["results_version"]) == (expected["command"], expected["results_version"])
     for one, recorded in zip(found["rows"], expected["rows"], strict=True):
         assert (one["id"], one["quantity"], one["published"]) == (

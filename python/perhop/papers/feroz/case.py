@@ -1,17 +1,94 @@
-"""A set-up of the study: its scenario, its marker, its tokens, and its runs."""
+"""A set-up of the study, and how what the paper leaves open changes its scenario."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
-from perhop.papers.feroz.readings import Marker, Meter, Readings, assured_bit_s, overrides
+from perhop.papers.error import PackError
 from perhop.papers.pack import Pack
-from perhop.papers.readings import Reading
-from perhop.run import AnyJob, TracedJob
+from perhop.papers.search import Value
+from perhop.scenario import Scenario
 
-DURATION_S = 100.0
+Marker = Literal["tcp-friendly", "token-bucket", "none"]
+MARKERS: tuple[Marker, ...] = get_args(Marker)
+FRIENDLY, BUCKET, _ = MARKERS
 
-Published = dict[str, float]
+Values = Mapping[str, Value]
+"""A value for every parameter of `calibration.toml`."""
+
+PACKET = 1024
+"""Bytes of a packet, headers included."""
+INTERVAL_S = 0.25
+"""The marking interval T."""
+
+_METER = "conditioner.marker.meter"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A table `[[parameter]]` of `calibration.toml`, whose head says what the fields are."""
+
+    name: str
+    meaning: str
+    values: tuple[Value, ...]
+    before: Value
+    chosen: Value
+    search: bool
+    only_swept: tuple[Value, ...] = ()
+    set: tuple[str, ...] = ()
+    marker: Marker | None = None
+
+    @property
+    def searched(self) -> tuple[Value, ...]:
+        """What the search may take."""
+        return tuple(value for value in self.values if value not in self.only_swept)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """`calibration.toml`: each parameter, and how they were searched."""
+
+    parameters: tuple[Parameter, ...]
+    fit: tuple[str, ...]
+    predict: tuple[str, ...]
+    replications: int
+    seed: int
+    most_passes: int
+    least_gain: float
+
+    @property
+    def chosen(self) -> dict[str, Value]:
+        """What the search ended with."""
+        return {one.name: one.chosen for one in self.parameters}
+
+
+def load_calibration(pack: Pack) -> Calibration:
+    """Read `calibration.toml`.
+
+    Raises
+    ------
+    PackError
+        The search or a parameter lacks a setting, or a value is none of those that are tried.
+    """
+    path, text = pack.folder / "calibration.toml", pack.toml("calibration.toml")
+    where, parameters = "search", []
+    try:
+        for table in text.get("parameter", []):
+            where = f"parameter {table.get('name', '?')}"
+            found = Parameter(**_tuples(table))
+            if not {found.before, found.chosen} <= set(found.searched):
+                raise PackError(f"{path}: {where}: a value that is not tried")
+            parameters.append(found)
+        where = "search"
+        return Calibration(tuple(parameters), **_tuples(text["search"]))
+    except (KeyError, TypeError) as error:
+        raise PackError(f"{path}: {where}: {error}") from None
+
+
+def _tuples(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
 
 
 @dataclass(frozen=True)
@@ -20,54 +97,38 @@ class Case:
 
     Attributes
     ----------
-    figure
-        Id of the figure it belongs to.
-    table
-        Table of the paper, or `extra`.
-    title
-        What is shown.
-    scenario
-        Scenario file of the pack.
-    meter
-        The marker and its tokens.
-    settings
-        Changes of the figure to the file, `path=value`; they come after those of readings and marker.
-    flows
-        Whose windows are set; with tokens of its own, the last is the assured one.
-    duration_s
-        Of a run.
-    trace
-        What is traced.
-    replications
-        Runs of it.
-    published
-        Printed value per quantity.
+    figure, table, title, scenario, scale, set, trace
+        As in `figures.toml`.
+    marker
+        One of `MARKERS`.
+    tokens
+        Of the assured flow, per interval; None where there is no such flow.
+    duration_s, replications
+        Of its runs.
     shortened
         Whether it runs shorter than the study says, so that no claim can be judged by it.
+    published
+        Printed value per quantity.
     """
 
     figure: str
     table: str
     title: str
     scenario: str
-    meter: Meter
-    settings: tuple[str, ...]
-    flows: tuple[str, ...]
-    duration_s: float
+    scale: int
+    set: tuple[str, ...]
     trace: tuple[str, ...]
+    marker: Marker
+    tokens: int | None
+    duration_s: float
     replications: int
-    published: Published
-    shortened: bool = False
-
-    @property
-    def marker(self) -> Marker:
-        """The marker's name."""
-        return self.meter.marker
+    shortened: bool
+    published: Mapping[str, float]
 
     @property
     def row(self) -> str:
         """The figure with its tokens, which all markers share."""
-        return self.figure if self.meter.tokens is None else f"{self.figure}-{self.meter.tokens}"
+        return self.figure if self.tokens is None else f"{self.figure}-{self.tokens}"
 
     @property
     def id(self) -> str:
@@ -75,42 +136,63 @@ class Case:
         return f"{self.row} {self.marker}"
 
     @property
-    def assured_bit_s(self) -> float | None:
+    def is_drawn(self) -> bool:
+        """Whether its runs are needed whole: for a trace, or for the time that each transfer took."""
+        return bool(self.trace) or self.figure == "short"
+
+    @property
+    def assured_bit_s(self) -> float:
         """Rate that the assured flow is promised."""
-        return None if self.meter.tokens is None else assured_bit_s(self.meter.tokens)
+        return _rate(self.tokens or 0)
 
-    def overrides(self, readings: Readings, held: Readings) -> list[str]:
-        """List the changes to the scenario file.
+    def overrides(self, values: Values, calibration: Calibration) -> list[str]:
+        """List what turns the scenario file into this case with these values."""
+        found = [
+            text.format(values[one.name], on=str(bool(values[one.name])).lower())
+            for one in calibration.parameters
+            if one.marker in (None, self.marker)
+            for text in one.set
+        ]
+        window = int(values["window"])
+        windows = [f"flow.{'web' if self.figure == 'short' else 'bulk'}.tcp.window={window}KiB"]
+        if self.tokens is not None:
+            # what the promised rate needs over a quarter of a second, or as much as any flow
+            windows.append(f"flow.assured.tcp.window={max(window, self.tokens)}KiB")
+        length = f"run.duration={self.duration_s:g}s"
+        return [*found, *self._marking(values), *self.set, *windows, length]
 
-        An assured flow has at least the window that its promised rate needs over a quarter of a second.
-        """
-        window = None
-        if self.meter.tokens is not None:
-            window = max(int(readings["window"]), self.meter.tokens)
-            window = None if window == held["window"] else window
-        return [*overrides(self.meter, self.flows, readings, held, window), *self.settings]
+    def _marking(self, values: Values) -> list[str]:
+        """List the settings of the marker; its tokens are the case's own, or a scale of the reading's."""
+        tokens = self.tokens or self.scale * int(values["tokens"])
+        if self.marker == FRIENDLY:
+            carried = round(float(values["carry"]) * tokens)
+            return [f"{_METER}.tokens={tokens}", f"{_METER}.carry_tokens={carried}"]
+        if self.marker == BUCKET:
+            depth = max(PACKET, round(float(values["depth"]) * tokens * PACKET))
+            return [
+                f'{_METER}={{ kind = "token-bucket", cir = "{_rate(tokens):.0f}bit/s", cbs = "{depth}B" }}'
+            ]
+        color = "green" if values["unmarked"] == "in" else "red"
+        all_be = 'conditioner.marker.marker={ green = "BE", red = "BE" }'
+        return [all_be, f"port.r2-r3.class.all.queue.colors.BE={color}"]
 
-    def jobs(
-        self, readings: Readings, held: Readings, pack: Pack, seed: int, under: Reading | None = None
-    ) -> list[AnyJob]:
-        """Give every replication. The seed is the same for all markers, so that they can be paired."""
-        text, found = pack.scenario(self.scenario), []
-        changes = [*self.overrides(readings, held), *(under.settings_of(text) if under else ())]
-        # no series is drawn of these runs: one sample at the end
-        changes += [*self._duration(), f"run.interval={self.duration_s:g}s", f"run.seed={seed}"]
-        for k in range(self.replications):
-            own = [*changes, f"run.replication={k}"]
-            name = f"{self.scenario} for {self.id}"
-            job: AnyJob = TracedJob(text, name, own, self.trace) if self.trace else (text, name, own)
-            found.append(job)
-        return found
-
-    def command(self, readings: Readings, held: Readings) -> str:
-        """Give the command that runs it alone, into a folder of its own."""
-        changes = "".join(f" -s '{one}'" for one in [*self.overrides(readings, held), *self._duration()])
+    def command(self, pack: Pack, calibration: Calibration) -> str:
+        """Give the command that runs it alone as fitted, without what the scenario file holds already."""
+        file = Scenario(pack.scenario(self.scenario), self.scenario)
+        changes = "".join(
+            f" -s '{one}'"
+            for one in self.overrides(calibration.chosen, calibration)
+            if file.override(one).resolve() != file.resolve()
+        )
         trace = f" --trace {','.join(self.trace)}" if self.trace else ""
         folder = f"out/feroz-{self.id.replace(' ', '-')}"
         return f"perhop run papers/feroz/{self.scenario}{changes}{trace} -o {folder}"
 
-    def _duration(self) -> list[str]:
-        return [] if self.duration_s == DURATION_S else [f"run.duration={self.duration_s:g}s"]
+
+def _rate(tokens: float) -> float:
+    """Give the rate of so many tokens per interval, bit/s.
+
+    >>> _rate(15)
+    491520.0
+    """
+    return tokens * PACKET * 8 / INTERVAL_S

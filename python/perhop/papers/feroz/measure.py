@@ -1,118 +1,41 @@
-"""From the engine's results to the quantities of the study."""
+"""From what the campaigns measured, and the runs that are drawn, to the quantities of the study."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from perhop.papers.feroz.plan import INTERVAL_S, Case, Plan, Sweep
-from perhop.papers.readings import Reading
-from perhop.papers.study import check_count
+from perhop.papers.feroz.case import INTERVAL_S, Case
+from perhop.papers.measured import Floats, Measurements
 from perhop.run import Result
 from perhop.stats.intervals import Interval, mean_interval
-
-Floats = npt.NDArray[np.float64]
 
 BOTTLENECK = "port.r2-r3."
 ASSURED = "assured"
 
 UNITS = {
-    "timeouts": "1",
     "losses_per_s": "packets/s",
     "goodput": "B/s",
-    "cov": "1",
     "obtained": "Mbit/s",
-    "obtained_share": "1",
-    "losses_in": "packets/s",
-    "losses_out": "packets/s",
     "completion_mean": "s",
     "completion_p95": "s",
-    "completed": "1",
-    "unfinished": "1",
-    "short_over_long": "1",
-    "gaps_kept": "1",
     "gap_excess": "packets",
 }
-"""Unit of each quantity."""
+"""Unit of each quantity that has one."""
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """What is kept of a run.
+class Measured:
+    """Quantities of every case at one point: by case id and quantity a value for each replication, or NaN."""
 
-    Attributes
-    ----------
-    flows
-        Names.
-    goodput_bit_s, timeouts
-        Per flow.
-    time_s
-        From the first byte to the last, per flow; NaN for one that did not complete.
-    began
-        Whether a flow began within the run.
-    dropped, dropped_in, dropped_out
-        Packets lost at the bottleneck: all, green, all others.
-    trace
-        The packet trace, where there is one.
-    """
-
-    flows: tuple[str, ...]
-    goodput_bit_s: Floats
-    timeouts: int
-    time_s: Floats
-    began: npt.NDArray[np.bool_]
-    dropped: int
-    dropped_in: int
-    dropped_out: int
-    trace: pl.DataFrame | None
-
-
-def numbers(result: Result) -> Numbers:
-    """Keep of a run what the study needs."""
-    flows, queues = result.flows, result.queues
-    bottleneck = queues.filter(pl.col("path").str.starts_with(BOTTLENECK))
-
-    def total(column: str) -> int:
-        return int(bottleneck[column].sum())
-
-    completed = np.asarray(flows["completed_s"], dtype=np.float64)
-    start = np.asarray(flows["start_s"], dtype=np.float64)
-    dropped, dropped_in = total("dropped_packets"), total("dropped_green")
-    return Numbers(
-        tuple(flows["name"]),
-        np.asarray(flows["goodput_bit_s"], dtype=np.float64),
-        int(np.asarray(flows["timeouts"]).sum()),
-        completed - start,
-        np.asarray(flows["segments_sent"]) > 0,
-        dropped,
-        dropped_in,
-        dropped - dropped_in,
-        result.trace.get("packets"),
-    )
-
-
-@dataclass(frozen=True)
-class Measurements:
-    """Quantities of every case, one value per replication.
-
-    Attributes
-    ----------
-    cases
-        What was run, by id.
-    values
-        Per case id and quantity, the replications' values; NaN where a run gives none.
-    fitted
-        Tables that the calibration fitted.
-    """
-
-    cases: dict[str, Case]
-    values: dict[str, dict[str, Floats]]
-    fitted: frozenset[str]
+    cases: Mapping[str, Case]
+    values: Mapping[str, Mapping[str, Floats]]
+    fitted: Collection[str]
 
     def interval(self, case: str, quantity: str) -> Interval | None:
         """Mean and 95 % interval of one quantity; None where a replication has no value of it."""
@@ -123,106 +46,106 @@ class Measurements:
         """Mean over the replications; NaN where one has no value."""
         return float(self.values[case][quantity].mean())
 
-
-@dataclass(frozen=True)
-class SweepResult:
-    """A table under each value of a parameter: per value and case id, the mean of each quantity."""
-
-    sweep: Sweep
-    means: tuple[dict[str, dict[str, float]], ...]
+    def joined(self, other: Measured) -> Measured:
+        """Put the cases of another table to these."""
+        return replace(self, cases={**self.cases, **other.cases}, values={**self.values, **other.values})
 
 
-@dataclass(frozen=True)
-class Reduced:
-    """What the runs of a plan come to: as fitted, over the sweeps, and under each reading."""
+def measure(
+    cases: Iterable[Case], at: str, m: Measurements, drawn: Mapping[str, Result], fitted: Collection[str]
+) -> Measured:
+    """Reduce what was measured of those cases that were run.
 
-    fitted: Measurements
-    swept: tuple[SweepResult, ...]
-    readings: tuple[tuple[Reading, Measurements], ...]
-
-
-def measure(plan: Plan, kept: Sequence[Numbers]) -> Reduced:
-    """Reduce what was kept of a plan's runs, in the order of its jobs.
-
-    Raises
-    ------
-    ValueError
-        If there is not one result per job.
+    Parameters
+    ----------
+    cases
+        Of the study.
+    at
+        Level of the factor of that name.
+    m
+        What campaigns measured.
+    drawn
+        Results by name of run.
+    fitted
+        Tables that the calibration fitted.
     """
-    check_count(plan.jobs, kept)
-    runs = iter(kept)
-    fitted = frozenset(plan.search.fit)
-
-    def measurements(cases: Sequence[Case]) -> Measurements:
-        values = {
-            case.id: _case_values(case, [next(runs) for _ in range(case.replications)]) for case in cases
-        }
-        return Measurements({case.id: case for case in cases}, values, fitted)
-
-    main = measurements(plan.cases)
-    swept = []
-    for sweep in plan.sweeps:
-        means = []
-        for _ in sweep.values:
-            found = measurements(sweep.cases).values
-            means.append(
-                {id_: {name: float(each.mean()) for name, each in own.items()} for id_, own in found.items()}
-            )
-        swept.append(SweepResult(sweep, tuple(means)))
-    readings = tuple((one.reading, measurements(one.cases)) for one in plan.judged)
-    return Reduced(main, tuple(swept), readings)
+    found: dict[tuple[str, ...], dict[str, Floats]] = {}
+    rows = m.scalars.filter(at=at).sort("replication").group_by("figure", "marker", "response").agg("value")
+    for row, marker, response, value in rows.iter_rows():
+        found.setdefault((row, marker), {})[response] = np.array(value, dtype=np.float64)
+    values, own = {}, {}
+    for case in cases:
+        names = [f"{case.id} {k}" for k in range(case.replications)]
+        if (case.row, case.marker) in found:
+            values[case.id] = quantities(case, found[case.row, case.marker])
+        elif names[0] in drawn:
+            values[case.id] = drawn_quantities(case, [drawn[name] for name in names])
+        else:
+            continue
+        own[case.id] = case
+    return Measured(own, values, fitted)
 
 
-def _case_values(case: Case, runs: Sequence[Numbers]) -> dict[str, Floats]:
-    each = [quantities(case, run) for run in runs]
-    return {name: np.array([one[name] for one in each]) for name in each[0]}
-
-
-def quantities(case: Case, run: Numbers) -> dict[str, float]:
-    """Reduce one run.
+def quantities(case: Case, of: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Turn the responses of a case into its quantities.
 
     Returns
     -------
     dict
         Time-outs of all flows; losses at the bottleneck, all, of IN and of OUT packets; goodput of a flow in
         bytes per second and its coefficient of variation (population) over the flows. With an assured flow,
-        what it obtains in Mbit/s and over its promised rate, the rest for the others. With short transfers,
-        how many completed and how many of those that began did not, the mean time of those that completed,
-        and the time within which 95 % of those that began did; NaN where there is none. With a trace, how
-        well the marks keep their spacing.
+        what it obtains in Mbit/s and over its promised rate, the rest for the others.
     """
-    is_assured = np.array([name == ASSURED for name in run.flows])
-    others = run.goodput_bit_s[~is_assured] / 8
     found = {
-        "timeouts": float(run.timeouts),
-        "losses_per_s": run.dropped / case.duration_s,
-        "losses_in": run.dropped_in / case.duration_s,
-        "losses_out": run.dropped_out / case.duration_s,
+        "timeouts": of["timeouts"],
+        "losses_per_s": of["dropped"] / case.duration_s,
+        "losses_in": of["dropped_in"] / case.duration_s,
+        "losses_out": (of["dropped"] - of["dropped_in"]) / case.duration_s,
+        "goodput": of["goodput"],
+        "cov": of["cov"] * np.sqrt(1 - 1 / of["flows"]),
     }
-    if case.figure == "short":
-        took = run.time_s[np.isfinite(run.time_s)]
-        found["completed"] = float(len(took))
-        found["unfinished"] = float(run.began.sum() - len(took))
-        found["completion_mean"] = float(took.mean()) if len(took) else math.nan
-        # one that did not finish took longer than any that did
-        endless = np.where(np.isfinite(run.time_s), run.time_s, math.inf)[run.began]
-        p95 = float(np.quantile(endless, 0.95, method="higher")) if len(endless) else math.nan
-        found["completion_p95"] = p95 if math.isfinite(p95) else math.nan
-        return found
-    found["goodput"] = float(others.mean())
-    found["cov"] = float(others.std() / others.mean()) if others.mean() > 0 else math.nan
-    if case.assured_bit_s is not None:
-        obtained = float(run.goodput_bit_s[is_assured].sum())
-        found["obtained"] = obtained / 1e6
-        found["obtained_share"] = obtained / case.assured_bit_s
+    if case.tokens is not None:
+        found["obtained"] = of[ASSURED] / 1e6
+        found["obtained_share"] = of[ASSURED] / case.assured_bit_s
     if case.figure == "rtt":
-        groups = others.reshape(-1, 5)
-        far = float(groups[:, -1].sum())
-        found["short_over_long"] = float(groups[:, 0].sum()) / far if far > 0 else math.nan
-    if case.figure == "spacing" and run.trace is not None and case.meter.tokens is not None:
-        kept, excess = spacing_kept(flow_marks(run.trace, ASSURED), case.meter.tokens)
-        found["gaps_kept"], found["gap_excess"] = kept, excess
+        found["short_over_long"] = of["short_over_long"]
     return found
+
+
+def drawn_quantities(case: Case, runs: Sequence[Result]) -> dict[str, Floats]:
+    """Measure whole runs: of transfers their times, of a flow with tokens the gaps between its marks."""
+    if case.figure == "short":
+        each = [transfers(run, case.duration_s) for run in runs]
+    elif case.tokens is not None:
+        each = [spacing_kept(flow_marks(run.trace["packets"], ASSURED), case.tokens) for run in runs]
+    else:
+        each = [{}]
+    return {name: np.array([one[name] for one in each]) for name in each[0]}
+
+
+def transfers(run: Result, duration_s: float) -> dict[str, float]:
+    """Reduce a run of transfers.
+
+    Returns
+    -------
+    dict
+        Time-outs and losses; how many completed and how many of those that began did not, the mean time of
+        those that completed, and the time within which 95 % of those that began did; NaN where there is none.
+    """
+    flows, bottleneck = run.flows, run.queues.filter(pl.col("path").str.starts_with(BOTTLENECK))
+    time = (flows["completed_s"] - flows["start_s"]).cast(pl.Float64).to_numpy()
+    took, began = time[np.isfinite(time)], (flows["segments_sent"] > 0).to_numpy()
+    # one that did not finish took longer than any that did
+    endless = np.where(np.isfinite(time), time, math.inf)[began]
+    p95 = float(np.quantile(endless, 0.95, method="higher")) if len(endless) else math.nan
+    return {
+        "timeouts": float(flows["timeouts"].sum()),
+        "losses_per_s": int(bottleneck["dropped_packets"].sum()) / duration_s,
+        "completed": float(len(took)),
+        "unfinished": float(began.sum() - len(took)),
+        "completion_mean": float(took.mean()) if len(took) else math.nan,
+        "completion_p95": p95 if math.isfinite(p95) else math.nan,
+    }
 
 
 @dataclass(frozen=True)
@@ -232,6 +155,11 @@ class Marks:
     time_s: Floats
     is_in: npt.NDArray[np.bool_]
 
+    @property
+    def interval(self) -> npt.NDArray[np.int64]:
+        """The marking interval of each."""
+        return np.floor(self.time_s / INTERVAL_S).astype(int)
+
 
 def flow_marks(trace: pl.DataFrame, flow: str) -> Marks:
     """Read a flow's marks from a packet trace: its packets as they enter the queue behind its marker."""
@@ -240,7 +168,7 @@ def flow_marks(trace: pl.DataFrame, flow: str) -> Marks:
     return Marks(own["time_s"].to_numpy(), (own["mark"] == "AF11").to_numpy())
 
 
-def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> tuple[float, float]:
+def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> dict[str, float]:
     """Hold the marks of a flow that has a marker for itself, and no small window, against Algorithms 1 and 2.
 
     The flow's E is followed from its packets alone: the mean of the last interval's packets and the E before.
@@ -258,36 +186,21 @@ def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> tuple[float, f
 
     Returns
     -------
-    tuple of float
+    dict
         The fraction of gaps that are floor(S) or ceil(S), and by how much gaps are longer than S on average;
         NaN without gaps.
     """
-    interval = np.floor(marks.time_s / INTERVAL_S).astype(int)
-    estimate: float | None = None
-    right, gaps, excess = 0, 0, 0.0
+    interval, estimate = marks.interval, math.nan
+    right, excess = [], []
     for k in range(interval.min(), interval.max() + 1):
         inside = marks.is_in[interval == k]
-        if estimate is not None and estimate > 0:
+        if estimate > 0:
             spacing = estimate / min(float(tokens), estimate) - 1
-            for gap in np.diff(np.flatnonzero(inside)) - 1:
-                gaps += 1
-                right += int(np.floor(spacing + 1e-4) <= gap + 1e-4 and gap <= np.ceil(spacing - 1e-4))
-                excess += gap - spacing
+            gaps = np.diff(np.flatnonzero(inside)) - 1
+            right += list((np.floor(spacing + 1e-4) <= gaps + 1e-4) & (gaps <= np.ceil(spacing - 1e-4)))
+            excess += list(gaps - spacing)
         sent = float(len(inside))
-        estimate = sent if estimate is None else estimate + gain * (sent - estimate)
-    return (right / gaps, excess / gaps) if gaps else (float("nan"), float("nan"))
-
-
-__all__ = [
-    "UNITS",
-    "Marks",
-    "Measurements",
-    "Numbers",
-    "Reduced",
-    "SweepResult",
-    "flow_marks",
-    "measure",
-    "numbers",
-    "quantities",
-    "spacing_kept",
-]
+        estimate = sent if math.isnan(estimate) else estimate + gain * (sent - estimate)
+    if not right:
+        return {"gaps_kept": math.nan, "gap_excess": math.nan}
+    return {"gaps_kept": sum(right) / len(right), "gap_excess": sum(excess) / len(excess)}

@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from perhop.papers.feroz.measure import Floats, Measurements
-from perhop.papers.feroz.readings import Marker
+from perhop.papers.feroz.case import BUCKET, FRIENDLY, Marker
+from perhop.papers.feroz.measure import Measured
+from perhop.papers.measured import Floats
 from perhop.papers.verdict import HIGHER, LOWER, Asked, Part
 
-FRIENDLY: Marker = "tcp-friendly"
-BUCKET: Marker = "token-bucket"
 
-
-def fewer_timeouts_and_losses(m: Measurements, figure: str) -> list[Part]:
+def fewer_timeouts_and_losses(m: Measured, figure: str) -> list[Part]:
     """Judge the common claim of Tables 1 to 5."""
     return [
         _less(m, figure, "timeouts", BUCKET),
@@ -25,17 +23,17 @@ def fewer_timeouts_and_losses(m: Measurements, figure: str) -> list[Part]:
     ]
 
 
-def fairer(m: Measurements, figures: Sequence[str]) -> list[Part]:
+def fairer(m: Measured, figures: Sequence[str]) -> list[Part]:
     """Judge that goodput varies less among the flows than with the token bucket."""
     return [_less(m, figure, "cov", BUCKET) for figure in figures]
 
 
-def goodput_ratio(m: Measurements, figure: str, at_least: float) -> list[Part]:
+def goodput_ratio(m: Measured, figure: str, at_least: float) -> list[Part]:
     """Judge the ratio of the average goodputs: that it is above one, and how large it is."""
     return _ratio(m, figure, "goodput", at_least)
 
 
-def assurance(m: Measurements, figure: str, at_least: float) -> list[Part]:
+def assurance(m: Measured, figure: str, at_least: float) -> list[Part]:
     """Judge what an assured flow obtains: over the token bucket's at each rate, and from rate to rate."""
     rows = [case.row for case in m.cases.values() if case.figure == figure and case.marker == FRIENDLY]
     parts = [part for row in rows for part in _ratio(m, row, "obtained", at_least)]
@@ -53,7 +51,7 @@ def assurance(m: Measurements, figure: str, at_least: float) -> list[Part]:
     return parts
 
 
-def spacing_kept(m: Measurements, figure: str, tolerance: float) -> list[Part]:
+def spacing_kept(m: Measured, figure: str, tolerance: float) -> list[Part]:
     """Judge that the gaps between IN packets are floor(S) or ceil(S) and average S."""
     (case,) = (case.id for case in m.cases.values() if case.figure == figure)
     kept = Asked("fraction of gaps that are floor(S) or ceil(S)", "size", low=1 - 1e-9)
@@ -75,19 +73,19 @@ _WORDS = {
 }
 
 
-def _values(m: Measurements, row: str, marker: Marker, quantity: str) -> Floats:
+def _values(m: Measured, row: str, marker: Marker, quantity: str) -> Floats:
     return m.values[f"{row} {marker}"][quantity]
 
 
-def _printed(m: Measurements, row: str, marker: Marker, quantity: str) -> float | None:
+def _printed(m: Measured, row: str, marker: Marker, quantity: str) -> float | None:
     return m.cases[f"{row} {marker}"].published.get(quantity)
 
 
-def _in_sample(m: Measurements, row: str) -> bool:
+def _in_sample(m: Measured, row: str) -> bool:
     return m.cases[f"{row} {FRIENDLY}"].table in m.fitted
 
 
-def _less(m: Measurements, figure: str, quantity: str, other: Marker) -> Part:
+def _less(m: Measured, figure: str, quantity: str, other: Marker) -> Part:
     ours, theirs = _printed(m, figure, FRIENDLY, quantity), _printed(m, figure, other, quantity)
     asked = Asked(
         f"{_row(figure)}, {_WORDS[quantity]}: {FRIENDLY} less {_other(other)}",
@@ -99,7 +97,7 @@ def _less(m: Measurements, figure: str, quantity: str, other: Marker) -> Part:
     return asked.mean(_values(m, figure, FRIENDLY, quantity) - _values(m, figure, other, quantity))
 
 
-def _ratio(m: Measurements, row: str, quantity: str, at_least: float) -> list[Part]:
+def _ratio(m: Measured, row: str, quantity: str, at_least: float) -> list[Part]:
     ours, theirs = _printed(m, row, FRIENDLY, quantity), _printed(m, row, BUCKET, quantity)
     over, under = _values(m, row, FRIENDLY, quantity), _values(m, row, BUCKET, quantity)
     what = f"{_row(row)}, {_WORDS[quantity]}: {FRIENDLY} over {BUCKET}"
