@@ -258,7 +258,7 @@ def test_a_level_may_make_the_words(place: Place):
     assert "`flows` has no column `path`" in mistake["rule"]
 
 
-@pytest.mark.parametrize("pack", ["two-way", "diffserv"])
+@pytest.mark.parametrize("pack", ["two-way", "diffserv", "access"])
 def test_the_starters_are_valid_without_warnings(pack: str):
     campaign, mistakes, warnings = read(STARTERS / pack / "campaign.toml")
     assert (mistakes, warnings) == ([], [])
@@ -266,7 +266,7 @@ def test_the_starters_are_valid_without_warnings(pack: str):
     assert len(campaign.design.treatments) == 8
 
 
-@pytest.mark.parametrize("pack", ["two-way", "diffserv"])
+@pytest.mark.parametrize("pack", ["two-way", "diffserv", "access"])
 def test_replications_of_the_starters_differ(pack: str):
     campaign = Campaign.load(STARTERS / pack / "campaign.toml")
     runs = campaign.design.runs(campaign.scenario)

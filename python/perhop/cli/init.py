@@ -20,6 +20,7 @@ class Pack(StrEnum):
 
     TWO_WAY = "two-way"
     DIFFSERV = "diffserv"
+    ACCESS = "access"
 
 
 def command(
@@ -27,7 +28,9 @@ def command(
     pack: Annotated[
         Pack,
         typer.Option(
-            "--pack", help="two-way: TCP over an asymmetric link; diffserv: edges and cores with AF and EF."
+            "--pack",
+            help="two-way: TCP over an asymmetric link; diffserv: edges and cores with AF and EF; "
+            "access: a line of 100 Mbit/s down and 5 up, with a call, uploads, downloads and the web.",
         ),
     ] = Pack.TWO_WAY,
     as_json: options.Json = False,
