@@ -119,7 +119,7 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
     folder = out or (file if file.is_dir() else _default(file))
     store = Store.open(folder)
     if not file.is_dir() and not _is_as_run(file, store):
-        _check_store(folder, plan(load(file, folder)[0]))
+        check_store(folder, plan(load(file, folder)[0]))
     with ledger.read(folder) as book:
         states, left_s = book.states(), book.left_s()
     who, failed = ledger.driver(folder), store.failures()
@@ -166,7 +166,7 @@ def run_and_tell(
     from perhop.experiment.store import Store
 
     runs = plan(campaign)
-    _check_store(folder, runs)
+    check_store(folder, runs)
     try:
         workers = open_executor(executor, jobs)
     except ValueError as error:
@@ -198,7 +198,7 @@ def _is_as_run(file: Path, store: Store) -> bool:
     return scenario.is_file() and scenario.read_bytes() == campaign.scenario.source
 
 
-def _check_store(folder: Path, runs: Sequence[Planned]) -> None:
+def check_store(folder: Path, runs: Sequence[Planned]) -> None:
     """Refuse a store in which none of these runs was ever asked for: it is another campaign's."""
     from perhop.experiment import ledger
     from perhop.experiment.store import Store
@@ -248,4 +248,4 @@ def with_stop(campaign: Campaign, text: str) -> Campaign:
         told = f"--until-ci {text}: {width!r} is not a half-width above zero"
         raise CommandError(ExitCode.USAGE, told, "such as 2%, or a number in the unit of the response")
     most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
-    return replace(campaign, stop=Stop(name, value, relative, most))
+    return replace(campaign, stop=Stop(name, value, relative, most), select=None)

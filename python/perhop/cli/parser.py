@@ -13,6 +13,7 @@ COMMANDS = (
     "estimate",
     "run",
     "sweep",
+    "recommend",
     "report",
     "analyze",
     "replay",

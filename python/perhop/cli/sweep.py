@@ -50,8 +50,8 @@ def command(
 ) -> int:
     """Vary settings of a scenario and measure: every combination, replicated, in a store as of a campaign."""
     loaded = options.load(scenario, overrides)
-    factors = _factors(vary)
-    asked = _campaign(f"{scenario.stem}-sweep", loaded, factors, measure, replications)
+    varied = factors(vary)
+    asked = _campaign(f"{scenario.stem}-sweep", loaded, varied, measure, replications)
     if until_ci is not None:
         asked = campaign.with_stop(asked, until_ci)
     asked = replace(asked, source=_file(asked).encode())
@@ -86,7 +86,7 @@ def _campaign(
     return Campaign(name, scenario, design, responses)
 
 
-def _factors(vary: Sequence[str]) -> list[Factor]:
+def factors(vary: Sequence[str]) -> list[Factor]:
     """Return a factor for each `--vary`, called by the last word of its path if no other is."""
     from perhop.experiment.columns import RESERVED, SOURCES
     from perhop.experiment.design import Factor

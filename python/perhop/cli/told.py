@@ -66,7 +66,7 @@ def in_words(campaign: Campaign, told: Mapping[str, Any]) -> str:
     """Return an estimate as a sentence."""
     from perhop.units import counted, size
 
-    most = "at most " if campaign.stop else ""
+    most = "at most " if campaign.stop or campaign.select else ""
     parts = [
         f"{campaign.name}: {counted(told['treatments'], 'treatment')}, "
         f"{most}{counted(told['replications'], 'replication')}: {counted(told['runs'], 'run')}",

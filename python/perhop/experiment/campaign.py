@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from itertools import islice
@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from perhop import _core
 from perhop.experiment import ledger, store
 from perhop.experiment.columns import faulty_columns
-from perhop.experiment.definition import Campaign
+from perhop.experiment.definition import Campaign, Stop
 from perhop.experiment.design_runs import each
 from perhop.experiment.executors import ExecutorError, width
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
-from perhop.experiment.stopping import Stopped, Stopping
+from perhop.experiment.selecting import Selecting
+from perhop.experiment.stopping import Stopped, Stopping, Values
 from perhop.experiment.work import Finished, Task, VersionsDiffer, execute
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Outcome:
 
 
 def plan(campaign: Campaign) -> list[Planned]:
-    """Return the runs that a campaign asks for, in the order of its design: up to the cap of a stopping rule.
+    """Return the runs that a campaign asks for, in the order of its design: up to the cap of its rule.
 
     Raises
     ------
@@ -76,9 +77,8 @@ def plan(campaign: Campaign) -> list[Planned]:
     faults = faulty_columns(design.names, campaign.responses)
     if faults:
         raise DesignError(faults)
-    most = design.replications if campaign.stop is None else campaign.stop.most
     work = [campaign.scenario.override(*one.overrides).work() for one in design.treatments]
-    runs = sorted(each(design, campaign.scenario, range(most)), key=lambda run: run[1:3])
+    runs = sorted(each(design, campaign.scenario, range(campaign.most)), key=lambda run: run[1:3])
     return [Planned(position, *run, work=work[run.treatment]) for position, run in enumerate(runs)]
 
 
@@ -127,9 +127,8 @@ def run_campaign(
         book.work_with(width(executor))
         driver = _Driver(campaign, book, executor, runs, progress)
         driver.run()
-        if driver.stopped is not None:
-            last = driver.stopped.replications
-            runs = [run for run in runs if run.replication < last]
+        if driver.is_decided:
+            runs = [run for run in runs if driver.asks_for(run)]
         store.conclude(folder, book, runs, driver.stopped)
         states = book.states()
     return Outcome(
@@ -179,12 +178,21 @@ class _Driver:
         self._queue = deque(run for run in once if run.key not in complete)
         self._work = sum(run.work for run in once)
         self._done = self._work - sum(run.work for run in self._queue)
-        self._stopping = self._rule(complete)
+        self._rule = self._begin_rule(complete)
 
     @property
     def stopped(self) -> Stopped | None:
-        """What the stopping rule decided."""
-        return None if self._stopping is None else self._stopping.decided
+        """What a stopping rule decided."""
+        return self._rule.decided if isinstance(self._rule, Stopping) else None
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a rule said that it is enough."""
+        return self._rule is not None and self._rule.decided is not None
+
+    def asks_for(self, run: Planned) -> bool:
+        """Tell whether a run is still wanted."""
+        return self._rule is None or self._rule.asks_for(run.treatment, run.replication)
 
     def run(self) -> None:
         """Go on until nothing is missing, or the rule says that it is enough."""
@@ -197,30 +205,34 @@ class _Driver:
             for future in self._pending:
                 future.cancel()
 
-    def _rule(self, complete: set[str]) -> Stopping | None:
-        """Return the stopping rule, with what is there already."""
-        stop = self._campaign.stop
-        if stop is None:
+    def _begin_rule(self, complete: set[str]) -> Stopping | Selecting | None:
+        """Return the rule that ends the campaign, with what is there already."""
+        campaign = self._campaign
+        treatments = len(campaign.design.treatments)
+        rule: Stopping | Selecting
+        if campaign.select is not None:
+            rule = Selecting(campaign.select, treatments)
+        elif campaign.stop is not None:
+            rule = Stopping(campaign.stop, treatments, campaign.design.replications)
+        else:
             return None
-        design = self._campaign.design
-        rule = Stopping(stop, len(design.treatments), design.replications)
-        values = self._book.values(self._measure(stop.response))
+        found = {each.name: self._book.values(each.text) for each in campaign.responses}
         for key in complete:
             for run in self._users.get(key, ()):
-                rule.add(run.treatment, run.replication, values.get(key, {}))
+                _give(rule, campaign.stop, run, {name: of.get(key, {}) for name, of in found.items()})
         return rule
-
-    def _measure(self, name: str) -> str:
-        return next(response.text for response in self._campaign.responses if response.name == name)
 
     def _fill(self) -> bool:
         """Hand out runs, as many as keep every worker busy; tell whether any are under way."""
-        if self.stopped is not None:
+        if self.is_decided:
             return False
         # those that wait are few, so that memory does not grow with the number of runs
         most = 2 * width(self._executor)
         while self._queue and len(self._pending) < most:
             run = self._queue.popleft()
+            if not any(self.asks_for(user) for user in self._users[run.key]):
+                self._work -= run.work
+                continue
             try:
                 self._pending[self._executor.submit(execute, self._task(run))] = run
             except (BrokenExecutor, RuntimeError) as error:
@@ -279,12 +291,14 @@ class _Driver:
         return finished
 
     def _tell_rule(self, entry: Entry) -> None:
-        if self._stopping is None or self._campaign.stop is None:
+        if self._rule is None:
             return
-        measure = self._measure(self._campaign.stop.response)
-        values = {each.group: each.value for each in entry.finished.values if each.measure == measure}
+        found: dict[str, dict[tuple[str, ...], float | None]] = defaultdict(dict)
+        for each in entry.finished.values:
+            found[each.measure][each.group] = each.value
+        values = {each.name: found[each.text] for each in self._campaign.responses}
         for run in self._users[entry.key]:
-            self._stopping.add(run.treatment, run.replication, values)
+            _give(self._rule, self._campaign.stop, run, values)
 
     def _replay(self, run: Planned) -> str:
         """Return the command that makes a run again, in the store's folder."""
@@ -292,3 +306,11 @@ class _Driver:
         for assignment in (*self._campaign.scenario.overrides, *run.overrides):
             words += ["-s", assignment]
         return shlex.join(words)
+
+
+def _give(rule: Stopping | Selecting, stop: Stop | None, run: Planned, values: Mapping[str, Values]) -> None:
+    """Tell a rule what a run gave, by response: one that stops looks at a single response."""
+    if isinstance(rule, Selecting):
+        rule.add(run.treatment, run.replication, values)
+    elif stop is not None:
+        rule.add(run.treatment, run.replication, values.get(stop.response, {}))

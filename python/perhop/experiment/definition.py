@@ -53,6 +53,54 @@ class Stop:
 
 
 @dataclass(frozen=True)
+class Goal:
+    """A part of what treatments are chosen by.
+
+    Parameters
+    ----------
+    response
+        Its name.
+    group
+        Of the response; empty of one without groups.
+    weight
+        Below zero where less is better.
+    """
+
+    response: str
+    group: tuple[str, ...]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Select:
+    """Replicate until the best treatment is known; those that cannot be it get no more runs.
+
+    Parameters
+    ----------
+    goals
+        At least one; what they add up to is to be large.
+    logarithms
+        A value counts by its logarithm, so that a weight is of percents, and no value or one of zero is
+        minus infinity. Otherwise values count as they are.
+    delta
+        A difference worth having, as a part: of the value that logarithms stand for, or of the sum.
+    level
+        Confidence that the best is better than the one taken by less than that.
+    baseline
+        Number of the treatment that is in use.
+    most
+        Replications after which it ends in any case.
+    """
+
+    goals: tuple[Goal, ...]
+    logarithms: bool
+    delta: float
+    level: float
+    baseline: int | None
+    most: int
+
+
+@dataclass(frozen=True)
 class Campaign:
     """What is to be run, and what is measured.
 
@@ -68,6 +116,8 @@ class Campaign:
         At least one, each with a name of its own.
     stop
         Without it the design says how many replications there are.
+    select
+        In the place of `stop`.
     source
         The campaign file as read; empty without one.
     """
@@ -78,6 +128,13 @@ class Campaign:
     responses: tuple[Response, ...]
     stop: Stop | None = None
     source: bytes = b""
+    select: Select | None = None
+
+    @property
+    def most(self) -> int:
+        """Replications that there may be."""
+        rule = self.stop or self.select
+        return self.design.replications if rule is None else rule.most
 
     @classmethod
     def load(cls, path: str | Path) -> Campaign:

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 
-from perhop.experiment.definition import Campaign, Stop
+from perhop.experiment.definition import Campaign, Select, Stop
 from perhop.experiment.design import Design, Factor, Treatment
 from perhop.experiment.fractions import Fraction, Generator
 from perhop.experiment.response import Response
@@ -29,6 +29,7 @@ def encode(campaign: Campaign) -> str:
             and [[one.factor, sorted(one.of), one.sign] for one in fraction.generators],
             "responses": [[each.name, each.text, each.given] for each in campaign.responses],
             "stop": campaign.stop and msgspec.to_builtins(campaign.stop),
+            **({"select": msgspec.to_builtins(campaign.select)} if campaign.select else {}),
         }
     )
 
@@ -54,6 +55,7 @@ def decode(text: str) -> Campaign:
         responses=tuple(Response.parse(*each) for each in found["responses"]),
         stop=found["stop"] and msgspec.convert(found["stop"], Stop),
         source=_bytes(found["source"]),
+        select=msgspec.convert(found["select"], Select) if "select" in found else None,
     )
 
 

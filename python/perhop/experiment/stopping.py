@@ -12,6 +12,9 @@ from perhop.stats.sequential import sequential_interval
 LEVEL = 0.95
 """Confidence of intervals, those that are looked at included."""
 
+Values = Mapping[tuple[str, ...], float | None]
+"""Of a response by group."""
+
 Series = tuple[int, tuple[str, ...]]
 """A treatment and a group of the response."""
 
@@ -68,10 +71,10 @@ class Stopping:
         self._least = least
         self._looked = 0
         self._values: dict[Series, list[float]] = {}
-        self._waiting: dict[int, dict[int, Mapping[tuple[str, ...], float | None]]] = {}
+        self._waiting: dict[int, dict[int, Values]] = {}
         self.decided: Stopped | None = None
 
-    def add(self, treatment: int, replication: int, values: Mapping[tuple[str, ...], float | None]) -> None:
+    def add(self, treatment: int, replication: int, values: Values) -> None:
         """Take in what a run gave.
 
         Parameters
@@ -91,6 +94,10 @@ class Stopping:
                         self._values.setdefault((each, group), []).append(value)
             self._looked += 1
             self._look()
+
+    def asks_for(self, treatment: int, replication: int) -> bool:
+        """Tell whether a run is still wanted, of any treatment alike."""
+        return self.decided is None or replication < self.decided.replications
 
     def _look(self) -> None:
         if self._looked < self._least:

@@ -235,6 +235,8 @@ def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -
 
 def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
     """Write what follows from the ledger: the table, and the record of what made it."""
+    if len(runs) < sum(1 for _ in book.plan()):
+        book.replace_plan(runs, book.meta())
     if stopped is not None:
         # not as msgspec writes it: the ends of an interval of few values are infinite, which it makes null
         decided = json.dumps(msgspec.to_builtins(stopped))

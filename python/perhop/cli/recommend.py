@@ -1,0 +1,271 @@
+"""`perhop recommend`: which ACK marking is best in a scenario, in words, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perhop.cli import campaign, options
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from perhop.experiment.campaign import Outcome
+    from perhop.experiment.definition import Campaign, Goal, Select
+    from perhop.experiment.store import Store
+    from perhop.recommend.answer import Answer
+    from perhop.scenario import Scenario
+
+
+def command(
+    scenario: options.ScenarioFile,
+    overrides: options.Set = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary", metavar="PATH=A,B,C", help="Try values of another setting, too; all are crossed."
+        ),
+    ] = None,
+    weigh: Annotated[
+        str | None,
+        typer.Option(
+            "--weigh",
+            metavar="CLASS:MEASURE=WEIGHT,...",
+            help="What counts, and how much: goodput, delay_p99, transfer_mean and so on of classes. "
+            "Without it one measure of each class counts, all alike.",
+        ),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option("--measure", metavar="EXPR", help="What counts, as in a campaign; more is better."),
+    ] = None,
+    less: Annotated[bool, typer.Option("--less", help="Of --measure less is better.")] = False,
+    delta: Annotated[
+        str, typer.Option("--delta", metavar="WIDTH", help="A difference worth having, in percent.")
+    ] = "2%",
+    level: Annotated[
+        float, typer.Option("--level", metavar="P", help="Confidence of the answer, inside (0, 1).")
+    ] = 0.95,
+    most: Annotated[
+        int, typer.Option("--most", min=2, max=10_000, metavar="N", help="Replications at most.")
+    ] = 60,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<scenario>-recommend."),
+    ] = None,
+    jobs: campaign.Jobs = None,
+    executor: campaign.Where = None,
+    as_json: options.Json = False,
+) -> int:
+    """Try ways to mark ACKs under common random numbers, drop losers, and say which is best, and how sure."""
+    loaded = options.load(scenario, overrides)
+    asked, goals = _asked(scenario.stem, loaded, vary or [], weigh, measure, less, delta, level, most)
+    folder = out or Path("out") / asked.name
+    store, outcome = _run(asked, folder, jobs, executor)
+    return _tell(store, outcome, goals, measure, as_json)
+
+
+def _asked(
+    stem: str,
+    scenario: Scenario,
+    vary: list[str],
+    weigh: str | None,
+    measure: str | None,
+    less: bool,
+    delta: str,
+    level: float,
+    most: int,
+) -> tuple[Campaign, tuple[Goal, ...]]:
+    from perhop.cli.output import note, warn
+    from perhop.cli.sweep import factors
+    from perhop.experiment.definition import Campaign, Goal, Select
+    from perhop.experiment.design import Design
+    from perhop.experiment.fault import DesignError
+    from perhop.experiment.vocabulary import words_of_design
+    from perhop.recommend import goals
+    from perhop.recommend.candidates import NothingToTryError, candidates
+
+    worth = _worth(delta, level)
+    if weigh is not None and measure is not None:
+        raise CommandError(ExitCode.USAGE, "--weigh and --measure: give one of them")
+    if less and measure is None:
+        raise CommandError(ExitCode.USAGE, "--less: of what?", "give --measure EXPR with it")
+    try:
+        found = candidates(scenario)
+        chosen = goals.usual(scenario) if weigh is None else goals.weighed(weigh, scenario)
+    except NothingToTryError as error:
+        raise CommandError(ExitCode.USAGE, str(error), error.hint) from error
+    except goals.GoalError as error:
+        raise CommandError(ExitCode.USAGE, f"--weigh {error}") from error
+    if measure is not None:
+        chosen = (Goal(goals.EXPRESSION, (), -1.0 if less else 1.0),)
+    warn(scenario.warnings())
+    for reason in found.left_out:
+        note(f"not tried: {reason}")
+    design = Design.full([found.factor, *factors(vary)], replications=most)
+    responses = goals.responses(chosen, measure)
+    known = words_of_design(scenario, design)
+    for response in responses:
+        response.check(known)
+    if measure is not None and responses[-1].by:
+        raise CommandError(ExitCode.USAGE, f"--measure {measure}: one number counts, not one of each group")
+    mistakes, warnings = design.check(scenario)
+    if mistakes:
+        raise DesignError(mistakes)
+    for warning in warnings:
+        note(f"warning: {warning}")
+    select = Select(chosen, measure is None, worth, level, _in_use(scenario, design.treatments), most)
+    return Campaign(f"{stem}-recommend", scenario, design, responses, select=select), chosen
+
+
+def _worth(delta: str, level: float) -> float:
+    if not 0.0 < level < 1.0:
+        raise CommandError(ExitCode.USAGE, f"--level {level:g}: not inside (0, 1)", "such as 0.95")
+    try:
+        worth = float(delta.removesuffix("%")) / 100
+    except ValueError:
+        worth = math.nan
+    if not delta.endswith("%") or not 0.0 < worth < math.inf:
+        raise CommandError(
+            ExitCode.USAGE, f"--delta {delta}: not a percentage above zero", "write --delta 2%, say"
+        )
+    return worth
+
+
+def _in_use(scenario: Scenario, treatments: Any) -> int | None:
+    """Return the number of the treatment that is the scenario as it is."""
+    now = scenario.key().treatment
+    same = (k for k, one in enumerate(treatments) if scenario.override(*one.overrides).key().treatment == now)
+    return next(same, None)
+
+
+def _run(asked: Campaign, folder: Path, jobs: int | None, executor: str | None) -> tuple[Store, Outcome]:
+    from perhop.cli import told
+    from perhop.cli.output import note
+    from perhop.experiment.campaign import plan, run_campaign
+    from perhop.experiment.executors import open_executor
+    from perhop.experiment.store import Store
+
+    campaign.check_store(folder, plan(asked))
+    try:
+        workers = open_executor(executor, jobs)
+    except ValueError as error:
+        raise CommandError(ExitCode.USAGE, f"--executor {error}") from error
+    count = len(asked.design.treatments)
+    note(
+        f"{asked.name}: {count} candidates, at most {asked.most} replications; losers are dropped on the way"
+    )
+    with told.how_far(folder), workers:
+        outcome = run_campaign(asked, folder, workers)
+    return Store.open(folder), outcome
+
+
+def _tell(store: Store, outcome: Outcome, goals: tuple[Goal, ...], measure: str | None, as_json: bool) -> int:
+    from perhop.cli import told
+    from perhop.cli.output import print_json
+    from perhop.recommend import goals as weights
+    from perhop.recommend.answer import answer, references
+    from perhop.recommend.words import in_words
+
+    select = store.campaign.select
+    assert select is not None
+    told.say_changes(store.campaign, outcome)
+    found = answer(store, references(store.campaign.design, "acks", select.baseline))
+    failed = store.failures()
+    if not math.isfinite(found.behind) and not found.failed:
+        _refuse_without_values(store, goals)
+    said = in_words(found, select, weights.in_words(goals, measure))
+    page = told.write_page(store)
+    commands = _commands(store, found)
+    if as_json:
+        print_json(_document(store, select, found, said, commands, page, failed))
+    else:
+        _print(found, said, commands, page)
+        told.print_failures(failed)
+    return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
+
+
+def _refuse_without_values(store: Store, goals: tuple[Goal, ...]) -> None:
+    """Tell which goal has no value in any run, where that is why there is no answer."""
+    import polars as pl
+
+    table = store.scalars().drop_nulls("value").filter(pl.col("value") != 0)
+    for goal in goals:
+        rows = table.filter(response=goal.response)
+        if goal.group:
+            rows = rows.filter(pl.col("class") == goal.group[0])
+        if not rows.height:
+            what = ":".join((*goal.group, goal.response))
+            raise CommandError(
+                ExitCode.USAGE,
+                f"{what} has no value in any run, so that nothing can be chosen by it",
+                "weigh something else with --weigh, or make the run longer",
+            )
+
+
+def _commands(store: Store, found: Answer) -> dict[str, str]:
+    """Return what repeats the race, and what runs the candidate taken."""
+    scenario, design = store.campaign.scenario, store.campaign.design
+    taken = next(one for one in design.treatments if one.name == found.taken)
+    words = ["perhop", "run", scenario.name]
+    for assignment in (*scenario.overrides, *taken.overrides):
+        words += ["-s", assignment]
+    where = shlex.quote(str(store.folder))
+    return {
+        "try it": shlex.join(words),
+        "once more, or on": f"perhop campaign run {where}",
+        "all numbers": f"perhop analyze {where}",
+    }
+
+
+def _print(found: Answer, said: list[str], commands: dict[str, str], page: Path) -> None:
+    from perhop.cli.output import print_table
+    from perhop.recommend.words import between, called, value
+
+    print(*said, sep="\n", end="\n\n")
+    for name in found.over:
+        if any(row.changes[name].percent for row in found.rows):
+            print_table(
+                f"Against {name}: means, and the change of pairs with an interval that holds at every look",
+                ("class", "measure", name, "taken", "change"),
+                [
+                    (
+                        row.of or "-",
+                        called(row) + (" (weighed)" if row.weighed else ""),
+                        value(row.response, row.means[name]),
+                        value(row.response, row.means["taken"]),
+                        between(row.changes[name]),
+                    )
+                    for row in found.rows
+                ],
+                most=100,
+            )
+    for what, line in commands.items():
+        print(f"{what}: {line}")
+    print(f"report: {page.resolve()}")
+
+
+def _document(
+    store: Store,
+    select: Select,
+    found: Answer,
+    said: list[str],
+    commands: dict[str, str],
+    page: Path,
+    failed: list[dict[str, Any]],
+) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "store": str(store.folder),
+        "report": str(page),
+        "said": said,
+        "delta": select.delta,
+        "level": select.level,
+        **asdict(found),
+        "failures": failed,
+        "commands": commands,
+    }

@@ -1,0 +1,144 @@
+"""Ways to mark ACKs that a scenario can be given, as levels of a factor."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perhop.experiment.design import Factor, Level
+from perhop.overrides import toml
+
+if TYPE_CHECKING:
+    from perhop.scenario import Scenario
+
+BEST_EFFORT, COPY, AS_IT_IS = "best-effort", "copy", "as it is"
+MOST_CROSSED = 16
+"""Candidates up to which every class is given every mark; beyond, one class at a time, and all alike."""
+
+_KINDS = ("any", "data", "pure-ack")
+
+
+class NothingToTryError(ValueError):
+    """A scenario in which no mark of an ACK can matter.
+
+    Parameters
+    ----------
+    message
+        Why.
+    hint
+        What would change it.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What is tried.
+
+    Parameters
+    ----------
+    factor
+        Its levels are the candidates.
+    in_use
+        The level that is the scenario as it is.
+    seats
+        Paths of the settings that mark ACKs.
+    left_out
+        Candidates that the scenario does not allow, each with the reason.
+    """
+
+    factor: Factor
+    in_use: str
+    seats: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def candidates(scenario: Scenario) -> Candidates:
+    """Return the ACK markings to try: best effort, copying, and marks of the ports by class.
+
+    ACKs are marked at the conditioners that have an `ack_marking`, all alike; without one, at the hosts.
+    Marks are the first of each class of a port that tells packets apart by their marks.
+
+    Raises
+    ------
+    NothingToTryError
+        No port looks at marks, or no TCP flow has ACKs.
+    ScenarioError
+        The scenario has mistakes.
+    """
+    resolved = tomllib.loads(scenario.resolve())
+    flows = resolved.get("flow", [])
+    if not flows:
+        raise NothingToTryError(f"{scenario.name}: no TCP flow, so that there are no ACKs", "add a [[flow]]")
+    marks = _marks(resolved.get("port", []))
+    if not marks:
+        raise NothingToTryError(
+            f"{scenario.name}: no port tells packets apart by their mark, so that no mark of an ACK matters",
+            'give a [[port]] classes with match = ["EF"] and so on, or begin with perhop init --pack access',
+        )
+    seats = _seats(resolved)
+    classes = list(dict.fromkeys(flow["class"] for flow in flows))
+    made = {
+        BEST_EFFORT: {"kind": "best-effort"},
+        COPY: {"kind": "copy"},
+        **{_name(given, classes): {"kind": "per-class", "marks": given} for given in _given(classes, marks)},
+    }
+    levels, left_out = [], []
+    for name, marking in made.items():
+        level = Level(name, tuple(f"{seat}={toml(marking, seat)}" for seat in seats))
+        mistakes = scenario.override(*level.set).check()
+        if mistakes:
+            left_out.append(f"{name}: {mistakes[0]['rule']}")
+        else:
+            levels.append(level)
+    now = scenario.key().treatment
+    in_use = next(
+        (one.name for one in levels if scenario.override(*one.set).key().treatment == now), AS_IT_IS
+    )
+    if in_use == AS_IT_IS:
+        levels.insert(0, Level(AS_IT_IS))
+    return Candidates(Factor("acks", tuple(levels)), in_use, seats, tuple(left_out))
+
+
+def _marks(ports: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the first mark of each class of each port, best effort left out."""
+    found = [
+        next((word for word in one["match"] if word not in _KINDS), "BE")
+        for port in ports
+        for one in port.get("class", [])
+    ]
+    return [mark for mark in dict.fromkeys(found) if mark != "BE"]
+
+
+def _seats(resolved: dict[str, Any]) -> tuple[str, ...]:
+    edges = [one["name"] for one in resolved.get("conditioner", []) if "ack_marking" in one]
+    if edges:
+        return tuple(f"conditioner.{name}.ack_marking" for name in edges)
+    return tuple(f"flow.{flow['name']}.ack.marking" for flow in resolved["flow"])
+
+
+def _given(classes: Sequence[str], marks: Sequence[str]) -> list[dict[str, str]]:
+    """Return marks by class, none of them best effort for all; a class that is not named has best effort."""
+    if (len(marks) + 1) ** len(classes) + 1 <= MOST_CROSSED:
+        rows = itertools.product(("", *marks), repeat=len(classes))
+        found = [dict(zip(classes, row, strict=True)) for row in rows]
+        named = [{name: mark for name, mark in one.items() if mark} for one in found]
+        return [one for one in named if one]
+    alike = [dict.fromkeys(classes, mark) for mark in marks]
+    alone = [{name: mark} for mark in marks for name in classes]
+    return [*alike, *(one for one in alone if one not in alike)]
+
+
+def _name(given: dict[str, str], classes: Sequence[str]) -> str:
+    if set(given) == set(classes) and len(set(given.values())) == 1:
+        return f"{next(iter(given.values()))} for all"
+    by_mark: dict[str, list[str]] = {}
+    for name, mark in given.items():
+        by_mark.setdefault(mark, []).append(name)
+    return "; ".join(f"{mark} for {', '.join(names)}" for mark, names in by_mark.items())

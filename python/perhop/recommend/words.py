@@ -1,0 +1,129 @@
+"""An answer in words: what to do, what it gains, what it costs, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from perhop.recommend.goals import MEASURES
+from perhop.units import bit_rate, counted, duration
+
+if TYPE_CHECKING:
+    from perhop.experiment.definition import Select
+    from perhop.recommend.answer import Answer, Change, Row
+
+
+def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
+    """Return the answer as sentences, the first of which says what to do.
+
+    Parameters
+    ----------
+    found
+        The answer.
+    select
+        The rule by which it was found.
+    weighed
+        What was weighed, in words.
+    """
+    said = [_advice(found, select), _sure(found, select), f"Weighed: {weighed}."]
+    for name, change in found.over.items():
+        if change.runs and not (change.percent == change.low == change.high == 0.0):
+            said.append(
+                f"Over {name}: {between(change)} by these weights, {counted(change.runs, 'pair')} of runs."
+            )
+    for name in found.over:
+        said.append(_cost(found, name))
+    said.extend(_best(found))
+    dropped = found.treatments - len(found.left)
+    said.append(
+        f"It took {counted(found.runs, 'run')}: {counted(found.treatments, 'candidate')}, "
+        f"up to {counted(found.replications, 'replication')}, {dropped} dropped on the way."
+    )
+    return [one for one in said if one]
+
+
+def short(treatment: str) -> str:
+    """Return a candidate's name without that of the factor of ACK markings."""
+    return treatment.removeprefix("acks=")
+
+
+def between(change: Change) -> str:
+    """Return a change in percent with its interval."""
+    if not math.isfinite(change.percent):
+        return "no number"
+    if not math.isfinite(change.low + change.high):
+        return f"{change.percent:+.3g} % (too few runs for an interval)"
+    return f"{change.percent:+.3g} % ({change.low:+.3g} to {change.high:+.3g} %)"
+
+
+def value(response: str, number: float) -> str:
+    """Return a measure with its unit; an expression of the user's has none."""
+    if not math.isfinite(number):
+        return "-"
+    if response not in MEASURES:
+        return f"{number:.4g}"
+    return bit_rate(number) if response == "goodput" else duration(number)
+
+
+def called(row: Row) -> str:
+    """Return what a measure is called."""
+    return MEASURES[row.response][1] if row.response in MEASURES else row.response
+
+
+def _advice(found: Answer, select: Select) -> str:
+    worth = f"{100 * select.delta:g} %"
+    name = short(found.taken)
+    if found.taken == found.in_use:
+        if found.met:
+            return f"Leave ACKs as they are ({name}): no difference worth having, which is {worth}."
+        return f"Leave ACKs as they are ({name}) for now: nothing is shown to be better by {worth}."
+    return f"Mark ACKs so: {name}."
+
+
+def _sure(found: Answer, select: Select) -> str:
+    level = f"{100 * select.level:g} %"
+    if found.met:
+        return (
+            f"With {level} confidence none of the {found.treatments} candidates is better by more than "
+            f"{100 * select.delta:g} %, however often the runs were looked at."
+        )
+    left = ", ".join(short(name) for name in found.left[:5] if name != found.taken)
+    more = f" and {len(found.left) - 5} more" if len(found.left) > 5 else ""
+    bound = (
+        f"{found.behind:.3g} %" if math.isfinite(found.behind) else "an amount that these runs do not bound"
+    )
+    return (
+        f"This is not settled after {counted(found.replications, 'replication')}: with {level} confidence "
+        f"it is behind the best by at most {bound}. Still there: {left}{more}."
+    )
+
+
+def _cost(found: Answer, name: str) -> str:
+    """Say what is worse for sure, and what is better, than with another candidate."""
+    worse, better = [], []
+    for row in found.rows:
+        change = row.changes[name]
+        if not math.isfinite(change.low + change.high) or row.response not in MEASURES:
+            continue
+        sign = MEASURES[row.response][2]
+        text = f"{row.of}'s {called(row)} {between(change)}"
+        if sign * change.percent < 0 and change.low * change.high > 0:
+            worse.append(text)
+        elif row.weighed and change.low * change.high > 0:
+            better.append(text)
+    if not any(row.changes[name].percent for row in found.rows):
+        return ""
+    gain = f"better are {', '.join(better)}; " if better else "nothing weighed is shown to be better; "
+    cost = f"worse are {', '.join(worse)}." if worse else "nothing is shown to be worse."
+    return f"Against {name}, {gain}{cost}"
+
+
+def _best(found: Answer) -> list[str]:
+    if not found.best:
+        return []
+    parts = [
+        f"{one.goal.group[0]}'s {MEASURES[one.goal.response][1]}: {short(one.treatment)}"
+        + ("" if one.sure else " (by the means; not settled)")
+        for one in found.best
+    ]
+    return [f"Best for each by itself: {'. '.join(parts)}."]
