@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign, Goal, Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer
+    from perhop.recommend.beside import Beside
     from perhop.scenario import Scenario
 
 
@@ -164,10 +165,13 @@ def _run(asked: Campaign, folder: Path, jobs: int | None, executor: str | None) 
 
 
 def _tell(store: Store, outcome: Outcome, goals: tuple[Goal, ...], measure: str | None, as_json: bool) -> int:
+    from dataclasses import asdict
+
     from perhop.cli import told
     from perhop.cli.output import print_json
     from perhop.recommend import goals as weights
     from perhop.recommend.answer import answer, references
+    from perhop.recommend.beside import beside
     from perhop.recommend.words import in_words
 
     select = store.campaign.select
@@ -180,10 +184,17 @@ def _tell(store: Store, outcome: Outcome, goals: tuple[Goal, ...], measure: str 
     said = in_words(found, select, weights.in_words(goals, measure))
     page = told.write_page(store)
     commands = _commands(store, found)
+    taken = next(one for one in store.campaign.design.treatments if one.name == found.taken)
+    forms = beside(store.campaign.scenario.override(*taken.overrides), found)
     if as_json:
-        print_json(_document(store, select, found, said, commands, page, failed))
+        document = _document(store, select, found, said, commands, page, failed)
+        print_json(document | {"estimates": [asdict(one) for one in forms]})
     else:
-        _print(found, said, commands, page)
+        _print(found, said)
+        _print_forms(forms)
+        for what, line in commands.items():
+            print(f"{what}: {line}")
+        print(f"report: {page.resolve()}")
         told.print_failures(failed)
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
 
@@ -221,7 +232,7 @@ def _commands(store: Store, found: Answer) -> dict[str, str]:
     }
 
 
-def _print(found: Answer, said: list[str], commands: dict[str, str], page: Path) -> None:
+def _print(found: Answer, said: list[str]) -> None:
     from perhop.cli.output import print_table
     from perhop.recommend.words import between, called, value
 
@@ -243,9 +254,26 @@ def _print(found: Answer, said: list[str], commands: dict[str, str], page: Path)
                 ],
                 most=100,
             )
-    for what, line in commands.items():
-        print(f"{what}: {line}")
-    print(f"report: {page.resolve()}")
+
+
+def _print_forms(forms: list[Beside]) -> None:
+    from perhop.cli.output import print_table
+    from perhop.units import bit_rate
+
+    if forms:
+        print_table(
+            "Closed forms beside the simulation, goodput of each flow; more: perhop estimate",
+            ("form", "of", "estimated", "simulated"),
+            [
+                (
+                    one.form,
+                    one.of,
+                    ("at most " if one.bound else "") + bit_rate(one.estimated),
+                    bit_rate(one.simulated),
+                )
+                for one in forms
+            ],
+        )
 
 
 def _document(
