@@ -103,6 +103,8 @@ def test_it_answers_goes_on_and_gives_the_same_with_any_number_of_workers(cli: C
 
     assert cli("recommend", "access.toml", *SHORT, "-j", "1", "-o", "b").code == 0
     assert (tmp_path / "b" / "scalars.parquet").read_bytes() == table
+    page = (tmp_path / "a" / "report.html").read_text()
+    assert told["said"][0] in page
     assert cli("campaign", "run", "a").code == 0
     assert (tmp_path / "a" / "scalars.parquet").read_bytes() == table
 

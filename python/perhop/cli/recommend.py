@@ -66,7 +66,7 @@ def command(
     asked, goals = _asked(scenario.stem, loaded, vary or [], weigh, measure, less, delta, level, most)
     folder = out or Path("out") / asked.name
     store, outcome = _run(asked, folder, jobs, executor)
-    return _tell(store, outcome, goals, measure, as_json)
+    return _tell(store, outcome, goals, as_json)
 
 
 def _asked(
@@ -164,24 +164,23 @@ def _run(asked: Campaign, folder: Path, jobs: int | None, executor: str | None) 
     return Store.open(folder), outcome
 
 
-def _tell(store: Store, outcome: Outcome, goals: tuple[Goal, ...], measure: str | None, as_json: bool) -> int:
+def _tell(store: Store, outcome: Outcome, goals: tuple[Goal, ...], as_json: bool) -> int:
     from dataclasses import asdict
 
     from perhop.cli import told
     from perhop.cli.output import print_json
-    from perhop.recommend import goals as weights
-    from perhop.recommend.answer import answer, references
     from perhop.recommend.beside import beside
-    from perhop.recommend.words import in_words
+    from perhop.recommend.words import told as told_by
 
     select = store.campaign.select
     assert select is not None
     told.say_changes(store.campaign, outcome)
-    found = answer(store, references(store.campaign.design, "acks", select.baseline))
+    answered = told_by(store)
+    assert answered is not None, "a race that has been run is over"
+    found, said = answered
     failed = store.failures()
     if not math.isfinite(found.behind) and not found.failed:
         _refuse_without_values(store, goals)
-    said = in_words(found, select, weights.in_words(goals, measure))
     page = told.write_page(store)
     commands = _commands(store, found)
     taken = next(one for one in store.campaign.design.treatments if one.name == found.taken)

@@ -94,13 +94,13 @@ Found = dict[int, Runs]
 """By treatment."""
 
 
-def answer(store: Store, references: dict[str, str]) -> Answer:
-    """Return the answer.
+def answer(store: Store, references: dict[str, str]) -> Answer | None:
+    """Return the answer; None where the race is not over.
 
     Parameters
     ----------
     store
-        Of a campaign with a selection that has been run.
+        Of a campaign with a selection.
     references
         Treatments to compare with: their names by what they are called.
     """
@@ -111,10 +111,12 @@ def answer(store: Store, references: dict[str, str]) -> Answer:
     found = _found(store, names)
     asked = [(names.index(row[0]), row[1]) for row in runs.select("treatment", "replication").rows()]
     rule = Selecting(select, len(names))
-    for treatment, replication in sorted(asked, key=lambda one: one[::-1]):
+    missing = runs.filter(state="missing").height
+    for treatment, replication in sorted(asked if not missing else [], key=lambda one: one[::-1]):
         rule.add(treatment, replication, found[treatment].get(replication, {}))
     decided = rule.decided
-    assert decided is not None
+    if decided is None:
+        return None
     place = decided.treatment
     return Answer(
         taken=names[place],
@@ -217,7 +219,12 @@ def _rows(store: Store, found: Found, taken: int, against: dict[str, int]) -> tu
         series = {k: _series(found[k], response, group) for k in {taken, *against.values()}}
         if not any(value for value in series[taken].values()):
             continue
-        means = {word: _mean(series[k]) for word, k in {**against, "taken": taken}.items()}
+        # over the replications that all of them have, or those of the longest would be of other draws
+        both = set.intersection(*(set(one) for one in series.values()))
+        means = {
+            word: _mean({number: series[k][number] for number in both})
+            for word, k in {**against, "taken": taken}.items()
+        }
         changes = {word: _change(series[taken], series[k], select.level) for word, k in against.items()}
         rows.append(Row(", ".join(group), response, means, changes, (response, group) in goals))
     return tuple(rows)

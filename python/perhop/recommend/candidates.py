@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from perhop.scenario import Scenario
 
 BEST_EFFORT, COPY, AS_IT_IS = "best-effort", "copy", "as it is"
+FACTOR = "acks"
+"""What the factor of the candidates is called."""
+
 MOST_CROSSED = 16
 """Candidates up to which every class is given every mark; beyond, one class at a time, and all alike."""
 
@@ -103,7 +106,7 @@ def candidates(scenario: Scenario) -> Candidates:
     )
     if in_use == AS_IT_IS:
         levels.insert(0, Level(AS_IT_IS))
-    return Candidates(Factor("acks", tuple(levels)), in_use, seats, tuple(left_out))
+    return Candidates(Factor(FACTOR, tuple(levels)), in_use, seats, tuple(left_out))
 
 
 def _marks(ports: Sequence[dict[str, Any]]) -> list[str]:

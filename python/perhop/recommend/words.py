@@ -5,12 +5,29 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from perhop.recommend import goals
+from perhop.recommend.answer import answer, references
+from perhop.recommend.candidates import FACTOR
 from perhop.recommend.goals import MEASURES
 from perhop.units import bit_rate, counted, duration
 
 if TYPE_CHECKING:
     from perhop.experiment.definition import Select
+    from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer, Change, Row
+
+
+def told(store: Store) -> tuple[Answer, list[str]] | None:
+    """Return the answer of a store and its words; None of other campaigns, or of an unfinished race."""
+    campaign = store.campaign
+    if campaign.select is None or FACTOR not in campaign.design.names:
+        return None
+    found = answer(store, references(campaign.design, FACTOR, campaign.select.baseline))
+    if found is None:
+        return None
+    expression = next((one.text for one in campaign.responses if one.name == goals.EXPRESSION), None)
+    weighed = goals.in_words(campaign.select.goals, expression)
+    return found, in_words(found, campaign.select, weighed)
 
 
 def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
@@ -44,7 +61,7 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
 
 def short(treatment: str) -> str:
     """Return a candidate's name without that of the factor of ACK markings."""
-    return treatment.removeprefix("acks=")
+    return treatment.removeprefix(f"{FACTOR}=")
 
 
 def between(change: Change) -> str:

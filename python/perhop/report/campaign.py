@@ -12,6 +12,7 @@ from perhop import _core
 from perhop.experiment.analyze import analyze, asked_of, without_values
 from perhop.experiment.stopping import said
 from perhop.experiment.words import Scale, effect_name, how_sure, scale, varied, what_mattered
+from perhop.recommend.words import told as recommended
 from perhop.report import effects, page
 from perhop.stats.contrasts import tukey_of
 
@@ -42,11 +43,13 @@ def render(store: Store) -> str:
     analyses = analyze(scalars, asked_of(campaign))
     where = shlex.quote(str(store.folder))
     sections = [_section(one, place, where) for place, one in enumerate(analyses)]
+    answered = recommended(store)
     lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
     return page.render(
         "campaign.html.j2",
         {
             "title": campaign.name,
+            "answer": answered[1] if answered else [],
             "varied": varied(campaign, runs),
             "within": _within(analyses),
             "sections": sections,
