@@ -89,10 +89,11 @@ def test_it_answers_goes_on_and_gives_the_same_with_any_number_of_workers(cli: C
     assert first.code == 0, first.err
     told = first.json()
     assert told["treatments"] == 10
-    assert told["met"]
+    assert told["behind"] <= 10.001 or not told["met"]
+    assert ("With 95 % confidence" if told["met"] else "not settled") in told["said"][1]
     assert told["said"][0].startswith(("Mark ACKs so: ", "Leave ACKs as they are"))
     assert told["over"]["best effort"]["percent"] > 10
-    assert told["runs"] == Store.open("a").runs().height < 80
+    assert told["runs"] == Store.open("a").runs().height < 10 * told["replications"]
     table = (tmp_path / "a" / "scalars.parquet").read_bytes()
 
     again = cli("recommend", "access.toml", *SHORT, "-j", "1", "-o", "a")
