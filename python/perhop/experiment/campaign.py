@@ -216,7 +216,7 @@ class _Driver:
             rule = Stopping(campaign.stop, treatments, campaign.design.replications)
         else:
             return None
-        found = {each.name: self._book.values(each.text) for each in campaign.responses}
+        found = {one.name: self._book.values(one.text) for one in campaign.responses}
         for key in complete:
             for run in self._users.get(key, ()):
                 _give(rule, campaign.stop, run, {name: of.get(key, {}) for name, of in found.items()})
@@ -294,9 +294,9 @@ class _Driver:
         if self._rule is None:
             return
         found: dict[str, dict[tuple[str, ...], float | None]] = defaultdict(dict)
-        for each in entry.finished.values:
-            found[each.measure][each.group] = each.value
-        values = {each.name: found[each.text] for each in self._campaign.responses}
+        for one in entry.finished.values:
+            found[one.measure][one.group] = one.value
+        values = {one.name: found[one.text] for one in self._campaign.responses}
         for run in self._users[entry.key]:
             _give(self._rule, self._campaign.stop, run, values)
 
