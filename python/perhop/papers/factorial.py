@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from perhop.papers.verdict import Asked, Kind, Part
+from perhop.stats.effects import effects_of
 from perhop.stats.jackknife import jackknife_interval
 from perhop.stats.layout import Cube
 from perhop.stats.strata import strata
@@ -170,3 +171,24 @@ def residuals(samples: Sequence[Cells], response: str, kept: Sequence[str]) -> t
     predicted = data.cells.mean() + sum(data.effect(data.term(term)) for term in kept)
     every = np.broadcast_to(np.asarray(predicted)[..., None], data.values.shape)
     return data.values - every, every
+
+
+def split_plot_differences(
+    samples: Sequence[Cells], responses: Sequence[str], within: Sequence[str]
+) -> list[str]:
+    """Say which effects matter at 90 % in one of two analyses and not in the other, main effects and pairs.
+
+    One takes all values as independent; the other is a split plot in blocks: a replication is a block, a
+    treatment a whole plot, and the factors `within` vary inside of it (`perhop.stats.strata`).
+    """
+    differ = []
+    for name in responses:
+        data = cube(samples, name)
+        plain = effects_of(strata(data), order=2).table
+        split = effects_of(strata(data, within=within, block=True), order=2).table
+        for one, other in zip(plain.iter_rows(named=True), split.iter_rows(named=True), strict=True):
+            sure, also = (not each["low"] <= 0.0 <= each["high"] for each in (one, other))
+            if sure != also:
+                where = "in the split plot alone" if also else "only as independent"
+                differ.append(f"{name} {one['term']} {one['level']} ({one['effect']:+.4f}, {where})")
+    return differ

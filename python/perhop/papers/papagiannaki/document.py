@@ -11,7 +11,7 @@ import numpy as np
 
 from perhop.papers.claims import Under, claim_entry
 from perhop.papers.document import judge, row
-from perhop.papers.factorial import Cells, Measured, cube, residuals, shares
+from perhop.papers.factorial import Cells, Measured, cube, residuals, shares, split_plot_differences
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import Claim
 from perhop.papers.papagiannaki.calibrate import load_fit
@@ -196,20 +196,7 @@ def _split_plot(m: Measured) -> list[Finding]:
     """Say where 243 independent values and a split plot in blocks come to other conclusions."""
     if len(m.samples) < TABLES:
         return []
-    differ = []
-    for name in ("premium", "assured"):
-        data = cube(m.samples[:TABLES], name)
-        plain = effects_of(strata(data), order=2).table
-        split = effects_of(strata(data, within=["C"], block=True), order=2).table
-        for one, other in zip(plain.iter_rows(named=True), split.iter_rows(named=True), strict=True):
-            sure, also = (not each["low"] <= 0.0 <= each["high"] for each in (one, other))
-            if sure != also:
-                differ.append(
-                    f"{name} {one['term']} {one['level']} ({one['effect']:+.4f}, "
-                    f"{'not ' if not also else ''}in the split plot alone)"
-                    if also
-                    else f"{name} {one['term']} {one['level']} ({one['effect']:+.4f}, only as independent)"
-                )
+    differ = split_plot_differences(m.samples[:TABLES], ("premium", "assured"), ["C"])
     text = (
         f"The paper takes its 243 values as independent; C is measured inside of each run, and runs of a "
         f"replication share their random numbers, so that a split plot in blocks is apt. Of the main effects "

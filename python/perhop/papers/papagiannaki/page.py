@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from perhop.papers.factorial import cube, mean, residuals
+from perhop.papers.factorial import mean
+from perhop.papers.factorial_page import model_section
 from perhop.papers.papagiannaki.calibrate import load_fit
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, KEPT, MARKINGS, at, regrets
 from perhop.papers.papagiannaki.document import Reproduction
 from perhop.papers.papagiannaki.plan import KEY
 from perhop.papers.plan import Plan
 from perhop.plot import bars
-from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.report import page
 from perhop.report.study import Section, StudyPage, Table, render
-from perhop.stats.effects import effects_of
 from perhop.stats.intervals import mean_interval
-from perhop.stats.residuals import normal_qq, straightest
-from perhop.stats.strata import strata
 
 _TABLES = {
     "2": "Table 2: throughput of a Premium flow",
@@ -44,11 +41,12 @@ _STRATEGIES = ("bbb", "pab", "aab", "ppp")
 
 def render_page(plan: Plan, done: Reproduction, title: str) -> str:
     """Return the page as HTML."""
+    models = model_section(done.tables, KEPT, "Mbit/s", _FIGURES, str(done.document["command"]))
     return render(
         StudyPage(
             title=title,
             document=done.document,
-            sections=[_strategies(plan, done), _models(done), _fit(plan, done)],
+            sections=[_strategies(plan, done), models, _fit(plan, done)],
             intro=_INTRO,
             about_numbers=_ABOUT,
             tables=_TABLES,
@@ -111,45 +109,6 @@ def _strategies(plan: Plan, done: Reproduction) -> Section:
         ],
         drawings,
     )
-
-
-def _models(done: Reproduction) -> Section:
-    """Show the trimmed models and Figures 2 to 6."""
-    drawings, text, command = [], [], str(done.document["command"])
-    for name in CLASSES:
-        found = effects_of(strata(cube(done.tables, name), keep=KEPT[name]), level=0.90)
-        terms = " ".join(
-            f"{one['effect']:+.3f} [{_where(one)}]"
-            for one in found.table.iter_rows(named=True)
-            if not one["low"] <= 0.0 <= one["high"]
-        )
-        text.append(f"{name.title()}: {found.mean.value:.3f} {terms} Mbit/s; what differs from 0 at 90 %.")
-        left, predicted = residuals(done.tables, name, KEPT[name])
-        whole, straight = normal_qq(left), straightest(left, 0.1)
-        qq, against = _FIGURES[name]
-        drawings += [
-            page.drawing(
-                f"figure-{qq[0]}",
-                f"Figure {qq}: {name}, normal Q-Q",
-                draw_qq(whole, "Mbit/s", f"Q-Q plot of {name}", straight if straight.left_out.size else None),
-                f"Correlation {whole.correlation:.4f}; {straight.correlation:.4f} with "
-                f"{straight.left_out.size} of {left.size} set aside.",
-                command,
-            ),
-            page.drawing(
-                f"figure-{against}",
-                f"Figure {against}: {name}, residuals against predicted",
-                draw_residuals(predicted.ravel(), left.ravel(), "Mbit/s", f"Residuals of {name}"),
-                "",
-                command,
-            ),
-        ]
-    return Section("models", "Trimmed models and their residuals", text, drawings=drawings, paired=True)
-
-
-def _where(one: dict[str, str]) -> str:
-    pairs = zip(one["term"].split(":"), one["level"].split(":"), strict=True)
-    return " ".join(f"{factor}={level}" for factor, level in pairs)
 
 
 def _fit(plan: Plan, done: Reproduction) -> Section:
