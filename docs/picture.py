@@ -9,7 +9,7 @@ import polars as pl
 
 import perhop
 from perhop.models import two_way
-from perhop.papers.kalampoukas.setup import Setup
+from perhop.models.two_way_setup import Setup
 from perhop.plot import style
 
 if TYPE_CHECKING:
@@ -19,22 +19,26 @@ DOCS = Path(__file__).resolve().parent
 PACK = DOCS.parent / "papers" / "kalampoukas"
 # flow, rate of the link that carries its data in bit/s, colour
 FLOWS = (("up", 1e5, style.COLORS[0]), ("down", 5e6, style.COLORS[1]))
-BASE = Setup("fifo").model()
-PANELS = (
-    ("fifo.toml", "one shared FIFO", two_way.fifo(BASE)),
-    ("ack-priority.toml", "ACKs first", two_way.ack_priority(BASE)),
-    ("backpressure.toml", "backpressure, b = 1", two_way.backpressure(BASE)),
-    ("bandwidth-allocation.toml", "two counters, f = 0.5", two_way.bandwidth_allocation(BASE)),
-)
+PANELS = {
+    "2.3": "one shared FIFO",
+    "4.3": "ACKs first",
+    "5.3": "backpressure, b = 1",
+    "6.2": "two counters, f = 0.5",
+}
+"""Figures of the study, one of each scheme."""
 # 100 packets of the upload: shorter intervals show the rounding to whole packets
 INTERVAL = "run.interval=12s"
 
 
 def main() -> None:
-    """Run the four scenarios and write `docs/img/four-treatments.svg`."""
+    """Run the four figures and write `docs/img/four-treatments.svg`."""
+    campaign = perhop.Campaign.load(PACK / "campaign.toml")
     with style.figure(9.2, 2.7, ncols=len(PANELS), sharey=True) as (made, panels):
-        for axes, (file, title, closed) in zip(panels, PANELS, strict=True):
-            scenario = perhop.Scenario.load(PACK / file).override(INTERVAL)
+        treatments = {one.levels[-1]: one for one in campaign.design.treatments}
+        for axes, (figure, title) in zip(panels, PANELS.items(), strict=True):
+            scenario = campaign.scenario.override(*treatments[figure].overrides, INTERVAL)
+            closed = Setup.of(scenario).closed_form("bounded")
+            assert closed is not None
             draw(axes, scenario.run().series, closed)
             axes.set_title(title)
             axes.set_xticks([0, 300, 600, 900])

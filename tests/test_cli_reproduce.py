@@ -70,7 +70,10 @@ def test_it_says_what_it_left_out(reproduction: Reproduced) -> None:
 
 def test_it_says_at_the_start_how_long_it_will_take(reproduction: Reproduced) -> None:
     first, *_ = reproduction.done.err.splitlines()
-    assert re.fullmatch(r"kalampoukas, \d+ runs: about \d+ (s|min) by its packets", first)
+    told = (
+        r"kalampoukas, 3 campaigns: about \d+ (s|min) by the packets, less what is there; runs are kept in .+"
+    )
+    assert re.fullmatch(told, first)
 
 
 def test_two_runs_print_the_same_bytes_whatever_the_number_of_workers(process: Cli) -> None:
@@ -94,10 +97,10 @@ def test_an_interrupted_study_leaves_the_old_folder_whole(cli: Cli, monkeypatch:
     for name, text in old.items():
         (folder / name).write_text(text)
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("perhop.run.run_jobs", interrupted)
+    monkeypatch.setattr("perhop.experiment.campaign.run_campaign", interrupted)
     assert cli("reproduce", "kalampoukas", "--quick").code == ExitCode.INTERRUPTED
     assert {path.name: path.read_text() for path in folder.iterdir()} == old
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]

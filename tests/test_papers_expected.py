@@ -7,30 +7,22 @@ papers/kalampoukas/expected/quick.json`, and a line under "Changed results" in t
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from conftest import Reproduced
-from perhop import _core
+from perhop.cli.reproduce import run_campaigns
 from perhop.models import two_way
+from perhop.models.two_way_setup import Setup
 from perhop.papers import load_pack
-from perhop.papers.kalampoukas import Reproduction, make_plan, reduce
-from perhop.papers.kalampoukas.setup import Setup
-from perhop.papers.kalampoukas.sweeps import make_sweeps, reduce_sweep
-from perhop.run import run_jobs
-
-COMMAND = "perhop reproduce kalampoukas --quick"
-
-
-@pytest.fixture(scope="module")
-def base() -> Reproduction:
-    """Give the reproduction without its readings, for what its document does not hold."""
-    plan = make_plan(quick=True)
-    jobs = plan.jobs[: len(plan.figures) * plan.replications]
-    plan = replace(plan, readings=(), jobs=jobs)
-    return reduce(plan, run_jobs(jobs, 2), COMMAND, _core.RESULTS_VERSION)
+from perhop.papers.kalampoukas.beyond import grids
+from perhop.papers.kalampoukas.document import run_warnings
+from perhop.papers.kalampoukas.figures import Measured, figures_of
+from perhop.papers.kalampoukas.study import STUDY
+from perhop.papers.measured import Measurements
 
 
 def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -> None:
@@ -54,24 +46,31 @@ def test_the_study_is_the_same_under_each_convention_of_tcp(reading: str, reprod
         assert again["mean"] == pytest.approx(part["mean"], abs=0.002), part["quantity"]
 
 
-def test_every_row_is_within_a_fiftieth_of_the_bounded_form(base: Reproduction) -> None:
+def test_every_row_is_within_a_fiftieth_of_the_bounded_form(reproduction: Reproduced) -> None:
     """Tighter than claim K1, and relative where the efficiency is small."""
-    for row in base.document["rows"]:
+    for row in reproduction.done.json()["rows"]:
         bounded, mean = row["closed_form"]["bounded"], row["simulated"]["mean"]
         if bounded is not None and row["unit"] == "1":
             assert mean == pytest.approx(bounded, abs=min(0.02, max(0.05 * bounded, 0.005))), row["id"]
 
 
-def test_nothing_is_lost_and_theorem_2_holds(base: Reproduction) -> None:
-    assert base.warnings == []
+def test_nothing_is_lost_and_theorem_2_holds(reproduction: Reproduced, tmp_path: Path) -> None:
+    """Told on the page alone; the runs are in the store, and are not made again."""
+    shutil.copytree(reproduction.folder.parent / "kalampoukas.runs", tmp_path / "store")
+    plan = STUDY.plan(quick=True)
+    scalars, *_ = run_campaigns("kalampoukas", plan.campaigns, tmp_path / "store", 2)
+    figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0])}
+    assert run_warnings(Measured(figures, Measurements(scalars))) == []
 
 
-def test_the_threshold_curve_follows_the_bounded_form() -> None:
-    sweep = next(sweep for sweep in make_sweeps() if sweep.id == "threshold")
-    found = reduce_sweep(sweep, run_jobs(sweep.jobs, 2))
+def test_the_threshold_curve_follows_the_bounded_form(tmp_path: Path) -> None:
+    sweep = next(sweep for sweep in STUDY.plan(quick=False).beyond if sweep.id == "threshold")
+    (scalars,) = run_campaigns("threshold", [sweep.campaign], tmp_path / "store", 2)
+    (found,) = grids(sweep, Measurements(scalars))
     assert float(found.error("bounded").max()) < 0.01
     assert float(found.error("printed").max()) > 0.9
-    fifo = two_way.fifo(Setup("fifo").model())
+    base = Setup.of(sweep.campaign.scenario)
+    fifo = two_way.fifo(base.model())
     assert found.simulated.slow[-1] == pytest.approx(float(fifo.slow), abs=0.005)
 
 

@@ -1,9 +1,9 @@
-"""Reduction of results to rows and verdicts, from hand-made result dictionaries."""
+"""Reduction of measurements to rows and verdicts, from hand-made numbers."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -12,35 +12,34 @@ import pytest
 
 from conftest import made
 from perhop import Result
+from perhop.models.two_way_setup import Setup
 from perhop.papers import PackError
-from perhop.papers.kalampoukas import BrokenRun, Figure, Plan, Reproduction, make_plan, reduce
+from perhop.papers.kalampoukas.beyond import Grid, grids
+from perhop.papers.kalampoukas.document import Reproduction, theorem_2
+from perhop.papers.kalampoukas.figures import Figure, figures_of
+from perhop.papers.kalampoukas.page import lines_of
 from perhop.papers.kalampoukas.predicates import within_closed_form
-from perhop.papers.kalampoukas.sweeps import make_sweeps, reduce_sweep
+from perhop.papers.kalampoukas.study import STUDY
+from perhop.papers.measured import Measurements
 
-PLAN = make_plan()
+PLAN = STUDY.plan(quick=True)
+FULL = STUDY.plan(quick=False)
+FIGURES = {figure.id: figure for figure in figures_of(PLAN.pack, PLAN.fitted[0])}
 Efficiencies = tuple[float, float]
+Runs = dict[str, list[dict[str, float]]]
+"""Per figure, what its replications measured."""
 
 
-def result(figure: Figure, slow: float, fast: float) -> Result:
-    """One run with these efficiencies, shared among the connections of either direction."""
+def result(figure: Figure) -> Result:
+    """One run with the efficiencies of the bounded form, shared among the connections of either direction."""
     m = figure.setup.connections
+    slow, fast = bounded(figure)
     ups = [] if figure.setup.alone else [f"up{k}" for k in range(m)]
     downs = [f"down{k}" for k in range(m)]
     rates = [slow * figure.setup.slow_rate / m] * len(ups) + [fast * figure.setup.fast_rate / m] * len(downs)
     names = ups + downs
     return made(
-        flows={
-            "name": names,
-            "from": ["slow"] * len(ups) + ["fast"] * len(downs),
-            "goodput_bit_s": np.array(rates),
-        },
-        links={"name": ["slow->fast", "fast->slow"], "utilization": np.array([0.999, 0.5])},
-        queues={
-            "path": ["port.slow-fast.class.acks", "port.slow-fast.class.data", "port.fast-slow.class.all"],
-            "max_packets": np.array([40, 5, 7], dtype=np.uint64),
-            "max_data_packets": np.array([0, 5, 5], dtype=np.uint64),
-            "dropped_packets": np.array([0, 0, 0], dtype=np.uint64),
-        },
+        flows={"name": names, "from": ["slow"] * len(ups) + ["fast"] * len(downs)},
         series={
             "time_s": np.repeat([3.0, 6.0], 2 * len(names)),
             "path": [f"flow.{name}" for name in names] * 4,
@@ -50,28 +49,47 @@ def result(figure: Figure, slow: float, fast: float) -> Result:
     )
 
 
-def changed(result: Result, column: str, queue: int, packets: int) -> Result:
-    """The same with another count of packets of one queue."""
-    counts = result.queues[column].to_list()
-    counts[queue] = packets
-    return replace(result, queues=result.queues.with_columns(pl.Series(column, counts, pl.UInt64)))
+def runs(efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0, replications: int = 10) -> Runs:
+    """Give the runs of each figure around given efficiencies."""
+    found: Runs = {}
+    for figure in FIGURES.values():
+        slow, fast = efficiencies(figure)
+        found[figure.id] = [
+            {
+                "slow": (slow + offset) * figure.setup.slow_rate,
+                "fast": (fast + offset) * figure.setup.fast_rate,
+                "slow_link_utilization": 0.999,
+                "slow_queue_data": 5.0,
+                "slow_queue_packets": 45.0,
+                "dropped": 0.0,
+            }
+            for offset in spread * np.linspace(-1, 1, replications)
+        ]
+    return found
+
+
+def frame(found: Runs) -> pl.DataFrame:
+    """Put runs into the table that a campaign leaves."""
+    rows = [
+        {"figure": id_, "replication": k, "response": name, "value": value}
+        for id_, own in found.items()
+        for k, one in enumerate(own)
+        for name, value in one.items()
+    ]
+    return pl.DataFrame(rows)
+
+
+def reduced(base: Runs, under: Mapping[str, Runs] | None = None) -> Reproduction:
+    """Reduce runs, under each reading the same unless others are given."""
+    measured = [base, *((under or {}).get(reading.id, base) for reading, _ in PLAN.read)]
+    drawn = [result(figure) for figure in FIGURES.values()]
+    results = PLAN.results([frame(one) for one in measured], drawn)
+    return STUDY.reduce(PLAN, results, "perhop reproduce kalampoukas", 1)
 
 
 def reproduce(efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0) -> Reproduction:
     """Reduce ten runs per figure around given efficiencies."""
-    return reduce(PLAN, all_results(efficiencies, spread), "perhop reproduce kalampoukas", 1)
-
-
-def all_results(
-    efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0, plan: Plan = PLAN
-) -> list[Result]:
-    """Give the runs of a plan around given efficiencies, under each reading as without."""
-    offsets = spread * np.linspace(-1, 1, plan.replications)
-    found = []
-    for figure in plan.figures * (1 + len(plan.readings)):
-        slow, fast = efficiencies(figure)
-        found += [result(figure, slow + offset, fast + offset) for offset in offsets]
-    return found
+    return reduced(runs(efficiencies, spread))
 
 
 def bounded(figure: Figure) -> Efficiencies:
@@ -123,8 +141,8 @@ def test_only_runs_with_a_shared_fifo_have_the_bound_of_theorem_2() -> None:
         if row["quantity"] == "slow_queue_data" and row["closed_form"]["printed"] is not None
     }
     assert bounds == {"2.3": 43.0, "3.2-4096": 7.046016, "3.2-8192": 7.046016, "3.2-16384": 7.046016}
-    assert found.queue_bounds["6.2"] == 43.0
-    assert found.queue_bounds["3.2-one-way"] is None
+    assert theorem_2(FIGURES["6.2"]) == 43.0
+    assert theorem_2(FIGURES["3.2-one-way"]) is None
 
 
 def test_the_evidence_on_thresholds_says_why() -> None:
@@ -134,9 +152,9 @@ def test_the_evidence_on_thresholds_says_why() -> None:
 
 
 def test_a_row_without_a_closed_form_cannot_be_judged() -> None:
-    m = reproduce(bounded).measurements
-    delayed = replace(m.figures["4.2"], setup=replace(m.figures["4.2"].setup, delay=0.1))
-    m = replace(m, figures=m.figures | {"4.2": delayed})
+    m = reproduce(bounded).measured
+    delayed = replace(FIGURES["4.2"], setup=replace(FIGURES["4.2"].setup, delay=0.1))
+    m = replace(m, figures=FIGURES | {"4.2": delayed})
     with pytest.raises(PackError, match=r"figure 4\.2: there is no bounded closed form"):
         within_closed_form(m, "bounded", 0.03, 0.1, 0.3)
     with pytest.raises(PackError, match="form is 'bonded', not one of 'printed', 'bounded'"):
@@ -201,12 +219,9 @@ def test_k1_is_relative_where_an_efficiency_is_small(
 
 
 def test_a_reading_that_changes_a_claim_decides_it() -> None:
-    results = all_results(bounded)
-    size = len(PLAN.figures) * PLAN.replications
-    at = next(k for k, figure in enumerate(PLAN.figures) if figure.id == "4.4")
-    for k in range(PLAN.replications):
-        results[size + at * PLAN.replications + k] = result(PLAN.figures[at], 0.2, 0.7)
-    claims = {claim["id"]: claim for claim in reduce(PLAN, results, "", 1).document["claims"]}
+    other = runs(lambda f: (0.2, 0.7) if f.id == "4.4" else bounded(f))
+    document = reduced(runs(bounded), {"ns-2": other}).document
+    claims = {claim["id"]: claim for claim in document["claims"]}
     assert (claims["K2"]["verdict"], claims["K2"]["decided_by"]) == ("inconclusive", ["ns-2"])
     assert claims["K1/4.4"]["verdict"] == "inconclusive"
     assert claims["K1/4.3"]["verdict"] == "supported"
@@ -227,15 +242,13 @@ def test_wide_intervals_conclude_nothing() -> None:
 
 
 def test_nine_replications_judge_nothing() -> None:
-    plan = make_plan(replications=9)
-    document = reduce(plan, all_results(bounded, plan=plan), "", 1).document
+    document = reduced(runs(bounded, replications=9)).document
     assert {claim["verdict"] for claim in document["claims"]} == {"not judged"}
     assert {claim["reason"] for claim in document["claims"]} == {"9 replications, 10 are needed"}
 
 
 def test_one_replication_gives_no_interval() -> None:
-    plan = make_plan(replications=1)
-    document = reduce(plan, all_results(bounded, plan=plan), "", 1).document
+    document = reduced(runs(bounded, replications=1)).document
     assert document["rows"][0]["simulated"] == {"mean": 0.981675, "ci95": None, "n": 1}
     json.dumps(document, allow_nan=False)
 
@@ -252,76 +265,78 @@ def test_the_allocation_finding_names_the_nearer_form() -> None:
 
 
 def test_curves_are_efficiencies_per_interval_with_sums() -> None:
-    curves = reproduce(bounded).curves
-    assert [curve.name for curve in curves["5.3"]] == ["up0", "down0"]
-    assert curves["5.3"][0].time_s.tolist() == [3.0, 6.0]
-    assert curves["5.3"][0].value == pytest.approx([0.554734] * 2, abs=1e-6)
-    three = {curve.name: curve for curve in curves["5.5"]}
-    assert set(three) == {f"{n}{k}" for n in ("up", "down") for k in range(3)} | {
-        "slow connections together",
-        "fast connections together",
+    def lines(id_: str) -> dict[str, list[list[float]]]:
+        found: dict[str, list[list[float]]] = {}
+        for one in lines_of(FIGURES[id_], result(FIGURES[id_])):
+            assert one.x == [3.0, 6.0]
+            found.setdefault(one.name, []).append(list(one.y))
+        return found
+
+    assert list(lines("5.3")) == ["slow (up0)", "fast (down0)"]
+    assert lines("5.3")["slow (up0)"] == [pytest.approx([0.554734] * 2, abs=1e-6)]
+    three = lines("5.5")
+    assert {name: len(own) for name, own in three.items()} == {
+        "slow connections, each": 3,
+        "slow connections together": 1,
+        "fast connections, each": 3,
+        "fast connections together": 1,
     }
-    assert three["slow connections together"].value == pytest.approx([0.554734] * 2, abs=1e-6)
-    assert [curve.name for curve in curves["3.2-one-way"]] == ["down0"]
-    assert curves["3.2-one-way"][0].value == pytest.approx([1638.4] * 2, rel=1e-6)
-
-
-def test_a_broken_run_is_never_averaged_in() -> None:
-    results = all_results(lambda _: (0.5, 0.5))
-    results[3] = replace(results[3], invariants=["queue port.slow-fast.class.all: 3 in, 2 out"])
-    with pytest.raises(BrokenRun, match=r"figure 2\.3: queue port"):
-        reduce(PLAN, results, "", 1)
-
-
-def test_missing_results_are_refused() -> None:
-    with pytest.raises(ValueError, match="1 results for"):
-        reduce(PLAN, [result(PLAN.figures[0], 0.5, 0.5)], "", 1)
+    assert three["slow connections together"] == [pytest.approx([0.554734] * 2, abs=1e-6)]
+    assert list(lines("3.2-one-way")) == ["fast (down0)"]
+    assert lines("3.2-one-way")["fast (down0)"] == [pytest.approx([1638.4] * 2, rel=1e-6)]
 
 
 def test_losses_and_long_queues_are_said() -> None:
     assert reproduce(bounded).warnings == []
-    results = all_results(bounded)
-    results[0] = changed(results[0], "dropped_packets", 2, 4)
-    results[1] = changed(results[1], "max_data_packets", 1, 44)
-    assert reduce(PLAN, results, "", 1).warnings == [
+    found = runs(bounded)
+    found["2.3"][0]["dropped"] = 4.0
+    found["2.3"][1]["slow_queue_data"] = 44.0
+    assert reduced(found).warnings == [
         "figure 2.3: packets were lost; the closed forms assume none",
         "figure 2.3: 44 data packets waited; Theorem 2 allows 43.0",
     ]
-    results[0] = changed(results[0], "dropped_packets", 2, 0)
-    results[1] = changed(results[1], "max_data_packets", 1, 5)
-    last = len(PLAN.figures) * PLAN.replications - 1
-    results[last] = changed(results[last], "max_data_packets", 1, 44)
-    assert reduce(PLAN, results, "", 1).warnings == [
+    found = runs(bounded)
+    found["5.3-b8"][9]["slow_queue_data"] = 44.0
+    assert reduced(found).warnings == [
         "figure 5.3-b8: 44 data packets waited; Theorem 2 is not about this scheme, but would allow 43.0",
     ]
 
 
+def swept(id_: str, efficiencies: Callable[[Setup, Mapping[str, str]], Efficiencies]) -> dict[str, Grid]:
+    """Put given efficiencies on the grids of a sweep."""
+    sweep = next(sweep for sweep in FULL.beyond if sweep.id == id_)
+    design, rows = sweep.campaign.design, []
+    for treatment in design.treatments:
+        levels = dict(zip(design.names, treatment.levels, strict=True))
+        setup = Setup.of(sweep.campaign.scenario.override(*treatment.overrides))
+        slow, fast = efficiencies(setup, levels)
+        values = {"slow": slow * setup.slow_rate, "fast": fast * setup.fast_rate}
+        rows += [
+            {**levels, "replication": 0, "response": name, "value": value} for name, value in values.items()
+        ]
+    # the order of the table is not that of the grid
+    return {grid.id: grid for grid in grids(sweep, Measurements(pl.DataFrame(rows[::-1])))}
+
+
 def test_a_sweep_is_put_on_its_grid() -> None:
-    sweep = next(sweep for sweep in make_sweeps() if sweep.id == "map-bandwidth-allocation")
-    results = []
-    for index, setup in enumerate(sweep.setups):
+    def one_off(setup: Setup, levels: Mapping[str, str]) -> Efficiencies:
         form = setup.closed_form("bounded")
         assert form is not None
-        figure = Figure("", "extra", "", "", (), setup, {})
-        results.append(result(figure, float(form.slow), float(form.fast) - (0.25 if index == 9 else 0.0)))
-    found = reduce_sweep(sweep, results)
-    assert found.simulated.slow.shape == sweep.shape
+        off = (levels["asymmetry"], levels["ack"]) == ("2", "15")
+        return float(form.slow), float(form.fast) - (0.25 if off else 0.0)
+
+    found = swept("map", one_off)["map-bandwidth-allocation"]
+    assert found.simulated.slow.shape == (10, 8)
     error = found.error("bounded")
     assert error[1, 1] == pytest.approx(0.25)
     assert float(np.delete(error.ravel(), 9).max()) < 1e-12
     assert found.verdict("bounded") == (
         "bounded: off by more than 0.03 at 1 of 80 points, at most by 0.250 (asymmetry 2, ACK size 15 bytes)"
     )
-    results[5] = replace(results[5], invariants=["broken"])
-    with pytest.raises(BrokenRun, match="map-bandwidth-allocation: broken"):
-        reduce_sweep(sweep, results)
 
 
 def test_a_sweep_without_a_form_says_so() -> None:
-    sweep = next(sweep for sweep in make_sweeps() if sweep.id == "delay-ack-priority")
-    results = [result(Figure("", "extra", "", "", (), s, {}), 0.5, 0.5) for s in sweep.setups]
-    found = reduce_sweep(sweep, results)
-    assert found.verdict("printed").startswith("printed: off by more than 0.03 at 1 of 1 points")
-    delayed = next(sweep for sweep in make_sweeps() if sweep.id == "delay-backpressure")
-    found = reduce_sweep(delayed, results)
-    assert "values outside [0, 1]" not in found.verdict("printed")
+    found = swept("delay", lambda setup, levels: (0.5, 0.5))
+    verdict = found["delay-ack-priority"].verdict("printed")
+    assert verdict.startswith("printed: off by more than 0.03 at 1 of 1 points")
+    assert "values outside [0, 1]" not in found["delay-backpressure"].verdict("printed")

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from perhop.models.two_way_setup import Setup
 from perhop.papers import Asked, PackError, document, load_pack, pack_dir
-from perhop.papers.kalampoukas.plan import make_plan
+from perhop.papers.kalampoukas.figures import Figure, figures_of
 from perhop.papers.kalampoukas.predicates import PREDICATES
-from perhop.papers.kalampoukas.setup import SCHEMES, Setup, with_connections
-from perhop.papers.kalampoukas.sweeps import make_sweeps
+from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.laatu.plan import make_plan as laatu_plan
+from perhop.papers.study import load_study
 from perhop.papers.verdict import Part
 
 PACK = load_pack("kalampoukas")
+
+
+def figures() -> dict[str, Figure]:
+    """Give the figures of the study, by id."""
+    return {one.id: one for one in figures_of(PACK, STUDY.plan(quick=True).campaigns[0])}
 
 
 @pytest.mark.parametrize(
@@ -36,9 +40,23 @@ PACK = load_pack("kalampoukas")
             "2.3,fifo,5,5,",
             "csv:2: 15 cells for 14 columns",
         ),
-        ("kalampoukas/published/efficiencies.csv", "2.3,fifo", "2.3,lifo", "'scheme' is 'lifo', not fifo or"),
+        ("kalampoukas/published/efficiencies.csv", "2.3,fifo", "2.3,lifo", "'scheme' is 'lifo', not fifo, w"),
         ("kalampoukas/published/efficiencies.csv", "2.3,fifo", "2.9,fifo", "not run: efficiencies 2.9"),
-        ("kalampoukas/figures.toml", "set = []", "set = 5", "figure 2.3: 'set' is 5, not a list of texts"),
+        (
+            "kalampoukas/published/efficiencies.csv",
+            "5.5,backpressure,5,100,1500,1500,28,65536,1,,3",
+            "5.5,backpressure,5,100,1500,1500,28,65536,1,,2",
+            "'connections_each_way' is '2', not 3, which is run",
+        ),
+        (
+            "kalampoukas/published/efficiencies.csv",
+            "65536,,0.18",
+            "6553,,0.18",
+            "not 43 packets of 1500, which",
+        ),
+        ("kalampoukas/published/efficiencies.csv", "1,,1,0.172", "1,0.1,1,0.172", "'f' is '0.1', not empty"),
+        ("kalampoukas/figures.toml", 'title = "Shared', 'tile = "Shared', "figure 2.3: unknown key 'tile'"),
+        ("kalampoukas/figures.toml", 'id = "5.3-b8"', 'id = "5.3-b9"', "no treatment has figure '5.3-b9'"),
         (
             "feroz/published/tables1-5.csv",
             ",11,1.46,",
@@ -143,7 +161,7 @@ PACK = load_pack("kalampoukas")
         ("laatu/figures.toml", 'setup = { marking = "per-flow" }', "setup = {}", "setup: has no 'marking'"),
         (
             "kalampoukas/readings.toml",
-            'set = ["flow.*.tcp.profile=ns2"]',
+            'set = ["profile.stack.base=ns2"]',
             "change = { depth = 1 }",
             r"/kalampoukas/readings\.toml: reading ns-2: 'change' has depth; this study has no parameters",
         ),
@@ -161,7 +179,7 @@ def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
     (tmp_path / file).write_text(whole.replace(text, instead, 1))
     monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
     with pytest.raises(PackError, match=told):
-        importlib.import_module(f"perhop.papers.{key}.plan").make_plan()
+        load_study(key).plan(quick=False)
 
 
 def test_a_quick_plan_reads_the_readings_it_leaves_out(
@@ -205,7 +223,7 @@ def test_a_published_table_that_is_missing_is_told(tmp_path: Path, monkeypatch: 
     (tmp_path / PACK.key / "published" / "figure3_2.csv").unlink()
     monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
     with pytest.raises(PackError, match=r"figure3_2\.csv: is missing"):
-        make_plan()
+        STUDY.plan(quick=False)
 
 
 def test_an_unknown_pack_is_refused_with_the_known_ones() -> None:
@@ -223,110 +241,132 @@ def test_a_published_row_that_is_not_run_is_refused(
     monkeypatch: pytest.MonkeyPatch, left_out: str, row: str
 ) -> None:
     fewer = tuple(table for table in PACK.figures if table["id"] != left_out)
-    monkeypatch.setattr("perhop.papers.kalampoukas.plan.load_pack", lambda _: replace(PACK, figures=fewer))
+    monkeypatch.setattr("perhop.papers.kalampoukas.study.load_pack", lambda _: replace(PACK, figures=fewer))
     with pytest.raises(PackError, match=f"not run: .*{row}$"):
-        make_plan()
+        STUDY.plan(quick=False)
 
 
 def test_every_published_row_is_run() -> None:
-    plan = make_plan()
-    ids = [figure.id for figure in plan.figures]
+    found = figures().values()
+    ids = [figure.id for figure in found]
     assert len(ids) == len(set(ids))
     assert {row["figure"] for row in PACK.table("efficiencies")} <= set(ids)
-    assert sum(figure.table == "figure3_2" for figure in plan.figures) == len(PACK.table("figure3_2"))
-    assert all(figure.table in (*PACK.published, "extra") for figure in plan.figures)
+    assert sum(figure.table == "figure3_2" for figure in found) == len(PACK.table("figure3_2"))
+    design = STUDY.plan(quick=True).campaigns[0].design
+    assert ids == [
+        levels[design.names.index("figure")] for levels in (one.levels for one in design.treatments)
+    ]
+    assert all(figure.table in (*PACK.published, "extra") for figure in found)
     known = {figure for claim in PACK.claims for figure in claim.parameters.get("figures", [])}
     assert known <= set(ids)
 
 
-def test_overrides_say_what_the_published_parameters_say() -> None:
-    for figure in make_plan().figures:
-        if figure.table != "figure3_2":
-            base = Setup(figure.setup.scheme, connections=figure.setup.connections)
-            assert list(figure.overrides) == figure.setup.changes(base), figure.id
+def test_the_base_case_and_the_cable_modem() -> None:
+    """What the tables of the paper do not hold: section 3's network, and who the unprinted runs are."""
+    setups = {id_: figure.setup for id_, figure in figures().items()}
+    modem = Setup(
+        scheme="fifo",
+        fast_rate=1e7,
+        slow_rate=5e4,
+        fast_packet=512,
+        slow_packet=512,
+        ack=9,
+        fast_window=4096,
+        slow_window=4096,
+        threshold=None,
+        share=None,
+        delay=0.0781504,
+        connections=1,
+        alone=False,
+    )
+    assert setups["3.2-4096"] == modem
+    assert setups["3.2-8192"] == replace(modem, fast_window=8192)
+    assert setups["3.2-16384"] == replace(modem, fast_window=16384)
+    alone = setups["3.2-one-way"]
+    assert (alone.alone, alone.fast_window, alone.delay) == (True, 16384, 0.0781504)
+    assert setups["5.5-caption"] == replace(setups["5.5"], slow_packet=256, slow_window=65536)
+    assert setups["4.4-30-byte"] == replace(setups["4.4"], ack=30)
+    for b in (2, 4, 8):
+        assert setups[f"5.3-b{b}"] == replace(setups["5.3"], threshold=b)
 
 
-def test_scenarios_hold_the_base_case() -> None:
-    for scheme in SCHEMES:
-        scenario = tomllib.loads(PACK.scenario(f"{scheme}.toml").decode())
-        (link,) = scenario["link"]
-        assert link["rate"] == {"slow->fast": "100kbit/s", "fast->slow": "5Mbit/s"}
-        assert (link["delay"], link["pure_ack_size"]) == ("0ms", "28B")
-        tcp = {"profile": "rfc", "mss": "1500B", "header": "0B", "window": "65536B"}
-        assert [(flow["from"], flow["to"], flow["tcp"]) for flow in scenario["flow"]] == [
-            ("slow", "fast", tcp),
-            ("fast", "slow", tcp),
-        ]
-        assert scenario["run"]["interval"] == "3s"
-
-
-def test_three_connections_are_the_base_scenario_repeated() -> None:
-    base = PACK.scenario("backpressure.toml").decode()
-    repeated = tomllib.loads(with_connections(base, 3))
-    assert repeated == tomllib.loads(PACK.scenario("backpressure-three.toml").decode())
-    assert with_connections(base, 1) == base
-
-
-def test_plan_orders_replications_within_figures() -> None:
-    plan = make_plan(replications=11, seed=7)
-    assert len(plan.jobs) == 11 * len(plan.figures) * (1 + len(plan.readings))
-    text, name, overrides = plan.jobs[11 * 5 + 3]
-    assert text == PACK.scenario("ack-priority.toml")
-    assert name == "ack-priority.toml for figure 4.2"
-    assert overrides == ["link.slow-fast.pure_ack_size=15B", "run.seed=7", "run.replication=3"]
-    _, name, overrides = plan.jobs[11 * len(plan.figures)]
-    assert name == "fifo.toml for figure 2.3"
-    assert overrides == [
-        *("flow.up.tcp.profile=ns2", "flow.down.tcp.profile=ns2"),
-        *("run.seed=7", "run.replication=0"),
+def test_three_connections_start_a_second_apart() -> None:
+    scenario = STUDY.plan(quick=True).campaigns[0].scenario
+    flows = scenario.override(*figures()["5.5"].overrides).describe().flows
+    assert [(one.name, one.source, one.start_s, one.start_jitter_s) for one in flows] == [
+        *((f"up{k + 1}", "slow", float(k), 1.0) for k in range(3)),
+        *((f"down{k + 1}", "fast", float(k), 1.0) for k in range(3)),
     ]
+
+
+def test_a_plan_runs_every_figure_under_every_reading() -> None:
+    plan = STUDY.plan(quick=False)
+    base, ns2, bsd, *beyond = plan.campaigns
+    assert [one.design.replications for one in (base, ns2, bsd)] == [10, 10, 10]
+    assert [base.scenario.seed, base.design.seeds] == [1, "common"]
+    profiles = [
+        base.scenario.override(f"profile.stack.base={name}").resolve() for name in ("rfc", "ns2", "bsd")
+    ]
+    assert [one.scenario.resolve() for one in (base, ns2, bsd)] == profiles
+    assert [one.name for one in beyond] == [sweep.campaign.name for sweep in plan.beyond]
     assert plan.left_out == ()
 
 
 def test_a_quick_plan_has_whole_runs_and_says_what_it_left_out() -> None:
-    quick = make_plan(quick=True)
-    assert quick.replications == 10
-    assert quick.jobs == make_plan().jobs
-    assert not any("run.duration" in setting for job in quick.jobs for setting in job[2])
+    quick, whole = STUDY.plan(quick=True), STUDY.plan(quick=False)
+    assert quick.campaigns == whole.campaigns[:3]
+    assert not any(
+        "run.duration" in one for campaign in quick.campaigns for one in campaign.scenario.overrides
+    )
     assert any("maps" in text for text in quick.left_out)
-    assert any("replications" in text for text in make_plan(replications=3).left_out)
-
-
-def test_a_plan_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="replications = 0"):
-        make_plan(replications=0)
 
 
 def test_commands_run_one_figure() -> None:
-    figure = next(figure for figure in make_plan().figures if figure.id == "6.5")
-    assert figure.command() == (
+    commands = {id_: figure.command() for id_, figure in figures().items()}
+    assert commands["6.5"] == (
         "perhop run papers/kalampoukas/bandwidth-allocation.toml"
         " -s 'flow.up.tcp.mss=256B' -s 'port.slow-fast.scheduler.share=0.18'"
     )
+    assert "\n" not in commands["5.5"]
 
 
-def test_sweeps_have_one_job_per_point() -> None:
-    sweeps = make_sweeps(seed=3)
-    assert len({sweep.id for sweep in sweeps}) == len(sweeps)
-    for sweep in sweeps:
-        points = 1
-        for axis in sweep.axes:
-            points *= len(axis.values)
-        assert len(sweep.jobs) == len(sweep.setups) == points
-    by_id = {sweep.id: sweep for sweep in sweeps}
-    last = by_id["map-fifo"].jobs[-1]
-    assert last[2][:2] == [
-        "link.slow-fast.rate.fast->slow=100000000bit/s",
-        "link.slow-fast.pure_ack_size=60B",
-    ]
-    assert by_id["delay-backpressure"].jobs[2][2][0] == "link.slow-fast.delay=20000000ns"
-    assert by_id["connections-fifo"].jobs[1][0].count(b"[[flow]]") == 4
+_FIELDS = {"asymmetry": "fast_rate"}
+
+
+def test_sweeps_vary_what_they_are_about() -> None:
+    sweeps = {sweep.id: sweep.campaign for sweep in STUDY.plan(quick=False).beyond}
+    assert {id_: len(one.design.treatments) for id_, one in sweeps.items()} == {
+        "map": 320,
+        "threshold": 11,
+        "share": 19,
+        "delay": 204,
+        "connections": 24,
+    }
+    for id_, campaign in sweeps.items():
+        names = [name for name in campaign.design.names if name != "scheme"]
+        for treatment in campaign.design.treatments[:: max(1, len(campaign.design.treatments) // 12)]:
+            levels = dict(zip(campaign.design.names, treatment.levels, strict=True))
+            setup = Setup.of(campaign.scenario.override(*treatment.overrides))
+            ours = {
+                "asymmetry": setup.fast_rate / setup.slow_rate,
+                **{
+                    name: getattr(setup, name)
+                    for name in ("ack", "threshold", "share", "delay", "connections")
+                },
+            }
+            assert [ours[name] for name in names] == [float(levels[name]) for name in names], (id_, levels)
+            assert levels.get("scheme", setup.scheme) == setup.scheme
+            fixed = {"fast_rate": 5e6, "ack": 28, "delay": 0.0, "connections": 1, "fast_packet": 1500}
+            for name, value in fixed.items():
+                if name not in [_FIELDS.get(one, one) for one in names]:
+                    assert getattr(setup, name) == value, (id_, levels)
 
 
 def test_with_delay_only_what_the_paper_prints_is_computed() -> None:
-    delayed = Setup("backpressure", delay=0.1)
+    base = {figure.setup.scheme: figure.setup for figure in figures().values()}
+    delayed = replace(base["backpressure"], delay=0.1, threshold=1)
     assert delayed.closed_form("printed") is not None
     assert delayed.closed_form("bounded") is None
     assert replace(delayed, threshold=2).closed_form("printed") is None
-    assert Setup("ack-priority", delay=0.1).closed_form("printed") is None
-    assert Setup("fifo", delay=0.1).closed_form("bounded") is not None
+    assert replace(base["ack-priority"], delay=0.1).closed_form("printed") is None
+    assert replace(base["fifo"], delay=0.1).closed_form("bounded") is not None

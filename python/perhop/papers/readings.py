@@ -110,6 +110,25 @@ def load_readings(pack: Pack) -> tuple[Reading, ...]:
     return tuple(found.values())
 
 
+def load_settings(pack: Pack) -> tuple[Reading, ...]:
+    """Read `readings.toml` of a study that has no parameters of its own.
+
+    Raises
+    ------
+    PackError
+        As of `load_readings`, and where a reading has `change`.
+    """
+    found = load_readings(pack)
+    for reading in found:
+        if reading.change:
+            raise PackError(
+                f"{pack.folder / 'readings.toml'}: reading {reading.id}: 'change' has "
+                f"{', '.join(reading.change)}; this study has no parameters to change",
+                "use 'set', which takes settings of the scenario",
+            )
+    return found
+
+
 def _check_claims(where: str, claims: Sequence[Any], known: Sequence[str]) -> None:
     for claim in claims:
         if claim not in known:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
+
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from perhop.plot import style
+
+_SPOKEN = 60
+"""Of a line with more points only the range is told."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,10 @@ class Line:
         Place in the palette.
     published
         Whether it is a printed one: dashed and hollow.
+    marker, dash
+        Of matplotlib, where they are to be others than these.
+    steps
+        Whether each value holds from the point before to its own.
     """
 
     name: str
@@ -32,6 +42,9 @@ class Line:
     ci95: Sequence[tuple[float, float] | None] = ()
     color: int = 0
     published: bool = False
+    marker: str | None = None
+    dash: Any = None
+    steps: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,14 @@ class Panel:
     ticks: Sequence[str] = ()
 
 
-def draw(panels: Sequence[Panel], across: str, title: str, height: float = 3.0) -> str:
+def draw(
+    panels: Sequence[Panel],
+    across: str,
+    title: str,
+    height: float = 3.0,
+    width: float = 8.6,
+    logarithmic: Sequence[Literal["x", "y"]] = (),
+) -> str:
     """Return a row of panels as SVG.
 
     Parameters
@@ -54,22 +74,25 @@ def draw(panels: Sequence[Panel], across: str, title: str, height: float = 3.0) 
         Of the horizontal axes, with the unit.
     title
         Told to those who cannot see the figure.
-    height
+    height, width
         In inches.
+    logarithmic
+        Which axes are; a horizontal one has its ticks at the points.
     """
-    with style.figure(8.6, height, ncols=len(panels), squeeze=False) as (made, grid):
+    with style.figure(width, height, ncols=len(panels), squeeze=False) as (made, grid):
         for axes, panel in zip(grid[0], panels, strict=True):
             for line in panel.lines:
                 color = style.COLORS[line.color % len(style.COLORS)]
                 axes.plot(
                     line.x,
                     line.y,
-                    "o" if not line.published else "D",
-                    linestyle=style.DASHES[1 if line.published else 0],
+                    marker=line.marker if line.marker is not None else "oD"[line.published],
+                    linestyle=line.dash if line.dash is not None else style.DASHES[line.published],
                     color=color,
                     markerfacecolor="none" if line.published else color,
                     markersize=4.5,
                     label=line.name,
+                    drawstyle="steps-pre" if line.steps else "default",
                 )
                 for x, ends in zip(line.x, line.ci95, strict=False):
                     if ends is not None:
@@ -78,7 +101,16 @@ def draw(panels: Sequence[Panel], across: str, title: str, height: float = 3.0) 
             axes.set_xlabel(across)
             if panel.ticks:
                 axes.set_xticks(range(len(panel.ticks)), panel.ticks, fontsize=9)
-            axes.set_ylim(bottom=min(0.0, *axes.get_ylim()))
+            if "y" not in logarithmic:
+                axes.set_ylim(bottom=min(0.0, *axes.get_ylim()))
+            for which in logarithmic:
+                style.logarithmic(axes, which)
+            if "x" in logarithmic:
+                axes.xaxis.set_major_locator(
+                    FixedLocator(sorted({x for line in panel.lines for x in line.x}))
+                )
+                axes.xaxis.set_minor_locator(NullLocator())
+                axes.xaxis.set_major_formatter("{x:g}")
         names = dict(zip(*reversed(grid[0, 0].get_legend_handles_labels()), strict=True))
         made.legend(
             names.values(),
@@ -88,8 +120,12 @@ def draw(panels: Sequence[Panel], across: str, title: str, height: float = 3.0) 
             handlelength=2.6,
         )
         told = "; ".join(
-            f"{panel.title}, {line.name}: " + ", ".join(f"{y:.4g}" for y in line.y)
-            for panel in panels
-            for line in panel.lines
+            f"{panel.title}, {line.name}: {_spoken(line.y)}" for panel in panels for line in panel.lines
         )
         return style.svg(made, title, f"over {across}: {told}")
+
+
+def _spoken(values: Sequence[float]) -> str:
+    if len(values) > _SPOKEN:
+        return f"{min(values):.4g} to {max(values):.4g}, ends at {values[-1]:.4g}"
+    return ", ".join(f"{value:.4g}" for value in values)

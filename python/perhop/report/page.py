@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
 from perhop.folder import never, write_file
@@ -32,10 +32,21 @@ def drawing(id: str, title: str, svg: str, caption: str = "", command: str = "")
     return Drawing(id, title, Markup(svg), caption, command)
 
 
-def render(template: str, context: Mapping[str, Any]) -> str:
-    """Fill a template of ``report/templates``; a name it lacks is an error, text is escaped."""
+def render(template: str, context: Mapping[str, Any], package: str | None = None) -> str:
+    """Fill a template of ``report/templates``; a name it lacks is an error, text is escaped.
+
+    Parameters
+    ----------
+    template
+        Its file.
+    context
+        What its names stand for.
+    package
+        One that has templates of its own, beside its modules.
+    """
+    own = [] if package is None else [PackageLoader(package, "")]
     environment = Environment(
-        loader=PackageLoader("perhop.report"),
+        loader=ChoiceLoader([PackageLoader("perhop.report"), *own]),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -103,20 +103,27 @@ class StudyPage:
 def render(study: StudyPage) -> str:
     """Return the page about a study as HTML. The same study gives the same page."""
     rows = study.document["rows"]
-    main = main_claims(study.document)
     return page.render(
         "study.html.j2",
         {
             "title": study.title,
-            "document": study.document,
             "study": study,
-            "claims": main,
-            "verdicts": Counter(claim["verdict"] for claim in main),
-            "per_row": per_row(study.document["claims"]),
             "tables": _tables(rows, study.tables or {}, study.labels or {}, study.digits or {}),
-            "replications": _replications(study.document),
+            **judged(study.document),
         },
     )
+
+
+def judged(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the templates say of a document's claims, and the document."""
+    main = main_claims(document)
+    return {
+        "document": document,
+        "claims": main,
+        "verdicts": Counter(claim["verdict"] for claim in main),
+        "per_row": per_row(document["claims"]),
+        "replications": _replications(document),
+    }
 
 
 def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]], command: str) -> str:

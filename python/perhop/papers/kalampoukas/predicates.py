@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Annotated, get_args
 
 from perhop.models.two_way import Form
 from perhop.papers.error import PackError
-from perhop.papers.kalampoukas.measure import Measurements
+from perhop.papers.kalampoukas.figures import Figure, Measured
 from perhop.papers.verdict import HIGHER, LOWER, Asked, Kind, Part
 
-SIDES = ("slow", "fast")
+Ends = tuple[float, float]
 RISE = 1e-6
 """Least rise of an efficiency that is one: a packet or two of a run are none."""
 
 
 def within_closed_form(
-    m: Measurements, form: Form, tolerance: float, fraction: float, below: float
+    m: Measured, form: Form, tolerance: float, fraction: float, below: float
 ) -> list[Part]:
     """Judge that both efficiencies of every published row lie near a closed form.
 
@@ -32,142 +32,106 @@ def within_closed_form(
     if form not in get_args(Form):
         raise PackError(f"form is {form!r}, not one of {', '.join(map(repr, get_args(Form)))}")
     parts = []
-    for id_, figure in m.figures.items():
-        if figure.table != "efficiencies":
-            continue
+    for figure in _rows(m):
         expected = figure.setup.closed_form(form)
         if expected is None:
-            raise PackError(f"figure {id_}: there is no {form} closed form to judge it by")
-        for side, value in zip(SIDES, map(float, expected), strict=True):
-            near = tolerance if value >= below else min(tolerance, fraction * value)
-            parts.append(_near(m, id_, f"{side}_efficiency", value, near))
+            raise PackError(f"figure {figure.id}: there is no {form} closed form to judge it by")
+        for side, value in expected._asdict().items():
+            near = tolerance if value >= below else min(tolerance, fraction * float(value))
+            parts.append(_bound(m, figure.id, f"{side}_efficiency", float(value) - near, float(value) + near))
     return parts
 
 
-def within_published(m: Measurements, tolerance: float) -> list[Part]:
+def within_published(m: Measured, tolerance: float) -> list[Part]:
     """Judge that every efficiency the paper prints lies within `tolerance` of the simulated one."""
-    parts = []
-    for id_, figure in m.figures.items():
-        if figure.table != "efficiencies":
-            continue
-        for quantity, value in figure.published.items():
-            if value is not None:
-                parts.append(_near(m, id_, quantity, value, tolerance))
-    return parts
+    return [
+        _bound(m, figure.id, quantity, value - tolerance, value + tolerance)
+        for figure in _rows(m)
+        for quantity, value in figure.published.items()
+        if value is not None
+    ]
 
 
-def starved(m: Measurements, figures: list[str], below: float) -> list[Part]:
+def starved(m: Measured, figures: list[str], below: float) -> list[Part]:
     """Judge that the slow connection stays under an efficiency."""
     return [_bound(m, id_, "slow_efficiency", high=below) for id_ in figures]
 
 
-def falls_in_steps(m: Measurements, figures: list[str], quantity: str, at_least: float) -> list[Part]:
+def falls_in_steps(m: Measured, figures: list[str], quantity: str, at_least: float) -> list[Part]:
     """Judge that from figure to figure a quantity falls, by at least a fraction; paired by replication."""
     parts = []
     for before, after in pairwise(figures):
-        parts.append(_ratio(m, after, before, quantity, "direction", high=1.0 + LOWER))
-        parts.append(_ratio(m, after, before, quantity, "size", high=1.0 - at_least))
+        parts.append(_ratio(m, (after, before), quantity, "direction", (-math.inf, 1.0 + LOWER)))
+        parts.append(_ratio(m, (after, before), quantity, "size", (-math.inf, 1.0 - at_least)))
     return parts
 
 
-def keeps_share(m: Measurements, figures: list[str], margin: float) -> list[Part]:
-    """Judge that the slow connection keeps its share of the slow link, less a margin."""
-    return [_bound(m, id_, "slow_efficiency", low=m.figures[id_].setup.share - margin) for id_ in figures]
+def keeps_share(m: Measured, figures: list[str], margin: float) -> list[Part]:
+    """Judge that the slow connection keeps its share, less a margin; a `PackError` where it has none."""
+    parts = []
+    for id_ in figures:
+        share = m.figures[id_].setup.share
+        if share is None:
+            raise PackError(f"figure {id_}: has no share to keep")
+        parts.append(_bound(m, id_, "slow_efficiency", low=share - margin))
+    return parts
 
 
-def slow_link_busy(m: Measurements, at_least: float) -> list[Part]:
+def slow_link_busy(m: Measured, at_least: float) -> list[Part]:
     """Judge that the slow link sends at least a share of the time in every published row."""
-    return [
-        _bound(m, id_, "slow_link_utilization", low=at_least)
-        for id_, figure in m.figures.items()
-        if figure.table == "efficiencies"
-    ]
+    return [_bound(m, figure.id, "slow_link_utilization", low=at_least) for figure in _rows(m)]
 
 
 def ratio_between(
-    m: Measurements, figures: Annotated[list[str], 2], quantity: str, low: float, high: float
+    m: Measured, figures: Annotated[list[str], 2], quantity: str, low: float, high: float
 ) -> list[Part]:
     """Judge the ratio of a quantity between two figures: above one, and in a range; paired by replication."""
     over, under = figures
-    return [
-        _ratio(m, over, under, quantity, "direction", low=1.0 + HIGHER),
-        _ratio(m, over, under, quantity, "size", low, high),
-    ]
+    above = _ratio(m, (over, under), quantity, "direction", (1.0 + HIGHER, math.inf))
+    return [above, _ratio(m, (over, under), quantity, "size", (low, high))]
 
 
-def same_as_first(m: Measurements, figures: list[str], quantity: str, tolerance: float) -> list[Part]:
+def same_as_first(m: Measured, figures: list[str], quantity: str, tolerance: float) -> list[Part]:
     """Judge that a quantity stays within `tolerance` of the first figure's; paired by replication."""
     first, *others = figures
-    return [_difference(m, id_, first, quantity, "size", -tolerance, tolerance) for id_ in others]
+    ends = (-tolerance, tolerance)
+    return [_difference(m, (id_, first), quantity, "size", ends) for id_ in others]
 
 
-def rises_in_steps(m: Measurements, figures: list[str], quantity: str) -> list[Part]:
+def rises_in_steps(m: Measured, figures: list[str], quantity: str) -> list[Part]:
     """Judge that from figure to figure a quantity rises; paired by replication."""
-    return [
-        _difference(m, after, before, quantity, "direction", low=RISE) for before, after in pairwise(figures)
-    ]
+    pairs, ends = pairwise(figures), (RISE, math.inf)
+    return [_difference(m, (after, before), quantity, "direction", ends) for before, after in pairs]
 
 
+_ABOUT_ROWS = (within_closed_form, within_published, slow_link_busy)
+_ABOUT_FIGURES = (starved, falls_in_steps, keeps_share, ratio_between, same_as_first, rises_in_steps)
 PREDICATES: dict[str, Callable[..., list[Part]]] = {
-    predicate.__name__: predicate
-    for predicate in (
-        within_closed_form,
-        within_published,
-        starved,
-        falls_in_steps,
-        keeps_share,
-        slow_link_busy,
-        ratio_between,
-        same_as_first,
-        rises_in_steps,
-    )
+    predicate.__name__: predicate for predicate in (*_ABOUT_ROWS, *_ABOUT_FIGURES)
 }
 
 
-def _near(m: Measurements, figure: str, quantity: str, value: float, tolerance: float) -> Part:
-    return _bound(m, figure, quantity, value - tolerance, value + tolerance)
+def _rows(m: Measured) -> Iterator[Figure]:
+    """Go through the rows of `efficiencies.csv`."""
+    return (figure for figure in m.figures.values() if figure.table == "efficiencies")
 
 
-def _bound(
-    m: Measurements, figure: str, quantity: str, low: float = -math.inf, high: float = math.inf
-) -> Part:
-    asked = Asked(f"{figure}, {_words(quantity)}", "size", low, high, _printed(m, figure, quantity))
-    return asked.mean(m.values[figure][quantity])
+def _bound(m: Measured, figure: str, quantity: str, low: float = -math.inf, high: float = math.inf) -> Part:
+    asked = Asked(f"{figure}, {quantity.replace('_', ' ')}", "size", low, high, m.published(figure, quantity))
+    return asked.mean(m.values(figure, quantity))
 
 
-def _difference(
-    m: Measurements,
-    figure: str,
-    less: str,
-    quantity: str,
-    kind: Kind,
-    low: float = -math.inf,
-    high: float = math.inf,
-) -> Part:
-    a, b = _printed(m, figure, quantity), _printed(m, less, quantity)
-    what = f"{figure} less {less}, difference of {_words(quantity)}"
-    asked = Asked(what, kind, low, high, None if a is None or b is None else a - b)
-    return asked.mean(m.values[figure][quantity] - m.values[less][quantity])
+def _difference(m: Measured, pair: tuple[str, str], quantity: str, kind: Kind, ends: Ends) -> Part:
+    """Judge the first less the second."""
+    a, b = (m.published(id_, quantity) for id_ in pair)
+    what = f"{pair[0]} less {pair[1]}, difference of {quantity.replace('_', ' ')}"
+    asked = Asked(what, kind, *ends, None if a is None or b is None else a - b)
+    return asked.mean(m.values(pair[0], quantity) - m.values(pair[1], quantity))
 
 
-def _ratio(
-    m: Measurements,
-    over: str,
-    under: str,
-    quantity: str,
-    kind: Kind,
-    low: float = -math.inf,
-    high: float = math.inf,
-) -> Part:
-    a, b = _printed(m, over, quantity), _printed(m, under, quantity)
-    what = f"{over} over {under}, ratio of {_words(quantity)}"
-    asked = Asked(what, kind, low, high, a / b if a is not None and b else None)
-    return asked.ratio(m.values[over][quantity], m.values[under][quantity])
-
-
-def _printed(m: Measurements, figure: str, quantity: str) -> float | None:
-    return m.figures[figure].published.get(quantity)
-
-
-def _words(quantity: str) -> str:
-    return quantity.replace("_", " ")
+def _ratio(m: Measured, pair: tuple[str, str], quantity: str, kind: Kind, ends: Ends) -> Part:
+    """Judge the first over the second."""
+    a, b = (m.published(id_, quantity) for id_ in pair)
+    what = f"{pair[0]} over {pair[1]}, ratio of {quantity.replace('_', ' ')}"
+    asked = Asked(what, kind, *ends, a / b if a is not None and b else None)
+    return asked.ratio(m.values(pair[0], quantity), m.values(pair[1], quantity))

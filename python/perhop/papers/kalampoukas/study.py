@@ -2,134 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator
 from typing import Any
 
-from perhop.papers.kalampoukas.document import Reproduction, reduce
-from perhop.papers.kalampoukas.plan import Figure, Plan, make_plan
-from perhop.papers.kalampoukas.sweeps import Sweep, SweepResult, make_sweeps, reduce_sweep
-from perhop.papers.study import ListedStudy, Summary
-from perhop.run import Job
+from perhop.experiment.definition import Campaign
+from perhop.papers.document import check_claims
+from perhop.papers.kalampoukas.beyond import grids
+from perhop.papers.kalampoukas.document import Reproduction, findings, judge_claim, rows_of, run_warnings
+from perhop.papers.kalampoukas.figures import Measured, figures_of
+from perhop.papers.kalampoukas.predicates import PREDICATES
+from perhop.papers.pack import load_pack
+from perhop.papers.plan import Plan, Results, Sweep, under
+from perhop.papers.readings import load_settings, unjudged_claims
+from perhop.papers.study import Study, Summary
 
-_TITLE = "Two-way TCP over an asymmetric link: the study of Kalampoukas, Varma and Ramakrishnan, again"
-
-
-@dataclass(frozen=True)
-class FullPlan:
-    """The runs of the figures and of the sweeps; a quick plan has no sweeps."""
-
-    figures: Plan
-    sweeps: tuple[Sweep, ...]
-
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        """The figures' runs, then the sweeps'."""
-        return (*self.figures.jobs, *(job for sweep in self.sweeps for job in sweep.jobs))
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What a quick plan does not do."""
-        return self.figures.left_out
+BEYOND = ("map", "threshold", "share", "delay", "connections")
 
 
-@dataclass(frozen=True)
-class FullOutcome:
-    """The reproduction and the sweeps beyond it."""
-
-    reproduction: Reproduction
-    swept: tuple[SweepResult, ...]
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """Rows and claims of the reproduction."""
-        return self.reproduction.document
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What a quick reproduction does not do."""
-        return self.reproduction.left_out
-
-    @property
-    def warnings(self) -> list[str]:
-        """Runs that do not meet what the study assumes."""
-        return self.reproduction.warnings
-
-
-class Kalampoukas(ListedStudy[FullPlan, FullOutcome]):
+class Kalampoukas(Study[Plan, Reproduction]):
     """Two-way TCP over an asymmetric link."""
 
     key = "kalampoukas"
-    title = _TITLE
+    title = "Two-way TCP over an asymmetric link: the study of Kalampoukas, Varma and Ramakrishnan, again"
 
-    def plan(self, quick: bool) -> FullPlan:
-        """List the runs of the figures, and of the sweeps unless it is to be quick."""
-        return FullPlan(make_plan(quick=quick), () if quick else make_sweeps())
-
-    def reduce(self, plan: FullPlan, kept: Sequence[Any], command: str, results_version: int) -> FullOutcome:
-        """Reduce the figures' runs to the document, the sweeps' to their grids."""
-        results = iter(kept)
-        figures = list(islice(results, len(plan.figures.jobs)))
-        done = reduce(plan.figures, figures, command, results_version)
-        swept = tuple(reduce_sweep(sweep, list(islice(results, len(sweep.jobs)))) for sweep in plan.sweeps)
-        return FullOutcome(done, swept)
-
-    def page(self, plan: FullPlan, outcome: FullOutcome) -> str:
-        """Return the page: claims, numbers, longest queues, figures, what lies beyond the paper."""
-        from perhop.report.beyond import curves, maps
-        from perhop.report.paper import FigurePart, Page, render
-
-        done = outcome.reproduction
-        again = str(done.document["command"])
-
-        def figure_part(figure: Figure) -> FigurePart:
-            return FigurePart(
-                figure.id,
-                figure.table,
-                figure.title,
-                figure.command(),
-                done.curves[figure.id],
-                figure.setup.fast_window,
-                figure.setup.alone,
-            )
-
-        return render(
-            Page(
-                title=self.title,
-                document=done.document,
-                figures=[figure_part(figure) for figure in plan.figures.figures],
-                findings=done.findings,
-                warnings=done.warnings,
-                queue_bounds=done.queue_bounds,
-                left_out=done.left_out,
-                maps=maps(outcome.swept, again),
-                curves=curves(outcome.swept, again),
-            )
+    def plan(self, quick: bool) -> Plan:
+        """List the figures, again under each reading, and unless it is to be quick the maps and curves."""
+        pack = load_pack(self.key)
+        check_claims(PREDICATES, pack.claims)
+        fitted = Campaign.load(pack.folder / "campaign.toml")
+        beyond = {id_: Campaign.load(pack.folder / "beyond" / f"{id_}.toml") for id_ in BEYOND}
+        return Plan(
+            pack=pack,
+            fitted=(fitted,),
+            read=tuple((reading, (under(fitted, reading),)) for reading in load_settings(pack)),
+            beyond=() if quick else tuple(Sweep(id_, id_, one) for id_, one in beyond.items()),
+            unjudged=unjudged_claims(pack, quick),
+            left_out=("the maps and curves beyond the paper",) if quick else (),
+            drawn=tuple(
+                (fitted.scenario.source, f"figure {one.id}", list(one.overrides))
+                for one in figures_of(pack, fitted)
+            ),
         )
 
-    def summary(self, outcome: FullOutcome) -> Summary:
+    def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
+        """Turn what was run into rows and verdicts."""
+        figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0])}
+        m = Measured(figures, results.fitted)
+        read = [(reading, Measured(figures, own)) for reading, own in results.read]
+        document = {
+            "paper": self.key,
+            "results_version": results_version,
+            "command": command,
+            "rows": rows_of(m),
+            "claims": [one for claim in plan.pack.claims for one in judge_claim(plan, m, read, claim)],
+        }
+        return Reproduction(
+            document=document,
+            measured=m,
+            drawn={id_: results.drawn[f"figure {id_}"] for id_ in figures},
+            findings=findings(m),
+            warnings=run_warnings(m),
+            left_out=plan.left_out,
+            beyond=[grid for sweep, own in results.beyond for grid in grids(sweep, own)],
+        )
+
+    def page(self, plan: Plan, outcome: Reproduction) -> str:
+        """Return the page: claims, numbers, longest queues, figures, what lies beyond the paper."""
+        from perhop.papers.kalampoukas.page import render
+
+        return render(outcome, self.title)
+
+    def summary(self, outcome: Reproduction) -> Summary:
         """Return every number of the paper beside both closed forms and the simulation."""
 
-        def number(value: float | None) -> str:
-            return "-" if value is None else f"{value:.3f}"
+        def texts(row: dict[str, Any]) -> Iterator[str]:
+            yield from (row["id"], row["quantity"], row["unit"])
+            for value in (row["published"], *row["closed_form"].values(), row["simulated"]["mean"]):
+                yield "-" if value is None else f"{value:.3f}"
 
+        shown = (row for row in outcome.document["rows"] if row["table"] != "extra")
         return Summary(
             "Published, computed, simulated",
             ("figure", "quantity", "unit", "published", "printed", "bounded", "simulated"),
-            tuple(
-                (
-                    row["id"],
-                    row["quantity"],
-                    row["unit"],
-                    number(row["published"]),
-                    number(row["closed_form"]["printed"]),
-                    number(row["closed_form"]["bounded"]),
-                    number(row["simulated"]["mean"]),
-                )
-                for row in outcome.document["rows"]
-                if row["table"] != "extra" and not row["quantity"].startswith("slow_queue")
-            ),
+            tuple(tuple(texts(row)) for row in shown if not row["quantity"].startswith("slow_queue")),
         )
 
 

@@ -1,0 +1,136 @@
+"""The figures of the paper: the treatments of `campaign.toml`, what is printed and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from perhop.experiment.definition import Campaign
+from perhop.models.two_way_setup import Setup
+from perhop.papers.error import PackError
+from perhop.papers.measured import Floats, Measurements
+from perhop.papers.pack import Pack
+from perhop.papers.published import Row
+from perhop.scenario import Scenario
+from perhop.stats.intervals import Interval, mean_interval
+
+_PRINTED = {
+    "fast_mbps": ("fast_rate", 1e6),
+    "slow_kbps": ("slow_rate", 1e3),
+    "fast_pkt_bytes": ("fast_packet", 1),
+    "slow_pkt_bytes": ("slow_packet", 1),
+    "ack_bytes": ("ack", 1),
+    "backpressure_pkts": ("threshold", 1),
+    "f": ("share", 1),
+    "connections_each_way": ("connections", 1),
+}
+"""Columns of `published/efficiencies.csv`: the parameter that they give, and its unit."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One treatment of the campaign, with what the paper prints about it.
+
+    The table is a published one, or `extra`; the overrides are those of the base scenario, and the set-up is
+    what they make of it; the printed value per quantity is None where the paper prints none.
+    """
+
+    id: str
+    table: str
+    title: str
+    overrides: tuple[str, ...]
+    setup: Setup
+    published: dict[str, float | None]
+
+    def command(self) -> str:
+        """Give the command that runs it alone."""
+        changes = "".join(f" -s '{' '.join(change.split())}'" for change in self.overrides)
+        return f"perhop run papers/kalampoukas/bandwidth-allocation.toml{changes}"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Quantities of every figure, one value per replication.
+
+    `slow_efficiency`, `fast_efficiency`: delivered payload of all connections of a direction over the rate of
+    the link that carries it. `fast_throughput`: kbit/s. `slow_link_utilization`: share of the time the slow
+    link sends. `slow_queue_data`: longest queue at the slow node, data packets. `slow_queue_packets`: the
+    same with ACKs; with a class for ACKs, the sum of both classes' longest. `dropped`: packets lost anywhere.
+    """
+
+    figures: Mapping[str, Figure]
+    campaign: Measurements
+
+    def values(self, figure: str, quantity: str) -> Floats:
+        """Give one quantity of a figure by replication; a `KeyError` for what is not measured."""
+        setup = self.figures[figure].setup
+        response, unit = {
+            "slow_efficiency": ("slow", setup.slow_rate),
+            "fast_efficiency": ("fast", setup.fast_rate),
+            "fast_throughput": ("fast", 1e3),
+        }.get(quantity, (quantity, 1.0))
+        return self.campaign.values(response, figure=figure) / unit
+
+    def interval(self, figure: str, quantity: str) -> Interval:
+        """Mean and 95 % interval of one quantity over the replications."""
+        return mean_interval(self.values(figure, quantity))
+
+    def published(self, figure: str, quantity: str) -> float | None:
+        """Give what the paper prints for a quantity; None for nothing."""
+        return self.figures[figure].published.get(quantity)
+
+
+def figures_of(pack: Pack, campaign: Campaign) -> tuple[Figure, ...]:
+    """Give what `figures.toml` names.
+
+    Raises
+    ------
+    PackError
+        It names no treatment, a published row is not run, or has other parameters than what is run.
+    """
+    place = campaign.design.names.index("figure")
+    treatments = {one.levels[place]: one for one in campaign.design.treatments}
+    rows = {f"efficiencies {row['figure']}": row for row in pack.table("efficiencies")}
+    rows |= {
+        f"figure3_2 {row['fast_socket_buffer_bytes']} {row['traffic']}": row
+        for row in pack.table("figure3_2")
+    }
+    found, run = [], []
+    for table in pack.figures:
+        if table["id"] not in treatments:
+            raise PackError(f"{pack.folder / 'campaign.toml'}: no treatment has figure {table['id']!r}")
+        scenario = campaign.scenario.override(*treatments[table["id"]].overrides)
+        setup = Setup.of(scenario)
+        name = f"{table['table']} {table['id']}"
+        if table["table"] == "figure3_2":
+            name = f"figure3_2 {setup.fast_window} {'one-way' if setup.alone else 'two-way'}"
+        if table["table"] != "extra":
+            run.append(name)
+        found.append(_figure(table, scenario, setup, rows.get(name)))
+    pack.check_coverage(run, list(rows))
+    return tuple(found)
+
+
+def _figure(table: dict[str, Any], scenario: Scenario, setup: Setup, row: Row | None) -> Figure:
+    published: dict[str, float | None] = {"slow_efficiency": None, "fast_efficiency": None}
+    if table["table"] == "figure3_2":
+        published = {"fast_throughput": row.printed("fast_throughput_kbps") if row else None}
+    elif row is not None:
+        _check_row(setup, row)
+        published = {f"{side}_efficiency": row.printed(f"{side}_eff_published") for side in ("slow", "fast")}
+    return Figure(table["id"], table["table"], table["title"], scenario.overrides, setup, published)
+
+
+def _check_row(setup: Setup, row: Row) -> None:
+    """Refuse a published row with other parameters than what is run."""
+    if row["scheme"] != setup.scheme:
+        raise row.error("scheme", f"{setup.scheme}, which is run")
+    for column, (name, unit) in _PRINTED.items():
+        ours = getattr(setup, name)
+        if (row.number(column) * unit if row[column] else None) != ours:
+            raise row.error(column, "empty" if ours is None else f"{ours / unit:g}, which is run")
+    window = row.whole("window_bytes")
+    for packet, ours in ((setup.fast_packet, setup.fast_window), (setup.slow_packet, setup.slow_window)):
+        if window // packet * packet != ours:
+            raise row.error("window_bytes", f"{ours // packet} packets of {packet}, which are run")

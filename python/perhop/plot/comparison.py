@@ -1,0 +1,73 @@
+"""Published, computed and simulated values side by side, a line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from perhop.plot import style
+
+_MARKS = (
+    ("published", "published", "D", style.COLORS[1], 7.0, False),
+    ("printed", "closed form as printed", "s", style.COLORS[3], 9.5, False),
+    ("bounded", "closed form, bounded", "o", style.COLORS[2], 12.0, False),
+    ("mean", "simulated, 95 % interval", "|", style.COLORS[0], 14.0, True),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One row of a published table: what is printed, computed and simulated; None where there is nothing."""
+
+    label: str
+    published: float | None
+    printed: float | None
+    bounded: float | None
+    mean: float
+    ci95: tuple[float, float] | None
+
+
+def draw(rows: Sequence[Comparison], title: str, label: str) -> str:
+    """Return published, computed and simulated values side by side, a line per row, as SVG.
+
+    Parameters
+    ----------
+    rows
+        From top to bottom.
+    title
+        Told to those who cannot see the figure.
+    label
+        Of the horizontal axis, with the unit.
+    """
+    places = np.arange(len(rows))[::-1]
+    with style.figure(7.6, 0.9 + 0.3 * len(rows)) as (made, axes):
+        for field, name, marker, color, size, filled in _MARKS:
+            found = [(getattr(row, field), y) for row, y in zip(rows, places, strict=True)]
+            x = [value for value, _ in found if value is not None]
+            y = [place for value, place in found if value is not None]
+            face = color if filled else "none"
+            axes.plot(
+                x,
+                y,
+                marker,
+                label=name,
+                color=color,
+                markerfacecolor=face,
+                markersize=size,
+                markeredgewidth=2.6 if filled else 1.5,
+                linestyle="none",
+            )
+        for row, y in zip(rows, places, strict=True):
+            if row.ci95 is not None:
+                axes.plot(row.ci95, (y, y), color=style.COLORS[0], linewidth=2.6)
+        axes.set_yticks(places, [row.label for row in rows])
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlabel=label, ylim=(-0.7, len(rows) - 0.3))
+        axes.set_xlim(left=min(0.0, *axes.get_xlim()) if rows else 0.0)
+        axes.legend(
+            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, columnspacing=1.4, handletextpad=0.5
+        )
+        told = "; ".join(f"{row.label} simulated {row.mean:.3f}" for row in rows)
+        return style.svg(made, title, f"{label}: {told}")

@@ -1,0 +1,92 @@
+"""Maps of quantities over two parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.colors import BoundaryNorm
+
+from perhop.plot import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What varies along one dimension, and through which values."""
+
+    label: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Map:
+    """One quantity over the grid.
+
+    Parameters
+    ----------
+    heading
+        Above the map.
+    values
+        First index along the axis to the right, second upwards; NaN is left blank.
+    levels
+        Where a colour ends and the next begins.
+    colors
+        A colour map of matplotlib.
+    crossed
+        Where a cross is set.
+    """
+
+    heading: str
+    values: Floats
+    levels: Floats
+    colors: str = "cividis"
+    crossed: npt.NDArray[np.bool_] | None = None
+
+
+def draw(axes: tuple[Axis, Axis], maps: Sequence[Map], title: str, told: str) -> str:
+    """Return a row of maps as SVG.
+
+    Parameters
+    ----------
+    axes
+        To the right and upwards, of every map.
+    maps
+        From left to right.
+    title, told
+        Said to those who cannot see the figure.
+    """
+    with style.figure(8.6, 3.7, ncols=len(maps), sharey=True, squeeze=False) as (made, grid):
+        for panel, one in zip(grid[0], maps, strict=True):
+            _cells(made, panel, axes, one)
+        grid[0, 0].set_ylabel(axes[1].label)
+        return style.svg(made, title, f"{title}: {told}")
+
+
+def _cells(made: Figure, panel: Axes, axes: tuple[Axis, Axis], one: Map) -> None:
+    across, up = one.values.shape
+    mesh = panel.pcolormesh(
+        np.arange(across + 1) - 0.5,
+        np.arange(up + 1) - 0.5,
+        one.values.T,
+        cmap=one.colors,
+        norm=BoundaryNorm(one.levels, 256),
+    )
+    ticks = one.levels[:: max(1, len(one.levels) // 4)]
+    bar = made.colorbar(mesh, ax=panel, location="bottom", ticks=ticks, aspect=28)
+    bar.ax.set_xticklabels([f"{tick:g}" for tick in ticks])
+    panel.set_title(one.heading)
+    panel.grid(False)
+    panel.set_xlabel(axes[0].label)
+    panel.set_xticks(range(across), [f"{value:g}" for value in axes[0].values], rotation=60)
+    panel.set_yticks(range(up), [f"{value:g}" for value in axes[1].values])
+    if one.crossed is not None:
+        panel.plot(*np.nonzero(one.crossed), "x", color="#ffffff", markersize=4, markeredgewidth=1.2)
