@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from perhop.experiment.definition import Campaign
 from perhop.papers.document import check_claims
-from perhop.papers.pack import Pack, load_pack
+from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.plan import Plan, short, under
 from perhop.papers.readings import load_readings, unjudged_claims
 
 KEY = "papagiannaki"
+FIGURE: Keys = {"id": TEXT, "title": TEXT, "traffic": TEXT, "table": TEXT, "tables": TEXTS}
 TABLES = 3
 """Replications of the paper, and of the tables here; claims are judged over all."""
 
@@ -31,7 +32,7 @@ def make_plan(quick: bool = False) -> Plan:
     quick
         Fewer and shorter runs, no readings.
     """
-    pack = load_pack(KEY)
+    pack = load_pack(KEY, FIGURE)
     check_claims(PREDICATES, pack.claims)
     fitted, unjudged, listed = campaign_of(pack), unjudged_claims(pack, quick), load_readings(pack)
     if quick:
