@@ -20,7 +20,7 @@ NEVER = {
 }
 
 #: pages of studies that have not moved to their folder yet
-PAGES = {"report/beyond.py", "report/feroz.py", "report/marking.py"}
+PAGES = {"report/beyond.py", "report/marking.py"}
 
 
 def imported(source: str) -> set[str]:

@@ -75,8 +75,8 @@ def figures() -> dict[str, Figure]:
             "",
             "no rows for 1 token",
         ),
-        ("feroz/figures.toml", "markers = ", "makers = ", "unknown key 'makers'; there is case, change, "),
-        ("feroz/figures.toml", "markers = ", "meaning = ", "unknown key 'meaning'; there is case, change, "),
+        ("feroz/figures.toml", "markers = ", "makers = ", "unknown key 'makers'; there is id, markers, "),
+        ("feroz/figures.toml", "markers = ", "meaning = ", "unknown key 'meaning'; there is id, markers, "),
         ("laatu/published/throughput.csv", ",0.87,", ",,", "csv:2: column 'mean' is '', not a number"),
         (
             "laatu/published/throughput.csv",

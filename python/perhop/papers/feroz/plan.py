@@ -12,12 +12,19 @@ from perhop.papers.document import check_claims
 from perhop.papers.error import PackError
 from perhop.papers.feroz.case import Calibration, Case, Values, load_calibration
 from perhop.papers.feroz.predicates import PREDICATES
-from perhop.papers.pack import Claim, Pack, load_pack
+from perhop.papers.pack import ANY_TEXT, TEXT, TEXTS, WHOLE, WHOLES, Claim, Keys, Pack, load_pack
 from perhop.papers.plan import Plan, Sweep
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
 from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.run import AnyJob, TracedJob
 
+FIGURE: Keys = {
+    **dict.fromkeys(("id", "table", "title", "scenario"), TEXT),
+    **dict.fromkeys(("replications", "scale"), WHOLE),
+    **dict.fromkeys(("markers", "set", "trace"), TEXTS),
+    "quick": ANY_TEXT,
+    "tokens": WHOLES,
+}
 DURATION_S = 100.0
 FITTED = "as fitted"
 FACTORS = ("at", "figure", "marker")
@@ -53,7 +60,7 @@ def make_plan(quick: bool = False) -> Runs:
     PackError
         A published row is not run, or no predicate can judge a claim.
     """
-    pack = load_pack("feroz")
+    pack = load_pack("feroz", FIGURE)
     check_claims(PREDICATES, pack.claims)
     fit, printed, unjudged = load_calibration(pack), published_rows(pack), unjudged_claims(pack, quick)
     whole = [case for table in pack.figures for case in _cases(printed, table, False)]
@@ -101,7 +108,7 @@ def campaigns(
             for name, levels in zip(FACTORS, zip(*treatments, strict=True), strict=True)
         )
         made = tuple(Treatment(levels, own, " ".join(levels)) for levels, own in treatments.items())
-        name = f"{pack.key}, {reading.id if reading else ', '.join(at)}"
+        name = f"{file}, {replications} replications"
         found.append(
             Campaign(name, measured.scenario, Design(factors, made, replications), measured.responses)
         )
