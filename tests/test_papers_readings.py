@@ -11,13 +11,13 @@ from perhop.papers import Pack, PackError, Reading, load_pack, load_readings
 from perhop.papers.feroz.case import load_calibration
 from perhop.papers.feroz.plan import check_change
 from perhop.papers.feroz.plan import make_plan as feroz_plan
-from perhop.papers.laatu.plan import READ
-from perhop.papers.laatu.plan import make_plan as laatu_plan
+from perhop.papers.laatu.study import FIGURE, STUDY
 from perhop.papers.readings import unjudged_claims
+from perhop.papers.study import load_study
 from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.scenario import Scenario
 
-LAATU = load_pack("laatu")
+LAATU = load_pack("laatu", FIGURE)
 TWO = """
 quick = ["L1"]
 [[reading]]
@@ -99,27 +99,19 @@ def test_a_setting_of_every_flow_becomes_one_for_each() -> None:
         "flow.up.ack.policy=delayed",
         "flow.down.ack.policy=delayed",
     ]
+    anew = 'flow=[{ name = "other" }]'
+    assert Reading("x", "", (anew, "flow.*.mark=EF")).settings_of(source) == [anew, "flow.other.mark=EF"]
 
 
 @pytest.mark.parametrize("key", ["kalampoukas", "feroz", "laatu"])
 def test_a_pack_names_the_readings_it_must(key: str) -> None:
     """Every claim has readings but those on our own algorithm; the guard of Reno is one where it matters."""
-    pack = load_pack(key)
+    pack = load_study(key).plan(quick=True).pack
     readings = load_readings(pack)
     covered = {claim for reading in readings for claim in reading.claims}
     assert {claim.id for claim in pack.claims} - covered == ({"F10"} if key == "feroz" else set())
     guards = [one for one in readings if any(text.endswith(".guard=off") for text in one.settings)]
     assert bool(guards) == (key != "kalampoukas")
-
-
-def test_every_reading_of_laatu_is_a_valid_scenario() -> None:
-    known = set()
-    for job in laatu_plan().jobs:
-        source, name, overrides = job[:3]
-        setting = tuple(one for one in overrides if not one.startswith("run.replication="))
-        if (source, setting) not in known:
-            known.add((source, setting))
-            assert Scenario(source, name, setting).check() == [], (name, setting)
 
 
 def test_every_run_of_feroz_is_a_valid_scenario() -> None:
@@ -156,14 +148,18 @@ def test_feroz_runs_nothing_more_often_than_it_needs() -> None:
 
 
 def test_laatu_runs_both_markings_under_each_reading() -> None:
-    plan = laatu_plan()
-    assert READ >= MIN_REPLICATIONS
-    names = [job[1] for job in plan.jobs]
-    for reading in plan.readings:
-        assert sum(name.endswith(f" for reading {reading.id}") for name in names) == 2 * READ
-    constant = next(job for job in plan.jobs if job[1].endswith("for reading steady background"))
-    assert constant[1].startswith("per-flow-constant.toml")
-    assert laatu_plan(quick=True).readings == ()
+    plan = STUDY.plan(quick=False)
+    assert [reading for reading, _ in plan.read] == list(load_readings(LAATU))
+    for reading, (campaign,) in plan.read:
+        assert campaign.design.replications >= MIN_REPLICATIONS
+        assert [one.levels for one in campaign.design.treatments] == [("per-flow",), ("aggregate",)]
+        for treatment in campaign.design.treatments:
+            assert campaign.scenario.override(*treatment.overrides).check() == [], reading.id
+    under = {reading.id: campaign.scenario for reading, (campaign,) in plan.read}
+    both = {flow.name: flow for flow in under["steady background"].describe().flows}
+    assert set(both) == {f"measured[{i}]" for i in range(4)}
+    assert "every-segment" in under["steady background + every segment"].resolve()
+    assert STUDY.plan(quick=True).read == ()
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,20 @@ SEEDS = range(1, 6)
 
 def _scenario(study: str, name: str) -> Scenario:
     folder = load_pack(study).folder
-    if study != "kalampoukas":
+    if study == "feroz":
         return Scenario.load(folder / f"{name}.toml")
-    campaign = Campaign.load(folder / "campaign.toml")
-    (treatment,) = (one for one in campaign.design.treatments if one.levels[-1] == name)
-    return campaign.scenario.override(*treatment.overrides)
+    campaigns = [
+        Campaign.load(path)
+        for path in (folder / f"{file}.toml" for file in ("campaign", "beyond/cases", "beyond/constant"))
+        if path.exists()
+    ]
+    (found,) = (
+        campaign.scenario.override(*treatment.overrides)
+        for campaign in campaigns
+        for treatment in campaign.design.treatments
+        if treatment.levels[-1] == name
+    )
+    return found
 
 
 def _goodput(scenario: Scenario) -> np.ndarray:

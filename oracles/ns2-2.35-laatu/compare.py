@@ -22,7 +22,14 @@ from perhop.stats.intervals import mean_interval
 HERE = Path(__file__).parent
 PACK = HERE.parent.parent / "papers" / "laatu"
 MAIN = ("shared-300", "shared-150", "coupled-300", "decoupled-300")
-MARKINGS = {"flow": "per-flow.toml", "aggregate": "aggregate.toml"}
+MARKINGS = {
+    "flow": (
+        "conditioner.customer.per=flow",
+        "conditioner.customer.meter.cir=200kbit/s",
+        "conditioner.customer.meter.pir=350kbit/s",
+    ),
+    "aggregate": (),
+}
 AVERAGING = {"WRED": "shared", "RIO-C": "coupled", "RIO-D": "decoupled"}
 RECOVERY = {"Reno": "reno", "Newreno": "newreno", "Sack1": "sack-1996"}
 WARMUP_S, DURATION_S = 10, 120
@@ -82,11 +89,11 @@ STEPS = ("pack", "tcp", "ack", "link", "queue")
 
 def scenario(settings: dict[str, Any], marking: str, steps: tuple[str, ...]) -> Scenario:
     """Give the study's file with the settings of a case and the conventions of some steps."""
-    text = (PACK / MARKINGS[marking]).read_text()
+    text = (PACK / "aggregate.toml").read_text()
     if "link" in steps:
         before, rest = text.split("[[port]]", 1)
         text = before + _LINK + "\n[[profile]]" + rest.split("[[profile]]", 1)[1].split("[[udp]]", 1)[0]
-    overrides = [*_of_the_case(settings)]
+    overrides = [*MARKINGS[marking], *_of_the_case(settings)]
     if "link" in steps:
         overrides += ["link.c1-c2.rate=2Mbit/s"]
     if "tcp" in steps:
@@ -95,7 +102,7 @@ def scenario(settings: dict[str, Any], marking: str, steps: tuple[str, ...]) -> 
         overrides += _ack(settings)
     if "queue" in steps:
         overrides += [f"port.c1-c2.class.af.queue.{key}={value}" for key, value in QUEUE_CONVENTIONS.items()]
-    return Scenario(text.encode(), MARKINGS[marking]).override(*overrides, "run.interval=100ms")
+    return Scenario(text.encode(), "aggregate.toml").override(*overrides, "run.interval=100ms")
 
 
 def once(given: Scenario, seed: int) -> dict[str, float]:

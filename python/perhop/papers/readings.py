@@ -47,14 +47,19 @@ class Reading:
     of: tuple[str, ...] = ()
 
     def settings_of(self, source: bytes) -> list[str]:
-        """Give the settings for a scenario: `flow.*.` becomes one for each of its TCP flows."""
-        every, found = "flow.*.", []
+        """Give the settings for a scenario: `flow.*.` becomes one for each of its TCP flows.
+
+        These are those of the file, or of a setting before that writes them anew, `flow=[...]`.
+        """
+        every, found = "flow.*.", list[str]()
+        flows = tomllib.loads(source.decode()).get("flow", [])
         for setting in self.settings:
             if setting.startswith(every):
-                flows = tomllib.loads(source.decode()).get("flow", [])
                 found += [f"flow.{flow['name']}.{setting.removeprefix(every)}" for flow in flows]
             else:
                 found.append(setting)
+                if setting.startswith("flow="):
+                    flows = tomllib.loads(setting)["flow"]
         return found
 
 

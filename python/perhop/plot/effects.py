@@ -41,12 +41,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """A pair of axes: a factor, its levels, and a line or one for each level of another factor."""
+    """A pair of axes: a factor, its levels, and a line or one for each level of another factor.
+
+    Levels that are `apart`, of which none lies between two others, are not joined.
+    """
 
     factor: str
     levels: Sequence[str]
     lines: Sequence[Line]
     other: str = ""
+    apart: bool = False
 
 
 def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | None = None) -> str:
@@ -139,11 +143,11 @@ def _lines(axes: Axes, panel: Panel, x: Sequence[float], bands: bool = False) ->
             marker=_MARKERS[place % len(_MARKERS)],
             markersize=5,
             color=color,
-            linestyle=style.DASHES[place % len(style.DASHES)],
+            linestyle="none" if panel.apart else style.DASHES[place % len(style.DASHES)],
             label=line.name,
         )
         sure = [(at + shift, mean) for at, mean in known if math.isfinite(mean.low + mean.high)]
-        if bands and sure:
+        if bands and sure and not panel.apart:
             low, high = [mean.low for _, mean in sure], [mean.high for _, mean in sure]
             axes.fill_between([at for at, _ in sure], low, high, color=color, alpha=0.18, linewidth=0)
         for at, mean in sure:

@@ -1,151 +1,158 @@
-"""What the comparison says beyond the claims: a title and a text each."""
+"""What the comparison says beyond the claims; `words.toml` has the words, here are the numbers in them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from perhop.papers.document import guard_finding
-from perhop.papers.laatu.calibration import load_calibration
-from perhop.papers.laatu.measure import REPETITIONS, excess_denominator, least_fairness
-from perhop.papers.laatu.plan import Plan
-from perhop.papers.laatu.predicates import Measurements
-from perhop.papers.laatu.printed import ceiling_finding, common_mode_finding, significance_finding
-from perhop.papers.laatu.setup import FLOWS, MARKINGS
+from perhop.papers.laatu.predicates import Measured
+from perhop.papers.laatu.responses import (
+    CIR_KBPS,
+    COMPONENTS,
+    FLOWS,
+    LABELS,
+    MARKINGS,
+    REPETITIONS,
+    by_test,
+    sdev,
+)
+from perhop.papers.pack import Pack
 from perhop.papers.readings import Reading
+from perhop.stats.fairness import least_jain
 from perhop.stats.intervals import mean_interval
+from perhop.stats.summaries import variance_ratio, welch
 
-Readings = Sequence[tuple[Reading, Measurements]]
-"""What was measured under each reading."""
+Finding = tuple[str, str]
+Numbers = dict[str, Any]
+_RATE = "aggregate_throughput"
 
 
-def findings(plan: Plan, m: Measurements, readings: Readings) -> tuple[tuple[str, str], ...]:
-    """Give all that the runs have the numbers for."""
+def findings(pack: Pack, m: Measured, under: Sequence[tuple[Reading, Measured]]) -> tuple[Finding, ...]:
+    """Give a title and a text for all that the runs have the numbers for."""
+    each, together = (m.published[marking] for marking in MARKINGS)
+    known = {"each": each, "together": together, "runs": REPETITIONS, "flows": REPETITIONS * FLOWS}
+    words = pack.toml("words.toml")
+
+    def told(id_: str, numbers: Numbers | None) -> list[Finding]:
+        one, all_ = words["finding"][id_], known | (numbers or {})
+        return [(one["title"].format(**all_), one["text"].format(**all_))] if numbers else []
+
     return (
-        record_finding(plan),
-        *guard_findings(m, readings),
-        *comparison_findings(m),
-        *averaging_findings(m),
-        tables_finding(plan),
-        significance_finding(plan.published),
-        *ceiling_finding(plan.published, m),
-        *common_mode_finding(plan.published, m),
+        *told("record", _record(pack)),
+        *_guard(m, under),
+        *_compared(m, words["compared"]),
+        *told("decoupled", _decoupled(m)),
+        *told("tables", _tables(m)),
+        *told("significance", {"compared": _significance(m)}),
+        *told("ceiling", _ceiling(m)),
+        *told("common_mode", _common_mode(m)),
     )
 
 
-def comparison_findings(m: Measurements) -> list[tuple[str, str]]:
-    """Say what the cases beside the paper's two show; each paired by replication."""
-    found = []
-    pairs = (
-        ("State or depth", "aggregate-deep", "aggregate", "One meter with buckets as deep as all four"),
-        ("State or depth, the other way", "per-flow-shallow", "per-flow", "Four meters with a quarter each"),
-        ("The TCP-friendly marker", "tcp-friendly", "aggregate", "The TCP-friendly marker"),
-        (
-            "The TCP-friendly marker against four meters",
-            "tcp-friendly",
-            "per-flow",
-            "The TCP-friendly marker",
-        ),
-    )
-    for title, case, against, words in pairs:
-        if case in m.runs and against in m.runs:
-            found.append((title, f"{words}, less {against}: {_differences(m, case, against)}."))
-    return found
+def _record(pack: Pack) -> Numbers:
+    """Tell what the record of the calibration shows about L2 and L3, and no more than was tried."""
+    record = pack.record("calibration.json", ("points", "chosen", "fitted"))
+    chosen, fit, tried = record["chosen"], record["fitted"], record["points"]
+    names = ", ".join(name.replace("_", " ") for name in chosen["parameters"])
+    points = [[one["simulated"][marking] for marking in MARKINGS] for one in tried]
+    used = [a["cir_utilization"] - b["cir_utilization"] for a, b in points]
+    less, higher = sum(one < 0 for one in used), sum(a[_RATE] > b[_RATE] for a, b in points)
+    numbers = {"most": max(used), "less": less, "higher": higher, "tried": len(tried), "names": names}
+    counts = {"fitted": len(fit["quantities"]), "free": len(chosen["parameters"])}
+    return {"chosen": chosen, "fit": fit, **numbers, **counts}
 
 
-def record_finding(plan: Plan) -> tuple[str, str]:
-    """Say what the record of the calibration shows about L2 and L3, and no more than was tried."""
-    record, fit = plan.pack.record("calibration.json", ("points", "chosen")), load_calibration(plan.pack)
-    points = [one["simulated"] for one in record["points"]]
-    used = [one["per-flow"]["cir_utilization"] - one["aggregate"]["cir_utilization"] for one in points]
-    more = [
-        one["per-flow"]["aggregate_throughput"] > one["aggregate"]["aggregate_throughput"] for one in points
-    ]
-    less = sum(one < 0 for one in used)
-    chosen = record["chosen"]
-    error = chosen["prediction_error"]
-    free = len(fit.parameters) - len(fit.stated)
-    text = (
-        f"The set-up was fitted to {len(fit.fitted)} means of Table 2 alone and meets them with an error of "
-        f"{chosen['fit_error']:.1%}. Utilization of the CIR, goodput and throughput are one quantity, and "
-        f"the excess has a denominator of ours, so that {fit.independent} degrees of freedom met {free} free "
-        f"parameters: a small error proves little. It predicts the rest about per-flow marking with "
-        f"{error['per-flow']:.1%}, and misses what is printed about aggregate marking by "
-        f"{error['aggregate']:.0%}. Over the {len(points)} combinations of "
-        f"{', '.join(name.replace('_', ' ') for name in fit.parameters)} that were tried, everything else as "
-        f"it is, per-flow marking uses at most {max(used):.3f} more of the committed rate (the paper: 0.16), "
-        f"and less in {less} of them; its throughput is higher in {sum(more)}. What was not among them is "
-        f"among the readings of the claims. A meter that all flows share gives to one what another leaves; a "
-        f"meter of its own lets a flow's tokens overflow."
-    )
-    return f"What {len(points)} combinations of {len(fit.parameters)} parameters show", text
-
-
-def guard_findings(m: Measurements, readings: Readings) -> list[tuple[str, str]]:
-    """Say what the guard of Reno does to the number of time-outs."""
-    under = {reading.id: own for reading, own in readings}
-    if "guard off" not in under:
-        return []
-    with_it, without = (
-        ", ".join(
-            f"{FLOWS * one.values[case]['timeouts'].mean():.1f} ({case}, "
-            f"{one.values[case]['aggregate_throughput'].mean():.0f} kbit/s)"
-            for case in MARKINGS
+def _guard(m: Measured, under: Sequence[tuple[Reading, Measured]]) -> Iterator[Finding]:
+    """Tell what the guard of Reno does to the number of time-outs."""
+    for off in (own for reading, own in under if reading.id == "guard off"):
+        with_it, without = (
+            ", ".join(
+                f"{FLOWS * one.cases[case].mean('timeouts'):.1f} ({case}, "
+                f"{one.cases[case].mean(_RATE):.0f} kbit/s)"
+                for case in MARKINGS
+            )
+            for one in (m, off)
         )
-        for one in (m, under["guard off"])
-    )
-    paper = "The paper does not say which its hosts had; claims are judged under both."
-    return [guard_finding("Time-outs of the four flows in a run", with_it, without, paper)]
+        paper = "The paper does not say which its hosts had; claims are judged under both."
+        yield guard_finding("Time-outs of the four flows in a run", with_it, without, paper)
 
 
-def averaging_findings(m: Measurements) -> list[tuple[str, str]]:
-    """Say what becomes of drop precedence where each virtual queue looks at its own backlog alone."""
-    found = [m.values[case] for case in ("per-flow-decoupled", "aggregate-decoupled") if case in m.values]
-    if len(found) < 2:
-        return []
-    each, together = ({name: float(values.mean()) for name, values in one.items()} for one in found)
-    text = (
-        f"Where each virtual queue averages its own backlog, {each['dropped_green']:.0f} green, "
-        f"{each['dropped_yellow']:.0f} yellow and {each['dropped_red']:.0f} red packets are dropped in "
-        f"a run with per-flow marking: four packets in five are green, so their backlog meets its "
-        f"thresholds first, and a mark that should protect does the reverse. Throughput is then "
-        f"{each['aggregate_throughput']:.0f} kbit/s with per-flow and "
-        f"{together['aggregate_throughput']:.0f} with aggregate marking, CIR utilization "
-        f"{each['cir_utilization']:.2f} and {together['cir_utilization']:.2f}."
-    )
-    return [("Drop precedence upside down", text)]
+def _compared(m: Measured, pairs: Sequence[dict[str, Any]]) -> Iterator[Finding]:
+    """Tell what the cases beside the paper's two show; each paired by replication."""
+    for pair in pairs:
+        (case, against), words = pair["cases"], []
+        for quantity, name in LABELS.items():
+            first, second = m.cases[case][quantity], m.cases[against][quantity]
+            n = min(len(first), len(second))
+            one = mean_interval(first[:n] - second[:n])
+            words.append(f"{name} {one.mean:+.3g} ({one.low:+.3g} to {one.high:+.3g})")
+        yield pair["title"], f"{pair['text']}, less {against}: {', '.join(words)}."
 
 
-def tables_finding(plan: Plan) -> tuple[str, str]:
+def _decoupled(m: Measured) -> Numbers:
+    """Tell what becomes of drop precedence where each virtual queue looks at its own backlog alone."""
+    both = [m.cases[f"{marking}-decoupled"] for marking in MARKINGS]
+    dropped = {color: both[0].mean(f"dropped_{color}") for color in ("green", "yellow", "red")}
+    rates, used = ([case.mean(name) for case in both] for name in (_RATE, "cir_utilization"))
+    return {**dropped, "rates": rates, "used": used}
+
+
+def _tables(m: Measured) -> Numbers:
     """Hold the paper's tables against each other: what the spread permits, what the excess rate must be."""
-    printed = plan.published["per-flow"]
-    least = least_fairness(
-        printed["aggregate_throughput_min"] / FLOWS, printed["per_flow_throughput_sdev"], FLOWS, REPETITIONS
-    )
-    ranges = [
-        excess_denominator(one["cir_utilization"], one["excess_utilization"], one["aggregate_throughput"])
-        for one in (printed, plan.published["aggregate"])
-    ]
-    low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
-    text = (
-        f"A standard deviation of {printed['per_flow_throughput_sdev']:g} kbit/s over all flows and runs "
-        f"(Table 2) permits no mean fairness of the total below {least:.4f}; Table 3 prints "
-        f"{printed['total_fairness']:g}. Section 5.2 quotes that number for the committed bandwidth: with "
-        f"the columns of Table 3 exchanged, the total is {printed['committed_fairness']:g} and the tables "
-        f"agree. What excess utilization is relative to is not said; the rounded values of Tables 2 and 4 "
-        f"together leave {low:.0f} to {high:.0f} kbit/s."
-    )
-    return "The paper's tables against each other", text
+    printed = m.published["per-flow"]
+    spread, smallest = printed["per_flow_throughput_sdev"], printed["aggregate_throughput_min"] / FLOWS
+    lows, highs = zip(*map(excess_denominator, m.published.values()), strict=True)
+    least = least_jain(smallest, spread, FLOWS, REPETITIONS)
+    return {"least": least, "low": max(lows), "high": min(highs)}
 
 
-def _differences(m: Measurements, case: str, against: str) -> str:
+def excess_denominator(printed: Mapping[str, float]) -> tuple[float, float]:
+    """Give the range of the excess rate, kbit/s, that a table implies, whose utilizations have two decimals.
+
+    The rounding of the throughput is neglected.
+    """
+    used, excess = printed["cir_utilization"], printed["excess_utilization"]
+    low, high = (
+        (printed["aggregate_throughput"] - (used + off) * CIR_KBPS) / (excess + off)
+        for off in (0.005, -0.005)
+    )
+    return low, high
+
+
+def _significance(m: Measured) -> str:
+    """Tell which of the paper's differences in fairness its own five runs can tell from none."""
     words = []
-    for quantity, name, unit in (
-        ("total_fairness", "fairness of the total", ""),
-        ("cir_utilization", "CIR utilization", ""),
-        ("aggregate_throughput", "throughput", " kbit/s"),
-    ):
-        first, second = m.values[case][quantity], m.values[against][quantity]
-        n = min(len(first), len(second))
-        one = mean_interval(first[:n] - second[:n])
-        words.append(f"{name} {one.mean:+.3g}{unit} ({one.low:+.3g} to {one.high:+.3g})")
-    return ", ".join(words)
+    for component in COMPONENTS:
+        name = f"{component}_fairness"
+        (a, b), (sdev_a, sdev_b) = (
+            [m.published[marking][key] for marking in MARKINGS] for key in (name, f"{name}_sdev")
+        )
+        t, p = welch((a, b), (sdev_a, sdev_b), REPETITIONS)
+        words.append(f"{component} {a:g} against {b:g} (Welch's t = {t:.1f}, p = {p:.2f})")
+    return "; ".join(words)
+
+
+def _ceiling(m: Measured) -> Numbers | None:
+    """Tell how little the largest printed flow exceeds the mean, and how much simulated ones do."""
+    mean, spread, largest = (
+        m.published["aggregate"][f"per_flow_throughput{end}"] for end in ("", "_sdev", "_max")
+    )
+    tests = by_test(m.cases["aggregate"].rates["throughput"])
+    above = [float((one.max() - one.mean()) / sdev(one)) for one in tests if sdev(one) > 0]
+    if not above:
+        return None
+    ours = {"tests": len(above), "low": min(above), "high": max(above), "ours": tests.max()}
+    return {"off": (largest - mean) / spread, "share": CIR_KBPS / FLOWS, **ours}
+
+
+def _common_mode(m: Measured) -> Numbers | None:
+    """Tell how much the printed sums vary from run to run, against simulated ones."""
+    printed, ours = m.published["per-flow"], m.cases["per-flow"][_RATE]
+    against, alone = float(sdev(ours)), math.sqrt(FLOWS) * printed["per_flow_throughput_sdev"]
+    if against == 0.0:
+        return None
+    ratio, probability = variance_ratio(printed[f"{_RATE}_sdev"], REPETITIONS, against, len(ours))
+    found = {"against": against, "ours": len(ours), "ratio": ratio, "probability": probability}
+    return {**found, "alone": alone}

@@ -1,56 +1,188 @@
-"""The study as `perhop reproduce` runs it."""
+"""The study as `perhop reproduce` runs it: its campaigns, and their values as a document."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from perhop.papers.laatu.document import Reproduction, reduce
-from perhop.papers.laatu.measure import Run, read
-from perhop.papers.laatu.plan import DURATION_S, WARMUP_S, Plan, make_plan
-from perhop.papers.study import ListedStudy, Runner, check_run
-from perhop.run import AnyJob, Result
+from perhop.experiment.definition import Campaign
+from perhop.papers.claims import Under, claim_entry
+from perhop.papers.document import check_claims, judge, row
+from perhop.papers.laatu.calibrate import record
+from perhop.papers.laatu.findings import Finding, findings
+from perhop.papers.laatu.predicates import PREDICATES, Measured
+from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, Case, cases_of, published_values
+from perhop.papers.measured import Measurements
+from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
+from perhop.papers.plan import Plan, Results, Sweep, short, under
+from perhop.papers.readings import load_settings, unjudged_claims
+from perhop.papers.study import CampaignRunner, Study
+from perhop.papers.verdict import MIN_REPLICATIONS
+
+CASES = ("campaign", "beyond/cases", "beyond/constant")
+"""Files whose treatments are cases: the paper's, then ours."""
+
+FIGURE: Keys = {
+    **dict.fromkeys(("case", "colour_figure", "sweep", "table", "throughput_figure", "title"), TEXT),
+    "tables": TEXTS,
+    "varies": TEXT,
+}
+"""Keys of the tables of `figures.toml`."""
+
+READ = 20
+"""Replications under each reading."""
+
+DURATION_S, QUICK_S = 120, 60
+"""Simulated time of a run, and of a quick one."""
+
+GREEN_DROPS = 15.0
+"""Green packets that may be dropped in a run before that is said: about one in a thousand."""
+
+EXTRA = {
+    "sdev_in_run": "kbit/s",
+    "background_throughput": "kbit/s",
+    "timeouts": "1",
+    **dict.fromkeys(("dropped_green", "dropped_yellow", "dropped_red"), "packets"),
+}
+"""Quantities of the paper's cases that it does not print, with their units."""
 
 
-class Laatu(ListedStudy[Plan, Reproduction]):
+@dataclass(frozen=True)
+class Reproduction:
+    """What comes out of a reproduction.
+
+    Attributes
+    ----------
+    document
+        Rows and claims, plain JSON values; equal runs give equal bytes.
+    measured
+        Every case at the fitted point.
+    sweeps
+        Each with its cases by levels.
+    findings
+        What the comparison says beyond the claims: a title and a text each.
+    warnings
+        Runs that do not meet what the study assumes, in words.
+    left_out
+        What a quick reproduction does not do.
+    """
+
+    document: dict[str, Any]
+    measured: Measured
+    sweeps: Sequence[tuple[Sweep, Mapping[tuple[str, ...], Case]]]
+    findings: Sequence[Finding]
+    warnings: Sequence[str]
+    left_out: Sequence[str]
+
+
+class Laatu(Study[Plan, Reproduction]):
     """Per-flow against aggregate marking of TCP flows."""
 
     key = "laatu"
     title = "A marker for each flow, or one for all: the study of Laatu, Harju and Loula, again"
 
     def plan(self, quick: bool) -> Plan:
-        """List the runs."""
-        return make_plan(quick)
+        """List both ways of marking and our cases, both ways under each reading, and the sweeps."""
+        pack = load_pack(self.key, FIGURE)
+        check_claims(PREDICATES, pack.claims)
+        unjudged, readings = unjudged_claims(pack, quick), load_settings(pack)
+        printed = {one["case"] for one in pack.figures if one.get("table") == "published"}
+        pack.check_coverage(printed, published_values(pack))
+        cases = tuple(Campaign.load(pack.folder / f"{name}.toml") for name in CASES)
+        if quick:
+            left_out = (
+                f"each run simulates {QUICK_S} s where the study has {DURATION_S} s",
+                f"{MIN_REPLICATIONS} replications of each case instead of {cases[0].design.replications} and "
+                f"{cases[1].design.replications}",
+                "the sweeps over what the paper leaves open, and its readings",
+                f"verdicts on {', '.join(sorted(unjudged))}",
+            )
+            changes = (f"run.duration={QUICK_S}s",)
+            less = tuple(short(one, changes, MIN_REPLICATIONS) for one in cases)
+            return Plan(pack, less, unjudged=unjudged, left_out=left_out)
+        read = tuple((one, (short(under(cases[0], one), (), READ),)) for one in readings)
+        beyond = tuple(_sweep(pack, one) for one in pack.figures if "sweep" in one)
+        return Plan(pack, cases, read, beyond, unjudged)
 
-    def keep(self, job: AnyJob, result: Result) -> Run:
-        """Keep what each flow got."""
-        check_run(job, result)
-        return read(result, measured_s(job[2]))
+    def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
+        """Turn what the campaigns measured into rows and verdicts."""
+        pack, printed, fit = plan.pack, published_values(plan.pack), plan.pack.toml("calibration.toml")["fit"]
+        known = frozenset((fit["marking"], quantity) for quantity in fit["quantities"])
 
-    def reduce(self, plan: Plan, kept: Sequence[Any], command: str, results_version: int) -> Reproduction:
-        """Turn the runs into rows and verdicts."""
-        return reduce(plan, kept, command, results_version)
+        def together(measured: Measurements) -> Measured:
+            found = {id_: case for (id_,), case in cases_of(plan.fitted[0], measured).items()}
+            ids = [one["case"] for one in pack.figures if one.get("case") in found]
+            return Measured({id_: found[id_] for id_ in ids}, printed, known)
+
+        m = together(results.fitted)
+        read = [(reading, together(measured)) for reading, measured in results.read]
+        claims, less = [], f"runs simulate {QUICK_S} s here, the study's {DURATION_S} s"
+        for claim in pack.claims:
+            others = [
+                Under(one, judge(PREDICATES, own, claim)) for one, own in read if claim.id in one.claims
+            ]
+            reason = less if claim.id in plan.unjudged else ""
+            claims.append(claim_entry(claim, judge(PREDICATES, m, claim), others, reason))
+        document = {
+            "paper": self.key,
+            "results_version": results_version,
+            "command": command,
+            "rows": [line for id_ in m.cases for line in case_rows(m, id_)],
+            "claims": claims,
+        }
+        sweeps = [(sweep, cases_of(sweep.campaign, measured)) for sweep, measured in results.beyond]
+        told = findings(pack, m, read)
+        return Reproduction(document, m, sweeps, told, tuple(run_warnings(m)), plan.left_out)
+
+    def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
+        """Run every combination of what the paper leaves open."""
+        pack = load_pack(self.key, FIGURE)
+        tried = Campaign.load(pack.folder / "combinations.toml")
+        (measured,) = run([tried], "calibration")
+        return record(pack, tried, cases_of(tried, measured))
 
     def page(self, plan: Plan, outcome: Reproduction) -> str:
         """Return the page: claims, tables, figures, other meters, sweeps."""
-        from perhop.report.marking import render_marking
+        from perhop.papers.laatu.page import render_page
 
-        return render_marking(plan, outcome, self.title)
-
-    def calibrate(self, run: Runner) -> dict[str, Any]:
-        """Run every combination of what the paper leaves open."""
-        from perhop.papers.laatu.calibration import calibrate
-
-        return calibrate(run)
+        return render_page(plan, outcome, self.title)
 
 
-def measured_s(overrides: Sequence[str]) -> float:
-    """Time after the warm-up of a run with these overrides."""
-    duration = DURATION_S
-    for one in overrides:
-        if one.startswith("run.duration="):
-            duration = float(one.removeprefix("run.duration=").removesuffix("s"))
-    return duration - WARMUP_S
+def case_rows(m: Measured, id_: str) -> list[dict[str, Any]]:
+    """Give the rows of a case: those of the paper's tables, then ours; of our own cases the means alone."""
+    printed = m.published.get(id_, {})
+    wanted = [("throughput", name, unit) for name, (_, unit) in METRICS.items()]
+    wanted += [("fairness", f"{component}_fairness", "1") for component in COMPONENTS]
+    ends = {"throughput": ("", "_sdev", "_min", "_max"), "fairness": ("", "_sdev")} if printed else {}
+    found = [
+        (table if printed else "extra", name + end, unit)
+        for table, name, unit in wanted
+        for end in ends.get(table, ("",))
+    ]
+    found += [("extra", name, unit) for name, unit in EXTRA.items() if printed]
+    return [
+        row(table, id_, name, unit, printed.get(name), measured)
+        for table, name, unit in found
+        # too few runs for a statistic of a whole test
+        if (measured := m.cases[id_].interval(name)) is not None
+    ]
+
+
+def run_warnings(m: Measured) -> Iterator[str]:
+    """Tell what the study assumes and a case does not keep: an AF class that is full, no green losses."""
+    for id_, case in m.cases.items():
+        busy = (case.mean("aggregate_throughput") + case.mean("background_throughput")) / AF_KBPS
+        if busy < 0.95:
+            yield f"{id_}: the AF class used {busy:.0%} of its rate, so it was not the bottleneck"
+        green = case.mean("dropped_green")
+        if green >= GREEN_DROPS:
+            yield f"{id_}: {green:.0f} green packets a run were dropped, which the provisioning rules out"
+
+
+def _sweep(pack: Pack, table: Mapping[str, str]) -> Sweep:
+    campaign = Campaign.load(pack.folder / "beyond" / f"{table['sweep']}.toml")
+    return Sweep(table["sweep"], table["title"], campaign, (table["varies"],))
 
 
 STUDY = Laatu()
