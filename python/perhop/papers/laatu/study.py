@@ -25,26 +25,19 @@ CASES = ("campaign", "beyond/cases", "beyond/constant")
 
 FIGURE: Keys = {
     **dict.fromkeys(("case", "colour_figure", "sweep", "table", "throughput_figure", "title"), TEXT),
-    "tables": TEXTS,
     "varies": TEXT,
+    "tables": TEXTS,
 }
 """Keys of the tables of `figures.toml`."""
 
-READ = 20
-"""Replications under each reading."""
-
-DURATION_S, QUICK_S = 120, 60
-"""Simulated time of a run, and of a quick one."""
+READ, DURATION_S, QUICK_S = 20, 120, 60
+"""Replications under each reading; simulated time of a run, and of a quick one."""
 
 GREEN_DROPS = 15.0
 """Green packets that may be dropped in a run before that is said: about one in a thousand."""
 
-EXTRA = {
-    "sdev_in_run": "kbit/s",
-    "background_throughput": "kbit/s",
-    "timeouts": "1",
-    **dict.fromkeys(("dropped_green", "dropped_yellow", "dropped_red"), "packets"),
-}
+EXTRA = {"sdev_in_run": "kbit/s", "background_throughput": "kbit/s", "timeouts": "1"}
+EXTRA |= dict.fromkeys(("dropped_green", "dropped_yellow", "dropped_red"), "packets")
 """Quantities of the paper's cases that it does not print, with their units."""
 
 
