@@ -130,7 +130,8 @@ SHIPPED = sorted(
 
 
 def test_no_scenario_of_ours_is_warned_of(cli: Cli) -> None:
-    assert len(SHIPPED) > 40
+    # studies have one scenario each, and designs over it, which the next test goes through
+    assert len(SHIPPED) > 35
     checked = cli("check", *SHIPPED, "--json").json()["files"]
     assert [file["file"] for file in checked if not file["ok"] or file["warnings"]] == []
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from perhop.experiment.definition import Campaign
-from perhop.papers import load_pack
+from perhop.papers import pack_dir
 from perhop.scenario import Scenario
 from perhop.stats.warmup import mser
 
@@ -31,7 +31,7 @@ SEEDS = range(1, 6)
 
 
 def _scenario(study: str, name: str) -> Scenario:
-    folder = load_pack(study).folder
+    folder = pack_dir(study)
     if study == "feroz":
         return Scenario.load(folder / f"{name}.toml")
     campaigns = [
