@@ -16,7 +16,7 @@ from perhop.cli.exit import ExitCode
 def test_the_document_has_the_agreed_shape(reproduction: Reproduced) -> None:
     assert reproduction.done.code == 0
     document = reproduction.done.json()
-    assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
+    assert list(document) == ["paper", "results_version", "command", "rows", "claims", "runs", "treatments"]
     assert document["paper"] == "kalampoukas"
     assert document["results_version"] == perhop.RESULTS_VERSION
     assert document["command"] == "perhop reproduce kalampoukas --quick"

@@ -500,7 +500,7 @@ def test_every_published_row_is_run_and_named_once() -> None:
 
 def test_a_published_row_that_is_not_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     fewer = tuple(table for table in PACK.figures if table["id"] != "7")
-    monkeypatch.setattr("perhop.papers.feroz.plan.load_pack", lambda _: replace(PACK, figures=fewer))
+    monkeypatch.setattr("perhop.papers.feroz.plan.load_pack", lambda *_: replace(PACK, figures=fewer))
     with pytest.raises(PackError, match="not run: 7-1500 tcp-friendly"):
         make_plan()
 

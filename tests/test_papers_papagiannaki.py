@@ -416,7 +416,7 @@ def test_the_fitted_point_alone_leaves_out_the_readings_and_says_so(cli: Cli) ->
     alone = whole.at_fit()
     assert (alone.campaigns, alone.read) == (whole.fitted, ())
     assert "fitted point alone" in alone.left_out[-1]
-    for arguments in (("laatu", "--fitted"), ("--fitted",), ("papagiannaki", "--fitted", "--quick")):
+    for arguments in (("--fitted",), ("papagiannaki", "--fitted", "--quick")):
         refused = cli("reproduce", *arguments)
         assert refused.code == ExitCode.USAGE
         assert "--fitted" in refused.err

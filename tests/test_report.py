@@ -201,7 +201,7 @@ def test_the_page_of_the_pack_tells_classes_apart(cli: Cli) -> None:
     text = Path("run/report.html").read_text()
     part = text[text.index('id="classes"') : text.index('id="flows"')]
     for name in ("assured", "premium", "rest", "web"):
-        assert part.count(f'<tr><td class="t">{name}</td>') == 2
+        assert part.count(f'<tr><td class="t">{name}</td>') == 3  # traffic, delay and its variation
     for title in ("Goodput by class", "One-way delay by class", "Waiting in queues"):
         assert f"<b>{title}.</b>" in part
     delays = StoredRun.load("run").tables["classes"].filter(pl.col("class") == "premium")

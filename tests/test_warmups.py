@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from perhop.experiment.definition import Campaign
-from perhop.papers import pack_dir
+from perhop.papers import load_pack, pack_dir
+from perhop.papers.feroz.plan import FIGURE
 from perhop.scenario import Scenario
 from perhop.stats.warmup import mser
 
@@ -19,7 +20,7 @@ FILES = {
         *("aggregate", "aggregate-constant", "aggregate-sr-tcm"),
         *("per-flow", "per-flow-constant", "per-flow-sr-tcm", "tcp-friendly"),
     ),
-    "feroz": ("baseline", "assured", "large", "rtt"),
+    "feroz": ("1", "2", "6", "rtt"),
 }
 
 # What of the transient is measured, by choice: the papers average from the start of the flows on.
@@ -33,7 +34,10 @@ SEEDS = range(1, 6)
 def _scenario(study: str, name: str) -> Scenario:
     folder = pack_dir(study)
     if study == "feroz":
-        return Scenario.load(folder / f"{name}.toml")
+        tables = load_pack(study, FIGURE).figures
+        figure = next(one for one in tables if one["id"] == name)
+        scenario = Scenario.load(folder / figure["scenario"])
+        return scenario.override(*figure["set"])
     campaigns = [
         Campaign.load(path)
         for path in (folder / f"{file}.toml" for file in ("campaign", "beyond/cases", "beyond/constant"))
