@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from conftest import Cli
+from perhop.cli.comparing import in_words
 from perhop.experiment.analysis import Asked
 from perhop.experiment.comparisons import Margin, Own, all_pairs, compare, values
 from perhop.experiment.store import Store
@@ -77,6 +78,19 @@ def test_two_are_compared_by_the_replications_that_both_have() -> None:
     assert one.remarks[0] == "Left out: 1 replication that only one of them has."
     nothing = frame.filter((pl.col("treatment") == "l x") == (pl.col("replication") == 2))
     assert compare(own(nothing, TWO), TWO, "l x", "h x") is None
+
+
+def test_a_share_of_0_is_told() -> None:
+    none = table({"a": "lh", "b": "xyz"}, noisy(4), 5).with_columns(value=pl.lit(0.0))
+    one = compare(own(none, TWO), TWO, "l x", "h x", Margin(0.5, True))
+    assert one is not None
+    assert (
+        in_words(one)[-1]
+        == "l x is 0, and a share of 0 says nothing: give the margin in the response's unit."
+    )
+    one = compare(own(none, TWO), TWO, "l x", "h x", Margin(1.0, False))
+    assert one is not None
+    assert in_words(one)[-1].startswith("They are the same within")
 
 
 def test_analyze_compares_all_pairs(cli: Cli, sweep: Path) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conftest import Cli
 from perhop import Scenario
 from perhop.models import queueing, token_bucket
 from perhop.models.estimate import Estimate, estimates
+from perhop.models.estimate_links import _class_of
 
 TOP = Path(__file__).parents[1]
 TWO_WAY = """
@@ -114,6 +116,14 @@ match = {{ kind = "data" }}
 meter = {{ kind = "token-bucket", cir = "4Mbit/s", cbs = "{depth}p" }}
 marker = {{ green = "pass", red = "drop" }}
 """
+
+
+def police(kind: str = "data", mark: str = "", at: str = "a", green: str = "pass") -> dict[str, object]:
+    """Return settings with a bucket that is not the one of the form: other packets, way or colours."""
+    match = f'match = {{ mark = "{mark}" }}' if mark else f'match = {{ kind = "{kind}" }}'
+    text = BUCKET.format(depth=40).replace('match = { kind = "data" }', match)
+    text = text.replace('from = "a"', f'from = "{at}"').replace('green = "pass"', f'green = "{green}"')
+    return {"conditioner": text, "delay": 50, "window": "1MiB", "access": 10}
 
 
 def line(**settings: object) -> Scenario:
@@ -278,6 +288,16 @@ def test_shares_of_an_overloaded_link(
     assert scenario.run().udp["throughput_bit_s"].to_list() == pytest.approx(list(expected), rel=0.01)
 
 
+def test_a_stream_without_a_class_has_no_place() -> None:
+    text = UDP.format(duration=30, scheduler="strict-priority", first="", second="", gold=6, pattern="cbr")
+    described = Scenario.from_text(text).describe()
+    ports = [link.port for link in described.links if link.port.path == "port.r-b"]
+    # a file like that has a mistake, so that the description is made by hand
+    bare = msgspec.structs.replace(ports[0], classes=ports[0].classes[:1])
+    assert _class_of(bare, "EF") == 0
+    assert _class_of(bare, "BE") is None
+
+
 def test_packets_that_come_at_random() -> None:
     text = UDP.format(
         duration=400, scheduler="strict-priority", first="", second="", gold=8, pattern="poisson"
@@ -315,6 +335,10 @@ def test_packets_that_come_at_random() -> None:
             "the sender is cubic with sack",
         ),
         ({"conditioner": BUCKET.format(depth=20), "window": "16KiB"}, "TCP through", "bound it before"),
+        (police(kind="pure-ack"), "TCP through", "a match other than kind = data"),
+        (police(mark="EF"), "TCP through", "a match other than kind = data"),
+        (police(at="b"), "TCP through", "is on the way of the ACKs"),
+        (police(green="drop"), "TCP through", "drops or delays green packets too"),
         ({}, "two-way", "there are 2 links and not one"),
         ({}, "M/D/1", "there is no UDP flow"),
         ({}, "shares", "there is no UDP flow"),

@@ -308,6 +308,13 @@ def test_an_unbalanced_design_is_that_of_statsmodels() -> None:
         unbalanced(frame.filter((pl.col("a") != "p") | (pl.col("b") != "x")), ["a", "b", "c"])
 
 
+def test_replications_are_not_taken_for_a_factor() -> None:
+    frame = pl.DataFrame({"blocks": ["p", "q"] * 4, "replication": [0, 0, 1, 1] * 2, "value": range(8)})
+    with pytest.raises(ValueError, match="a factor called blocks"):
+        unbalanced(frame, ["blocks"], block="replication")
+    assert unbalanced(frame, ["blocks"])["source"].to_list() == ["blocks", "error"]
+
+
 def test_the_error_behind_a_printed_interval() -> None:
     # half = 1.644854 sqrt(v 2/243): v = (0.0048/1.644854)^2 243/2
     assert error_variance_behind(0.0048, 2 / 243) == pytest.approx((0.0048 / 1.644854) ** 2 * 121.5, rel=1e-6)
@@ -324,6 +331,14 @@ def test_a_share_of_what_was_measured_is_as_unsure_as_that() -> None:
     assert tost_share(-x, -y, 0.1) == replace(found, mean=tost_share(-x, -y, 0.1).mean)
     with pytest.raises(ValueError, match="above zero"):
         tost_share(x, y, 0.0)
+
+
+def test_equal_constants_are_the_same_but_for_a_share_of_0() -> None:
+    zeros, ones = np.zeros(5), np.ones(5)
+    assert tost(zeros - zeros, -1e-9, 1e-9).equivalent
+    assert tost(ones - ones, -1e-9, 1e-9).equivalent
+    assert tost_share(ones, ones, 1e-9).equivalent
+    assert not tost_share(zeros, zeros, 0.5).equivalent
 
 
 def test_equivalence_within_a_share_errs_as_seldom_as_it_says() -> None:

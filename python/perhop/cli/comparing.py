@@ -167,11 +167,20 @@ def in_words(one: Comparison) -> list[str]:
     ]
     if math.isfinite(found.saved):
         said.append(f"Arms with seeds of their own would need {found.saved:.3g} times the replications.")
-    if one.same is not None:
+    if one.same is not None and one.margin and one.margin.relative and not any(_first(one)):
+        said.append(
+            f"{one.first} is 0, and a share of 0 says nothing: give the margin in the response's unit."
+        )
+    elif one.same is not None:
         within = f"within {one.margin}" + (f" of {one.first}" if one.margin and one.margin.relative else "")
         verdict = "They are the same" if one.same.equivalent else "It is not shown that they are the same"
         said.append(f"{verdict} {within} ({p_value(one.same.p)}).")
     return said
+
+
+def _first(one: Comparison) -> list[float]:
+    """Return what the first of two treatments measured in the replications that both have."""
+    return list(one.own.arm(one.first, one.own.shared([one.first, one.second])))
 
 
 def _scale(own: Own) -> Scale:

@@ -237,6 +237,7 @@ def _shares(network: Network, link: LinkView, streams: Sequence[Udp]) -> list[Es
     offered, packets = [0.0] * len(classes), [0] * len(classes)
     for one in streams:
         place = _class_of(link.port, one.view.mark)
+        assert place is not None
         offered[place] += one.view.rate_bit_s
         packets[place] = one.view.packet_bytes
     scheduler = link.port.scheduler
@@ -254,9 +255,10 @@ def _weights(scheduler: SchedulerView, packets: Sequence[int]) -> list[float]:
     return [float(part) for part in scheduler.quanta_bytes or scheduler.shares or []]
 
 
-def _class_of(port: PortView, mark: str) -> int:
-    """Return the place of the class that data with a mark belongs to; the scenario has one for each."""
-    return next(place for place, one in enumerate(port.classes) if {"any", "data", mark} & set(one.matches))
+def _class_of(port: PortView, mark: str) -> int | None:
+    """Return the place of the class that data with a mark belongs to; None without one."""
+    found = (place for place, one in enumerate(port.classes) if {"any", "data", mark} & set(one.matches))
+    return next(found, None)
 
 
 def _not_fluid(network: Network, link: LinkView, streams: Sequence[Udp]) -> str:
@@ -281,7 +283,10 @@ def _not_fluid(network: Network, link: LinkView, streams: Sequence[Udp]) -> str:
         return f"its scheduler is {port.scheduler.kind}"
     sizes: dict[int, set[int]] = {}
     for one in streams:
-        sizes.setdefault(_class_of(port, one.view.mark), set()).add(one.view.packet_bytes)
+        place = _class_of(port, one.view.mark)
+        if place is None:
+            return f"{port.path} has no class for {one.view.name}, marked {one.view.mark}"
+        sizes.setdefault(place, set()).add(one.view.packet_bytes)
     if port.scheduler.kind == "wrr" and any(len(own) > 1 for own in sizes.values()):
         return "WRR counts packets, and those of a class have several sizes"
     if port.scheduler.kind == "cbq" and _held(network, port):

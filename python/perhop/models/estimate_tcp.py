@@ -283,6 +283,9 @@ def _not_policed(network: Network, flow: Flow) -> str:
     marker, meter = table.get("marker", {}), table.get("meter", {})
     if "shaper" in table or meter.get("kind") != "token-bucket" or marker.get("red") != "drop":
         return f"conditioner.{table['name']} is no token bucket that drops"
+    why = _other_packets(network, flow, table)
+    if why:
+        return why
     if tcp["cc"] != "reno" or tcp["recovery"] != "sack":
         return f"the sender is {tcp['cc']} with {tcp['recovery']}: the sawtooth is that of reno with sack"
     if network.losses(flow.there) != 0.0 or network.losses(flow.back) != 0.0:
@@ -299,6 +302,18 @@ def _not_policed(network: Network, flow: Flow) -> str:
         flow.view.window_bytes / flow.view.mss_bytes
     ):
         return "window or links bound it before the bucket is empty"
+    return ""
+
+
+def _other_packets(network: Network, flow: Flow, table: dict[str, Any]) -> str:
+    """Say why a token bucket does not police all data of a flow, and that alone."""
+    name = f"conditioner.{table['name']}"
+    if all(one is not table for _, one in network.conditioners(flow.there)):
+        return f"{name} is on the way of the ACKs"
+    if table.get("match", {}) not in ({}, {"kind": "data"}):
+        return f"{name} has a match other than kind = data: what it polices is not known to be all data"
+    if table["marker"].get("green") in ("drop", "shape"):
+        return f"{name} drops or delays green packets too"
     return ""
 
 

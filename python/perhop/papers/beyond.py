@@ -10,20 +10,21 @@ from __future__ import annotations
 import csv
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import msgspec
 import polars as pl
 
+from perhop.experiment.definition import Campaign
+from perhop.experiment.file import CampaignError
+from perhop.experiment.ledger import StoreError
 from perhop.experiment.store import Store
 from perhop.papers.error import PackError
 from perhop.papers.measured import Measurements
 from perhop.papers.verdict import HIGHER, LOWER, Asked, Kind, Part, compound
 from perhop.stats.intervals import mean_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class PartOf(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,13 +107,17 @@ def judged(part: PartOf, measured: Measurements) -> Part:
     Raises
     ------
     PackError
-        It names what was not measured, or asks for a difference and a ratio.
+        It names what was not measured, asks for a difference and a ratio, or has no range or two.
     """
     if part.less is not None and part.over is not None:
         raise PackError(f"{part.response}: `less` or `over`, not both")
+    ranged = not (math.isinf(part.low) and math.isinf(part.high))
+    if part.above_zero + part.below_zero + ranged != 1:
+        rule = "one of `above_zero`, `below_zero` and a range (`low`, `high` or both)"
+        raise PackError(f"{_quantity(part)}: {rule} is claimed")
     try:
         first = measured.values(part.response, **part.at)
-        other = part.less or part.over
+        other = part.over if part.less is None else part.less
         second = None if other is None else measured.values(part.response, **other)
     except (KeyError, ValueError, pl.exceptions.PolarsError) as error:
         raise PackError(f"{part.response}: {error}") from error
@@ -168,14 +173,42 @@ def write_table(scalars: pl.DataFrame, out: TextIO) -> None:
         rows.writerow(["" if one is None else one for one in key] + [*told, values.size])
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print the table of a store, or claims judged on it."""
-    scalars = Store.open(arguments[0]).scalars()
-    if len(arguments) > 1:
-        write_judged(read_claims(Path(arguments[1])), scalars, sys.stdout)
-    else:
-        write_table(scalars, sys.stdout)
+def claims_of(path: Path, store: Store) -> OwnClaims:
+    """Read a file of claims that is to be judged on a store.
+
+    Raises
+    ------
+    PackError
+        It is none, or the store is of another campaign than it names.
+    OSError, CampaignError
+        Its campaign cannot be read.
+    """
+    claims = read_claims(path)
+    asked, kept = Campaign.load(path.parent / claims.campaign), store.campaign
+    if (asked.design.treatments, asked.responses) != (kept.design.treatments, kept.responses):
+        raise PackError(
+            f"{path}: claims of {claims.campaign}, but {store.folder} has other treatments or responses",
+            f"run {path.parent / claims.campaign} into a store of its own",
+        )
+    return claims
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table of a store, or claims judged on it; the status is 2 where that cannot be."""
+    if len(arguments) not in (1, 2):
+        print("usage: python -m perhop.papers.beyond STORE [CLAIMS]", file=sys.stderr)
+        return 2
+    try:
+        store = Store.open(arguments[0])
+        if len(arguments) == 1:
+            write_table(store.scalars(), sys.stdout)
+        else:
+            write_judged(claims_of(Path(arguments[1]), store), store.scalars(), sys.stdout)
+    except (OSError, StoreError, CampaignError, PackError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -133,7 +133,8 @@ def tost_share(
 
     The bounds are not known but a part of what was measured: tested are the means of ``second - (1 - share)
     first`` and of ``second - (1 + share) first`` against zero, so that what the first arm's mean is unsure
-    by is in the test.
+    by is in the test. A share of 0 says nothing: of a first arm that is 0 throughout, nothing is called
+    equivalent, another such arm neither; `tost` with a margin in the response's unit can.
 
     Parameters
     ----------

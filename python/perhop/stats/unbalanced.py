@@ -65,7 +65,7 @@ def unbalanced(
     NotEstimableError
         Treatments are missing that the model needs, or no error is left.
     ValueError
-        An interaction without one of the effects that it contains.
+        An interaction without one of the effects that it contains, or with `block` a factor called `blocks`.
 
     References
     ----------
@@ -73,6 +73,8 @@ def unbalanced(
     """
     known = frame.filter(pl.col(response).is_not_null() & pl.col(response).is_finite())
     wanted = up_to(factors, 2) if terms is None else list(terms)
+    if block is not None and _BLOCKS in wanted:
+        raise ValueError("a factor called blocks: the table calls the replications so; rename it")
     for term in wanted:
         for part in up_to(term, len(term)):
             if part not in wanted:
