@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
+import polars as pl
+import pytest
+
+from perhop.papers import PackError, factorial_cells, load_pack
 from perhop.papers.factorial import Cells, Layout, split_plot_differences
+from perhop.papers.published import read_table
 
 LAYOUT = Layout(("P", "C"), (("a", "b"), ("r", "f", "t")))
 
@@ -26,3 +33,53 @@ def test_blocks_take_up_what_replications_have_in_common() -> None:
 
 def test_an_effect_that_both_see_is_no_difference() -> None:
     assert not [one for one in split_plot_differences(replications(0.0), ["y"], ["C"]) if " P " in one]
+
+
+def scalars() -> pl.DataFrame:
+    """Make two replications, the later first, of two treatments and an arm; values tell where they stand."""
+    rows = [
+        (arm, p, c, replication, "y", 100.0 * replication + 10 * "ab".index(p) + "rft".index(c) + more)
+        for replication in (1, 0)
+        for arm, p, more in (("all", "a", 0.0), ("all", "b", 0.0), ("copy", "a", 0.5))
+        for c in "trf"
+    ]
+    return pl.DataFrame(rows, ["arm", "P", "where", "replication", "response", "value"], orient="row")
+
+
+def test_values_measured_are_put_into_cells_by_replication() -> None:
+    first, second = factorial_cells.replications(scalars(), LAYOUT, ("P", "where"), "arm", "all")
+    assert first.values["y"].tolist() == [[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]]
+    assert first.arms["copy", "y"].tolist() == [0.5, 1.5, 2.5]
+    assert second.values["y"].tolist() == (first.values["y"] + 100.0).tolist()
+
+
+def test_a_cell_without_a_value_is_told() -> None:
+    frame = scalars().filter(~((pl.col("P") == "b") & (pl.col("where") == "t")))
+    with pytest.raises(KeyError, match="no value of y in some of the 6 cells"):
+        factorial_cells.replications(frame, LAYOUT, ("P", "where"), "arm", "all")
+
+
+PRINTED = "P,C,y\na,r,1\na,f,2\na,t,3\nb,t,6\nb,f,5\nb,r,4\n"
+
+
+def test_a_printed_table_is_put_into_cells() -> None:
+    pack = replace(load_pack("papagiannaki"), published={"t": read_table(Path("t.csv"), PRINTED)})
+    found = factorial_cells.printed_table(pack, "t", LAYOUT, "y")
+    assert found.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "told"),
+    [
+        ("b,r,4\n", "", "t.csv: has not all 6 cells"),
+        ("b,r,4\n", "c,r,4\n", "t.csv:7: column 'P' is 'c', not a or b"),
+        ("b,r,4\n", "b,r,\n", "t.csv:7: column 'y' is '', not a number"),
+    ],
+)
+def test_a_printed_table_with_a_gap_or_an_unknown_level_is_refused(
+    line: str, instead: str, told: str
+) -> None:
+    table = read_table(Path("t.csv"), PRINTED.replace(line, instead))
+    pack = replace(load_pack("papagiannaki"), published={"t": table})
+    with pytest.raises(PackError, match=told):
+        factorial_cells.printed_table(pack, "t", LAYOUT, "y")

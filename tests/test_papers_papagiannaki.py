@@ -21,8 +21,9 @@ from perhop.papers import Verdict, load_pack
 from perhop.papers.behind import runs_behind
 from perhop.papers.document import judge
 from perhop.papers.factorial import Cells, Measured, effect
+from perhop.papers.fit import load_fit
 from perhop.papers.measured import Measurements
-from perhop.papers.papagiannaki.calibrate import calibrate, load_fit
+from perhop.papers.papagiannaki.calibrate import calibrate
 from perhop.papers.papagiannaki.cells import (
     CONGESTION,
     EVERYWHERE,

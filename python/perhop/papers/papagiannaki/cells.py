@@ -8,74 +8,46 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from perhop.papers.error import PackError
+from perhop.papers import factorial_cells
 from perhop.papers.factorial import Cells, Floats, Layout, mean
+from perhop.papers.fit import Cell
 from perhop.papers.pack import Pack
 
 MARKS = ("p", "a", "b")
 CONGESTION = ("r", "f", "t")
-FACTORS = ("P", "A", "B", "C")
-LEVELS = (MARKS, MARKS, MARKS, CONGESTION)
 CLASSES = ("premium", "assured")
 EVERYWHERE = "everywhere"
 """The arm of the 27 treatments; the other arms have one treatment each."""
 
 MARKINGS = tuple("".join(marks) for marks in product(MARKS, repeat=3))
-SHAPE = (3, 3, 3, 3)
-LAYOUT = Layout(FACTORS, LEVELS)
+LAYOUT = Layout(("P", "A", "B", "C"), (MARKS, MARKS, MARKS, CONGESTION))
 
 KEPT = {"premium": ("P", "A", "B", "C", "P:A", "P:C"), "assured": ("B", "C", "A:C")}
 """Terms of the trimmed models: (2), of Premium, and (3), of Assured."""
 
 
 def replications(scalars: pl.DataFrame) -> list[Cells]:
-    """Arrange what a campaign measured, one table for each replication.
-
-    Parameters
-    ----------
-    scalars
-        A row for each value: columns `arm`, P, A, B, `replication`, `response`, `congestion`, `value`.
-
-    Raises
-    ------
-    KeyError
-        A response is missing in some of the 81 cells.
-    """
-    found = []
-    for _, frame in sorted(scalars.group_by("replication")):
-        values: dict[str, Floats] = {}
-        arms: dict[tuple[str, str], Floats] = {}
-        for row in frame.iter_rows(named=True):
-            *treatment, c = (
-                own.index(row[name]) for name, own in zip((*"PAB", "congestion"), LEVELS, strict=True)
-            )
-            if row["arm"] == EVERYWHERE:
-                values.setdefault(row["response"], np.full(SHAPE, np.nan))[(*treatment, c)] = row["value"]
-            else:
-                arms.setdefault((row["arm"], row["response"]), np.full(3, np.nan))[c] = row["value"]
-        empty = [name for name, cells in values.items() if np.isnan(cells).any()]
-        if empty:
-            raise KeyError(f"no value of {', '.join(empty)} in some of the 81 cells")
-        found.append(Cells(LAYOUT, values, arms))
-    return found
+    """Arrange what a campaign measured; errors as of `perhop.papers.factorial_cells.replications`."""
+    return factorial_cells.replications(scalars, LAYOUT, (*"PAB", "congestion"), "arm", EVERYWHERE)
 
 
 def printed_cells(pack: Pack) -> Cells:
     """Give Tables 2 and 4 of the paper."""
-    values = {}
-    for name, stem in (("premium", "table2_premium"), ("assured", "table4_assured")):
-        found = np.full(SHAPE, np.nan)
-        for row in pack.table(stem):
-            place = []
-            for factor, own in zip(FACTORS, LEVELS, strict=True):
-                if row[factor] not in own:
-                    raise row.error(factor, " or ".join(own))
-                place.append(own.index(row[factor]))
-            found[tuple(place)] = row.number("throughput_mbps")
-        if np.isnan(found).any():
-            raise PackError(f"{pack.folder / 'published' / stem}.csv: has not all 81 cells")
-        values[name] = found
-    return Cells(LAYOUT, values)
+    stems = zip(CLASSES, ("table2_premium", "table4_assured"), strict=True)
+    tables = {
+        name: factorial_cells.printed_table(pack, stem, LAYOUT, "throughput_mbps") for name, stem in stems
+    }
+    return Cells(LAYOUT, tables)
+
+
+def every_cell(markings: Sequence[str] = MARKINGS) -> list[Cell]:
+    """List class, congestion and marking of each cell of these markings."""
+    return [(name, c, marking) for marking in markings for name in CLASSES for c in CONGESTION]
+
+
+def by_cell(samples: Sequence[Cells]) -> dict[Cell, float]:
+    """Average every cell."""
+    return {cell: at(samples, cell[0], cell[2], cell[1]) for cell in every_cell()}
 
 
 def at(samples: Sequence[Cells], response: str, treatment: str, c: str) -> float:

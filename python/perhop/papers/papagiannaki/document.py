@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ import numpy as np
 from perhop.papers.claims import Under, claim_entry
 from perhop.papers.document import judge, row
 from perhop.papers.factorial import Cells, Measured, cube, residuals, shares, split_plot_differences
+from perhop.papers.fit import load_fit
 from perhop.papers.measured import Measurements
-from perhop.papers.pack import Claim
-from perhop.papers.papagiannaki.calibrate import load_fit
+from perhop.papers.pack import Claim, Pack
 from perhop.papers.papagiannaki.cells import (
+    CLASSES,
     CONGESTION,
     KEPT,
     MARKINGS,
@@ -25,7 +26,7 @@ from perhop.papers.papagiannaki.cells import (
 )
 from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES
 from perhop.papers.papagiannaki.predicates import PREDICATES
-from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors
+from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors, tell
 from perhop.papers.plan import Plan, Results
 from perhop.papers.readings import Reading
 from perhop.stats.effects import effects_of
@@ -91,7 +92,11 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
         "rows": rows(plan, m),
         "claims": [judge_claim(plan, m, under, claim) for claim in plan.pack.claims],
     }
-    findings = (*own_findings(m), *false_statements(plan.pack, published), implied_errors(plan.pack))
+    findings = (
+        *own_findings(plan.pack, m),
+        *false_statements(plan.pack, published),
+        implied_errors(plan.pack),
+    )
     return Reproduction(document, m, findings, (), plan.left_out)
 
 
@@ -138,7 +143,7 @@ def rows(plan: Plan, m: Measured) -> list[dict[str, Any]]:
         measured = _cell(samples, "assured", marking, c)
         found.append(_row("8", f"{c} {marking}", "assured", one.number("assured_mbps"), measured))
     for name in sorted(samples[0].values):
-        if name not in ("premium", "assured"):
+        if name not in CLASSES:
             for k, mark in enumerate("pab"):
                 values = [float(one.values[name][:, :, k].mean()) for one in samples]
                 found.append(row("extra", f"B={mark}", name, _unit(name), None, mean_interval(values)))
@@ -159,51 +164,42 @@ def _effects(plan: Plan, samples: Sequence[Cells], name: str, table: str) -> lis
     return made
 
 
-def own_findings(m: Measured) -> list[Finding]:
+def own_findings(pack: Pack, m: Measured) -> list[Finding]:
     """Say what the runs show beyond the claims."""
-    return [*_outliers(m), *_split_plot(m)]
+    words = pack.toml("page.toml")
+    found = [_outliers(words["outliers"], m)]
+    if len(m.samples) >= TABLES:
+        # where 243 independent values and a split plot in blocks come to other conclusions
+        differ = split_plot_differences(m.samples[:TABLES], CLASSES, ["C"])
+        effects = ", ".join(differ) or "none"
+        found.append(tell(words["split-plot"], replications=TABLES, number=len(differ), effects=effects))
+    return found
 
 
-def _outliers(m: Measured) -> list[Finding]:
+def _outliers(words: Mapping[str, str], m: Measured) -> Finding:
     """Say whether runs with lost SYNs are the outliers of the Q-Q plot."""
     left, _ = residuals(m.samples, "premium", KEPT["premium"])
     spread, set_aside = float(left.std()), 20 / 243
-    far = float(np.quantile(np.abs(left), 1.0 - set_aside)) / spread
     timeouts = int(sum(one.values["premium_syn_timeouts"].sum() for one in m.samples))
-    words = []
-    for arm in (
-        name for name, response in m.samples[0].arms if name.endswith(LOST) and response == "premium"
-    ):
+    arms = []
+    for arm in (name for name, of in m.samples[0].arms if name.endswith(LOST) and of == "premium"):
         lower = mean_interval(
             [
                 np.mean([at([one], "premium", "pab", c) - at([one], "premium", arm, c) for c in CONGESTION])
                 for one in m.samples
             ]
         )
-        words.append(f"{arm}, {lower.mean:+.4f} ± {lower.half_width:.4f} Mbit/s ({lower.mean / spread:.1f})")
-    text = (
-        "The paper suspects lost SYNs behind its 20 outliers of 243. In our "
-        f"{left.size} values of Premium {timeouts} time-outs of SYNs were counted"
-        f"{'' if timeouts else ': all flows start into empty queues'}. Where we drop the first SYNs of one "
-        "Premium flow of each network, the mean of its two flows is lower by: "
-        f"{'; '.join(words)}. In brackets are standard deviations of the residuals, {spread:.4f} Mbit/s; the "
-        f"farthest {set_aside:.0%} of the residuals begin at {far:.1f}."
+        arms.append(f"{arm}, {lower.mean:+.4f} ± {lower.half_width:.4f} Mbit/s ({lower.mean / spread:.1f})")
+    return tell(
+        words,
+        values=left.size,
+        timeouts=timeouts,
+        none="" if timeouts else words["none"],
+        arms="; ".join(arms),
+        spread=spread,
+        set_aside=set_aside,
+        far=float(np.quantile(np.abs(left), 1.0 - set_aside)) / spread,
     )
-    return [("Lost SYNs and outliers", text)]
-
-
-def _split_plot(m: Measured) -> list[Finding]:
-    """Say where 243 independent values and a split plot in blocks come to other conclusions."""
-    if len(m.samples) < TABLES:
-        return []
-    differ = split_plot_differences(m.samples[:TABLES], ("premium", "assured"), ["C"])
-    text = (
-        f"The paper takes its 243 values as independent; C is measured inside of each run, and runs of a "
-        f"replication share their random numbers, so that a split plot in blocks is apt. Of the main effects "
-        f"and pairs of {TABLES} replications, {len(differ)} differ from 0 at 90 % in one analysis and not in "
-        f"the other: {', '.join(differ) or 'none'}."
-    )
-    return [("Independent values or a split plot", text)]
 
 
 def _cell(samples: Sequence[Cells], name: str, marking: str, c: str) -> list[float]:
