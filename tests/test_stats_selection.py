@@ -188,3 +188,12 @@ def test_a_run_without_a_value_counts_for_no_pair():
 def test_a_race_that_cannot_be_is_refused(bad: dict[str, float]):
     with pytest.raises(ValueError, match="no race"):
         Race(**({"systems": 3, "delta": 1.0} | bad))  # type: ignore[arg-type]
+
+
+def test_who_has_no_value_leads_nobody():
+    race = Race(3, 0.1)
+    for _ in range(3):
+        race.add([np.nan, 5.0, 4.0])
+    choice = race.choice()
+    assert int(choice.system) == 1
+    assert not choice.decided

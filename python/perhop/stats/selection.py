@@ -47,7 +47,7 @@ class Race:
         Confidence, inside (0, 1), that the system taken is not worse than the best by more than `delta`.
     baseline
         Place of the system in use: it is taken as soon as it is known to be good enough, and as long as it
-        may be, no other is.
+        may be, nothing is decided for another.
     shape
         Of an array of races with these settings, each with its own values.
 
@@ -145,9 +145,10 @@ class Race:
         np.maximum(behind, 0.0, out=behind)
         delta = self._delta * np.abs(self._sum / np.maximum(self._runs, 1)) if self._relative else self._delta
         enough = self.left & (behind <= delta)
-        # ahead of all others by the means: the least lead is not negative
-        lead = np.min(np.where(both, self.mean, np.inf), axis=-1)
-        system = np.argmax(np.where(self.left, lead, -np.inf), axis=-1)
+        # ahead of all others by the means: the least lead is not negative; who has no value leads nobody
+        met = (self.n > 0) | np.eye(self.left.shape[-1], dtype=bool)
+        lead = np.min(np.where(both & met, self.mean, np.inf), axis=-1)
+        system = np.argmax(np.where(self.left & (self._runs > 0), lead, -np.inf), axis=-1)
         decided = np.take_along_axis(enough, system[..., None], -1)[..., 0]
         if self._baseline is not None:
             there, good = self.left[..., self._baseline], enough[..., self._baseline]
