@@ -1,8 +1,10 @@
 //! From a scenario to nodes and links.
 
 use perhop_core::dscp::Dscp;
-use perhop_core::packet::{FlowId, PortId};
+use perhop_core::outgoing::Outgoing;
+use perhop_core::packet::{FlowId, Packet, PortId};
 use perhop_core::rng::Stream;
+use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_scenario::build::{Network, Parts};
@@ -24,13 +26,13 @@ use crate::host::{self, Connection, Host, HostMarking, ReceivingEnd, SendingEnd}
 use crate::link::Link;
 use crate::marks::MarkCounts;
 use crate::observe::{Recorder, TraceKinds};
-use crate::packet::SimPacket;
 use crate::sample::Ends;
+use crate::seam::HostNode;
 
 /// A run before its first event.
-pub struct Built {
+pub struct Built<H: HostNode> {
     /// The engine.
-    pub engine: Engine,
+    pub engine: Engine<H>,
     /// Hosts of each TCP flow.
     pub ends: Vec<Ends>,
     /// Hosts of each UDP flow.
@@ -50,26 +52,45 @@ pub fn build(
     scenario: &model::Scenario,
     trace: TraceKinds,
     elements: &Registry,
-) -> Result<Built, ElementError> {
+) -> Result<Built<Host>, ElementError> {
+    let starts = starts(scenario);
+    let network = Network::new(scenario, elements)?;
+    let mut ends: Vec<host::Ends> = scenario.nodes.iter().map(|_| host::Ends::default()).collect();
+    let mut placing = Placing { scenario, ports: &network.port, starts: &starts, ends: &mut ends };
+    for (i, route) in network.routes.iter().enumerate() {
+        placing.flow(i, route);
+    }
+    let host =
+        |node: usize, site, outgoing| Host::new(site, outgoing, std::mem::take(&mut ends[node]), trace.tcp);
+    Ok(assemble(scenario, network, trace, starts, host))
+}
+
+/// When each flow begins, TCP and then UDP, jitter drawn.
+#[must_use]
+pub fn starts(scenario: &model::Scenario) -> Vec<Instant> {
     let run = &scenario.run;
     let tcp = scenario.flows.iter().map(|f| start(run, "flow", &f.name, f.start, f.start_jitter));
     let udp = scenario.udp.iter().map(|f| start(run, "udp", &f.name, f.start, f.start_jitter));
-    let starts: Vec<Instant> = tcp.chain(udp).collect();
-    let Network { nodes, order, first_link, port, port_sites, routes, mut sites } =
-        Network::new(scenario, elements)?;
-    let mut ends: Vec<host::Ends> = scenario.nodes.iter().map(|_| host::Ends::default()).collect();
-    let mut placing = Placing { scenario, ports: &port, starts: &starts, ends: &mut ends };
-    for (i, route) in routes.iter().enumerate() {
-        placing.flow(i, route);
-    }
-    let built = |((node, parts), ends): ((&model::Node, Parts<SimPacket>), host::Ends)| {
+    tcp.chain(udp).collect()
+}
+
+/// Puts a run together: `host` makes the host of a node from its number, its site and its outgoing interfaces.
+pub fn assemble<H: HostNode>(
+    scenario: &model::Scenario,
+    network: Network<H::Packet>,
+    trace: TraceKinds,
+    starts: Vec<Instant>,
+    mut host: impl FnMut(usize, SiteId, Vec<Outgoing<H::Packet>>) -> H,
+) -> Built<H> {
+    let Network { nodes, order, first_link, port, port_sites, routes, mut sites } = network;
+    let built = |(i, (node, parts)): (usize, (&model::Node, Parts<H::Packet>))| {
         let site = sites.intern(format!("node.{}", node.name));
         match node.kind {
-            model::NodeKind::Host => AnyNode::Host(Host::new(site, parts.outgoing, ends, trace.tcp)),
+            model::NodeKind::Host => AnyNode::Host(host(i, site, parts.outgoing)),
             model::NodeKind::Router => AnyNode::Router(parts.router(site)),
         }
     };
-    let nodes = scenario.nodes.iter().zip(nodes).zip(ends).map(built).collect();
+    let nodes = scenario.nodes.iter().zip(nodes).enumerate().map(built).collect();
     let links = order.iter().map(|&l| link(scenario, &port, l)).collect();
     let link_names = order.iter().map(|&l| scenario.links[l].name.clone()).collect();
     let ends = scenario.flows.iter().map(|f| (f.from, f.to)).collect();
@@ -81,10 +102,10 @@ pub fn build(
     let propagation = links_of.map(|links| links.fold(Span::ZERO, |sum, delay| sum + delay));
     let delays = Delays::new(contracts.class_of.iter().copied().zip(propagation));
     let engine = Engine::new(nodes, links, first_link, senders, port_sites, recorder, delays);
-    Ok(Built { engine, ends, udp_ends, starts, contracts, link_names, sites: sites.into_paths() })
+    Built { engine, ends, udp_ends, starts, contracts, link_names, sites: sites.into_paths() }
 }
 
-fn link(scenario: &model::Scenario, ports: &[PortId], l: usize) -> Link {
+fn link<P: Packet>(scenario: &model::Scenario, ports: &[PortId], l: usize) -> Link<P> {
     let link = &scenario.links[l];
     // the two directions of a link follow one another
     let back = l ^ 1;

@@ -8,17 +8,16 @@
 mod ahead;
 
 use perhop_core::node::{Departure, Node};
-use perhop_core::packet::{Kind, Meta, PortId};
+use perhop_core::packet::{Kind, Meta, Packet, PortId};
 use perhop_core::port::Class;
 use perhop_core::sink::SiteId;
 use perhop_core::time::Instant;
 
 use crate::delays::Delays;
 use crate::event::{Due, EventList};
-use crate::host::Host;
 use crate::link::Link;
-use crate::observe::{PacketEvent, QueueRecord, Recorder, TcpEvent, WindowRecord};
-use crate::packet::{Contents, SimPacket};
+use crate::observe::{PacketEvent, QueueRecord, Recorder};
+use crate::seam::{Carried, HostNode};
 use perhop_core::outgoing::Outgoing;
 use perhop_core::router::Router;
 
@@ -41,63 +40,73 @@ enum Event {
 }
 
 /// A host or a router.
-#[expect(clippy::large_enum_variant, reason = "hosts are many and lie in place; routers are few")]
-pub enum AnyNode {
+pub enum AnyNode<H: HostNode> {
     /// Ends connections.
-    Host(Host),
+    Host(H),
     /// Forwards.
-    Router(Router<SimPacket>),
+    Router(Router<H::Packet>),
 }
 
-impl AnyNode {
+impl<H: HostNode> AnyNode<H> {
     /// The outgoing interface `port`.
-    pub fn outgoing(&self, port: PortId) -> &Outgoing<SimPacket> {
+    pub fn outgoing(&self, port: PortId) -> &Outgoing<H::Packet> {
         match self {
-            Self::Host(host) => &host.ports[port.0 as usize],
+            Self::Host(host) => &host.ports()[port.0 as usize],
             Self::Router(router) => &router.outgoing[port.0 as usize],
         }
     }
 }
 
-/// Either kind's answer to a call.
-macro_rules! either {
-    ($node:expr, $kind:ident => $answer:expr) => {
-        match $node {
-            AnyNode::Host($kind) => $answer,
-            AnyNode::Router($kind) => $answer,
+impl<H: HostNode> Node<H::Packet> for AnyNode<H> {
+    type Io = Recorder<H::Packet>;
+
+    fn on_packet(&mut self, now: Instant, from: PortId, pkt: H::Packet, io: &mut Self::Io) {
+        match self {
+            Self::Host(host) => host.on_packet(now, from, pkt, H::io(io)),
+            Self::Router(router) => router.on_packet(now, from, pkt, io),
         }
-    };
-}
-
-impl Node<SimPacket> for AnyNode {
-    type Io = Recorder;
-
-    fn on_packet(&mut self, now: Instant, from: PortId, pkt: SimPacket, io: &mut Recorder) {
-        either!(self, node => node.on_packet(now, from, pkt, io));
     }
 
-    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Recorder) -> Departure<SimPacket> {
-        either!(self, node => node.poll_transmit(now, to, io))
+    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Self::Io) -> Departure<H::Packet> {
+        match self {
+            Self::Host(host) => host.poll_transmit(now, to, H::io(io)),
+            Self::Router(router) => router.poll_transmit(now, to, io),
+        }
     }
 
     fn waits(&self, to: PortId) -> bool {
-        either!(self, node => node.waits(to))
+        match self {
+            Self::Host(host) => host.waits(to),
+            Self::Router(router) => router.waits(to),
+        }
     }
 
     fn watches_transmission(&self, to: PortId) -> bool {
-        either!(self, node => node.watches_transmission(to))
+        match self {
+            Self::Host(host) => host.watches_transmission(to),
+            Self::Router(router) => router.watches_transmission(to),
+        }
     }
 
-    fn on_transmitted(&mut self, now: Instant, to: PortId, meta: &Meta, io: &mut Recorder) {
-        either!(self, node => node.on_transmitted(now, to, meta, io));
+    fn on_transmitted(&mut self, now: Instant, to: PortId, meta: &Meta, io: &mut Self::Io) {
+        match self {
+            Self::Host(host) => host.on_transmitted(now, to, meta, H::io(io)),
+            Self::Router(router) => router.on_transmitted(now, to, meta, io),
+        }
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        either!(self, node => node.next_timeout())
+        match self {
+            Self::Host(host) => host.next_timeout(),
+            Self::Router(router) => router.next_timeout(),
+        }
     }
 
-    fn on_timeout(&mut self, now: Instant, io: &mut Recorder) {
-        either!(self, node => node.on_timeout(now, io));
+    fn on_timeout(&mut self, now: Instant, io: &mut Self::Io) {
+        match self {
+            Self::Host(host) => host.on_timeout(now, H::io(io)),
+            Self::Router(router) => router.on_timeout(now, io),
+        }
     }
 }
 
@@ -110,11 +119,11 @@ struct Desk {
 }
 
 /// Nodes, links and the events between them.
-pub struct Engine {
+pub struct Engine<H: HostNode> {
     /// Nodes, in the scenario's order.
-    pub nodes: Vec<AnyNode>,
+    pub nodes: Vec<AnyNode<H>>,
     /// Links, grouped by sending node and in the order of its ports.
-    pub links: Vec<Link>,
+    pub links: Vec<Link<H::Packet>>,
     /// One for each node.
     desks: Vec<Desk>,
     /// The node of each flow's sender, where connections are traced.
@@ -125,7 +134,7 @@ pub struct Engine {
     timers: EventList<u32>,
     seq: u64,
     /// What nodes call, and what observers get.
-    pub recorder: Recorder,
+    pub recorder: Recorder<H::Packet>,
     /// Of the packets with data.
     pub delays: Delays,
     /// Events processed.
@@ -138,15 +147,15 @@ pub struct Engine {
     ahead: Option<Vec<bool>>,
 }
 
-impl Engine {
+impl<H: HostNode> Engine<H> {
     /// An engine at time zero; `first_link[n]` is the index of node n's port 0 in `links`.
     pub fn new(
-        nodes: Vec<AnyNode>,
-        links: Vec<Link>,
+        nodes: Vec<AnyNode<H>>,
+        links: Vec<Link<H::Packet>>,
         first_link: Vec<u32>,
         senders: Vec<u32>,
         port_sites: Vec<SiteId>,
-        recorder: Recorder,
+        recorder: Recorder<H::Packet>,
         delays: Delays,
     ) -> Self {
         let desk = |first_link| Desk { armed: Instant::MAX, first_link };
@@ -175,13 +184,32 @@ impl Engine {
     }
 
     /// Every class of every port, in the order of links.
-    pub fn classes(&self) -> impl Iterator<Item = &Class<SimPacket>> {
+    pub fn classes(&self) -> impl Iterator<Item = &Class<H::Packet>> {
         self.links.iter().flat_map(|link| self.outgoing(link).port.classes())
     }
 
     /// The outgoing interface that feeds `link`.
-    pub fn outgoing(&self, link: &Link) -> &Outgoing<SimPacket> {
+    pub fn outgoing(&self, link: &Link<H::Packet>) -> &Outgoing<H::Packet> {
         self.nodes[link.from as usize].outgoing(link.from_port)
+    }
+
+    /// When the next event is due, if any is.
+    pub fn next_event(&self) -> Option<Instant> {
+        let (event, timer) = (self.events.first(), self.timers.first());
+        event.map(|e| e.0.at()).into_iter().chain(timer.map(|t| t.0.at())).min()
+    }
+
+    /// Lets something happen at the host `node`.
+    pub fn at_host(
+        &mut self,
+        now: Instant,
+        node: usize,
+        call: impl FnOnce(&mut H, &mut Recorder<H::Packet>),
+    ) {
+        if let AnyNode::Host(host) = &mut self.nodes[node] {
+            call(host, &mut self.recorder);
+            self.after_call(now, node);
+        }
     }
 
     /// Processes every event before `end`.
@@ -190,7 +218,7 @@ impl Engine {
     }
 
     /// Processes events before `end` as long as `more`, and says whether none is left.
-    pub fn run_while(&mut self, end: Instant, more: impl Fn(&Recorder) -> bool) -> bool {
+    pub fn run_while(&mut self, end: Instant, more: impl Fn(&Recorder<H::Packet>) -> bool) -> bool {
         while more(&self.recorder) {
             let timer_first = match (self.events.first(), self.timers.first()) {
                 (None, None) => return true,
@@ -236,15 +264,14 @@ impl Engine {
             None => self.events.pop(),
         }
         self.hops += 1;
-        let contents = pkt.get();
-        self.digest = self.digest_of(now, id, contents);
-        self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, &contents.meta);
+        let meta = pkt.meta();
+        self.digest = self.digest_of(now, id, meta);
+        self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, meta);
         // hosts do not forward: data that reach one are at their end
-        if contents.meta.kind == Kind::Data && matches!(self.nodes[to], AnyNode::Host(_)) {
-            self.delays.arrived(contents.meta.flow, now - contents.segment.sent);
+        if meta.kind == Kind::Data && matches!(self.nodes[to], AnyNode::Host(_)) {
+            self.delays.arrived(meta.flow, now - pkt.sent());
         }
-        let acked =
-            (self.recorder.kinds().cwnd && contents.meta.kind == Kind::PureAck).then_some(contents.meta.flow);
+        let acked = (self.recorder.kinds().cwnd && meta.kind == Kind::PureAck).then_some(meta.flow);
         self.nodes[to].on_packet(now, to_port, pkt, &mut self.recorder);
         if let Some(flow) = acked {
             self.record_window(now, to, flow);
@@ -262,7 +289,7 @@ impl Engine {
             && self.nodes[node].watches_transmission(port)
             && let Some((_, pkt)) = self.links[id].in_flight.back()
         {
-            let meta = pkt.get().meta;
+            let meta = *pkt.meta();
             self.nodes[node].on_transmitted(now, port, &meta, &mut self.recorder);
             self.after_call(now, node);
         }
@@ -346,8 +373,7 @@ impl Engine {
     }
 
     /// The digest with one more arrival: when, on which link, of which packet.
-    fn digest_of(&self, now: Instant, id: usize, contents: &Contents) -> u64 {
-        let meta = &contents.meta;
+    fn digest_of(&self, now: Instant, id: usize, meta: &Meta) -> u64 {
         let who = (id as u64) << 32 | u64::from(meta.flow.0);
         // as elements see it: the line of the packet that is read anyway
         let tcp = meta.tcp.unwrap_or_default();
@@ -383,29 +409,16 @@ impl Engine {
             host.take_log(&mut self.recorder.trace.tcp);
         }
         for (flow, segment) in self.recorder.lost.drain(..) {
-            if let AnyNode::Host(host) = &self.nodes[self.senders[flow.0 as usize] as usize]
-                && let Some(end) = host.sending(flow)
-            {
-                let packet = end.sender.packet_number(&segment);
-                self.recorder.trace.tcp.push(end.record(time, TcpEvent::Drop, packet));
+            if let AnyNode::Host(host) = &self.nodes[self.senders[flow.0 as usize] as usize] {
+                self.recorder.trace.tcp.extend(host.dropped(time, flow, &segment));
             }
         }
     }
 
     #[cold]
     fn record_window(&mut self, time: Instant, node: usize, flow: perhop_core::packet::FlowId) {
-        if let AnyNode::Host(host) = &self.nodes[node]
-            && let Some(end) = host.sending(flow)
-        {
-            let sender = &end.sender;
-            self.recorder.trace.cwnd.push(WindowRecord {
-                time,
-                flow,
-                cwnd: sender.cwnd(),
-                ssthresh: sender.ssthresh(),
-                in_flight: sender.in_flight(),
-                rto_s: sender.rtt().rto().as_secs_f64(),
-            });
+        if let AnyNode::Host(host) = &self.nodes[node] {
+            self.recorder.trace.cwnd.extend(host.window(time, flow));
         }
     }
 }

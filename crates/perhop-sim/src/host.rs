@@ -7,19 +7,22 @@ use perhop_core::ack_marking::{AckMarking, CopyRule, Covered};
 use perhop_core::few::Few;
 use perhop_core::node::{Departure, Node};
 use perhop_core::packet::{Dir, Dscp, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
+use perhop_core::queue::Backlog;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::receiver::Receiver;
+use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::Sender;
 
 use crate::datagrams::{Drain, Source};
 use crate::deadlines::Deadlines;
 use crate::fill::{Wire, fill_ack, fill_segment};
 use crate::marks::MarkCounts;
-use crate::observe::{PacketStore, TcpEvent, TcpRecord};
+use crate::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
 use crate::packet::SimPacket;
+use crate::seam::{HostNode, SenderReading};
 use perhop_core::outgoing::Outgoing;
 use perhop_core::range_table::RangeTable;
 
@@ -152,53 +155,13 @@ impl Host {
         }
     }
 
-    /// A measurement begins: largest and smallest values are from here on those of what follows, and waits count from here.
-    pub fn restart(&mut self, now: Instant) {
-        for end in self.ends.iter_mut() {
-            if let End::Sending(end) = end {
-                end.sender.restart_extremes();
-            }
-        }
-        self.ports.iter_mut().for_each(|out| out.port.restart(now));
+    /// The end of `flow`, if one is here.
+    fn end_of(&self, flow: FlowId) -> Option<&End> {
+        Some(&self.ends[self.slots.get(flow.0)? as usize])
     }
 
-    /// The sending end of `flow`, if it is here.
-    pub fn sending(&self, flow: FlowId) -> Option<&SendingEnd> {
-        match &self.ends[self.slots.get(flow.0)? as usize] {
-            End::Sending(end) => Some(end),
-            _ => None,
-        }
-    }
-
-    /// The receiving end of `flow`, if it is here.
-    pub fn receiving(&self, flow: FlowId) -> Option<&ReceivingEnd> {
-        match &self.ends[self.slots.get(flow.0)? as usize] {
-            End::Receiving(end) => Some(end),
-            _ => None,
-        }
-    }
-
-    /// The source of `flow`, if it is here.
-    pub fn source(&self, flow: FlowId) -> Option<&Source> {
-        match &self.ends[self.slots.get(flow.0)? as usize] {
-            End::Source(end) => Some(end),
-            _ => None,
-        }
-    }
-
-    /// Where the packets of `flow` end, if it is here.
-    pub fn drain_of(&self, flow: FlowId) -> Option<&Drain> {
-        match &self.ends[self.slots.get(flow.0)? as usize] {
-            End::Drain(end) => Some(end),
-            _ => None,
-        }
-    }
-
-    /// Moves what was logged to the end of `trace`.
-    pub fn take_log(&mut self, trace: &mut Vec<TcpRecord>) {
-        if let Some(log) = &mut self.log {
-            trace.append(log);
-        }
+    fn sending(&self, flow: FlowId) -> Option<&SendingEnd> {
+        if let End::Sending(end) = self.end_of(flow)? { Some(end) } else { None }
     }
 
     fn log(&mut self, now: Instant, slot: u32, event: TcpEvent, packet: i64) {
@@ -210,7 +173,7 @@ impl Host {
     }
 
     /// Hands the port what TCP will send now.
-    fn drain(&mut self, now: Instant, slot: u32, io: &mut dyn PacketStore) {
+    fn hand_over(&mut self, now: Instant, slot: u32, io: &mut dyn PacketStore<SimPacket>) {
         let End::Sending(end) = &mut self.ends[slot as usize] else { return };
         let port = &mut self.ports[end.connection.port.0 as usize];
         let backpressure = port.backpressure();
@@ -239,7 +202,13 @@ impl Host {
     }
 
     /// Hands the port the acknowledgment that is due, in `used` if there is a packet to use again.
-    fn acknowledge(&mut self, now: Instant, slot: u32, used: Option<SimPacket>, io: &mut dyn PacketStore) {
+    fn acknowledge(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        used: Option<SimPacket>,
+        io: &mut dyn PacketStore<SimPacket>,
+    ) {
         let End::Receiving(end) = &mut self.ends[slot as usize] else { return };
         match (end.receiver.poll_transmit(now), used) {
             (Some(ack), used) => {
@@ -264,7 +233,7 @@ impl Host {
 
     /// Serves the deadlines of the ports' queues.
     #[cold]
-    fn serve_queues(&mut self, now: Instant, io: &mut dyn PacketStore) {
+    fn serve_queues(&mut self, now: Instant, io: &mut dyn PacketStore<SimPacket>) {
         for out in self.ports.iter_mut() {
             if out.backpressure().is_some() {
                 out.port.on_timeout(now, &mut Lost { io: &mut *io, flows: &mut self.lost });
@@ -289,7 +258,7 @@ impl Host {
 
 /// Notes the flows whose segments a port drops.
 struct Lost<'a> {
-    io: &'a mut dyn PacketStore,
+    io: &'a mut dyn PacketStore<SimPacket>,
     flows: &'a mut Vec<FlowId>,
 }
 
@@ -342,8 +311,81 @@ impl End {
     }
 }
 
+impl HostNode for Host {
+    type Packet = SimPacket;
+
+    fn io(recorder: &mut Recorder<SimPacket>) -> &mut Self::Io {
+        recorder
+    }
+
+    fn ports(&self) -> &[Outgoing<SimPacket>] {
+        &self.ports
+    }
+
+    fn ports_mut(&mut self) -> &mut [Outgoing<SimPacket>] {
+        &mut self.ports
+    }
+
+    fn restart(&mut self, now: Instant) {
+        for end in self.ends.iter_mut() {
+            if let End::Sending(end) = end {
+                end.sender.restart_extremes();
+            }
+        }
+        self.ports.iter_mut().for_each(|out| out.port.restart(now));
+    }
+
+    fn sender(&self, flow: FlowId) -> Option<SenderReading> {
+        let sender = &self.sending(flow)?.sender;
+        let rtt = sender.rtt();
+        Some(SenderReading {
+            stats: *sender.stats(),
+            cwnd: sender.cwnd(),
+            srtt: rtt.srtt(),
+            rtt: rtt.extremes(),
+            rtt_samples: rtt.samples(),
+        })
+    }
+
+    fn receiver(&self, flow: FlowId) -> Option<(Bytes, &MarkCounts)> {
+        let End::Receiving(end) = self.end_of(flow)? else { return None };
+        Some((end.receiver.delivered(), &end.arrived))
+    }
+
+    fn source(&self, flow: FlowId) -> Option<Backlog> {
+        if let End::Source(end) = self.end_of(flow)? { Some(end.sent) } else { None }
+    }
+
+    fn drain(&self, flow: FlowId) -> Option<&MarkCounts> {
+        if let End::Drain(end) = self.end_of(flow)? { Some(&end.arrived) } else { None }
+    }
+
+    fn window(&self, time: Instant, flow: FlowId) -> Option<WindowRecord> {
+        let sender = &self.sending(flow)?.sender;
+        Some(WindowRecord {
+            time,
+            flow,
+            cwnd: sender.cwnd(),
+            ssthresh: sender.ssthresh(),
+            in_flight: sender.in_flight(),
+            rto_s: sender.rtt().rto().as_secs_f64(),
+        })
+    }
+
+    fn take_log(&mut self, trace: &mut Vec<TcpRecord>) {
+        if let Some(log) = &mut self.log {
+            trace.append(log);
+        }
+    }
+
+    fn dropped(&self, time: Instant, flow: FlowId, segment: &Segment) -> Option<TcpRecord> {
+        let end = self.sending(flow)?;
+        Some(end.record(time, TcpEvent::Drop, end.sender.packet_number(segment)))
+    }
+}
+
 impl Node<SimPacket> for Host {
-    type Io = dyn PacketStore;
+    type Io = dyn PacketStore<SimPacket>;
 
     fn on_packet(&mut self, now: Instant, _from: PortId, pkt: SimPacket, io: &mut Self::Io) {
         let Some(slot) = self.slots.get(pkt.meta().flow.0) else {
@@ -359,7 +401,7 @@ impl Node<SimPacket> for Host {
                     self.log(now, slot, TcpEvent::Ack, packet);
                 }
                 io.consumed(pkt);
-                self.drain(now, slot, io);
+                self.hand_over(now, slot, io);
             }
             End::Receiving(end) => {
                 let contents = pkt.get();
@@ -402,7 +444,7 @@ impl Node<SimPacket> for Host {
             && let End::Sending(end) = &mut self.ends[slot as usize]
         {
             end.in_port -= 1;
-            self.drain(now, slot, io);
+            self.hand_over(now, slot, io);
         }
     }
 
@@ -424,7 +466,7 @@ impl Node<SimPacket> for Host {
                         let packet = end.sender.packet_expired();
                         self.log(now, slot, TcpEvent::Timeout, packet);
                     }
-                    self.drain(now, slot, io);
+                    self.hand_over(now, slot, io);
                 }
                 End::Receiving(end) => {
                     end.receiver.on_timeout(now);

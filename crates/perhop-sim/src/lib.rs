@@ -1,7 +1,8 @@
 //! perhop in virtual time: a scenario becomes nodes and links on an event list.
 //!
 //! Start at [`Simulation`]. The engine moves packets between nodes; what happens inside a node is the elements'
-//! matter (`perhop-core`, `perhop-tcp`), which a live loop drives in the same way.
+//! matter (`perhop-core`, `perhop-tcp`). Packets and hosts are behind two traits ([`Carried`], [`HostNode`]), so that
+//! `perhop-live` moves real packets through the same engine.
 
 mod build;
 mod by_class;
@@ -18,14 +19,18 @@ mod observe;
 mod packet;
 mod results;
 mod sample;
+mod seam;
 mod simulation;
 pub mod tables;
 mod totals;
 
+pub use build::{Built, assemble, starts};
 pub use by_class::ClassResult;
 pub use delays::{ClassDelays, DelayRange};
+pub use marks::MarkCounts;
 pub use observe::{
-    PacketEvent, PacketRecord, QueueRecord, TcpEvent, TcpRecord, Trace, TraceKinds, WindowRecord,
+    PacketEvent, PacketRecord, PacketStore, QueueRecord, Recorder, TcpEvent, TcpRecord, Trace, TraceKinds,
+    WindowRecord,
 };
 pub use packet::SimPacket;
 pub use perhop_scenario::build::{MeterSeat, QueueSeat};
@@ -33,6 +38,7 @@ pub use results::{
     ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results, UdpResult,
 };
 pub use sample::{Quantity, Series, Subject};
+pub use seam::{Carried, HostNode, SenderReading};
 pub use simulation::Simulation;
 
 /// The queues and meters that a program brings to a simulation.

@@ -9,7 +9,6 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 
 use crate::event::Due;
-use crate::packet::SimPacket;
 
 /// Counters since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,9 +43,9 @@ impl LinkStats {
 /// Two cache lines, of which an arrival touches the first only.
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub struct Link {
+pub struct Link<P> {
     /// Packets in transmission or propagation, with the time they arrive.
-    pub in_flight: Lane<(Due, SimPacket)>,
+    pub in_flight: Lane<(Due, P)>,
     /// Receiving node.
     pub to: u32,
     /// Port of the receiving node by which packets arrive: the one that feeds the other direction.
@@ -68,7 +67,7 @@ pub struct Link {
     busy_acks: Span,
 }
 
-impl Link {
+impl<P: Packet> Link<P> {
     /// An idle link.
     pub const fn new(rate: BitRate, delay: Span, from: (u32, PortId), to: (u32, PortId)) -> Self {
         Self {
@@ -90,7 +89,7 @@ impl Link {
     }
 
     /// Starts to transmit `pkt`, which arrives with sequence number `seq`. Returns when.
-    pub fn transmit(&mut self, now: Instant, pkt: SimPacket, seq: u64) -> Due {
+    pub fn transmit(&mut self, now: Instant, pkt: P, seq: u64) -> Due {
         let (len, is_ack) = (pkt.meta().len, pkt.meta().kind == Kind::PureAck);
         let time = self.serializer.time(len);
         self.busy_until = now + time;
@@ -106,7 +105,7 @@ impl Link {
     }
 
     /// The first packet reaches the other end.
-    pub fn deliver(&mut self) -> Option<SimPacket> {
+    pub fn deliver(&mut self) -> Option<P> {
         let (_, pkt) = self.in_flight.pop_front()?;
         self.delivered_bytes += pkt.meta().len;
         Some(pkt)
@@ -148,6 +147,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::SimPacket;
     use std::mem::{offset_of, size_of};
 
     /// Transmissions back to back, of data and pure ACKs, at a rate that divides nothing; each is read in its middle and
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     #[cfg(target_pointer_width = "64")]
     fn a_link_is_two_lines_and_an_arrival_touches_one() {
-        assert_eq!(offset_of!(Link, from), 64);
-        assert_eq!(size_of::<Link>(), 128);
+        assert_eq!(offset_of!(Link<SimPacket>, from), 64);
+        assert_eq!(size_of::<Link<SimPacket>>(), 128);
     }
 }

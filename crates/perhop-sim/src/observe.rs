@@ -9,7 +9,7 @@ use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::Segment;
 
-use crate::packet::SimPacket;
+use crate::seam::Carried;
 
 /// What a trace records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -143,16 +143,16 @@ impl Trace {
 }
 
 /// What a host asks of its driver besides: it makes packets and ends them.
-pub trait PacketStore: Io<SimPacket> {
+pub trait PacketStore<P: Carried>: Io<P> {
     /// A packet to fill in; its contents are unspecified.
-    fn fresh(&mut self) -> SimPacket;
+    fn fresh(&mut self) -> P;
     /// A packet that reached its destination and is no longer needed.
-    fn consumed(&mut self, pkt: SimPacket);
+    fn consumed(&mut self, pkt: P);
 }
 
 /// The engine's side of a node's calls: packet store, ports to ask, recorder.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct Recorder<P> {
     kinds: TraceKinds,
     /// What was recorded.
     pub trace: Trace,
@@ -163,12 +163,12 @@ pub struct Recorder {
     /// By class of flows: packets to the receiver that were dropped or marked anywhere.
     pub by_class: Vec<DropStats>,
     /// Packets not in use.
-    idle: Vec<SimPacket>,
+    idle: Vec<P>,
     /// Packets that exist.
     pub created: u64,
 }
 
-impl Recorder {
+impl<P> Recorder<P> {
     /// Records `kinds` of flows that have `classes`.
     pub fn new(kinds: TraceKinds, classes: usize) -> Self {
         Self {
@@ -205,18 +205,18 @@ impl Recorder {
     }
 }
 
-impl Sink<SimPacket> for Recorder {
-    fn dropped(&mut self, now: Instant, site: SiteId, pkt: SimPacket, why: DropReason) {
-        let meta = &pkt.get().meta;
+impl<P: Carried> Sink<P> for Recorder<P> {
+    fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
+        let meta = pkt.meta();
         self.packet(now, site, PacketEvent::Dropped(why), meta);
         if meta.dir == Dir::Forward {
             self.by_class[usize::from(meta.class.0)].count(meta.color, why);
         }
         if self.kinds.tcp
-            && pkt.get().meta.tcp.is_some()
-            && let Some(segment) = pkt.get().segment()
+            && meta.tcp.is_some()
+            && let Some(segment) = pkt.segment()
         {
-            self.lost.push((pkt.get().meta.flow, *segment));
+            self.lost.push((meta.flow, *segment));
         }
         self.idle.push(pkt);
     }
@@ -240,21 +240,21 @@ impl Sink<SimPacket> for Recorder {
     }
 }
 
-impl Io<SimPacket> for Recorder {
+impl<P: Carried> Io<P> for Recorder<P> {
     fn ready(&mut self, port: PortId) {
         self.ready.push(port);
     }
 }
 
-impl PacketStore for Recorder {
-    fn fresh(&mut self) -> SimPacket {
+impl<P: Carried> PacketStore<P> for Recorder<P> {
+    fn fresh(&mut self) -> P {
         self.idle.pop().unwrap_or_else(|| {
             self.created += 1;
-            SimPacket::default()
+            P::default()
         })
     }
 
-    fn consumed(&mut self, pkt: SimPacket) {
+    fn consumed(&mut self, pkt: P) {
         self.idle.push(pkt);
     }
 }

@@ -1,7 +1,11 @@
 //! A simulated packet: what elements see, and what the ends of the connection say to each other. It has no bytes.
 
 use perhop_core::packet::{Dir, Meta, OnWire, Packet};
+use perhop_core::time::Instant;
+use perhop_prefetch::prefetch;
 use perhop_tcp::segment::{Ack, Segment};
+
+use crate::seam::Carried;
 
 /// The contents behind a [`SimPacket`].
 ///
@@ -20,13 +24,6 @@ pub(crate) struct Contents {
     pub segment: Segment,
     /// What it carries if it goes back.
     pub ack: Ack,
-}
-
-impl Contents {
-    /// The segment, if it is one.
-    pub fn segment(&self) -> Option<&Segment> {
-        (self.meta.dir == Dir::Forward).then_some(&self.segment)
-    }
 }
 
 /// A packet of a simulation. It is one pointer, so that handing it on moves eight bytes.
@@ -65,7 +62,21 @@ impl OnWire for SimPacket {
     }
 
     fn numbered(&self) -> Option<(u64, bool)> {
-        self.0.segment().map(|segment| (segment.seq, segment.syn))
+        self.segment().map(|segment| (segment.seq, segment.syn))
+    }
+}
+
+impl Carried for SimPacket {
+    fn sent(&self) -> Instant {
+        self.0.segment.sent
+    }
+
+    fn segment(&self) -> Option<&Segment> {
+        (self.0.meta.dir == Dir::Forward).then_some(&self.0.segment)
+    }
+
+    fn prefetch(&self) {
+        prefetch(&*self.0);
     }
 }
 

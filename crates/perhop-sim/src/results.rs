@@ -1,7 +1,7 @@
 //! What a finished run leaves, as plain tables.
 
 use perhop_core::conditioner::ConditionerStats;
-use perhop_core::packet::{Dscp, FlowId};
+use perhop_core::packet::Dscp;
 use perhop_core::port::{Class, ClassStats, DropStats};
 use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
@@ -9,12 +9,12 @@ use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::sender::SenderStats;
 
 use crate::by_class::ClassResult;
-use crate::delays::DelayRange;
+use crate::delays::{DelayRange, Delays};
 use crate::engine::Engine;
-use crate::link::LinkStats;
+use crate::link::{Link, LinkStats};
 use crate::observe::Trace;
-use crate::packet::SimPacket;
-use crate::sample::{Ends, Series, both_ends, busy_between};
+use crate::sample::{Series, busy_between};
+use crate::seam::HostNode;
 use crate::totals::{QueueTotals, Totals, UdpTotals, seats};
 use perhop_core::router::Seat;
 
@@ -168,36 +168,29 @@ fn rate(bytes: Bytes, secs: f64) -> f64 {
 }
 
 /// The flows' rows.
-pub fn flow_results(
-    engine: &Engine,
-    ends: &[Ends],
-    starts: &[Instant],
-    from: &Totals,
-    to: &Totals,
-) -> Vec<FlowResult> {
+pub fn flow_results(delays: &Delays, starts: &[Instant], from: &Totals, to: &Totals) -> Vec<FlowResult> {
     let secs = seconds(from, to);
     let row = |(i, &start): (usize, &Instant)| {
-        let flow = FlowId(u32::try_from(i).unwrap_or(u32::MAX));
-        let sender = &both_ends(engine, flow, ends[i]).0.sender;
+        let sender = &to.flows[i];
         let (before, after) = (&from.reading.flows[i], &to.reading.flows[i]);
         let delivered = after.delivered - before.delivered;
         FlowResult {
             start,
-            stats: to.flows[i].0.since(&from.flows[i].0),
+            stats: sender.stats.since(&from.flows[i].stats),
             delivered,
             goodput_bit_s: rate(delivered, secs),
             throughput_bit_s: rate(after.arrived - before.arrived, secs),
-            srtt: sender.rtt().srtt(),
-            rtt: sender.rtt().extremes(),
-            rtt_samples: to.flows[i].1 - from.flows[i].1,
-            delay: engine.delays.of_flow(i),
+            srtt: sender.srtt,
+            rtt: sender.rtt,
+            rtt_samples: sender.rtt_samples - from.flows[i].rtt_samples,
+            delay: delays.of_flow(i),
         }
     };
-    starts.iter().take(ends.len()).enumerate().map(row).collect()
+    starts.iter().take(to.flows.len()).enumerate().map(row).collect()
 }
 
 /// The UDP flows' rows.
-pub fn udp_results(engine: &Engine, starts: &[Instant], from: &Totals, to: &Totals) -> Vec<UdpResult> {
+pub fn udp_results(delays: &Delays, starts: &[Instant], from: &Totals, to: &Totals) -> Vec<UdpResult> {
     let secs = seconds(from, to);
     let first = starts.len() - to.udp.len();
     let row = |(i, (before, after)): (usize, (&UdpTotals, &UdpTotals))| {
@@ -207,7 +200,7 @@ pub fn udp_results(engine: &Engine, starts: &[Instant], from: &Totals, to: &Tota
             sent: after.sent - before.sent,
             arrived,
             throughput_bit_s: rate(arrived.bytes, secs),
-            delay: engine.delays.of_flow(first + i),
+            delay: delays.of_flow(first + i),
         }
     };
     from.udp.iter().zip(&to.udp).enumerate().map(row).collect()
@@ -230,14 +223,14 @@ pub fn mark_results(from: &Totals, to: &Totals) -> Vec<MarkResult> {
 }
 
 /// The conditioners' rows; `sites` are the paths of elements.
-pub fn conditioner_results(
-    engine: &Engine,
+pub fn conditioner_results<H: HostNode>(
+    engine: &Engine<H>,
     sites: &[String],
     from: &Totals,
     to: &Totals,
 ) -> Vec<ConditionerResult> {
     let counted = from.conditioners.iter().zip(&to.conditioners);
-    let row = |(seat, (before, after)): (&Seat<SimPacket>, (&ConditionerStats, &ConditionerStats))| {
+    let row = |(seat, (before, after)): (&Seat<H::Packet>, (&ConditionerStats, &ConditionerStats))| {
         ConditionerResult {
             path: sites[seat.conditioner.site().0 as usize].clone(),
             stats: after.since(before),
@@ -248,9 +241,14 @@ pub fn conditioner_results(
 }
 
 /// The rows of every class of every port, which has been closed; `sites` are the paths of elements.
-pub fn queue_results(engine: &Engine, sites: &[String], from: &Totals, to: &Totals) -> Vec<QueueResult> {
+pub fn queue_results<H: HostNode>(
+    engine: &Engine<H>,
+    sites: &[String],
+    from: &Totals,
+    to: &Totals,
+) -> Vec<QueueResult> {
     let counted = from.queues.iter().zip(&to.queues);
-    let row = |(class, (before, after)): (&Class<SimPacket>, (&QueueTotals, &QueueTotals))| {
+    let row = |(class, (before, after)): (&Class<H::Packet>, (&QueueTotals, &QueueTotals))| {
         let (stats, waits) = (after.0.since(&before.0), class.waits());
         QueueResult {
             path: sites[class.site().0 as usize].clone(),
@@ -267,9 +265,9 @@ pub fn queue_results(engine: &Engine, sites: &[String], from: &Totals, to: &Tota
 }
 
 /// The links' rows.
-pub fn link_results(engine: &Engine, from: &Totals, to: &Totals) -> Vec<LinkResult> {
+pub fn link_results<H: HostNode>(engine: &Engine<H>, from: &Totals, to: &Totals) -> Vec<LinkResult> {
     let secs = seconds(from, to);
-    let row = |(i, link): (usize, &crate::link::Link)| {
+    let row = |(i, link): (usize, &Link<H::Packet>)| {
         let (data, acks) = busy_between(from.reading.links[i], to.reading.links[i]);
         LinkResult {
             stats: to.links[i].0.since(&from.links[i].0),
@@ -283,7 +281,7 @@ pub fn link_results(engine: &Engine, from: &Totals, to: &Totals) -> Vec<LinkResu
 }
 
 /// Conservation of packets and bytes over the whole run: in each queue, from each port to its link, on each link, and of all packets.
-pub fn broken_invariants(engine: &Engine, names: &[String], sites: &[String]) -> Vec<String> {
+pub fn broken_invariants<H: HostNode>(engine: &Engine<H>, names: &[String], sites: &[String]) -> Vec<String> {
     let mut broken = Vec::new();
     for class in engine.classes() {
         let (path, stats, backlog) = (&sites[class.site().0 as usize], class.stats(), class.backlog());

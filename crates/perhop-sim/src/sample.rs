@@ -1,17 +1,17 @@
 //! Series: what flows, links and queues did in each interval.
 
 use perhop_core::meter::BucketName;
-use perhop_core::packet::{Color, FlowId};
+use perhop_core::packet::{Color, FlowId, Packet};
 use perhop_core::port::Class;
+use perhop_core::queue::Backlog;
 use perhop_core::queue::average::Unit;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_scenario::model::{MoreSeries, Run};
 
-use crate::datagrams::{Drain, Source};
 use crate::engine::{AnyNode, Engine};
-use crate::host::{Host, ReceivingEnd, SendingEnd};
-use crate::packet::SimPacket;
+use crate::marks::MarkCounts;
+use crate::seam::{HostNode, SenderReading};
 use crate::totals::seats;
 
 /// What a series is about, by its position in the results.
@@ -135,24 +135,21 @@ pub type Ends = (usize, usize);
 
 impl Reading {
     /// Reads every counter of `engine` at `at`.
-    pub fn take(engine: &Engine, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
-        let flows = (0u32..).map(FlowId).zip(ends).map(|(flow, &ends)| {
-            let (sending, receiving) = both_ends(engine, flow, ends);
-            let sender = &sending.sender;
-            FlowReading {
-                delivered: receiving.receiver.delivered(),
-                arrived: receiving.arrived.total().bytes,
-                retransmissions: sender.stats().retransmissions,
-                cwnd: sender.cwnd(),
-                srtt: sender.rtt().srtt(),
-            }
+    pub fn take<H: HostNode>(engine: &Engine<H>, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
+        let both = senders(engine, ends).zip(receivers(engine, ends));
+        let flows = both.map(|(sender, (delivered, arrived))| FlowReading {
+            delivered,
+            arrived: arrived.total().bytes,
+            retransmissions: sender.stats.retransmissions,
+            cwnd: sender.cwnd,
+            srtt: sender.srtt,
         });
         let queues = engine.classes().map(|class| (class.stats().dropped.packets, class.backlog().packets));
         let first = FlowId(u32::try_from(ends.len()).unwrap_or(u32::MAX));
         Self {
             at,
             flows: flows.collect(),
-            udp: udp_ends(engine, first, udp).map(|(_, drain)| drain.arrived.total().bytes).collect(),
+            udp: udp_ends(engine, first, udp).map(|(_, arrived)| arrived.total().bytes).collect(),
             links: engine.links.iter().map(|link| link.busy(at)).collect(),
             queues: queues.collect(),
             more: Vec::new(),
@@ -161,7 +158,7 @@ impl Reading {
 
     /// Reads what `run` asks for beyond that.
     #[must_use]
-    pub fn with(mut self, run: &Run, engine: &Engine) -> Self {
+    pub fn with<H: HostNode>(mut self, run: &Run, engine: &Engine<H>) -> Self {
         if run.has(MoreSeries::Averages) {
             for (i, class) in engine.classes().enumerate() {
                 averages(i, class, &mut self.more);
@@ -180,7 +177,7 @@ impl Reading {
 
 /// Adds what the early detection of class number `i` goes by.
 #[expect(clippy::cast_precision_loss, reason = "a queue of fewer than 2^53 bytes")]
-fn averages(i: usize, class: &Class<SimPacket>, more: &mut Vec<(Subject, Quantity, f64)>) {
+fn averages<P: Packet>(i: usize, class: &Class<P>, more: &mut Vec<(Subject, Quantity, f64)>) {
     let states = class.early();
     if states.iter().any(|state| state.unit == Unit::Bytes) {
         more.push((Subject::Queue(i), Quantity::BacklogBytes, class.backlog().bytes.0 as f64));
@@ -196,31 +193,43 @@ fn averages(i: usize, class: &Class<SimPacket>, more: &mut Vec<(Subject, Quantit
     }
 }
 
-/// The ends of the UDP flows from number `first` on. They are at hosts.
-pub fn udp_ends<'a>(
-    engine: &'a Engine,
-    first: FlowId,
-    ends: &'a [Ends],
-) -> impl Iterator<Item = (&'a Source, &'a Drain)> {
-    (first.0..).map(FlowId).zip(ends).map(|(flow, &(from, to))| {
-        let source = host(engine, from).and_then(|host| host.source(flow));
-        let drain = host(engine, to).and_then(|host| host.drain_of(flow));
-        source.zip(drain).expect("a flow has its two ends at hosts")
-    })
-}
-
-fn host(engine: &Engine, node: usize) -> Option<&Host> {
+/// The host at `node`, where a flow has an end: the scenario was checked and the build put it there.
+fn host<H: HostNode>(engine: &Engine<H>, node: usize) -> &H {
     match &engine.nodes[node] {
-        AnyNode::Host(host) => Some(host),
-        AnyNode::Router(_) => None,
+        AnyNode::Host(host) => host,
+        AnyNode::Router(_) => unreachable!("flows end at hosts"),
     }
 }
 
-/// Both ends of a flow. They are at hosts: the scenario was checked and the build put them there.
-pub fn both_ends(engine: &Engine, flow: FlowId, ends: Ends) -> (&SendingEnd, &ReceivingEnd) {
-    let sending = host(engine, ends.0).and_then(|h| h.sending(flow));
-    let receiving = host(engine, ends.1).and_then(|h| h.receiving(flow));
-    sending.zip(receiving).expect("a flow has its two ends at hosts")
+/// The sending ends of the TCP flows.
+pub fn senders<H: HostNode>(engine: &Engine<H>, ends: &[Ends]) -> impl Iterator<Item = SenderReading> {
+    let sender = |(flow, &(from, _)): (FlowId, &Ends)| {
+        host(engine, from).sender(flow).expect("a flow's sender is at its host")
+    };
+    (0u32..).map(FlowId).zip(ends).map(sender)
+}
+
+/// The receiving ends of the TCP flows: payload delivered in order, packets that arrived.
+pub fn receivers<'a, H: HostNode>(
+    engine: &'a Engine<H>,
+    ends: &[Ends],
+) -> impl Iterator<Item = (Bytes, &'a MarkCounts)> {
+    let receiver = |(flow, &(_, to)): (FlowId, &Ends)| {
+        host(engine, to).receiver(flow).expect("a flow's receiver is at its host")
+    };
+    (0u32..).map(FlowId).zip(ends).map(receiver)
+}
+
+/// The ends of the UDP flows from number `first` on: what was sent, what has arrived.
+pub fn udp_ends<'a, H: HostNode>(
+    engine: &'a Engine<H>,
+    first: FlowId,
+    ends: &[Ends],
+) -> impl Iterator<Item = (Backlog, &'a MarkCounts)> {
+    (first.0..).map(FlowId).zip(ends).map(|(flow, &(from, to))| {
+        let sent = host(engine, from).source(flow);
+        sent.zip(host(engine, to).drain(flow)).expect("a flow has its two ends at hosts")
+    })
 }
 
 impl Series {

@@ -7,19 +7,21 @@ use perhop_scenario::model::{Run, Scenario};
 use crate::Registry;
 use crate::build::{Built, build};
 use crate::engine::Engine;
-use crate::observe::TraceKinds;
+use crate::host::Host;
+use crate::observe::{Recorder, TraceKinds};
 use crate::results::{
     Counts, Results, broken_invariants, conditioner_results, flow_results, link_results, mark_results,
     queue_results, udp_results,
 };
 use crate::sample::{Reading, Series};
+use crate::seam::HostNode;
 use crate::totals::{Totals, close, restart};
 
 /// A run in virtual time.
 ///
 /// The same scenario gives the same results whatever the slices it is advanced in and whatever is traced.
-pub struct Simulation {
-    built: Built,
+pub struct Simulation<H: HostNode = Host> {
+    built: Built<H>,
     now: Instant,
     end: Instant,
     warmup: Instant,
@@ -31,7 +33,7 @@ pub struct Simulation {
     series: Series,
 }
 
-impl Simulation {
+impl Simulation<Host> {
     /// A run of `scenario` at time zero, recording `trace`.
     ///
     /// # Panics
@@ -52,19 +54,48 @@ impl Simulation {
         trace: TraceKinds,
         elements: &Registry,
     ) -> Result<Self, ElementError> {
-        let built = build(scenario, trace, elements)?;
+        Ok(Self::of(build(scenario, trace, elements)?, &scenario.run))
+    }
+}
+
+impl<H: HostNode> Simulation<H> {
+    /// A run of what was built, at time zero.
+    #[must_use]
+    pub fn of(built: Built<H>, run: &Run) -> Self {
         let last = Reading::take(&built.engine, &built.ends, &built.udp_ends, Instant::ZERO);
-        Ok(Self {
+        Self {
             built,
             now: Instant::ZERO,
-            end: Instant::ZERO + scenario.run.duration,
-            warmup: Instant::ZERO + scenario.run.warmup,
-            run: scenario.run.clone(),
-            next_sample: Instant::ZERO + scenario.run.interval,
+            end: Instant::ZERO + run.duration,
+            warmup: Instant::ZERO + run.warmup,
+            run: run.clone(),
+            next_sample: Instant::ZERO + run.interval,
             baseline: None,
             last,
             series: Series::default(),
-        })
+        }
+    }
+
+    /// When each flow begins, TCP and then UDP, jitter drawn.
+    #[must_use]
+    pub fn starts(&self) -> &[Instant] {
+        &self.built.starts
+    }
+
+    /// When the next event is due, if any is.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        self.built.engine.next_event()
+    }
+
+    /// Something happens at a host at `now`, to which the run has been advanced: for drivers of packets that come from outside.
+    pub fn at_host(
+        &mut self,
+        now: Instant,
+        node: usize,
+        call: impl FnOnce(&mut H, &mut Recorder<H::Packet>),
+    ) {
+        self.built.engine.at_host(now, node, call);
     }
 
     /// When the run ends.
@@ -93,7 +124,7 @@ impl Simulation {
         Results { trace, sites: self.built.sites.clone(), ..Results::default() }
     }
 
-    fn advance(&mut self, until: Instant, run: impl Fn(&mut Engine, Instant) -> bool) -> bool {
+    fn advance(&mut self, until: Instant, run: impl Fn(&mut Engine<H>, Instant) -> bool) -> bool {
         let until = until.min(self.end);
         while self.now < until {
             let warmup = if self.baseline.is_none() { self.warmup } else { Instant::MAX };
@@ -121,10 +152,10 @@ impl Simulation {
     pub fn finish(mut self) -> Results {
         self.advance_to(self.end);
         let end = self.totals();
-        let Built { mut engine, ends, starts, contracts, link_names, sites, .. } = self.built;
+        let Built { mut engine, starts, contracts, link_names, sites, .. } = self.built;
         let from = self.baseline.expect("a warm-up ends before its run");
-        let flows = flow_results(&engine, &ends, &starts, &from, &end);
-        let udp = udp_results(&engine, &starts, &from, &end);
+        let flows = flow_results(&engine.delays, &starts, &from, &end);
+        let udp = udp_results(&engine.delays, &starts, &from, &end);
         let invariants = broken_invariants(&engine, &link_names, &sites);
         close(&mut engine, self.end);
         Results {

@@ -6,12 +6,12 @@ use perhop_core::packet::FlowId;
 use perhop_core::port::{ClassStats, DropStats};
 use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
-use perhop_tcp::sender::SenderStats;
 
 use crate::engine::{AnyNode, Engine};
 use crate::link::LinkStats;
-use crate::packet::SimPacket;
-use crate::sample::{Ends, Reading, both_ends, udp_ends};
+use crate::marks::MarkCounts;
+use crate::sample::{Ends, Reading, receivers, senders, udp_ends};
+use crate::seam::{HostNode, SenderReading};
 use perhop_core::router::Seat;
 
 /// What a UDP flow has sent, and what has arrived of it.
@@ -31,8 +31,8 @@ pub type QueueTotals = (ClassStats, DropStats, Backlog);
 pub struct Totals {
     /// What series have too.
     pub reading: Reading,
-    /// TCP flows: counters, round-trip samples.
-    pub flows: Vec<(SenderStats, u64)>,
+    /// TCP flows.
+    pub flows: Vec<SenderReading>,
     /// UDP flows.
     pub udp: Vec<UdpTotals>,
     /// For each flow, TCP and then UDP: what arrived by mark.
@@ -49,18 +49,17 @@ pub struct Totals {
 
 impl Totals {
     /// Reads every counter of `engine` at `at`.
-    pub fn take(engine: &Engine, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
-        let tcp = || (0u32..).map(FlowId).zip(ends).map(|(flow, &ends)| both_ends(engine, flow, ends));
+    pub fn take<H: HostNode>(engine: &Engine<H>, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
         let first = FlowId(u32::try_from(ends.len()).unwrap_or(u32::MAX));
-        let drains = || udp_ends(engine, first, udp).map(|(_, drain)| drain);
-        let marks = tcp().map(|(_, end)| end.arrived.by_mark());
+        let drains = || udp_ends(engine, first, udp).map(|(_, arrived)| arrived);
+        let marks = receivers(engine, ends).map(|(_, arrived)| arrived.by_mark());
         Self {
             reading: Reading::take(engine, ends, udp, at),
-            flows: tcp().map(|(end, _)| (*end.sender.stats(), end.sender.rtt().samples())).collect(),
+            flows: senders(engine, ends).collect(),
             udp: udp_ends(engine, first, udp)
-                .map(|(source, drain)| UdpTotals { sent: source.sent, arrived: drain.arrived.total() })
+                .map(|(sent, arrived)| UdpTotals { sent, arrived: arrived.total() })
                 .collect(),
-            marks: marks.chain(drains().map(|drain| drain.arrived.by_mark())).collect(),
+            marks: marks.chain(drains().map(MarkCounts::by_mark)).collect(),
             links: engine.links.iter().map(|link| (link.stats(), engine.outgoing(link).lost())).collect(),
             queues: engine.classes().map(|class| (class.stats(), class.drops(), class.backlog())).collect(),
             conditioners: seats(engine).map(|seat| *seat.conditioner.stats()).collect(),
@@ -79,7 +78,7 @@ impl Totals {
 }
 
 /// Every conditioner, by node.
-pub fn seats(engine: &Engine) -> impl Iterator<Item = &Seat<SimPacket>> {
+pub fn seats<H: HostNode>(engine: &Engine<H>) -> impl Iterator<Item = &Seat<H::Packet>> {
     engine.nodes.iter().flat_map(|node| match node {
         AnyNode::Router(router) => &router.seats[..],
         AnyNode::Host(_) => &[],
@@ -87,7 +86,7 @@ pub fn seats(engine: &Engine) -> impl Iterator<Item = &Seat<SimPacket>> {
 }
 
 /// The measured time begins `now`: what no difference gives starts anew, such as the smallest and the largest of anything.
-pub fn restart(engine: &mut Engine, now: Instant) {
+pub fn restart<H: HostNode>(engine: &mut Engine<H>, now: Instant) {
     engine.delays.restart();
     for node in &mut engine.nodes {
         match node {
@@ -98,10 +97,10 @@ pub fn restart(engine: &mut Engine, now: Instant) {
 }
 
 /// The run ends `now`: what waits leaves its queue, so that its waits count.
-pub fn close(engine: &mut Engine, now: Instant) {
+pub fn close<H: HostNode>(engine: &mut Engine<H>, now: Instant) {
     for node in &mut engine.nodes {
         match node {
-            AnyNode::Host(host) => host.ports.iter_mut().for_each(|out| out.port.close(now)),
+            AnyNode::Host(host) => host.ports_mut().iter_mut().for_each(|out| out.port.close(now)),
             AnyNode::Router(router) => router.outgoing.iter_mut().for_each(|out| out.port.close(now)),
         }
     }

@@ -3,21 +3,23 @@
 //! In a run that is larger than the caches near the processor a hop waits for memory several times, one read after the
 //! other. Nothing here changes what a run does. Cost: some hundred instructions for each arrival, in large runs only.
 
+use perhop_core::packet::Packet;
 use perhop_prefetch::prefetch;
 
 use super::{AnyNode, Engine, Event};
 use crate::link::Link;
+use crate::seam::{Carried, HostNode};
 
 /// What nodes and links may take until looking ahead pays, bytes: a second cache of today.
 const NEAR: usize = 1 << 20;
 
 /// Which nodes are routers, if the run is a large one.
-pub(super) fn routers(nodes: &[AnyNode], links: &[Link]) -> Option<Vec<bool>> {
+pub(super) fn routers<H: HostNode>(nodes: &[AnyNode<H>], links: &[Link<H::Packet>]) -> Option<Vec<bool>> {
     let large = size_of_val(nodes) + size_of_val(links) > NEAR;
     large.then(|| nodes.iter().map(|node| matches!(node, AnyNode::Router(_))).collect())
 }
 
-impl Engine {
+impl<H: HostNode> Engine<H> {
     /// Begins to load: for events that are some way off, the link; for those that may be next, whose link has been loaded
     /// by now, the packet, the host and the link by which it answers; for the next, the way out of a router.
     #[inline]
@@ -30,7 +32,7 @@ impl Engine {
             let Event::Arrival(link) = event else { continue };
             let link = &self.links[link as usize];
             if let Some((_, pkt)) = link.in_flight.front() {
-                prefetch(pkt.get());
+                pkt.prefetch();
             }
             let to = link.to as usize;
             if !routers[to] {
@@ -44,12 +46,12 @@ impl Engine {
     }
 
     /// The way out of the router at the end of `link`, for the packet that arrives there next.
-    fn look_out(&self, link: &Link, routers: &[bool]) {
+    fn look_out(&self, link: &Link<H::Packet>, routers: &[bool]) {
         let to = link.to as usize;
         if routers[to]
             && let AnyNode::Router(router) = &self.nodes[to]
             && let Some((_, pkt)) = link.in_flight.front()
-            && let Some((port, outgoing)) = router.way_out(&pkt.get().meta)
+            && let Some((port, outgoing)) = router.way_out(pkt.meta())
         {
             prefetch(outgoing);
             prefetch(&self.links[(self.desks[to].first_link + port) as usize]);

@@ -1,0 +1,72 @@
+//! What the engine asks of packets and of the hosts where flows end, so that simulated ones and real ones are driven alike.
+
+use perhop_core::node::Node;
+use perhop_core::outgoing::Outgoing;
+use perhop_core::packet::{FlowId, OnWire};
+use perhop_core::queue::Backlog;
+use perhop_core::time::{Instant, Span};
+use perhop_core::units::Bytes;
+use perhop_tcp::segment::Segment;
+use perhop_tcp::sender::SenderStats;
+
+use crate::marks::MarkCounts;
+use crate::observe::{Recorder, TcpRecord, WindowRecord};
+
+/// A packet that the engine can move.
+pub trait Carried: OnWire + Default {
+    /// When its host gave it to a port.
+    fn sent(&self) -> Instant;
+    /// The segment in it, where TCP is simulated.
+    fn segment(&self) -> Option<&Segment> {
+        None
+    }
+    /// Begins to load what an arrival will touch.
+    fn prefetch(&self) {}
+}
+
+/// What a TCP sender tells of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SenderReading {
+    /// Counters.
+    pub stats: SenderStats,
+    /// Congestion window.
+    pub cwnd: Bytes,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Span>,
+    /// Smallest and largest round-trip sample since the measured time began.
+    pub rtt: Option<(Span, Span)>,
+    /// Round-trip samples.
+    pub rtt_samples: u64,
+}
+
+/// A host: where flows begin and end.
+pub trait HostNode: Node<Self::Packet> {
+    /// Its packets.
+    type Packet: Carried;
+    /// The driver's side of a call, as this host takes it.
+    fn io(recorder: &mut Recorder<Self::Packet>) -> &mut Self::Io;
+    /// Outgoing interfaces, by port.
+    fn ports(&self) -> &[Outgoing<Self::Packet>];
+    /// The same, to begin and to end a measurement.
+    fn ports_mut(&mut self) -> &mut [Outgoing<Self::Packet>];
+    /// A measurement begins: largest and smallest values are from here on those of what follows, and waits count from here.
+    fn restart(&mut self, now: Instant);
+    /// The sending end of a TCP flow, if it is here.
+    fn sender(&self, flow: FlowId) -> Option<SenderReading>;
+    /// The receiving end of a TCP flow, if it is here: payload delivered in order, packets that arrived.
+    fn receiver(&self, flow: FlowId) -> Option<(Bytes, &MarkCounts)>;
+    /// What a UDP flow has sent from here.
+    fn source(&self, flow: FlowId) -> Option<Backlog>;
+    /// What has arrived here of a UDP flow.
+    fn drain(&self, flow: FlowId) -> Option<&MarkCounts>;
+    /// The sender's state, for a trace of windows.
+    fn window(&self, _now: Instant, _flow: FlowId) -> Option<WindowRecord> {
+        None
+    }
+    /// Moves what was logged of connections to the end of `trace`.
+    fn take_log(&mut self, _trace: &mut Vec<TcpRecord>) {}
+    /// The sender's state when `segment` of its was dropped, for a trace of connections.
+    fn dropped(&self, _now: Instant, _flow: FlowId, _segment: &Segment) -> Option<TcpRecord> {
+        None
+    }
+}
