@@ -11,12 +11,14 @@ ROOT = Path(__file__).parents[1] / "python" / "perhop"
 
 #: what a package may not import, wherever in a file
 NEVER = {
-    "models": ("cli", "experiment", "papers", "plot", "report"),
-    "stats": ("cli", "experiment", "papers", "plot", "report"),
-    "experiment": ("cli", "papers", "plot", "report"),
-    "plot": ("cli", "papers", "report"),
+    "models": ("cli", "experiment", "papers", "plot", "recommend", "report"),
+    "stats": ("cli", "experiment", "papers", "plot", "recommend", "report"),
+    "experiment": ("cli", "papers", "plot", "recommend", "report"),
+    "plot": ("cli", "papers", "recommend", "report"),
+    "recommend": ("cli", "papers", "report"),
     "report": ("cli", "papers"),
     "papers": ("cli",),
+    "cli": (),
 }
 
 
@@ -43,6 +45,13 @@ def test_a_package_imports_nothing_above_it(package: str) -> None:
         if f"{name}.".startswith(f"perhop.{above}.")
     ]
     assert not found
+
+
+def test_every_package_has_its_place() -> None:
+    assert {file.parent.name for file in ROOT.glob("*/__init__.py")} == set(NEVER)
+    said = " ".join((ROOT.parents[1] / "docs" / "architecture.md").read_text().split())
+    order = "`cli`, `papers`, `report`, `recommend`, `plot`, `experiment`, `stats` and `models`"
+    assert f"use one another downwards only: {order}" in said
 
 
 def test_a_study_imports_no_other() -> None:

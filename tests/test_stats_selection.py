@@ -197,3 +197,28 @@ def test_who_has_no_value_leads_nobody():
     choice = race.choice()
     assert int(choice.system) == 1
     assert not choice.decided
+
+
+def test_of_those_that_are_good_enough_the_first_is_taken_even_if_another_leads():
+    draw = np.random.default_rng(7)
+    race = Race(3, 1.0)
+    for noise in draw.permutation(np.linspace(-1.2, 1.2, 12)):
+        race.add([0.0, 0.05 + noise, -0.05 - noise])
+    most, choice = race.most(), race.choice()
+    assert race.left.all()
+    assert race.mean[1, 0] > 0
+    assert most[1, 0] <= 1.0 < most[2, 1]
+    assert (int(choice.system), bool(choice.decided)) == (0, True)
+    assert float(choice.behind) <= 1.0
+
+
+def test_one_that_was_minus_infinity_is_not_sound_though_it_is_left():
+    race = Race(2, 0.1)
+    race.add([1.0, 2.0])
+    assert race.sound.tolist() == [True, True]
+    race.add([-np.inf, -np.inf])
+    assert race.left.tolist() == [True, True]
+    assert race.sound.tolist() == [False, False]
+    for _ in range(9):
+        race.add([1.0, 2.0])
+    assert not race.choice().decided

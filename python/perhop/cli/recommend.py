@@ -14,7 +14,7 @@ from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from perhop.experiment.campaign import Outcome
-    from perhop.experiment.definition import Campaign, Goal, Select
+    from perhop.experiment.definition import Campaign, Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer
     from perhop.recommend.beside import Beside
@@ -63,10 +63,10 @@ def command(
 ) -> int:
     """Try ways to mark ACKs under common random numbers, drop losers, and say which is best, and how sure."""
     loaded = options.load(scenario, overrides)
-    asked, goals = _asked(scenario.stem, loaded, vary or [], weigh, measure, less, delta, level, most)
+    asked = _asked(scenario.stem, loaded, vary or [], weigh, measure, less, delta, level, most)
     folder = out or Path("out") / asked.name
     store, outcome = _run(asked, folder, jobs, executor)
-    return _tell(store, outcome, goals, as_json)
+    return _tell(store, outcome, as_json)
 
 
 def _asked(
@@ -79,7 +79,7 @@ def _asked(
     delta: str,
     level: float,
     most: int,
-) -> tuple[Campaign, tuple[Goal, ...]]:
+) -> Campaign:
     from perhop.cli.output import note, warn
     from perhop.cli.sweep import factors
     from perhop.experiment.definition import Campaign, Goal, Select
@@ -119,7 +119,7 @@ def _asked(
     for warning in warnings:
         note(f"warning: {warning}")
     select = Select(chosen, measure is None, worth, level, _in_use(scenario, design.treatments), most)
-    return Campaign(f"{stem}-recommend", scenario, design, responses, select=select), chosen
+    return Campaign(f"{stem}-recommend", scenario, design, responses, select=select)
 
 
 def _worth(delta: str, level: float) -> float:
@@ -164,7 +164,7 @@ def _run(asked: Campaign, folder: Path, jobs: int | None, executor: str | None) 
     return Store.open(folder), outcome
 
 
-def _tell(store: Store, outcome: Outcome, goals: tuple[Goal, ...], as_json: bool) -> int:
+def _tell(store: Store, outcome: Outcome, as_json: bool) -> int:
     from dataclasses import asdict
 
     from perhop.cli import told
@@ -179,9 +179,14 @@ def _tell(store: Store, outcome: Outcome, goals: tuple[Goal, ...], as_json: bool
     assert answered is not None, "a race that has been run is over"
     found, said = answered
     failed = store.failures()
-    if not math.isfinite(found.behind) and not found.failed:
-        _refuse_without_values(store, goals)
     page = told.write_page(store)
+    if found is None:
+        told.print_failures(failed)
+        raise CommandError(
+            ExitCode.FAILED_RUNS if failed else ExitCode.USAGE,
+            said[0],
+            "weigh something else with --weigh, or make the run longer",
+        )
     commands = _commands(store, found)
     taken = next(one for one in store.campaign.design.treatments if one.name == found.taken)
     forms = beside(store.campaign.scenario.override(*taken.overrides), found)
@@ -196,24 +201,6 @@ def _tell(store: Store, outcome: Outcome, goals: tuple[Goal, ...], as_json: bool
         print(f"report: {page.resolve()}")
         told.print_failures(failed)
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
-
-
-def _refuse_without_values(store: Store, goals: tuple[Goal, ...]) -> None:
-    """Tell which goal has no value in any run, where that is why there is no answer."""
-    import polars as pl
-
-    table = store.scalars().drop_nulls("value").filter(pl.col("value") != 0)
-    for goal in goals:
-        rows = table.filter(response=goal.response)
-        if goal.group:
-            rows = rows.filter(pl.col("class") == goal.group[0])
-        if not rows.height:
-            what = ":".join((*goal.group, goal.response))
-            raise CommandError(
-                ExitCode.USAGE,
-                f"{what} has no value in any run, so that nothing can be chosen by it",
-                "weigh something else with --weigh, or make the run longer",
-            )
 
 
 def _commands(store: Store, found: Answer) -> dict[str, str]:

@@ -217,9 +217,11 @@ class _Driver:
         else:
             return None
         found = {one.name: self._book.values(one.text) for one in campaign.responses}
+        failed = self._book.failed()
         for key in complete:
             for run in self._users.get(key, ()):
-                _give(rule, campaign.stop, run, {name: of.get(key, {}) for name, of in found.items()})
+                values = {name: of.get(key, {}) for name, of in found.items()}
+                _give(rule, campaign.stop, run, None if key in failed else values)
         return rule
 
     def _fill(self) -> bool:
@@ -298,7 +300,7 @@ class _Driver:
             found[one.measure][one.group] = one.value
         values = {one.name: found[one.text] for one in self._campaign.responses}
         for run in self._users[entry.key]:
-            _give(self._rule, self._campaign.stop, run, values)
+            _give(self._rule, self._campaign.stop, run, values if entry.finished.failure is None else None)
 
     def _replay(self, run: Planned) -> str:
         """Return the command that makes a run again, in the store's folder."""
@@ -308,9 +310,11 @@ class _Driver:
         return shlex.join(words)
 
 
-def _give(rule: Stopping | Selecting, stop: Stop | None, run: Planned, values: Mapping[str, Values]) -> None:
-    """Tell a rule what a run gave, by response: one that stops looks at a single response."""
+def _give(
+    rule: Stopping | Selecting, stop: Stop | None, run: Planned, values: Mapping[str, Values] | None
+) -> None:
+    """Tell a rule what a run gave by response, None of one that failed; one that stops looks at one alone."""
     if isinstance(rule, Selecting):
         rule.add(run.treatment, run.replication, values)
     elif stop is not None:
-        rule.add(run.treatment, run.replication, values.get(stop.response, {}))
+        rule.add(run.treatment, run.replication, (values or {}).get(stop.response, {}))

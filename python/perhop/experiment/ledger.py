@@ -167,6 +167,10 @@ class Ledger:
             )
         }
 
+    def failed(self) -> set[str]:
+        """Return the keys of runs that failed."""
+        return {key for (key,) in self.connection.execute("SELECT key FROM run WHERE state = 'failed'")}
+
     def values(self, measure: str) -> dict[str, dict[tuple[str, ...], float | None]]:
         """Return what runs gave for a measure, by key and group."""
         found: dict[str, dict[tuple[str, ...], float | None]] = {}

@@ -20,7 +20,7 @@ class Selected:
     Parameters
     ----------
     treatment
-        Number of the one to take.
+        Number of the one to take; None where none has a value, or none was without minus infinity.
     met
         Nothing is better than it by a difference worth having; else the cap was reached.
     behind
@@ -29,7 +29,7 @@ class Selected:
         Of each treatment, fewer of those that were dropped.
     """
 
-    treatment: int
+    treatment: int | None
     met: bool
     behind: float
     replications: tuple[int, ...]
@@ -55,7 +55,7 @@ class Selecting:
         self._waiting: dict[int, dict[int, float]] = {}
         self.decided: Selected | None = None
 
-    def add(self, treatment: int, replication: int, values: Mapping[str, Values]) -> None:
+    def add(self, treatment: int, replication: int, values: Mapping[str, Values] | None) -> None:
         """Take in what a run gave.
 
         Parameters
@@ -63,7 +63,7 @@ class Selecting:
         treatment, replication
             Their numbers, from 0.
         values
-            By response and group; a run that failed has none, and counts for no difference.
+            By response and group; None of a run that failed, which counts for no difference.
         """
         self._waiting.setdefault(replication, {})[treatment] = score(self._select, values)
         while self.decided is None and self._is_complete():
@@ -85,11 +85,13 @@ class Selecting:
 
     def _look(self) -> None:
         choice = self.race.choice()
-        if bool(choice.decided) or self._looked >= self._select.most:
+        hopeless = not (self.race.left & ~self.race.hopeless).any()
+        if bool(choice.decided) or hopeless or self._looked >= self._select.most:
+            found = bool(self.race.sound.any())
             self.decided = Selected(
-                int(choice.system),
+                int(choice.system) if found else None,
                 bool(choice.decided),
-                float(choice.behind),
+                float(choice.behind) if found else math.inf,
                 tuple(int(count) for count in self._asked),
             )
 
@@ -106,7 +108,7 @@ def race(select: Select, treatments: int) -> Race:
     )
 
 
-def score(select: Select, values: Mapping[str, Values]) -> float:
+def score(select: Select, values: Mapping[str, Values] | None) -> float:
     """Return what goals add up to in a run: NaN of one that failed.
 
     With logarithms sum(weight log value) / sum(abs(weight)). A value that is not there, or zero, is minus
@@ -117,9 +119,9 @@ def score(select: Select, values: Mapping[str, Values]) -> float:
     select
         With the goals.
     values
-        By response and group.
+        By response and group; None of a run that failed.
     """
-    if not any(values.values()):
+    if values is None:
         return math.nan
     found = [(goal.weight, values.get(goal.response, {}).get(goal.group)) for goal in select.goals]
     if any(value is None for _, value in found):

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perhop.experiment.selecting import Selected, Selecting, race, score
+from perhop.experiment.selecting import Selected, Selecting, race, score, without_any
 from perhop.recommend.candidates import BEST_EFFORT, COPY
+from perhop.recommend.goals import MEASURES
 from perhop.stats.sequential import sequential_interval
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from perhop.experiment.definition import Goal, Select
     from perhop.experiment.design import Design
     from perhop.experiment.store import Store
@@ -21,12 +24,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """A difference in percent, with an interval that holds at every look; runs are those both have."""
+    """A difference in percent, with an interval that holds at every look; runs are those both have.
+
+    In `lost` of these runs only the other candidate has a value above zero, in `gained` only the one taken;
+    where there are such, there is no percentage.
+    """
 
     percent: float
     low: float
     high: float
     runs: int
+    lost: int = 0
+    gained: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,8 +96,12 @@ class Answer:
     failed: int
 
 
-Runs = dict[int, dict[str, dict[tuple[str, ...], float | None]]]
-"""By replication, response and group."""
+class NothingFoundError(ValueError):
+    """A race that is over, and no candidate has a value; the message says why."""
+
+
+Runs = dict[int, dict[str, dict[tuple[str, ...], float | None]] | None]
+"""By replication, response and group; None of a run that failed."""
 
 Found = dict[int, Runs]
 """By treatment."""
@@ -103,21 +116,27 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
         Of a campaign with a selection.
     references
         Treatments to compare with: their names by what they are called.
+
+    Raises
+    ------
+    NothingFoundError
+        The race is over, and none can be taken: runs failed, or what is weighed has no value.
     """
     select = store.campaign.select
     assert select is not None
     names = [one.name for one in store.campaign.design.treatments]
     runs = store.runs()
-    found = _found(store, names)
-    asked = [(names.index(row[0]), row[1]) for row in runs.select("treatment", "replication").rows()]
+    found = _found(store, names, runs)
     rule = Selecting(select, len(names))
-    missing = runs.filter(state="missing").height
-    for treatment, replication in sorted(asked if not missing else [], key=lambda one: one[::-1]):
-        rule.add(treatment, replication, found[treatment].get(replication, {}))
+    asked = [(number, k) for k, of in found.items() for number in of]
+    for replication, treatment in sorted(asked if not runs.filter(state="missing").height else []):
+        rule.add(treatment, replication, found[treatment][replication])
     decided = rule.decided
     if decided is None:
         return None
     place = decided.treatment
+    if place is None:
+        raise NothingFoundError(_why_nothing(select, found))
     return Answer(
         taken=names[place],
         in_use="" if select.baseline is None else names[select.baseline],
@@ -131,7 +150,7 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
             called: _over(rule, select, place, names.index(name), found)
             for called, name in references.items()
         },
-        rows=_rows(store, found, place, {called: names.index(name) for called, name in references.items()}),
+        rows=_rows(select, found, place, {called: names.index(name) for called, name in references.items()}),
         best=tuple(_best(select, goal, found, names) for goal in select.goals) if select.logarithms else (),
         failed=runs.filter(state="failed").height,
     )
@@ -164,14 +183,29 @@ def _rest(levels: tuple[str, ...], place: int) -> tuple[str, ...]:
     return (*levels[:place], *levels[place + 1 :])
 
 
-def _found(store: Store, names: list[str]) -> Found:
-    found: Found = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+def _found(store: Store, names: list[str], runs: pl.DataFrame) -> Found:
+    found: Found = defaultdict(dict)
     by = {one.name: one.by for one in store.campaign.responses}
     places = {name: place for place, name in enumerate(names)}
+    for treatment, number, state in runs.select("treatment", "replication", "state").rows():
+        found[places[treatment]][number] = {} if state == "done" else None
     for row in store.scalars().iter_rows(named=True):
+        of = found[places[row["treatment"]]][row["replication"]]
+        assert of is not None, "a run that failed has no values"
         group = tuple(row[column] for column in by[row["response"]])
-        found[places[row["treatment"]]][row["replication"]][row["response"]][group] = row["value"]
+        of.setdefault(row["response"], {})[group] = row["value"]
     return found
+
+
+def _why_nothing(select: Select, found: Found) -> str:
+    done = [one for runs in found.values() for one in runs.values() if one is not None]
+    if not done:
+        return "every run failed, so that nothing can be recommended"
+    none = [":".join((*goal.group, goal.response)) for goal in without_any(select.goals, done)]
+    if none:
+        has = "has" if len(none) == 1 else "have"
+        return f"{', '.join(none)} {has} no value in any run, so that nothing can be chosen by it"
+    return "every candidate failed, or had a run without a value, or with zero, of something that is weighed"
 
 
 def _behind(select: Select, decided: Selected, runs: Runs) -> float:
@@ -184,7 +218,7 @@ def _behind(select: Select, decided: Selected, runs: Runs) -> float:
 def _over(rule: Selecting, select: Select, taken: int, other: int, found: Found) -> Change:
     mean, half = float(rule.race.mean[taken, other]), float(rule.race.half_width()[taken, other])
     runs = int(rule.race.n[taken, other])
-    if runs == 0:
+    if runs == 0 or rule.race.hopeless[other]:
         return Change(math.inf, math.nan, math.inf, 0)
     if taken == other:
         return Change(0.0, 0.0, 0.0, runs)
@@ -204,36 +238,48 @@ def _grown(logarithm: float) -> float:
     return math.expm1(logarithm) if logarithm < 700 else math.inf
 
 
-def _rows(store: Store, found: Found, taken: int, against: dict[str, int]) -> tuple[Row, ...]:
-    select = store.campaign.select
-    assert select is not None
+def _rows(select: Select, found: Found, taken: int, against: dict[str, int]) -> tuple[Row, ...]:
+    """Return the measures that any of these candidates has a value of, also one that the taken has not."""
     goals = {(one.response, one.group) for one in select.goals}
     keys = dict.fromkeys(
         (group, response)
-        for one in found[taken].values()
-        for response, values in one.items()
+        for k in (taken, *against.values())
+        for one in found[k].values()
+        for response, values in (one or {}).items()
         for group in values
     )
     rows = []
     for group, response in sorted(keys):
         series = {k: _series(found[k], response, group) for k in {taken, *against.values()}}
-        if not any(value for value in series[taken].values()):
+        if not any(value for one in series.values() for value in one.values()):
             continue
         # over the replications that all of them have, or those of the longest would be of other draws
-        both = set.intersection(*(set(one) for one in series.values()))
+        both = set.intersection(*(set(one) for one in series.values() if one))
         means = {
-            word: _mean({number: series[k][number] for number in both})
+            word: _mean({number: value for number, value in series[k].items() if number in both})
             for word, k in {**against, "taken": taken}.items()
         }
-        changes = {word: _change(series[taken], series[k], select.level) for word, k in against.items()}
+        changes = {
+            word: _change(
+                {number: series[taken].get(number) for number in _shared(found, taken, k)},
+                {number: series[k].get(number) for number in _shared(found, taken, k)},
+                select.level,
+                zero_is_none=response in MEASURES,
+            )
+            for word, k in against.items()
+        }
         rows.append(Row(", ".join(group), response, means, changes, (response, group) in goals))
     return tuple(rows)
 
 
-def _series(
-    runs: dict[int, dict[str, dict[tuple[str, ...], float | None]]], response: str, group: tuple[str, ...]
-) -> dict[int, float]:
-    values = {number: one.get(response, {}).get(group) for number, one in runs.items()}
+def _shared(found: Found, one: int, other: int) -> list[int]:
+    """Return the replications of which both have a run that did not fail."""
+    sound = [{number for number, of in found[k].items() if of is not None} for k in (one, other)]
+    return sorted(sound[0] & sound[1])
+
+
+def _series(runs: Runs, response: str, group: tuple[str, ...]) -> dict[int, float]:
+    values = {number: (one or {}).get(response, {}).get(group) for number, one in runs.items()}
     return {number: value for number, value in values.items() if value is not None}
 
 
@@ -241,12 +287,17 @@ def _mean(values: dict[int, float]) -> float:
     return math.fsum(values.values()) / len(values) if values else math.nan
 
 
-def _change(taken: dict[int, float], other: dict[int, float], level: float) -> Change:
-    """Return the change of a measure, by the logarithms of pairs."""
-    pairs = [(taken[one], other[one]) for one in sorted(taken.keys() & other.keys())]
-    usable = [math.log(x / y) for x, y in pairs if x > 0 and y > 0]
+def _change(
+    taken: dict[int, float | None], other: dict[int, float | None], level: float, *, zero_is_none: bool
+) -> Change:
+    """Return the change of a measure, by the logarithms of pairs of runs; nothing in both is no pair."""
+    none = (None, 0.0) if zero_is_none else (None,)
+    pairs = [(taken[one], other[one]) for one in taken if not (taken[one] in none and other[one] in none)]
+    lost = sum(x in none for x, _ in pairs)
+    gained = sum(y in none for _, y in pairs)
+    usable = [math.log(x / y) for x, y in pairs if x and y and x > 0 and y > 0]
     if not usable or len(usable) < len(pairs):
-        return Change(math.nan, math.nan, math.nan, len(pairs))
+        return Change(math.nan, math.nan, math.nan, len(pairs), lost, gained)
     found = sequential_interval(usable, level)
     return Change(*_percent((found.mean, found.low, found.high)), len(pairs))
 
@@ -257,6 +308,6 @@ def _best(select: Select, goal: Goal, found: Found, names: list[str]) -> Best:
     own = race(alone, len(names))
     for number in range(max(max(runs, default=0) for runs in found.values()) + 1):
         runs = [found[k].get(number) for k in range(len(names))]
-        own.add([math.nan if one is None else score(alone, one) for one in runs])
+        own.add([score(alone, one) for one in runs])
     choice = own.choice()
     return Best(goal, names[int(choice.system)], bool(choice.decided))

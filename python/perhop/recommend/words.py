@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from perhop.recommend import goals
-from perhop.recommend.answer import answer, references
+from perhop.recommend.answer import NothingFoundError, answer, references
 from perhop.recommend.candidates import FACTOR
 from perhop.recommend.goals import MEASURES
 from perhop.units import bit_rate, counted, duration
@@ -17,12 +17,22 @@ if TYPE_CHECKING:
     from perhop.recommend.answer import Answer, Change, Row
 
 
-def told(store: Store) -> tuple[Answer, list[str]] | None:
-    """Return the answer of a store and its words; None of other campaigns, or of an unfinished race."""
+_NAMED = 5
+"""Candidates that are named; of more, how many."""
+
+
+def told(store: Store) -> tuple[Answer | None, list[str]] | None:
+    """Return the answer of a store and its words; None of other campaigns, or of an unfinished race.
+
+    Where no candidate has a value there is no answer, and the words say why.
+    """
     campaign = store.campaign
     if campaign.select is None or FACTOR not in campaign.design.names:
         return None
-    found = answer(store, references(campaign.design, FACTOR, campaign.select.baseline))
+    try:
+        found = answer(store, references(campaign.design, FACTOR, campaign.select.baseline))
+    except NothingFoundError as error:
+        return None, [str(error)]
     if found is None:
         return None
     expression = next((one.text for one in campaign.responses if one.name == goals.EXPRESSION), None)
@@ -65,7 +75,11 @@ def short(treatment: str) -> str:
 
 
 def between(change: Change) -> str:
-    """Return a change in percent with its interval."""
+    """Return a change in percent with its interval, or in how many runs there is nothing to compare."""
+    if change.lost:
+        return f"none in {change.lost} of {counted(change.runs, 'run')}"
+    if change.gained:
+        return f"from none in {change.gained} of {counted(change.runs, 'run')}"
     if not math.isfinite(change.percent):
         return "no number"
     if not math.isfinite(change.low + change.high):
@@ -90,11 +104,23 @@ def called(row: Row) -> str:
 def _advice(found: Answer, select: Select) -> str:
     worth = f"{100 * select.delta:g} %"
     name = short(found.taken)
-    if found.taken == found.in_use:
-        if found.met:
-            return f"Leave ACKs as they are ({name}): no difference worth having, which is {worth}."
-        return f"Leave ACKs as they are ({name}) for now: nothing is shown to be better by {worth}."
+    in_use = found.taken == found.in_use
+    if not found.met:
+        now = ", which is in use," if in_use else ""
+        return (
+            f"Not settled after {counted(found.runs, 'run')}: {name}{now} leads, and these cannot be told "
+            f"apart from it: {_others(found)}."
+        )
+    if in_use:
+        return f"Leave ACKs as they are ({name}): no difference worth having, which is {worth}."
     return f"Mark ACKs so: {name}."
+
+
+def _others(found: Answer) -> str:
+    """Name who is still there beside the one that leads."""
+    names = [short(name) for name in found.left if name != found.taken]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _sure(found: Answer, select: Select) -> str:
@@ -104,14 +130,12 @@ def _sure(found: Answer, select: Select) -> str:
             f"With {level} confidence none of the {found.treatments} candidates is better by more than "
             f"{100 * select.delta:g} %, however often the runs were looked at."
         )
-    left = ", ".join(short(name) for name in found.left[:5] if name != found.taken)
-    more = f" and {len(found.left) - 5} more" if len(found.left) > 5 else ""
     bound = (
         f"{found.behind:.3g} %" if math.isfinite(found.behind) else "an amount that these runs do not bound"
     )
     return (
-        f"This is not settled after {counted(found.replications, 'replication')}: with {level} confidence "
-        f"it is behind the best by at most {bound}. Still there: {left}{more}."
+        f"With {level} confidence {short(found.taken)} is behind the best by at most {bound}, after "
+        f"{counted(found.replications, 'replication')} at most."
     )
 
 
@@ -120,13 +144,14 @@ def _cost(found: Answer, name: str) -> str:
     worse, better = [], []
     for row in found.rows:
         change = row.changes[name]
-        if not math.isfinite(change.low + change.high) or row.response not in MEASURES:
+        if row.response not in MEASURES:
             continue
         sign = MEASURES[row.response][2]
         text = f"{row.of}'s {called(row)} {between(change)}"
-        if sign * change.percent < 0 and change.low * change.high > 0:
+        shown = math.isfinite(change.low + change.high) and change.low * change.high > 0
+        if change.lost or (shown and sign * change.percent < 0):
             worse.append(text)
-        elif row.weighed and change.low * change.high > 0:
+        elif row.weighed and (change.gained or shown):
             better.append(text)
     if not any(row.changes[name].percent for row in found.rows):
         return ""

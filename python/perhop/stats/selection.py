@@ -20,7 +20,7 @@ class Choice:
     Attributes
     ----------
     system
-        The one to take, by its place: whoever is known to be good enough, or else who leads.
+        The one to take, by its place: who leads among those known to be good enough, or else who leads.
     decided
         Whether it is known to be good enough.
     behind
@@ -92,6 +92,8 @@ class Race:
         self.level = 1.0 - (1.0 - level) / max(1, systems - 1)
         #: those that are not dropped
         self.left: Truths = np.ones((*shape, systems), np.bool_)
+        #: those of which a value was minus infinity
+        self.hopeless: Truths = np.zeros((*shape, systems), np.bool_)
         #: of the differences first less second: how many, their mean, their squared deviations
         self.n: npt.NDArray[np.int64] = np.zeros(pairs, np.int64)
         self.mean: Floats = np.zeros(pairs)
@@ -113,6 +115,7 @@ class Race:
         """
         x = np.where(self.left, np.asarray(values, np.float64), np.nan)
         hopeless = np.isneginf(x)
+        self.hopeless |= hopeless
         self._drop(hopeless)
         x = np.where(np.isfinite(x), x, np.nan)
         self._sum += np.nan_to_num(x)
@@ -138,17 +141,24 @@ class Race:
         """Return by how much the first of each pair may be ahead of the second, at most."""
         return self.mean + self.half_width()
 
+    @property
+    def sound(self) -> Truths:
+        """Those that can be taken: not dropped, with a value, and with none of minus infinity."""
+        return self.left & (self._runs > 0) & ~self.hopeless
+
     def choice(self) -> Choice:
-        """Return whom to take, and whether that is settled."""
+        """Return whom to take, and whether that is settled; it means nothing where none is `sound`."""
         both = self.left[..., :, None] & self.left[..., None, :]
         behind = np.max(np.where(both, self.most(), -np.inf), axis=-2)
         np.maximum(behind, 0.0, out=behind)
         delta = self._delta * np.abs(self._sum / np.maximum(self._runs, 1)) if self._relative else self._delta
-        enough = self.left & (behind <= delta)
+        sound = self.sound
+        enough = sound & (behind <= delta)
+        known = np.where(np.any(enough, axis=-1, keepdims=True), enough, sound)
         # ahead of all others by the means: the least lead is not negative; who has no value leads nobody
         met = (self.n > 0) | np.eye(self.left.shape[-1], dtype=bool)
         lead = np.min(np.where(both & met, self.mean, np.inf), axis=-1)
-        system = np.argmax(np.where(self.left & (self._runs > 0), lead, -np.inf), axis=-1)
+        system = np.argmax(np.where(known, lead, -np.inf), axis=-1)
         decided = np.take_along_axis(enough, system[..., None], -1)[..., 0]
         if self._baseline is not None:
             there, good = self.left[..., self._baseline], enough[..., self._baseline]

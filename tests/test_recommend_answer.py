@@ -1,0 +1,171 @@
+"""What `perhop recommend` says of races whose values are given, so that each sentence is known beforehand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perhop
+from perhop.experiment import campaign as campaigns
+from perhop.experiment.definition import Campaign, Goal, Select
+from perhop.experiment.design import Design, Factor, Level
+from perhop.experiment.store import Store
+from perhop.experiment.work import Finished, Task, Value
+from perhop.recommend import goals
+from perhop.recommend.answer import Answer
+from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
+from perhop.recommend.words import told
+from perhop.report.campaign import render
+from perhop.scenario import Scenario
+
+ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
+WEB, UPLOAD = Goal("transfer_mean", ("web",), -1.0), Goal("goodput", ("upload",), 1.0)
+
+Values = dict[str, float | None]
+"""By `CLASS:MEASURE`."""
+
+Gives = Callable[[str, int], Values | None]
+"""What a candidate gives in a replication; None where its run fails."""
+
+
+@pytest.fixture
+def raced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Store]:
+    """Return a store of a race whose runs give what they are told to."""
+
+    def make(names: list[str], gives: Gives, *goal: Goal, most: int = 5, in_use: int | None = 0) -> Store:
+        levels = tuple(Level(name, (f"run.interval={200 + k}ms",)) for k, name in enumerate(names))
+        design = Design.full([Factor(FACTOR, levels)], replications=most)
+        responses = goals.responses(goal, None)
+        select = Select(goal, True, 0.02, 0.95, in_use, most)
+        asked = Campaign("a", Scenario.load(ACCESS), design, responses, select=select)
+
+        def execute(task: Task) -> Finished:
+            said = dict(one.split("=") for one in task.overrides)
+            found = gives(
+                names[int(said["run.interval"].removesuffix("ms")) - 200], int(said["run.replication"])
+            )
+            if found is None:
+                return Finished(failure="told to")
+            texts = {response.name: response.text for response in responses}
+            split = {tuple(key.split(":")): value for key, value in found.items()}
+            return Finished(tuple(Value(texts[of], (name,), each) for (name, of), each in split.items()))
+
+        monkeypatch.setattr(campaigns, "execute", execute)
+        with ThreadPoolExecutor(1) as workers:
+            campaigns.run_campaign(asked, tmp_path / "a", workers)
+        return Store.open(tmp_path / "a")
+
+    return make
+
+
+def _answer(store: Store) -> tuple[Answer, list[str]]:
+    answered = told(store)
+    assert answered is not None
+    found, said = answered
+    assert found is not None
+    return found, said
+
+
+def test_a_candidate_whose_runs_all_fail_is_never_taken(raced: Callable[..., Store]) -> None:
+    store = raced(
+        [BEST_EFFORT, COPY], lambda name, _: {"web:transfer_mean": 1.0} if name == COPY else None, WEB
+    )
+    found, said = _answer(store)
+    assert (found.taken, found.met, found.failed) == ("acks=copy", False, 5)
+    assert said[0] == (
+        "Not settled after 10 runs: copy leads, and these cannot be told apart from it: best-effort."
+    )
+    assert "an amount that these runs do not bound" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("gives", "runs", "said"),
+    [
+        (lambda *_: None, 10, "every run failed, so that nothing can be recommended"),
+        (lambda *_: {"upload:goodput": 1.0}, 2, "web:transfer_mean has no value in any run, so that"),
+        (lambda *_: {}, 2, "web:transfer_mean, upload:goodput have no value in any run, so that"),
+        (
+            lambda name, _: (
+                {"web:transfer_mean": 1.0, "upload:goodput": 0.0}
+                if name == COPY
+                else {"web:transfer_mean": None, "upload:goodput": 1.0}
+            ),
+            2,
+            "every candidate failed, or had a run without a value, or with zero, of something",
+        ),
+        # the second replication takes from all what the first gave
+        (
+            lambda _, number: {"web:transfer_mean": 1.0, "upload:goodput": 1.0 - (number == 1)},
+            4,
+            "every candidate failed, or had a run without a value, or with zero, of something",
+        ),
+    ],
+)
+def test_where_no_candidate_has_a_value_none_is_taken(
+    raced: Callable[..., Store], gives: Gives, runs: int, said: str
+) -> None:
+    store = raced([BEST_EFFORT, COPY], gives, WEB, UPLOAD)
+    answered = told(store)
+    assert answered is not None
+    assert answered[0] is None
+    assert answered[1][0].startswith(said)
+    assert store.runs().height == runs
+    assert answered[1][0] in render(store)
+
+
+def test_what_one_that_nobody_weighed_loses_is_shown_and_said(raced: Callable[..., Store]) -> None:
+    def gives(name: str, number: int) -> Values:
+        if name == COPY:
+            return {"web:transfer_mean": 1.0, "call:goodput": 0.0, "meeting:goodput": 2.0 * (number > 0)}
+        return {"web:transfer_mean": 2.0, "call:goodput": 8e4, "call:delay_p99": 0.01, "meeting:goodput": 2.0}
+
+    found, said = _answer(raced([BEST_EFFORT, COPY], gives, WEB))
+    assert found.taken == "acks=copy"
+    rows = {(row.of, row.response): row for row in found.rows}
+    lost = rows["call", "goodput"]
+    assert (lost.means["best effort"], lost.means["taken"]) == (8e4, 0.0)
+    assert lost.changes["best effort"].lost == found.replications
+    assert rows["call", "delay_p99"].means["best effort"] == 0.01
+    assert math.isnan(rows["call", "delay_p99"].means["taken"])
+    cost = next(text for text in said if text.startswith("Against best effort"))
+    runs = found.replications
+    assert "better are web's mean time of a transfer -50 %" in cost
+    assert f"worse are call's 99 % delay none in {runs} of {runs} runs" in cost
+    assert f"call's goodput none in {runs} of {runs} runs" in cost
+    assert f"meeting's goodput none in 1 of {runs} runs" in cost
+
+
+def test_what_one_gains_that_had_nothing_is_said(raced: Callable[..., Store]) -> None:
+    store = raced([BEST_EFFORT, COPY], lambda name, _: {"upload:goodput": float(name == COPY)}, UPLOAD)
+    found, said = _answer(store)
+    assert (found.taken, found.met) == ("acks=copy", True)
+    assert said[0] == "Mark ACKs so: copy."
+    assert any("better are upload's goodput from none in 1 of 1 run;" in text for text in said)
+
+
+def test_at_the_cap_it_says_what_leads_and_what_cannot_be_told_from_it(raced: Callable[..., Store]) -> None:
+    names = [
+        BEST_EFFORT,
+        COPY,
+        *(f"{mark} for web" for mark in ("EF", "AF11", "AF12", "AF13", "AF21", "AF22")),
+    ]
+    names.append("AF31 for web")
+
+    def gives(name: str, number: int) -> Values:
+        place = names.index(name)
+        noise = np.random.default_rng(place).permutation(np.linspace(-2.0, 2.0, 6))[number]
+        return {"web:transfer_mean": {1: 19.0, 8: 90.0}.get(place, 20.0) + noise}
+
+    _, said = _answer(raced(names, gives, WEB, most=6))
+    assert said[0].startswith("Not settled after ")
+    assert said[0].endswith(
+        " runs: copy leads, and these cannot be told apart from it: "
+        "best-effort, EF for web, AF11 for web, AF12 for web, AF13 for web and 2 more."
+    )
+    assert said[1].startswith("With 95 % confidence copy is behind the best by at most ")
+    assert "1 dropped on the way" in said[-1]
