@@ -57,6 +57,21 @@ def test_what_was_there_before_says_nothing_about_the_pace(
     assert capsys.readouterr().err == "working: 85%, about 18 s left\n"
 
 
+def test_of_work_that_may_end_early_it_says_the_most_that_is_left(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.Progress("racing", bound=True) as shown:
+        shown.update(10, 100)
+        clock[0] += 6.0
+        shown.update(16, 100)
+        clock[0] += 6.0
+        shown.update(22, 40)  # somebody was dropped
+    assert capsys.readouterr().err.splitlines() == [
+        "racing: 16% of the most, at most 84 s left",
+        "racing: 55% of the most, at most 18 s left",
+    ]
+
+
 def test_short_work_says_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     with progress.Progress("working") as shown:
         shown.update(0, 10)

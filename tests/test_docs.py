@@ -38,6 +38,7 @@ PAGES = (
     "docs/python.md",
     "docs/campaigns.md",
     "docs/estimate.md",
+    "docs/recommend.md",
     "docs/statistics.md",
 )
 

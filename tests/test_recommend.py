@@ -109,6 +109,7 @@ def test_it_answers_goes_on_and_gives_the_same_with_any_number_of_workers(cli: C
     assert (tmp_path / "b" / "scalars.parquet").read_bytes() == table
     page = (tmp_path / "a" / "report.html").read_text()
     assert told["said"][0] in page
+    assert "<title>Recommendation for access.toml" in page
     assert cli("campaign", "run", "a").code == 0
     assert (tmp_path / "a" / "scalars.parquet").read_bytes() == table
 
@@ -129,6 +130,7 @@ def test_it_answers_goes_on_and_gives_the_same_with_any_number_of_workers(cli: C
         (("--measure", "mean(flows.nothing)"), 3, "nothing"),
         (("--measure", "mean(flows.srtt_s) by class"), 2, "one number counts"),
         (("--vary", "run.seed"), 2, "--vary run.seed: no values"),
+        (("--try", "queue,link"), 2, "--try link: there are queue, scheduler, meter"),
         (("-s", "run.duraton=3s"), 3, "did you mean"),
     ],
 )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import perhop
+from conftest import Cli
 from perhop.experiment import campaign as campaigns
 from perhop.experiment.definition import Campaign, Goal, Select
 from perhop.experiment.design import Design, Factor, Level
@@ -21,6 +22,7 @@ from perhop.recommend.answer import Answer
 from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
 from perhop.recommend.words import told
 from perhop.report.campaign import render
+from perhop.run import Progress
 from perhop.scenario import Scenario
 
 ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
@@ -37,11 +39,13 @@ Gives = Callable[[str, int], Values | None]
 def raced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Store]:
     """Return a store of a race whose runs give what they are told to."""
 
-    def make(names: list[str], gives: Gives, *goal: Goal, most: int = 5, in_use: int | None = 0) -> Store:
+    def make(
+        names: list[str], gives: Gives, *goal: Goal, most: int = 5, progress: Progress | None = None
+    ) -> Store:
         levels = tuple(Level(name, (f"run.interval={200 + k}ms",)) for k, name in enumerate(names))
         design = Design.full([Factor(FACTOR, levels)], replications=most)
         responses = goals.responses(goal, None)
-        select = Select(goal, True, 0.02, 0.95, in_use, most)
+        select = Select(goal, True, 0.02, 0.95, 0, most)
         asked = Campaign("a", Scenario.load(ACCESS), design, responses, select=select)
 
         def execute(task: Task) -> Finished:
@@ -57,7 +61,7 @@ def raced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Stor
 
         monkeypatch.setattr(campaigns, "execute", execute)
         with ThreadPoolExecutor(1) as workers:
-            campaigns.run_campaign(asked, tmp_path / "a", workers)
+            campaigns.run_campaign(asked, tmp_path / "a", workers, progress=progress)
         return Store.open(tmp_path / "a")
 
     return make
@@ -169,3 +173,40 @@ def test_at_the_cap_it_says_what_leads_and_what_cannot_be_told_from_it(raced: Ca
     )
     assert said[1].startswith("With 95 % confidence copy is behind the best by at most ")
     assert "1 dropped on the way" in said[-1]
+
+
+def test_progress_counts_no_runs_of_those_that_were_dropped(raced: Callable[..., Store]) -> None:
+    told_of: list[tuple[float, float]] = []
+
+    def gives(name: str, number: int) -> Values:
+        return {"upload:goodput": {"EF for all": 0.0, BEST_EFFORT: 1.0}.get(name, 1.0 + number % 2)}
+
+    names = [BEST_EFFORT, COPY, "EF for all"]
+    raced(names, gives, UPLOAD, progress=lambda *now: told_of.append(now))
+    a_run = told_of[0][1] / 15
+    totals = [round(total / a_run) for _, total in told_of]
+    assert totals[0] == 15
+    # one more of the dropped may have been under way
+    assert totals[-1] in (11, 12)
+    assert totals.index(15) < totals.index(totals[-1]) <= 4
+    assert all(done <= total for done, total in told_of)
+
+
+@pytest.mark.parametrize(
+    ("finished", "code", "said"),
+    [
+        (Finished(failure="told to"), 4, "every run failed, so that nothing can be recommended"),
+        (Finished(), 2, "web:transfer_mean has no value in any run"),
+    ],
+)
+def test_where_nothing_can_be_recommended_the_command_says_why(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, finished: Finished, code: int, said: str
+) -> None:
+    monkeypatch.setattr(campaigns, "execute", lambda _: finished)
+    monkeypatch.setattr("perhop.experiment.executors.open_executor", lambda *_: ThreadPoolExecutor(1))
+    done = cli("recommend", ACCESS, "--weigh", "web:transfer_mean=1", "--most", "2", "-o", "a")
+    assert done.code == code, done.err
+    assert said in done.err
+    assert "Mark ACKs" not in done.out
+    assert cli("report", "a").code == 0
+    assert said in Path("a/report.html").read_text()

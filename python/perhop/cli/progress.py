@@ -25,11 +25,14 @@ class Progress:
         What is being done.
     quiet
         Show nothing.
+    bound
+        The work may end before all of it is done, so that the time left is the most it can be.
     """
 
-    def __init__(self, label: str, *, quiet: bool = False) -> None:
+    def __init__(self, label: str, *, quiet: bool = False, bound: bool = False) -> None:
         self._label = label
         self._quiet = quiet
+        self._of, self._about = (" of the most", "at most") if bound else ("", "about")
         self._bar: Bar | None = None
         self._began = self._said = time.monotonic()
         self._first: float | None = None
@@ -44,6 +47,7 @@ class Progress:
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TaskProgressColumn(),
+                TextColumn(self._about),
                 TimeRemainingColumn(),
             )
             # the time left follows from all that is done: a few long runs say little about the others
@@ -65,13 +69,13 @@ class Progress:
         self._label = label or self._label
         fraction = done / total if total > 0 else 1.0
         if self._first is None:  # what was there before says nothing about the pace
-            self._first, self._began = fraction, time.monotonic()
+            self._first, self._began = done, time.monotonic()
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=fraction, description=self._label)
+            self._bar.update(self._bar.task_ids[0], completed=done, total=total, description=self._label)
             return
         now = time.monotonic()
-        if self._quiet or now - self._said < _SECONDS_BETWEEN_LINES or fraction <= self._first:
+        if self._quiet or now - self._said < _SECONDS_BETWEEN_LINES or done <= self._first:
             return
         self._said = now
-        left = (now - self._began) * (1 - fraction) / (fraction - self._first)
-        note(f"{self._label}: {fraction:.0%}, about {left:.0f} s left")
+        left = (now - self._began) * (total - done) / (done - self._first)
+        note(f"{self._label}: {fraction:.0%}{self._of}, {self._about} {left:.0f} s left")

@@ -15,6 +15,7 @@ from perhop.cli.exit import CommandError, ExitCode
 if TYPE_CHECKING:
     from perhop.experiment.campaign import Outcome
     from perhop.experiment.definition import Campaign, Select
+    from perhop.experiment.design import Factor
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer
     from perhop.recommend.beside import Beside
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 def command(
     scenario: options.ScenarioFile,
     overrides: options.Set = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--try",
+            metavar="KIND,...",
+            help="Try other elements too: queue, scheduler, meter; may be repeated: all are crossed.",
+        ),
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,7 +72,7 @@ def command(
 ) -> int:
     """Try ways to mark ACKs under common random numbers, drop losers, and say which is best, and how sure."""
     loaded = options.load(scenario, overrides)
-    asked = _asked(scenario.stem, loaded, vary or [], weigh, measure, less, delta, level, most)
+    asked = _asked(scenario.stem, loaded, beside or [], vary or [], weigh, measure, less, delta, level, most)
     folder = out or Path("out") / asked.name
     store, outcome = _run(asked, folder, jobs, executor)
     return _tell(store, outcome, as_json)
@@ -72,6 +81,7 @@ def command(
 def _asked(
     stem: str,
     scenario: Scenario,
+    beside: list[str],
     vary: list[str],
     weigh: str | None,
     measure: str | None,
@@ -106,7 +116,7 @@ def _asked(
     warn(scenario.warnings())
     for reason in found.left_out:
         note(f"not tried: {reason}")
-    design = Design.full([found.factor, *factors(vary)], replications=most)
+    design = Design.full([found.factor, *_tried(beside, scenario), *factors(vary)], replications=most)
     responses = goals.responses(chosen, measure)
     known = words_of_design(scenario, design)
     for response in responses:
@@ -120,6 +130,26 @@ def _asked(
         note(f"warning: {warning}")
     select = Select(chosen, measure is None, worth, level, _in_use(scenario, design.treatments), most)
     return Campaign(f"{stem}-recommend", scenario, design, responses, select=select)
+
+
+def _tried(beside: list[str], scenario: Scenario) -> list[Factor]:
+    """Return a factor for each kind of element that `--try` names."""
+    from perhop.cli.output import note
+    from perhop.recommend.elements import TRIED, elements
+
+    found = []
+    for kind in dict.fromkeys(word.strip() for text in beside for word in text.split(",")):
+        if kind not in TRIED:
+            raise CommandError(ExitCode.USAGE, f"--try {kind}: there are {', '.join(TRIED)}")
+        factor, left_out = elements(kind, scenario)
+        for reason in left_out:
+            note(f"not tried: {kind} {reason}")
+        if factor is None:
+            note(f"--try {kind}: there is nothing to try, so that it stays as it is")
+        else:
+            found.append(factor)
+    # a scheduler writes its port's classes anew, with the queues that they have: queues come after it
+    return sorted(found, key=lambda one: one.name == "queue")
 
 
 def _worth(delta: str, level: float) -> float:
@@ -146,11 +176,13 @@ def _in_use(scenario: Scenario, treatments: Any) -> int | None:
 def _run(asked: Campaign, folder: Path, jobs: int | None, executor: str | None) -> tuple[Store, Outcome]:
     from perhop.cli import told
     from perhop.cli.output import note
+    from perhop.cli.progress import Progress
     from perhop.experiment.campaign import plan, run_campaign
     from perhop.experiment.executors import open_executor
     from perhop.experiment.store import Store
 
-    campaign.check_store(folder, plan(asked))
+    runs = plan(asked)
+    campaign.check_store(folder, runs)
     try:
         workers = open_executor(executor, jobs)
     except ValueError as error:
@@ -159,8 +191,8 @@ def _run(asked: Campaign, folder: Path, jobs: int | None, executor: str | None) 
     note(
         f"{asked.name}: {count} candidates, at most {asked.most} replications; losers are dropped on the way"
     )
-    with told.how_far(folder), workers:
-        outcome = run_campaign(asked, folder, workers)
+    with told.how_far(folder), workers, Progress(asked.name, bound=True) as progress:
+        outcome = run_campaign(asked, folder, workers, progress=progress.update, runs=runs)
     return Store.open(folder), outcome
 
 

@@ -167,6 +167,7 @@ class _Driver:
         self._measures = tuple(dict.fromkeys(response.text for response in campaign.responses))
         self._tries: Counter[str] = Counter()
         self._lost = 0
+        self._racing = 0
         self._pending: dict[Future[Finished], Planned] = {}
         #: treatments that are the same scenario share a run
         self._users = defaultdict[str, list[Planned]](list)
@@ -179,6 +180,7 @@ class _Driver:
         self._work = sum(run.work for run in once)
         self._done = self._work - sum(run.work for run in self._queue)
         self._rule = self._begin_rule(complete)
+        self._forget()
 
     @property
     def stopped(self) -> Stopped | None:
@@ -232,9 +234,6 @@ class _Driver:
         most = 2 * width(self._executor)
         while self._queue and len(self._pending) < most:
             run = self._queue.popleft()
-            if not any(self.asks_for(user) for user in self._users[run.key]):
-                self._work -= run.work
-                continue
             try:
                 self._pending[self._executor.submit(execute, self._task(run))] = run
             except (BrokenExecutor, RuntimeError) as error:
@@ -264,7 +263,18 @@ class _Driver:
         for entry in entries:
             self._done += self._users[entry.key][0].work
             self._tell_rule(entry)
+        self._forget()
         self._tell_progress()
+
+    def _forget(self) -> None:
+        """Take out of the queue what a rule no longer asks for, once it asks for fewer treatments."""
+        racing = int(self._rule.race.left.sum()) if isinstance(self._rule, Selecting) else 0
+        if racing == self._racing:
+            return
+        self._racing = racing
+        wanted = [run for run in self._queue if any(map(self.asks_for, self._users[run.key]))]
+        self._work -= sum(run.work for run in self._queue) - sum(run.work for run in wanted)
+        self._queue = deque(wanted)
 
     def _tell_progress(self) -> None:
         """Say how much is done: runs under way are half done on average."""

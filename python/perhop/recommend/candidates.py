@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,8 @@ FACTOR = "acks"
 MOST_CROSSED = 16
 """Candidates up to which every class is given every mark; beyond, one class at a time, and all alike."""
 
-_KINDS = ("any", "data", "pure-ack")
+KINDS_OF_PACKETS = ("any", "data", "pure-ack")
+"""Words of a `match` that are no marks."""
 
 
 class NothingToTryError(ValueError):
@@ -79,7 +80,7 @@ def candidates(scenario: Scenario) -> Candidates:
     flows = resolved.get("flow", [])
     if not flows:
         raise NothingToTryError(f"{scenario.name}: no TCP flow, so that there are no ACKs", "add a [[flow]]")
-    marks = _marks(resolved.get("port", []))
+    marks = list(dict.fromkeys(mark for port in resolved.get("port", []) for mark in first_marks(port)))
     if not marks:
         raise NothingToTryError(
             f"{scenario.name}: no port tells packets apart by their mark, so that no mark of an ACK matters",
@@ -92,14 +93,8 @@ def candidates(scenario: Scenario) -> Candidates:
         COPY: {"kind": "copy"},
         **{_name(given, classes): {"kind": "per-class", "marks": given} for given in _given(classes, marks)},
     }
-    levels, left_out = [], []
-    for name, marking in made.items():
-        level = Level(name, tuple(f"{seat}={toml(marking, seat)}" for seat in seats))
-        mistakes = scenario.override(*level.set).check()
-        if mistakes:
-            left_out.append(f"{name}: {mistakes[0]['rule']}")
-        else:
-            levels.append(level)
+    sets = {name: tuple(f"{seat}={toml(marking, seat)}" for seat in seats) for name, marking in made.items()}
+    levels, left_out = checked(scenario, sets)
     now = scenario.key().treatment
     in_use = next(
         (one.name for one in levels if scenario.override(*one.set).key().treatment == now), AS_IT_IS
@@ -109,11 +104,30 @@ def candidates(scenario: Scenario) -> Candidates:
     return Candidates(Factor(FACTOR, tuple(levels)), in_use, seats, tuple(left_out))
 
 
-def _marks(ports: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the first mark of each class of each port, best effort left out."""
+def checked(scenario: Scenario, sets: Mapping[str, tuple[str, ...]]) -> tuple[list[Level], list[str]]:
+    """Return the candidates that the scenario allows, and the others, each with the reason.
+
+    Parameters
+    ----------
+    scenario
+        Without mistakes.
+    sets
+        Overrides by candidate.
+    """
+    levels, left_out = [], []
+    for name, of in sets.items():
+        mistakes = scenario.override(*of).check()
+        if mistakes:
+            left_out.append(f"{name}: {mistakes[0]['path']}: {mistakes[0]['rule']}")
+        else:
+            levels.append(Level(name, of))
+    return levels, left_out
+
+
+def first_marks(port: Mapping[str, Any]) -> list[str]:
+    """Return the first mark of each class of a port, best effort left out."""
     found = [
-        next((word for word in one["match"] if word not in _KINDS), "BE")
-        for port in ports
+        next((word for word in one["match"] if word not in KINDS_OF_PACKETS), "BE")
         for one in port.get("class", [])
     ]
     return [mark for mark in dict.fromkeys(found) if mark != "BE"]

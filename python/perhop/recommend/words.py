@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from perhop.recommend import goals
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer, Change, Row
 
+
+_PARTS = re.compile(r" (?=[\w.-]+=)")
+"""Between the levels of factors in the name of a treatment."""
 
 _NAMED = 5
 """Candidates that are named; of more, how many."""
@@ -70,8 +74,9 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
 
 
 def short(treatment: str) -> str:
-    """Return a candidate's name without that of the factor of ACK markings."""
-    return treatment.removeprefix(f"{FACTOR}=")
+    """Return a candidate's name without that of the factor of ACK markings, if that is the only one."""
+    parts = _PARTS.split(treatment)
+    return treatment.removeprefix(f"{FACTOR}=") if len(parts) == 1 else ", ".join(parts)
 
 
 def between(change: Change) -> str:
@@ -111,9 +116,11 @@ def _advice(found: Answer, select: Select) -> str:
             f"Not settled after {counted(found.runs, 'run')}: {name}{now} leads, and these cannot be told "
             f"apart from it: {_others(found)}."
         )
+    alone = "=" not in name
     if in_use:
-        return f"Leave ACKs as they are ({name}): no difference worth having, which is {worth}."
-    return f"Mark ACKs so: {name}."
+        what = "ACKs as they are" if alone else "all as it is"
+        return f"Leave {what} ({name}): no difference worth having, which is {worth}."
+    return f"Mark ACKs so: {name}." if alone else f"Take {name}."
 
 
 def _others(found: Answer) -> str:

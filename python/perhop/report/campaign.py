@@ -48,7 +48,7 @@ def render(store: Store) -> str:
     return page.render(
         "campaign.html.j2",
         {
-            "title": campaign.name,
+            "title": f"Recommendation for {campaign.scenario.name}" if answered else campaign.name,
             "answer": answered[1] if answered else [],
             "varied": varied(campaign, runs),
             "within": _within(analyses),
