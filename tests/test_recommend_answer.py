@@ -20,7 +20,7 @@ from perhop.experiment.work import Finished, Task, Value
 from perhop.recommend import goals
 from perhop.recommend.answer import Answer
 from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
-from perhop.recommend.words import told
+from perhop.recommend.words import short, told
 from perhop.report.campaign import render
 from perhop.run import Progress
 from perhop.scenario import Scenario
@@ -169,10 +169,27 @@ def test_at_the_cap_it_says_what_leads_and_what_cannot_be_told_from_it(raced: Ca
     assert said[0].startswith("Not settled after ")
     assert said[0].endswith(
         " runs: copy leads, and these cannot be told apart from it: "
-        "best-effort, EF for web, AF11 for web, AF12 for web, AF13 for web and 2 more."
+        "best-effort / EF for web / AF11 for web / AF12 for web / AF13 for web and 2 more."
     )
     assert said[1].startswith("With 95 % confidence copy is behind the best by at most ")
     assert "1 dropped on the way" in said[-1]
+
+
+@pytest.mark.parametrize(
+    ("treatment", "name"),
+    [
+        ("acks=EF for web; AF11 for upload", "EF for web; AF11 for upload"),
+        ("acks=as it is", "as it is"),
+        ("acks=copy scheduler=as it is queue=red", "acks=copy, queue=red"),
+        ("acks=as it is scheduler=as it is", "as it is"),
+        (
+            "acks=EF for web port.a-b.class.c.queue.limit=5p",
+            "acks=EF for web, port.a-b.class.c.queue.limit=5p",
+        ),
+    ],
+)
+def test_a_candidate_is_called_by_what_it_sets(treatment: str, name: str) -> None:
+    assert short(treatment) == name
 
 
 def test_progress_counts_no_runs_of_those_that_were_dropped(raced: Callable[..., Store]) -> None:

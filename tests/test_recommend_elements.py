@@ -119,6 +119,24 @@ def test_a_meter_with_yellow_is_tried_where_a_class_takes_yellow() -> None:
     assert list(_levels("meter", Scenario.load(DIFFSERV))) == ["as it is", "token-bucket", "sr-tcm"]
 
 
+def test_yellow_is_the_drop_precedence_after_the_first() -> None:
+    second = 'conditioner.meeting.marker={ green = "AF12", red = "BE" }'
+    assert elements("meter", Scenario.load(ACCESS, (*AF[1::2], second)))[0] is None
+
+
+def test_what_fits_nowhere_is_told() -> None:
+    bare = (
+        'port.gateway-isp.class=[{ name = "all", match = ["EF", "any"] }]',
+        "port.gateway-isp.scheduler={ kind = 'strict-priority' }",
+    )
+    bare += tuple(one.replace("gateway-isp", "isp-gateway") for one in bare)
+    _, left_out = elements("scheduler", Scenario.load(ACCESS, bare))
+    assert [one.split(": ") for one in left_out] == [
+        [kind, "no port that looks at marks has two classes"]
+        for kind in ("strict-priority", "wrr", "drr", "cbq")
+    ]
+
+
 def test_a_candidate_that_is_no_scenario_is_left_out_with_the_reason() -> None:
     small = ("port.gateway-isp.class.af1.queue.limit=1p",)
     factor, left_out = elements("queue", Scenario.load(ACCESS, small))
@@ -156,7 +174,8 @@ def test_recommend_crosses_them_with_the_markings(cli: Cli, tmp_path: Path) -> N
     assert told["treatments"] == 20
     assert told["in_use"] == "acks=best-effort queue=as it is"
     assert told["said"][0].startswith("Not settled after ")
-    assert "queue=" in told["said"][0]
+    assert "queue=red" in told["said"][0]
+    assert "queue=as it is" not in told["said"][0]
     store = Store.open("a")
     assert set(store.campaign.design.names) == {"acks", "queue"}
     again = next(one for one in store.campaign.design.treatments if one.name == told["taken"])

@@ -173,7 +173,7 @@ def run_and_tell(
         raise CommandError(ExitCode.USAGE, f"--executor {error}") from error
     with told.how_far(folder), workers:
         note(told.in_words(campaign, told.estimate(campaign, runs, folder, width(workers))))
-        with Progress(campaign.name) as progress:
+        with Progress(campaign.name, bound=bool(campaign.stop or campaign.select)) as progress:
             outcome = run_campaign(campaign, folder, workers, progress=progress.update, runs=runs)
     store = Store.open(folder)
     told.say_changes(campaign, outcome)

@@ -173,7 +173,8 @@ def _meters(resolved: Table) -> Made:
         }
         green = str(one["marker"]["green"])
         worse = f"{green[:-1]}2"
-        if meter["kind"] == "token-bucket" and not any({green, worse} <= set(match) for match in taken):
+        alike = green.startswith("AF") and green[-1] == "1" and any({green, worse} <= {*of} for of in taken)
+        if meter["kind"] == "token-bucket" and not alike:
             del made["sr-tcm"], made["tr-tcm"]
         for kind, settings in made.items():
             marker = dict(one["marker"])
@@ -182,14 +183,15 @@ def _meters(resolved: Table) -> Made:
             elif meter["kind"] == "token-bucket":
                 marker["yellow"] = worse
             table = {"kind": kind, "cir": meter["cir"], "cbs": meter["cbs"], **settings}
-            changes = [f"{path}.meter={toml(table, path)}", f"{path}.marker={toml(marker, path)}"]
+            changes = [f"{path}.meter={toml(table, path)}"]
+            changes += [f"{path}.marker={toml(marker, path)}"] if marker != one["marker"] else []
             found[kind] += changes if kind != meter["kind"] else []
     return {name: tuple(sets) for name, sets in found.items()}
 
 
 def _twice(text: str) -> str:
     number, unit = split(text)
-    return f"{2 * number:g}{unit}"
+    return f"{2 * number:.15g}{unit}"
 
 
 TRIED: dict[str, Callable[[Table], Made]] = {
@@ -199,14 +201,17 @@ TRIED: dict[str, Callable[[Table], Made]] = {
 }
 """What can be tried beside ACK markings."""
 
-_ALIKE = "no port has a class for an AF mark and its next drop precedence, so that yellow would be red"
+_ALIKE = "no meter with cbs has a green AFx1 that shares a class with AFx2, so that yellow would be red"
 _WHY = {
     "queue": {
+        "fifo": "no class that looks at marks has a limit",
         "red": "no class that looks at marks has a limit and is not EF's alone",
         "rio": "no class with a limit takes two drop precedences of an AF class",
         "gred": "no class with a limit takes three drop precedences of an AF class",
     },
-    "scheduler": {},
-    "meter": {"sr-tcm": _ALIKE, "tr-tcm": _ALIKE},
+    "scheduler": dict.fromkeys(
+        ("strict-priority", "wrr", "drr", "cbq"), "no port that looks at marks has two classes"
+    ),
+    "meter": {"token-bucket": "no conditioner has a meter with cbs", "sr-tcm": _ALIKE, "tr-tcm": _ALIKE},
 }
 """Why a candidate may fit nowhere; of one that is everywhere already there is nothing to tell."""

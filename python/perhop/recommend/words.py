@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perhop.recommend import goals
 from perhop.recommend.answer import NothingFoundError, answer, references
-from perhop.recommend.candidates import FACTOR
+from perhop.recommend.candidates import AS_IT_IS, FACTOR
 from perhop.recommend.goals import MEASURES
 from perhop.units import bit_rate, counted, duration
 
@@ -74,9 +74,11 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
 
 
 def short(treatment: str) -> str:
-    """Return a candidate's name without that of the factor of ACK markings, if that is the only one."""
+    """Return a candidate's name: the marking alone, or what each factor sets, if it does set something."""
     parts = _PARTS.split(treatment)
-    return treatment.removeprefix(f"{FACTOR}=") if len(parts) == 1 else ", ".join(parts)
+    if len(parts) == 1:
+        return treatment.removeprefix(f"{FACTOR}=")
+    return ", ".join(one for one in parts if not one.endswith(f"={AS_IT_IS}")) or AS_IT_IS
 
 
 def between(change: Change) -> str:
@@ -116,10 +118,11 @@ def _advice(found: Answer, select: Select) -> str:
             f"Not settled after {counted(found.runs, 'run')}: {name}{now} leads, and these cannot be told "
             f"apart from it: {_others(found)}."
         )
-    alone = "=" not in name
+    alone = len(_PARTS.split(found.taken)) == 1
     if in_use:
         what = "ACKs as they are" if alone else "all as it is"
-        return f"Leave {what} ({name}): no difference worth having, which is {worth}."
+        called = f" ({name})" if name != AS_IT_IS else ""
+        return f"Leave {what}{called}: no difference worth having, which is {worth}."
     return f"Mark ACKs so: {name}." if alone else f"Take {name}."
 
 
@@ -127,7 +130,7 @@ def _others(found: Answer) -> str:
     """Name who is still there beside the one that leads."""
     names = [short(name) for name in found.left if name != found.taken]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return " / ".join(names[:_NAMED]) + more
 
 
 def _sure(found: Answer, select: Select) -> str:
