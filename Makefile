@@ -30,6 +30,8 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 build: $(VENV)/.synced
 	@echo "building the core and installing perhop into $(VENV)"
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall-package perhop -e .
+	cargo build --release --locked --quiet -p perhop-live
+	install -D "$${CARGO_TARGET_DIR:-target}/release/perhop-live" python/perhop/bin/perhop-live
 
 # The packages are fetched while cargo compiles the part of the core that does not depend on the interpreter.
 # cargo gets a process group of its own, which the trap ends with its compilers if anything else fails.

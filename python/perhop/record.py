@@ -19,6 +19,7 @@ import polars as pl
 from perhop import _core
 from perhop.disk import TraceFiles, is_trace, trace_file, write_table
 from perhop.folder import write_file
+from perhop.live import Live
 from perhop.run import Result
 from perhop.scenario import Scenario
 from perhop.tables import FORMAT, TABLES, complete, tables_of
@@ -66,6 +67,7 @@ class Record(msgspec.Struct, frozen=True):
     table_hashes: dict[str, str]
     scenario_hashes: dict[str, str]
     host: Host
+    live: Live | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that no perhop writes."""
@@ -305,6 +307,7 @@ def write(result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[s
         table_hashes=hashes,
         scenario_hashes=_scenario_hashes(texts),
         host=Host(platform.platform(), platform.python_version(), os.cpu_count()),
+        live=result.live,
     )
     for name, source in texts.items():
         write_file(folder / name, source)

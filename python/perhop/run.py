@@ -20,6 +20,7 @@ from perhop.tables import TABLES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from perhop.live import Live
     from perhop.record import StoredRun
 
 Job = tuple[bytes, str, list[str]]
@@ -74,6 +75,8 @@ class Result:
         Broken laws, such as a packet that vanished; empty in a sound run.
     event_digest
         Digest of the event log, the same with and without tracing.
+    live
+        How a run on real packets went; None of one in virtual time.
     """
 
     scenario: Scenario
@@ -89,6 +92,7 @@ class Result:
     event_digest: str
     trace: dict[str, pl.DataFrame] = field(default_factory=dict)
     invariants: list[str] = field(default_factory=list)
+    live: Live | None = None
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables that are hashed, by name."""
@@ -166,8 +170,10 @@ def run(
     MemoryError
         It needs more memory than there is; told before anything runs.
     """
-    check_memory(scenario.core.memory_bytes)
     kinds = [trace] if isinstance(trace, str) else list(trace)
+    if scenario.core.live:
+        return _run_live(scenario, kinds, keep, progress)
+    check_memory(scenario.core.memory_bytes)
     gathered: dict[str, list[pl.DataFrame]] = {kind: [] for kind in kinds}
 
     def record(rows: Mapping[str, dict[str, Any]]) -> None:
@@ -191,13 +197,34 @@ def run(
             progress(reached, duration)
     raw = simulation.finish()
     record(raw["trace"])
+    tables: dict[str, Any] = {name: _frame(columns) for name, columns in raw["tables"].items()}
     return Result(
         scenario=scenario,
-        **{name: _frame(columns) for name, columns in raw["tables"].items()},
+        **tables,
         counts=raw["counts"],
         event_digest=raw["event_digest"],
         trace={kind: pl.concat(parts) for kind, parts in gathered.items() if parts},
         invariants=list(raw["invariants"]),
+    )
+
+
+def _run_live(scenario: Scenario, trace: list[str], keep: Keep | None, progress: Progress | None) -> Result:
+    """Run a scenario on real packets; its trace comes when it is over."""
+    from perhop import live
+
+    done = live.run(scenario, trace, progress)
+    tables: dict[str, Any] = dict(done.tables)
+    if keep is not None:
+        for kind, rows in done.trace.items():
+            keep(kind, rows)
+    return Result(
+        scenario=scenario,
+        **tables,
+        counts=done.counts,
+        event_digest=done.event_digest,
+        trace={} if keep is not None else done.trace,
+        invariants=done.invariants,
+        live=done.live,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import polars as pl
 
@@ -58,6 +60,14 @@ def labels_of(name: str, table: pl.DataFrame) -> list[str]:
     """Return the columns that labels of flows have made in a table, after those that every run has."""
     own = {column.name for column in SCHEMA[name].columns}
     return [column for column in table.columns if column not in own]
+
+
+def frame(name: str, columns: dict[str, list[Any]]) -> pl.DataFrame:
+    """Return a table from lists, None where a value does not exist; columns of no table are labels."""
+    types = {column.name: _TYPES[column.type] for column in SCHEMA[name].columns}
+    return pl.DataFrame(
+        [pl.Series(column, values, types.get(column, pl.String())) for column, values in columns.items()]
+    )
 
 
 def complete(name: str, table: pl.DataFrame | None) -> pl.DataFrame:

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use perhop_scenario::model::Clock;
 use perhop_scenario::{Loaded, cost, load};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -34,6 +35,12 @@ impl Scenario {
     #[getter]
     fn seed(&self) -> u64 {
         self.0.scenario.run.seed
+    }
+
+    /// Whether it is for real packets, which `simulate` refuses.
+    #[getter]
+    fn live(&self) -> bool {
+        self.0.scenario.run.clock == Clock::Live
     }
 
     #[getter]
@@ -84,6 +91,9 @@ impl Scenario {
     /// A run of it at time zero that records `trace`.
     #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
     fn simulate(&self, py: Python<'_>, trace: Vec<String>) -> PyResult<Simulation> {
+        if self.live() {
+            return Err(PyValueError::new_err("run.clock is live: a simulation is in virtual time"));
+        }
         Simulation::new(py, Arc::clone(&self.0), &trace)
     }
 }

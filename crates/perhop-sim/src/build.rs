@@ -18,7 +18,7 @@ use perhop_tcp::sender::Sender;
 
 use crate::Registry;
 use crate::by_class::Contracts;
-use crate::datagrams::{Drain, Source};
+use crate::datagrams::{Departures, Drain, Source};
 use crate::delays::Delays;
 use crate::engine::{AnyNode, Engine};
 use crate::fill::Wire;
@@ -159,9 +159,8 @@ impl Placing<'_> {
         let wire = Wire { header: flow.packet_size, options: Bytes(0), sack_overhead: Bytes(0) };
         let connection = |port| self.connection(id, wire, port, flow.mark);
         let (sending, receiving) = (connection(out), connection(back));
-        let stream = Stream::new(run.seed, run.replication, &format!("udp.{}.pattern", flow.name));
-        let start = self.starts[i];
-        let source = Source::new(sending, flow.rate, flow.packet_size, flow.pattern, start, stream);
+        let departures = Departures::new(run, flow, self.starts[i]);
+        let source = Source::new(sending, flow.packet_size, departures);
         self.ends[flow.from].sources.push(source);
         self.ends[flow.to].drains.push(Drain::new(receiving));
     }

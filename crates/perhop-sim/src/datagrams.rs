@@ -9,7 +9,7 @@ use perhop_core::queue::Backlog;
 use perhop_core::rng::Stream;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
-use perhop_scenario::model::UdpPattern;
+use perhop_scenario::model::{Run, Udp, UdpPattern};
 
 use crate::host::Connection;
 use crate::marks::MarkCounts;
@@ -19,6 +19,39 @@ use crate::packet::SimPacket;
 pub struct Source {
     /// The flow; its header is the whole packet.
     pub connection: Connection,
+    len: Bytes,
+    departures: Departures,
+    /// What it has sent.
+    pub sent: Backlog,
+}
+
+impl Source {
+    /// A source of packets of `len` that leave at `departures`.
+    pub fn new(connection: Connection, len: Bytes, departures: Departures) -> Self {
+        Self { connection, len, departures, sent: Backlog::default() }
+    }
+
+    /// When the next packet leaves.
+    pub const fn next_timeout(&self) -> Instant {
+        self.departures.next()
+    }
+
+    /// Fills `pkt` with the packet that leaves now, and finds the time of the one after it.
+    pub fn send(&mut self, now: Instant, pkt: &mut SimPacket) {
+        let contents = pkt.get_mut();
+        let Connection { flow, class, mark, .. } = self.connection;
+        let len = u32::try_from(self.len.0).unwrap_or(u32::MAX);
+        contents.meta =
+            Meta { flow, class, dscp: mark, kind: Kind::Data, dir: Dir::Forward, ..Meta::default() };
+        (contents.full_len, contents.options) = (len, 0);
+        contents.segment.sent = now;
+        self.sent.add(self.len);
+        self.departures.advance();
+    }
+}
+
+/// When the packets of a UDP flow leave.
+pub struct Departures {
     rate: BitRate,
     len: Bytes,
     pattern: UdpPattern,
@@ -33,58 +66,39 @@ pub struct Source {
     fraction: f64,
     /// When the next packet leaves.
     next: Instant,
-    /// What it has sent.
-    pub sent: Backlog,
 }
 
-impl Source {
-    /// A source of packets of `len` at `rate`, from `start`.
-    pub fn new(
-        connection: Connection,
-        rate: BitRate,
-        len: Bytes,
-        pattern: UdpPattern,
-        start: Instant,
-        stream: Stream,
-    ) -> Self {
-        let sent = Backlog::default();
-        let (run_sent, run_end) = (0, Instant::MAX);
-        let mut source = Self {
-            connection,
-            rate,
-            len,
-            pattern,
-            stream,
+impl Departures {
+    /// Those of `flow` in `run`, from `start`.
+    #[must_use]
+    pub fn new(run: &Run, flow: &Udp, start: Instant) -> Self {
+        let mut departures = Self {
+            rate: flow.rate,
+            len: flow.packet_size,
+            pattern: flow.pattern,
+            stream: Stream::new(run.seed, run.replication, &format!("udp.{}.pattern", flow.name)),
             run_start: start,
-            run_sent,
-            run_end,
+            run_sent: 0,
+            run_end: Instant::MAX,
             fraction: 0.0,
             next: start,
-            sent,
         };
-        match pattern {
+        match flow.pattern {
             UdpPattern::Cbr => {}
-            UdpPattern::Poisson => source.next = start + source.poisson(),
-            UdpPattern::OnOff { on, .. } => source.run_end = start + source.exponential(ns(on)),
+            UdpPattern::Poisson => departures.next = start + departures.poisson(),
+            UdpPattern::OnOff { on, .. } => departures.run_end = start + departures.exponential(ns(on)),
         }
-        source
+        departures
     }
 
     /// When the next packet leaves.
-    pub const fn next_timeout(&self) -> Instant {
+    #[must_use]
+    pub const fn next(&self) -> Instant {
         self.next
     }
 
-    /// Fills `pkt` with the packet that leaves now, and finds the time of the one after it.
-    pub fn send(&mut self, now: Instant, pkt: &mut SimPacket) {
-        let contents = pkt.get_mut();
-        let Connection { flow, class, mark, .. } = self.connection;
-        let len = u32::try_from(self.len.0).unwrap_or(u32::MAX);
-        contents.meta =
-            Meta { flow, class, dscp: mark, kind: Kind::Data, dir: Dir::Forward, ..Meta::default() };
-        (contents.full_len, contents.options) = (len, 0);
-        contents.segment.sent = now;
-        self.sent.add(self.len);
+    /// That packet has left.
+    pub fn advance(&mut self) {
         self.next = self.following();
     }
 

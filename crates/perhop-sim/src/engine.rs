@@ -199,6 +199,13 @@ impl<H: HostNode> Engine<H> {
         event.map(|e| e.0.at()).into_iter().chain(timer.map(|t| t.0.at())).min()
     }
 
+    /// Looks at the host `node`, where nothing happens.
+    pub fn host(&mut self, node: usize, look: impl FnOnce(&mut H, &mut Recorder<H::Packet>)) {
+        if let AnyNode::Host(host) = &mut self.nodes[node] {
+            look(host, &mut self.recorder);
+        }
+    }
+
     /// Lets something happen at the host `node`.
     pub fn at_host(
         &mut self,

@@ -82,8 +82,9 @@ impl HostMarking {
         Some(Box::new(Self { rule: rule.clone(), covered: Covered::new(of) }))
     }
 
-    fn mark(&mut self, connection: &Connection) -> Dscp {
-        self.rule.mark(connection.class, self.covered.take())
+    /// The mark of the acknowledgment that is sent now, by a flow of `class`.
+    pub fn mark(&mut self, class: TrafficClass) -> Dscp {
+        self.rule.mark(class, self.covered.take())
     }
 }
 
@@ -214,7 +215,7 @@ impl Host {
             (Some(ack), used) => {
                 let mut pkt = used.unwrap_or_else(|| io.fresh());
                 let mark =
-                    end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(&end.connection));
+                    end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(end.connection.class));
                 fill_ack(&mut pkt, &end.connection, &ack, mark);
                 self.ports[end.connection.port.0 as usize].enqueue(now, pkt, io);
                 io.ready(end.connection.port);

@@ -26,7 +26,9 @@ mod totals;
 
 pub use build::{Built, assemble, starts};
 pub use by_class::ClassResult;
+pub use datagrams::Departures;
 pub use delays::{ClassDelays, DelayRange};
+pub use host::HostMarking;
 pub use marks::MarkCounts;
 pub use observe::{
     PacketEvent, PacketRecord, PacketStore, QueueRecord, Recorder, TcpEvent, TcpRecord, Trace, TraceKinds,

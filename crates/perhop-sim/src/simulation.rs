@@ -88,6 +88,11 @@ impl<H: HostNode> Simulation<H> {
         self.built.engine.next_event()
     }
 
+    /// Looks at a host, where nothing happens.
+    pub fn host(&mut self, node: usize, look: impl FnOnce(&mut H, &mut Recorder<H::Packet>)) {
+        self.built.engine.host(node, look);
+    }
+
     /// Something happens at a host at `now`, to which the run has been advanced: for drivers of packets that come from outside.
     pub fn at_host(
         &mut self,

@@ -184,6 +184,13 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
 
         if isinstance(error, ScenarioError):
             return ExitCode.INVALID, f"{error}".rstrip()
+    if "perhop.live" in sys.modules:
+        from perhop.live import LackingError, LiveError
+
+        if isinstance(error, LiveError):
+            return ExitCode.INVALID, f"error: {error}"
+        if isinstance(error, LackingError):
+            return ExitCode.MACHINE, f"error: {error}"
     if "perhop.record" in sys.modules:
         from perhop.record import DamagedRunError
 

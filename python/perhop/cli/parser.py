@@ -12,6 +12,7 @@ COMMANDS = (
     "describe",
     "estimate",
     "run",
+    "emulate",
     "sweep",
     "recommend",
     "report",

@@ -24,28 +24,48 @@ _IN_ORDER = "the first in the file"
 _DELAYS = ("delay_p50", "delay_p95", "delay_p99", "delay_p999", "pdv_p95", "pdv_p999", "ipdv_p95")
 
 
+Trace = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trace", metavar="KINDS", help="Any of packets,queue,cwnd,tcp; the results do not change."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier run.")]
+Report = Annotated[
+    bool, typer.Option("--report", help="Write the run's page into the folder too, as perhop report does.")
+]
+
+
 def command(
     scenario: options.ScenarioFile,
     overrides: options.Set = None,
     seed: options.Seed = None,
     until: options.Until = None,
-    trace: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trace", metavar="KINDS", help="Any of packets,queue,cwnd,tcp; the results do not change."
-        ),
-    ] = None,
+    trace: Trace = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-<seed>.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier run.")] = False,
-    report: Annotated[
-        bool,
-        typer.Option("--report", help="Write the run's page into the folder too, as perhop report does."),
-    ] = False,
+    force: Force = False,
+    report: Report = False,
     as_json: options.Json = False,
 ) -> int:
     """Run a scenario once and leave a folder of tables."""
+    return make(scenario, overrides, seed, until, trace, out, force, report, as_json)
+
+
+def make(
+    scenario: Path,
+    overrides: list[str] | None,
+    seed: int | None,
+    until: str | None,
+    trace: list[str] | None,
+    out: Path | None,
+    force: bool,
+    report: bool,
+    as_json: bool,
+    suffix: str = "",
+) -> int:
+    """Run a scenario on the clock that it asks for; `suffix` is of the folder's default name."""
     from perhop import record, summary
     from perhop.cli.output import expanded, note, print_json, warn
     from perhop.cli.progress import Progress
@@ -55,7 +75,7 @@ def command(
 
     kinds = _trace_kinds(trace or [])
     loaded = options.load(scenario, overrides, seed, until)
-    folder = out or Path("out") / f"{scenario.stem}-{loaded.seed}"
+    folder = out or Path("out") / f"{scenario.stem}{suffix}-{loaded.seed}"
     _check_place(folder, force)
     warn(loaded.warnings())
     check_disk(folder, kinds, loaded.work())

@@ -47,6 +47,7 @@ pub(crate) fn lower(
         warmup: file.run.warmup.0,
         interval: file.run.interval.0,
         packet_size: file.run.packet_size.map(|size| size.0),
+        clock: file.run.clock.into(),
         series: file.run.series.iter().map(|word| (*word).into()).collect(),
     };
     let made = flows::make(file, &run, &network.names, report);

@@ -53,8 +53,19 @@ pub struct Run {
     pub interval: Span,
     /// The length that a number of packets means where bytes are needed.
     pub packet_size: Option<Bytes>,
+    /// What moves packets.
+    pub clock: Clock,
     /// Series beyond those that every run has.
     pub series: Vec<MoreSeries>,
+}
+
+/// What moves packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The event list; TCP is perhop's.
+    Virtual,
+    /// Real time; TCP is the kernel's.
+    Live,
 }
 
 impl Run {

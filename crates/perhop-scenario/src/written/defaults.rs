@@ -11,7 +11,9 @@ use crate::written::marks::Mark;
 use crate::written::names::Label;
 use crate::written::port::Queue;
 use crate::written::units::{Limit, Probability, Size, Time};
-use crate::written::words::{Averaging, BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage};
+use crate::written::words::{
+    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, Fraction, NewFlow, Shortage,
+};
 
 /// Seed 1: ours.
 pub(crate) fn seed() -> u64 {
@@ -20,6 +22,11 @@ pub(crate) fn seed() -> u64 {
 
 pub(crate) fn once() -> u32 {
     1
+}
+
+/// Virtual time: ours; real time needs a machine that lets packets through.
+pub(crate) fn clock() -> Clock {
+    Clock::Virtual
 }
 
 /// A host: ours; most nodes of a scenario end connections.

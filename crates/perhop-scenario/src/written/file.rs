@@ -14,7 +14,7 @@ pub use crate::written::port::{Class, Port, Scheduler, Selector};
 pub use crate::written::sources::{Arrivals, Udp};
 pub use crate::written::tcp::{Profile, Tcp};
 use crate::written::units::{Probability, Rate, Size, Time};
-use crate::written::words::MoreSeries;
+use crate::written::words::{Clock, MoreSeries};
 
 /// A scenario: nodes, links, ports, flows, and how long to run them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,6 +69,9 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Size")]
     pub packet_size: Option<Size>,
+    /// Whether perhop's TCP runs in virtual time, or the kernel's on real packets.
+    #[serde(default = "defaults::clock", skip_serializing_if = "Clock::is_virtual")]
+    pub clock: Clock,
     /// Series beyond those that every run has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<MoreSeries>,

@@ -26,6 +26,24 @@ macro_rules! word {
 pub(crate) use word;
 
 word! {
+    /// What moves packets.
+    Clock => crate::meant::model::Clock {
+        /// The simulator: perhop's TCP, in virtual time.
+        Virtual,
+        /// The kernel's TCP and real packets, in real time: `perhop emulate`.
+        Live,
+    }
+}
+
+impl Clock {
+    /// Whether it is the simulator: of a scenario that says nothing, nothing is written.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        *self == Self::Virtual
+    }
+}
+
+word! {
     /// Series that a run has only where they are asked for.
     MoreSeries => crate::meant::model::MoreSeries {
         /// Of each queue with early detection, by colour: the average, and the probability of a drop at it.

@@ -1,0 +1,220 @@
+//! The applications: connections of the kernel's TCP that send and receive, on one thread that never waits for one of them.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use perhop_core::histogram::Histogram;
+use perhop_core::time::{Instant, Span};
+
+use crate::kernel::{Clock, Interest, Listener, Poller, Stream, Udp, exact_timers};
+use crate::tap::Told;
+
+/// How often `TCP_INFO` is read.
+const READ_EVERY: Span = Span::from_millis(100);
+/// How long the thread sleeps at most, so that it sees that it is to stop.
+const LONGEST_SLEEP: Span = Span::from_millis(50);
+
+/// A TCP flow to be.
+pub struct Sender {
+    /// Its name in messages.
+    pub name: String,
+    /// When it opens.
+    pub start: Instant,
+    /// The socket, bound to the flow's port.
+    pub socket: Stream,
+    /// Where it connects to.
+    pub to: SocketAddrV4,
+    /// Bytes to send; endless without.
+    pub size: Option<u64>,
+    /// Whether a FIN follows.
+    pub close: bool,
+    /// Where what `TCP_INFO` tells is put.
+    pub told: Arc<Told>,
+}
+
+/// All there is to do.
+pub struct Work {
+    /// In order of their starts.
+    pub senders: VecDeque<Sender>,
+    /// One at each host that receives TCP.
+    pub listeners: Vec<Listener>,
+    /// One at each host that receives UDP.
+    pub drains: Vec<Udp>,
+}
+
+/// What the thread says when it stops.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// How late it read `TCP_INFO`, ns: how long its sockets may have waited for it.
+    pub lag: Histogram,
+    /// What broke, in words.
+    pub broken: Vec<String>,
+}
+
+enum Item {
+    Listener(Listener),
+    Drain(Udp),
+    Sender(Sender),
+    Sink(Stream),
+    Gone,
+}
+
+struct Loop {
+    poller: Poller,
+    items: Vec<Item>,
+    waiting: VecDeque<Sender>,
+    buffer: Vec<u8>,
+    report: Report,
+}
+
+/// Does the work until `stop`.
+///
+/// # Errors
+/// Of the kernel; a broken connection is in the report.
+pub fn serve(work: Work, clock: Clock, stop: &AtomicBool) -> io::Result<Report> {
+    exact_timers();
+    let mut all = Loop {
+        poller: Poller::new()?,
+        items: Vec::new(),
+        waiting: work.senders,
+        buffer: vec![0; 1 << 18],
+        report: Report::default(),
+    };
+    for listener in work.listeners {
+        all.add(Item::Listener(listener))?;
+    }
+    for drain in work.drains {
+        all.add(Item::Drain(drain))?;
+    }
+    let mut next_reading = Instant::ZERO + READ_EVERY;
+    let mut ready = Vec::new();
+    while !stop.load(Relaxed) {
+        let first = all.waiting.front().map_or(Instant::MAX, |sender| sender.start);
+        let sleep = clock.until(first.min(next_reading)).min(LONGEST_SLEEP);
+        ready.clear();
+        ready.extend(all.poller.wait(sleep)?);
+        for &id in &ready {
+            all.serve(usize::try_from(id).unwrap_or(usize::MAX))?;
+        }
+        let now = clock.now();
+        while all.waiting.front().is_some_and(|sender| sender.start <= now) {
+            all.open()?;
+        }
+        if now >= next_reading {
+            all.report.lag.record((now - next_reading).as_nanos());
+            all.read();
+            next_reading = now + READ_EVERY;
+        }
+    }
+    all.read();
+    Ok(all.report)
+}
+
+impl Loop {
+    fn add(&mut self, item: Item) -> io::Result<()> {
+        let id = self.items.len() as u64;
+        match &item {
+            Item::Listener(listener) => self.poller.add(listener.as_fd(), id, Interest::Read)?,
+            Item::Drain(drain) => self.poller.add(drain.as_fd(), id, Interest::Read)?,
+            Item::Sender(sender) => self.poller.add(sender.socket.as_fd(), id, Interest::ReadWrite)?,
+            Item::Sink(stream) => self.poller.add(stream.as_fd(), id, Interest::Read)?,
+            Item::Gone => {}
+        }
+        self.items.push(item);
+        Ok(())
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        let Some(sender) = self.waiting.pop_front() else { return Ok(()) };
+        match sender.socket.connect(sender.to) {
+            Ok(()) => self.add(Item::Sender(sender)),
+            Err(error) => {
+                self.report.broken.push(format!("flow {} could not connect: {error}", sender.name));
+                Ok(())
+            }
+        }
+    }
+
+    fn serve(&mut self, id: usize) -> io::Result<()> {
+        let Some(item) = self.items.get_mut(id) else { return Ok(()) };
+        match item {
+            Item::Listener(listener) => {
+                let mut new = Vec::new();
+                while let Some(stream) = listener.accept()? {
+                    new.push(stream);
+                }
+                for stream in new {
+                    self.add(Item::Sink(stream))?;
+                }
+            }
+            Item::Drain(drain) => drain.discard()?,
+            Item::Sender(sender) => match sender.push(&self.buffer) {
+                Ok(Fed::Open) => {}
+                Ok(Fed::Done) => self.poller.remove(sender.socket.as_fd())?,
+                Err(error) => {
+                    self.report.broken.push(format!("flow {}: {error}", sender.name));
+                    *item = Item::Gone;
+                }
+            },
+            // whoever broke it has said so at the other end
+            Item::Sink(stream) => loop {
+                match stream.read(&mut self.buffer) {
+                    Ok(None) => break,
+                    Ok(Some(0)) | Err(_) => {
+                        *item = Item::Gone;
+                        break;
+                    }
+                    Ok(Some(_)) => {}
+                }
+            },
+            Item::Gone => {}
+        }
+        Ok(())
+    }
+
+    /// Reads `TCP_INFO` of every sender.
+    fn read(&self) {
+        for item in &self.items {
+            let Item::Sender(sender) = item else { continue };
+            // a connection that is over keeps what was told last
+            if let Ok(info) = sender.socket.info() {
+                let told = &sender.told;
+                told.cwnd.store(info.cwnd * info.mss, Relaxed);
+                told.srtt_ns.store(info.srtt.as_nanos(), Relaxed);
+                told.retransmissions.store(info.retransmissions, Relaxed);
+                told.timeouts.store(info.timeouts, Relaxed);
+            }
+        }
+    }
+}
+
+/// Whether a sender has more to give.
+enum Fed {
+    Open,
+    Done,
+}
+
+impl Sender {
+    /// Gives the kernel what it takes.
+    fn push(&mut self, zeros: &[u8]) -> io::Result<Fed> {
+        loop {
+            let most = self
+                .size
+                .map_or(zeros.len(), |left| usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len()));
+            if most == 0 {
+                if self.close {
+                    self.socket.finish()?;
+                }
+                return Ok(Fed::Done);
+            }
+            match self.socket.write(&zeros[..most])? {
+                None => return Ok(Fed::Open),
+                Some(sent) => self.size = self.size.map(|left| left - sent as u64),
+            }
+        }
+    }
+}

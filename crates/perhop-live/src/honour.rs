@@ -1,0 +1,302 @@
+//! What a kernel is told to be the TCP of a scenario, and what it cannot be told.
+//!
+//! A setting is honoured (a sysctl of the host's namespace, an attribute of its route, an option of its sockets, or the
+//! packets on their way through perhop), or it is listed as a difference, or the scenario is refused. Nothing differs in
+//! silence.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perhop_core::time::Span;
+use perhop_scenario::model::{AckPolicy, Flow, NodeKind, Scenario};
+use perhop_tcp::settings::{
+    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, RecoveryExit, RecoveryKind,
+    SlowStartKind, TcpParams,
+};
+
+use crate::addresses::MOST_FLOWS;
+use crate::kernel::Options;
+
+/// IPv4 and TCP headers without options, bytes.
+const HEADERS: u64 = 40;
+/// IPv4 and UDP headers, bytes.
+pub const UDP_HEADERS: u64 = 28;
+/// The least segment that Linux takes: `TCP_MIN_MSS`.
+const LEAST_MSS: u64 = 88;
+/// The timestamps option with its padding, bytes.
+const TIMESTAMPS: u64 = 12;
+
+/// What one host's kernel is told.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Under `net.`: path and value.
+    pub sysctls: BTreeMap<String, String>,
+    /// Attributes of its route.
+    pub route: BTreeMap<&'static str, String>,
+    /// Largest packet, bytes.
+    pub mtu: u64,
+}
+
+/// What the kernels are told, and what they do otherwise than the scenario says.
+#[derive(Clone, Debug, Default)]
+pub struct Honoured {
+    /// By node.
+    pub hosts: BTreeMap<usize, Settings>,
+    /// In words.
+    pub differences: BTreeSet<String>,
+}
+
+/// Finds both for `scenario`.
+///
+/// # Errors
+/// Everything that cannot be run on this kernel, in words.
+pub fn honour(scenario: &Scenario) -> Result<Honoured, Vec<String>> {
+    let mut plan = Plan { scenario, honoured: Honoured::default(), refused: BTreeSet::new() };
+    for (i, node) in scenario.nodes.iter().enumerate() {
+        if node.kind == NodeKind::Host {
+            plan.honoured.hosts.insert(i, Settings { mtu: 576, ..Settings::default() });
+        }
+    }
+    if scenario.flows.len() + scenario.udp.len() > MOST_FLOWS {
+        plan.refuse(format!("there are more than {MOST_FLOWS} flows: each needs a port of its own"));
+    }
+    for link in &scenario.links {
+        if link.port.backpressure.is_some() {
+            plan.refuse(format!("{}: a kernel knows no backpressure by connection", link.port.path));
+        }
+    }
+    for flow in &scenario.flows {
+        plan.tcp(flow);
+    }
+    for flow in &scenario.udp {
+        if flow.packet_size.0 < UDP_HEADERS {
+            plan.refuse(format!("udp.{}.packet_size: IP and UDP headers alone have 28 bytes", flow.name));
+        }
+        for node in [flow.from, flow.to] {
+            plan.mtu(node, flow.packet_size.0);
+        }
+    }
+    if plan.refused.is_empty() { Ok(plan.honoured) } else { Err(plan.refused.into_iter().collect()) }
+}
+
+/// What the sockets of a flow are told.
+#[must_use]
+pub fn options(flow: &Flow) -> Options {
+    let params = &flow.tcp.params;
+    let timestamps = if params.timestamps { TIMESTAMPS } else { 0 };
+    let max_ack_delay_us = match flow.ack {
+        AckPolicy::Delayed { timeout } if timeout != LINUX_ACK_DELAY => micros(timeout),
+        _ => None,
+    };
+    Options {
+        tos: flow.mark.value() << 2,
+        congestion: congestion(params).to_owned(),
+        max_segment: u32::try_from(params.mss.0 + timestamps).unwrap_or(u32::MAX),
+        max_rto_ms: (params.rto.max != LINUX_MAX_RTO)
+            .then(|| u32::try_from(params.rto.max.as_nanos() / 1_000_000).ok())
+            .flatten(),
+        max_ack_delay_us,
+    }
+}
+
+const LINUX_ACK_DELAY: Span = Span::from_millis(40);
+const LINUX_MAX_RTO: Span = Span::from_secs(120);
+
+fn micros(span: Span) -> Option<u32> {
+    u32::try_from(span.as_nanos() / 1_000).ok()
+}
+
+/// The kernel's name of a congestion control.
+#[must_use]
+pub const fn congestion(params: &TcpParams) -> &'static str {
+    match params.cc {
+        Growth::Reno => "reno",
+        Growth::Cubic => "cubic",
+    }
+}
+
+struct Plan<'a> {
+    scenario: &'a Scenario,
+    honoured: Honoured,
+    refused: BTreeSet<String>,
+}
+
+impl Plan<'_> {
+    fn refuse(&mut self, why: String) {
+        self.refused.insert(why);
+    }
+
+    fn differs(&mut self, how: String) {
+        self.honoured.differences.insert(how);
+    }
+
+    fn host(&mut self, node: usize) -> &mut Settings {
+        self.honoured.hosts.entry(node).or_default()
+    }
+
+    fn mtu(&mut self, node: usize, packet: u64) {
+        let host = self.host(node);
+        host.mtu = host.mtu.max(packet);
+    }
+
+    /// One setting of a host, which all its flows must want.
+    fn sysctl(&mut self, node: usize, path: &str, value: String, flow: &Flow) {
+        let name = &self.scenario.nodes[node].name;
+        let said = self
+            .honoured
+            .hosts
+            .entry(node)
+            .or_default()
+            .sysctls
+            .entry(path.to_owned())
+            .or_insert_with(|| value.clone());
+        if *said != value {
+            let why = format!(
+                "host {name}: flow {} needs net.{} = {value}, another of its flows {said}; a kernel has one for all: give them \
+                 hosts of their own",
+                flow.name,
+                path.replace('/', ".")
+            );
+            self.refused.insert(why);
+        }
+    }
+
+    fn route(&mut self, node: usize, attribute: &'static str, value: String, flow: &Flow) {
+        let name = &self.scenario.nodes[node].name;
+        let said = self
+            .honoured
+            .hosts
+            .entry(node)
+            .or_default()
+            .route
+            .entry(attribute)
+            .or_insert_with(|| value.clone());
+        if *said != value {
+            let why = format!(
+                "host {name}: flow {} needs {attribute} {value} of its route, another of its flows {said}: give them hosts of \
+                 their own",
+                flow.name
+            );
+            self.refused.insert(why);
+        }
+    }
+
+    fn tcp(&mut self, flow: &Flow) {
+        let params = &flow.tcp.params;
+        let flag = |on: bool, value: &str| if on { value.to_owned() } else { "0".to_owned() };
+        if params.mss.0 < LEAST_MSS {
+            self.refuse(format!("flow.{}.mss: Linux sends no segments below {LEAST_MSS} bytes", flow.name));
+        }
+        if params.recovery == RecoveryKind::Tahoe {
+            self.refuse(format!("flow.{}.recovery: no kernel of today recovers as Tahoe did", flow.name));
+        }
+        let rack = params.rack;
+        for node in [flow.from, flow.to] {
+            let packet = params.mss.0 + HEADERS + if params.timestamps { TIMESTAMPS } else { 0 };
+            self.mtu(node, packet);
+            self.sysctl(node, "ipv4/tcp_sack", flag(params.recovery.uses_sack(), "1"), flow);
+            self.sysctl(node, "ipv4/tcp_timestamps", flag(params.timestamps, "1"), flow);
+            self.sysctl(node, "ipv4/tcp_ecn", flag(params.ecn, "1"), flow);
+            self.sysctl(node, "ipv4/tcp_window_scaling", flag(params.window_scale > 0, "1"), flow);
+            self.sysctl(node, "ipv4/tcp_no_metrics_save", "1".into(), flow);
+            self.sysctl(node, "ipv4/tcp_autocorking", "0".into(), flow);
+        }
+        self.sysctl(flow.from, "ipv4/tcp_frto", flag(params.frto, "2"), flow);
+        self.sysctl(flow.from, "ipv4/tcp_recovery", flag(rack, "1"), flow);
+        self.sysctl(flow.from, "ipv4/tcp_early_retrans", flag(rack, "3"), flow);
+        self.sysctl(flow.from, "ipv4/tcp_slow_start_after_idle", flag(params.idle_restart, "1"), flow);
+        let most = (2 * params.window.0).max(6 << 20);
+        self.sysctl(flow.to, "ipv4/tcp_rmem", format!("4096 131072 {most}"), flow);
+        self.sysctl(flow.from, "ipv4/tcp_wmem", format!("4096 65536 {most}"), flow);
+        self.route(flow.from, "initcwnd", params.initial_window.to_string(), flow);
+        let least_rto = params.rto.min.as_nanos().div_ceil(1_000_000);
+        if least_rto != 200 {
+            self.route(flow.from, "rto_min", format!("{least_rto}ms"), flow);
+        }
+        if flow.ack == AckPolicy::EverySegment {
+            self.route(flow.to, "quickack", "1".into(), flow);
+        }
+        self.differences_of(flow);
+    }
+
+    fn differences_of(&mut self, flow: &Flow) {
+        let told = recovery(flow).into_iter().chain(window(flow)).chain(timers(flow));
+        for (_, how) in told.filter(|(differs, _)| *differs) {
+            self.differs(how.to_owned());
+        }
+        self.differs(
+            "senders: small queues (TSQ) keep data in the socket while the host's own link is busy".into(),
+        );
+        self.differs("time-outs: spurious recoveries are undone (timestamps, D-SACK, F-RTO as set)".into());
+    }
+}
+
+/// Whether something differs, and how.
+type Difference = (bool, &'static str);
+
+fn recovery(flow: &Flow) -> [Difference; 9] {
+    let params = &flow.tcp.params;
+    let sack = params.recovery.uses_sack();
+    [
+        (!params.handshake, "handshake: a kernel always opens with one, which takes a round trip"),
+        (
+            params.recovery == RecoveryKind::Reno,
+            "recovery: without SACK a kernel goes on by partial ACKs (NewReno); Reno without is not there",
+        ),
+        (params.recovery == RecoveryKind::Sack1996, "recovery: SACK is RFC 6675's, with PRR"),
+        (!params.prr && sack, "prr: the rate during a recovery is PRR's always"),
+        (
+            !sack,
+            "recovery: without SACK the window falls to ssthresh by PRR, and is not inflated by duplicates",
+        ),
+        (!params.limited_transmit, "limited_transmit: cannot be turned off"),
+        (params.guard != Guard::Careful, "guard: the careful one of RFC 6582"),
+        (params.recovery_exit != RecoveryExit::Ssthresh, "recovery_exit: ssthresh"),
+        (params.halving != Halving::Integer, "halving: windows are whole segments"),
+    ]
+}
+
+fn window(flow: &Flow) -> [Difference; 8] {
+    let params = &flow.tcp.params;
+    let (slow_start, cubic) = (params.slow_start, params.cc == Growth::Cubic);
+    [
+        (
+            params.initial_ssthresh == InitialSsthresh::Window,
+            "initial_ssthresh: slow start first ends with a loss, not at the window",
+        ),
+        (
+            slow_start == SlowStartKind::HystartPlusPlus,
+            "slow_start: CUBIC's is HyStart, Reno's is the standard one",
+        ),
+        (
+            slow_start == SlowStartKind::Standard && cubic,
+            "slow_start: CUBIC's is HyStart, which no namespace can turn off by itself",
+        ),
+        (slow_start == SlowStartKind::Hystart && !cubic, "slow_start: Reno's is the standard one"),
+        (params.counting == Counting::Acks, "counting: a kernel counts the segments that are acknowledged"),
+        (params.grow_beyond_window, "grow_beyond_window: cwnd grows only while it is what limits the sender"),
+        (params.loss_window == LossWindow::Window, "loss_window: cwnd is halved"),
+        (
+            params.window.0 > 65_535,
+            "window: the kernel's own window starts at 64 KiB and grows as the receiver reads (autotuning), up to this one",
+        ),
+    ]
+}
+
+fn timers(flow: &Flow) -> [Difference; 7] {
+    let rto = &flow.tcp.params.rto;
+    [
+        (rto.initial != Span::from_secs(1), "initial_rto: the first time-out of a SYN is 1 s"),
+        (
+            rto.min_bounds == MinRtoBounds::Timeout,
+            "min_rto_bounds: the lower bound holds for what is added to srtt",
+        ),
+        (rto.tick > Span::ZERO, "clock_tick: round trips are measured in microseconds"),
+        (!rto.on_tick, "timer_on_tick: timers expire on jiffies, of 1 to 10 ms"),
+        (rto.backoff_limit > 0, "backoff_limit: only max_rto bounds the time-out"),
+        (rto.max < Span::from_secs(1), "max_rto: a kernel takes no less than 1 s"),
+        (
+            matches!(flow.ack, AckPolicy::Delayed { .. }),
+            "ack_delay: the first segments of a connection are acknowledged at once (quick ACKs), then the delay adapts",
+        ),
+    ]
+}

@@ -1,0 +1,28 @@
+//! What is asked of Linux, and nothing else: namespaces, TUN devices, timers, sockets, settings.
+//!
+//! The only place with `unsafe`: each block is one system call whose arguments are checked here.
+
+#![expect(unsafe_code, reason = "system calls")]
+
+mod clock;
+mod device;
+mod namespace;
+mod poll;
+mod priority;
+mod socket;
+mod tcp_info;
+
+pub use clock::Clock;
+pub use device::Tun;
+pub use namespace::{Namespace, enter_user_namespace, is_root};
+pub use poll::{Interest, Poller};
+pub use priority::{Priority, cpu_time, exact_timers, more_files, realtime};
+pub use socket::{Listener, Options, Stream, Udp};
+pub use tcp_info::TcpInfo;
+
+use std::io;
+
+/// The result of a system call that returns -1 where it fails.
+fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}

@@ -1,0 +1,120 @@
+//! Network namespaces without a name: they are gone with the last descriptor and socket, whatever ends the program.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::{Command, Stdio};
+
+use super::checked;
+
+/// A network namespace.
+#[derive(Debug)]
+pub struct Namespace(OwnedFd);
+
+impl Namespace {
+    /// A new one, with nothing in it but a loopback device that is down.
+    ///
+    /// # Errors
+    /// Where the kernel does not let this process make one.
+    pub fn new() -> io::Result<Self> {
+        let made = std::thread::spawn(|| {
+            // SAFETY: changes the network namespace of this thread, which ends with the closure.
+            checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
+            File::open("/proc/thread-self/ns/net")
+        });
+        Ok(Self(joined(made.join())?.into()))
+    }
+
+    /// Calls `what` on a thread inside the namespace. Sockets and devices that it opens stay there.
+    ///
+    /// # Errors
+    /// Where the namespace cannot be entered, and those of `what`.
+    pub fn inside<T: Send>(&self, what: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        let fd = self.0.as_raw_fd();
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(move || {
+                // SAFETY: `fd` is an open descriptor of a network namespace; only this thread changes.
+                checked(unsafe { libc::setns(fd, libc::CLONE_NEWNET) })?;
+                what()
+            });
+            joined(inside.join())
+        })
+    }
+
+    /// Sets `net.<path>` of the namespace, e.g. `ipv4/tcp_sack`.
+    ///
+    /// # Errors
+    /// Where this kernel does not have the setting or refuses the value; the error names both.
+    pub fn set(&self, settings: &[(String, String)]) -> io::Result<()> {
+        self.inside(|| {
+            for (path, value) in settings {
+                let file = format!("/proc/sys/net/{path}");
+                std::fs::write(&file, value).map_err(|error| {
+                    io::Error::new(error.kind(), format!("net.{} = {value}: {error}", path.replace('/', ".")))
+                })?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs iproute2's `ip` on a list of its commands.
+    ///
+    /// # Errors
+    /// Where there is no `ip`, and what it says.
+    pub fn ip(&self, commands: &str) -> io::Result<()> {
+        self.inside(|| {
+            let mut child = Command::new("ip")
+                .args(["-batch", "-"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .map_err(|error| io::Error::new(error.kind(), format!("ip (of iproute2): {error}")))?;
+            if let Some(mut stdin) = child.stdin.take() {
+                stdin.write_all(commands.as_bytes())?;
+            }
+            let output = child.wait_with_output()?;
+            if output.status.success() {
+                return Ok(());
+            }
+            Err(io::Error::other(format!("ip: {}", String::from_utf8_lossy(&output.stderr).trim())))
+        })
+    }
+
+    /// Packets that the device `name` has dropped on their way out, because nobody read them.
+    ///
+    /// # Errors
+    /// Where the kernel's table of devices cannot be read.
+    pub fn dropped(&self, name: &str) -> io::Result<u64> {
+        let table = self.inside(|| std::fs::read_to_string("/proc/thread-self/net/dev"))?;
+        let row = table.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
+        // receive: bytes packets errs drop fifo frame compressed multicast; transmit: bytes packets errs drop
+        let dropped = row.and_then(|row| row.split_whitespace().nth(11)?.parse().ok());
+        dropped.ok_or_else(|| io::Error::other(format!("/proc/net/dev has no row for {name}")))
+    }
+}
+
+/// Whether this process is root, or was made so by [`enter_user_namespace`].
+#[must_use]
+pub fn is_root() -> bool {
+    // SAFETY: reads a number; it cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// Makes this process root in a user namespace of its own. Only before any thread is started.
+///
+/// # Errors
+/// Where the kernel or its policy does not allow user namespaces.
+pub fn enter_user_namespace() -> io::Result<()> {
+    // SAFETY: reads two numbers.
+    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    // SAFETY: moves this process, which has one thread, into a new user namespace.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("0 {gid} 1"))
+}
+
+fn joined<T>(answer: std::thread::Result<io::Result<T>>) -> io::Result<T> {
+    answer.unwrap_or_else(|_| Err(io::Error::other("a thread of perhop-live panicked")))
+}

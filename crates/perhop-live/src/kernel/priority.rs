@@ -1,0 +1,74 @@
+//! How soon the kernel lets a thread run, and what the process may use.
+
+use std::io;
+
+use perhop_core::time::Span;
+
+use super::checked;
+
+/// How the kernel schedules the loop that forwards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Priority {
+    /// `SCHED_FIFO`: before everything that is not.
+    Realtime,
+    /// As any other: `SCHED_FIFO` was refused.
+    Normal,
+}
+
+impl Priority {
+    /// Its name in a record.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Realtime => "SCHED_FIFO",
+            Self::Normal => "normal",
+        }
+    }
+}
+
+/// Asks for `SCHED_FIFO` for this thread.
+#[must_use]
+pub fn realtime() -> Priority {
+    // SAFETY: a struct of one integer on Linux; other fields, where there are any, may be zero.
+    let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
+    param.sched_priority = 50;
+    // SAFETY: reads one sched_param; 0 is this thread.
+    match checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) }) {
+        Ok(_) => Priority::Realtime,
+        Err(_) => Priority::Normal,
+    }
+}
+
+/// Lets timers of this thread expire to the nanosecond, instead of within 50 us.
+pub fn exact_timers() {
+    // SAFETY: sets a number of this thread. A kernel without it leaves timers as they are, which the run's lateness shows.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// Lets the process open as many files as it may.
+///
+/// # Errors
+/// Of the kernel.
+pub fn more_files() -> io::Result<()> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes one rlimit.
+    checked(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) })?;
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: reads one rlimit.
+    checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).map(drop)
+}
+
+/// Processor time that the whole process has used, the kernel's work for it included.
+///
+/// # Errors
+/// Of the kernel.
+pub fn cpu_time() -> io::Result<Span> {
+    // SAFETY: a struct of integers, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: writes one rusage.
+    checked(unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) })?;
+    let ns = |time: libc::timeval| {
+        time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000
+    };
+    Ok(Span::from_nanos(ns(usage.ru_utime) + ns(usage.ru_stime)))
+}

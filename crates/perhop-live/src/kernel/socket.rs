@@ -1,0 +1,300 @@
+//! Sockets of the kernel's TCP and UDP, which never block.
+
+use std::io;
+use std::mem::size_of;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use super::checked;
+use super::tcp_info::{ROOM, TcpInfo};
+
+/// What is asked of a TCP socket beyond the settings of its namespace.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// `IP_TOS`: the DS field, shifted.
+    pub tos: u8,
+    /// `TCP_CONGESTION`.
+    pub congestion: String,
+    /// `TCP_MAXSEG`, bytes, options included.
+    pub max_segment: u32,
+    /// `TCP_RTO_MAX_MS` (since Linux 6.15), if it is to be set.
+    pub max_rto_ms: Option<u32>,
+    /// `TCP_DELACK_MAX_US` (since Linux 6.16), if it is to be set.
+    pub max_ack_delay_us: Option<u32>,
+}
+
+const TCP_RTO_MAX_MS: libc::c_int = 44;
+const TCP_DELACK_MAX_US: libc::c_int = 46;
+
+impl Options {
+    /// Sets them; what this kernel does not have is returned by name.
+    fn apply(&self, fd: &OwnedFd) -> io::Result<Vec<&'static str>> {
+        option(fd, libc::IPPROTO_IP, libc::IP_TOS, &libc::c_int::from(self.tos))?;
+        option(fd, libc::IPPROTO_TCP, libc::TCP_MAXSEG, &self.max_segment)?;
+        option(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, &1_i32)?;
+        if !self.congestion.is_empty() {
+            let name = self.congestion.as_bytes();
+            let len = libc::socklen_t::try_from(name.len()).map_err(io::Error::other)?;
+            // SAFETY: the kernel reads `len` bytes of a string that has as many.
+            checked(unsafe {
+                libc::setsockopt(
+                    fd.as_raw_fd(),
+                    libc::IPPROTO_TCP,
+                    libc::TCP_CONGESTION,
+                    name.as_ptr().cast(),
+                    len,
+                )
+            })
+            .map_err(|error| {
+                io::Error::new(error.kind(), format!("congestion control {}: {error}", self.congestion))
+            })?;
+        }
+        let mut lacking = Vec::new();
+        for (name, number, value) in [
+            ("TCP_RTO_MAX_MS", TCP_RTO_MAX_MS, self.max_rto_ms),
+            ("TCP_DELACK_MAX_US", TCP_DELACK_MAX_US, self.max_ack_delay_us),
+        ] {
+            if let Some(value) = value
+                && option(fd, libc::IPPROTO_TCP, number, &value).is_err()
+            {
+                lacking.push(name);
+            }
+        }
+        Ok(lacking)
+    }
+}
+
+/// A TCP socket of one connection.
+#[derive(Debug)]
+pub struct Stream(OwnedFd);
+
+impl Stream {
+    /// A socket that will connect from `port` of the namespace of this thread. Returns also which options this kernel lacks.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn bound(port: u16, options: &Options) -> io::Result<(Self, Vec<&'static str>)> {
+        let fd = socket(libc::SOCK_STREAM)?;
+        let lacking = options.apply(&fd)?;
+        bind(&fd, port)?;
+        Ok((Self(fd), lacking))
+    }
+
+    /// Begins to connect to `to`, from any namespace.
+    ///
+    /// # Errors
+    /// Of the kernel; that the connection is not made yet is none.
+    pub fn connect(&self, to: SocketAddrV4) -> io::Result<()> {
+        let address = raw(to);
+        // SAFETY: reads one sockaddr_in of the given size.
+        match checked(unsafe { libc::connect(self.0.as_raw_fd(), (&raw const address).cast(), ADDRESS_LEN) })
+        {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the kernel some of `bytes` to send: how many. `None` if it has no room, or no connection yet.
+    ///
+    /// # Errors
+    /// Where the connection is broken.
+    pub fn write(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        // SAFETY: the kernel reads at most as many bytes as there are.
+        let sent =
+            unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+        would_block(sent)
+    }
+
+    /// Takes what has arrived: how much, 0 at the end. `None` if there is nothing now.
+    ///
+    /// # Errors
+    /// Where the connection is broken.
+    pub fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        // SAFETY: the kernel writes at most as many bytes as there is room for.
+        let got = unsafe { libc::recv(self.0.as_raw_fd(), into.as_mut_ptr().cast(), into.len(), 0) };
+        would_block(got)
+    }
+
+    /// Sends no more: a FIN follows what was written.
+    ///
+    /// # Errors
+    /// Where there is no connection.
+    pub fn finish(&self) -> io::Result<()> {
+        // SAFETY: takes a descriptor and a number.
+        checked(unsafe { libc::shutdown(self.0.as_raw_fd(), libc::SHUT_WR) }).map(drop)
+    }
+
+    /// What the kernel tells of it.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn info(&self) -> io::Result<TcpInfo> {
+        let mut info = [0; ROOM];
+        let mut len = libc::socklen_t::try_from(ROOM).map_err(io::Error::other)?;
+        // SAFETY: the kernel writes at most `len` bytes into a buffer that has as many.
+        checked(unsafe {
+            libc::getsockopt(
+                self.0.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_INFO,
+                info.as_mut_ptr().cast(),
+                &raw mut len,
+            )
+        })?;
+        Ok(TcpInfo::read(&info))
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A TCP socket that takes connections.
+#[derive(Debug)]
+pub struct Listener(OwnedFd);
+
+impl Listener {
+    /// One at `port` of the namespace of this thread.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn new(port: u16, options: &Options) -> io::Result<Self> {
+        let fd = socket(libc::SOCK_STREAM)?;
+        options.apply(&fd)?;
+        bind(&fd, port)?;
+        // SAFETY: takes a descriptor and a number.
+        checked(unsafe { libc::listen(fd.as_raw_fd(), 4096) })?;
+        Ok(Self(fd))
+    }
+
+    /// The next connection, if one has come.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn accept(&self) -> io::Result<Option<Stream>> {
+        let none = std::ptr::null_mut();
+        // SAFETY: nothing is written where both pointers are null.
+        let fd = unsafe {
+            libc::accept4(self.0.as_raw_fd(), none, none.cast(), libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC)
+        };
+        match checked(fd) {
+            // SAFETY: a new descriptor, owned from here on.
+            Ok(fd) => Ok(Some(Stream(unsafe { OwnedFd::from_raw_fd(fd) }))),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A UDP socket.
+#[derive(Debug)]
+pub struct Udp(OwnedFd);
+
+impl Udp {
+    /// One at `port` of the namespace of this thread, whose packets carry `tos`.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn new(port: u16, tos: u8) -> io::Result<Self> {
+        let fd = socket(libc::SOCK_DGRAM)?;
+        option(&fd, libc::IPPROTO_IP, libc::IP_TOS, &libc::c_int::from(tos))?;
+        bind(&fd, port)?;
+        Ok(Self(fd))
+    }
+
+    /// Sends `payload` to `to`; whether the kernel took it.
+    ///
+    /// # Errors
+    /// Of the kernel; that it has no room is none.
+    pub fn send(&self, payload: &[u8], to: SocketAddrV4) -> io::Result<bool> {
+        let address = raw(to);
+        // SAFETY: the kernel reads as many bytes as there are, and one sockaddr_in of the given size.
+        let sent = unsafe {
+            libc::sendto(
+                self.0.as_raw_fd(),
+                payload.as_ptr().cast(),
+                payload.len(),
+                0,
+                (&raw const address).cast(),
+                ADDRESS_LEN,
+            )
+        };
+        Ok(would_block(sent)?.is_some())
+    }
+
+    /// Throws away what has arrived.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn discard(&self) -> io::Result<()> {
+        let mut byte = [0];
+        loop {
+            // SAFETY: the kernel writes at most one byte; the rest of a packet is gone with it.
+            let got = unsafe { libc::recv(self.0.as_raw_fd(), byte.as_mut_ptr().cast(), 1, libc::MSG_TRUNC) };
+            if would_block(got)?.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl AsFd for Udp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "16")]
+const ADDRESS_LEN: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+
+fn raw(address: SocketAddrV4) -> libc::sockaddr_in {
+    #[expect(clippy::cast_possible_truncation, reason = "2")]
+    let sin_family = libc::AF_INET as libc::sa_family_t;
+    libc::sockaddr_in {
+        sin_family,
+        sin_port: address.port().to_be(),
+        sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address.ip().octets()) },
+        sin_zero: [0; 8],
+    }
+}
+
+fn socket(kind: libc::c_int) -> io::Result<OwnedFd> {
+    // SAFETY: makes a descriptor, which is owned from here on.
+    unsafe {
+        let fd = libc::socket(libc::AF_INET, kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0);
+        Ok(OwnedFd::from_raw_fd(checked(fd)?))
+    }
+}
+
+fn bind(fd: &OwnedFd, port: u16) -> io::Result<()> {
+    let address = raw(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+    // SAFETY: reads one sockaddr_in of the given size.
+    checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), ADDRESS_LEN) }).map(drop)
+}
+
+fn option<T: Copy>(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
+    let len = libc::socklen_t::try_from(size_of::<T>()).map_err(io::Error::other)?;
+    // SAFETY: the kernel reads `len` bytes of a value that has as many.
+    checked(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, std::ptr::from_ref(value).cast(), len) })
+        .map(drop)
+}
+
+fn would_block(answer: libc::ssize_t) -> io::Result<Option<usize>> {
+    match usize::try_from(answer) {
+        Ok(count) => Ok(Some(count)),
+        Err(_) => match io::Error::last_os_error() {
+            error if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotConnected) => {
+                Ok(None)
+            }
+            error => Err(error),
+        },
+    }
+}

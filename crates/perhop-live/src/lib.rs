@@ -1,0 +1,21 @@
+//! perhop on real packets: kernel TCP in network namespaces, and between them the scenario's elements, driven by the simulator's
+//! engine in real time.
+//!
+//! Start at [`run()`]. Hosts are TUN devices ([`tap`]); what a kernel can be told of a scenario's TCP is in [`mod@honour`]; how far a
+//! run may be from its scenario in [`budget`].
+
+pub mod addresses;
+pub mod budget;
+pub mod endpoints;
+pub mod frame;
+pub mod honour;
+pub mod intake;
+pub mod kernel;
+pub mod output;
+pub mod parity;
+pub mod run;
+pub mod sources;
+pub mod tap;
+pub mod testbed;
+
+pub use run::{Finished, run};

@@ -1,0 +1,123 @@
+//! A live run as JSON: the tables of any run, and how it went.
+
+use std::io::{self, Write};
+
+use perhop_core::histogram::Histogram;
+use perhop_scenario::model::Scenario;
+use perhop_sim::tables::{Of, Run, TABLES, Table};
+use serde_json::{Value, json};
+
+use crate::honour::{Honoured, Settings};
+use crate::run::Finished;
+
+/// Writes everything, with the tables of `trace`.
+///
+/// # Errors
+/// Of `out`.
+pub fn write(
+    out: &mut impl Write,
+    scenario: &Scenario,
+    finished: &Finished,
+    trace: &[&'static Table],
+    honoured: &Honoured,
+) -> io::Result<()> {
+    let Finished { results, .. } = finished;
+    let run = Run::new(scenario, results);
+    let counts = json!({
+        "events": results.counts.events,
+        "packet_hops": results.counts.packet_hops,
+        "packets_created": results.counts.packets_created,
+    });
+    write!(out, "{{\"tables\":")?;
+    tables(out, &run, &TABLES)?;
+    write!(out, ",\"trace\":")?;
+    tables(out, &run, trace)?;
+    let digest = format!("{:016x}", results.event_digest);
+    let rest = [
+        ("counts", counts),
+        ("invariants", json!(results.invariants)),
+        ("event_digest", json!(digest)),
+        ("live", live(scenario, finished, honoured)),
+    ];
+    for (name, value) in rest {
+        write!(out, ",\"{name}\":{value}")?;
+    }
+    writeln!(out, "}}")
+}
+
+/// How the run went.
+fn live(scenario: &Scenario, finished: &Finished, honoured: &Honoured) -> Value {
+    let errors = &finished.errors;
+    let mut over = errors.over();
+    over.extend(finished.results.invariants.iter().cloned());
+    let retransmissions: Vec<Value> = errors
+        .retransmissions
+        .iter()
+        .map(|(flow, here, there)| json!({"flow": flow, "packets": here, "kernel": there}))
+        .collect();
+    let host = |(&node, settings): (&usize, &Settings)| {
+        let Settings { sysctls, route, mtu } = settings;
+        (scenario.nodes[node].name.clone(), json!({"sysctls": sysctls, "route": route, "mtu_bytes": mtu}))
+    };
+    let hosts: serde_json::Map<String, Value> = honoured.hosts.iter().map(host).collect();
+    json!({
+        "priority": finished.priority.name(),
+        "lateness_s": quantiles(&errors.lateness),
+        "applications_late_s": quantiles(&errors.applications),
+        "sources_late_s": quantiles(&errors.sources),
+        "checksums": errors.checksums,
+        "sizes": errors.sizes,
+        "foreign": errors.foreign,
+        "unread": errors.unread,
+        "unwritten": errors.unwritten,
+        "unsent": errors.unsent,
+        "cpu_s": errors.cpu.as_secs_f64(),
+        "retransmissions_differ": retransmissions,
+        "over_budget": over,
+        "differences": honoured.differences,
+        "hosts": hosts,
+        "options_lacking": finished.lacking,
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a number for people")]
+fn quantiles(histogram: &Histogram) -> Value {
+    let of = |permille| histogram.quantile(permille).map(|ns| ns as f64 / 1e9);
+    json!({"p50": of(500), "p99": of(990), "p999": of(999), "max": of(1000)})
+}
+
+fn tables(out: &mut impl Write, run: &Run<'_>, tables: &[&Table]) -> io::Result<()> {
+    write!(out, "{{")?;
+    for (i, table) in tables.iter().enumerate() {
+        write!(out, "{}\"{}\":{{", if i > 0 { "," } else { "" }, table.name)?;
+        let rows = (table.rows)(run);
+        for (k, column) in table.columns.iter().enumerate() {
+            write!(out, "{}\"{}\":", if k > 0 { "," } else { "" }, column.name)?;
+            let cell = |row| match column.of {
+                Of::Text(read) => json!(read(run, row)),
+                Of::Count(read) => json!(read(run, row)),
+                Of::Modulo32(read) => json!(read(run, row)),
+                Of::Integer(read) => json!(read(run, row)),
+                Of::Real(read) => json!(read(run, row)),
+            };
+            list(out, (0..rows).map(cell))?;
+        }
+        for (name, words) in run.labels(table) {
+            write!(out, ",{}:", json!(name))?;
+            list(out, words.into_iter().map(|word| json!(word)))?;
+        }
+        write!(out, "}}")?;
+    }
+    write!(out, "}}")
+}
+
+fn list(out: &mut impl Write, values: impl Iterator<Item = Value>) -> io::Result<()> {
+    write!(out, "[")?;
+    for (i, value) in values.enumerate() {
+        if i > 0 {
+            write!(out, ",")?;
+        }
+        write!(out, "{value}")?;
+    }
+    write!(out, "]")
+}

@@ -1,0 +1,241 @@
+//! The loop: takes in what hosts send, runs what is due, writes what has arrived.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use perhop_core::sink::SiteId;
+use perhop_core::time::{Instant, Span};
+use perhop_scenario::build::{Network, Registry};
+use perhop_scenario::model::Scenario;
+use perhop_sim::{PacketStore, Recorder, Results, Simulation, TraceKinds, assemble, starts};
+
+use crate::budget::Errors;
+use crate::frame::Frame;
+use crate::honour::Honoured;
+use crate::intake::{Intake, Refused, write_back};
+use crate::kernel::{Clock, Interest, Poller, Priority, cpu_time, exact_timers, more_files, realtime};
+use crate::parity::Arrival;
+use crate::tap::Tap;
+use crate::testbed::{Host, Testbed};
+use crate::{endpoints, sources};
+
+/// Time for all threads to be ready before the run begins.
+const SETTLE: Span = Span::from_millis(20);
+/// Packets read from a device before the next one has its turn.
+const TURN: usize = 32;
+/// How often progress is told.
+const TELL_EVERY: Span = Span::from_millis(500);
+
+/// A finished live run.
+pub struct Finished {
+    /// As in virtual time.
+    pub results: Results,
+    /// What went wrong or could have.
+    pub errors: Errors,
+    /// How the loop was scheduled.
+    pub priority: Priority,
+    /// Options of sockets that this kernel does not have.
+    pub lacking: Vec<String>,
+}
+
+/// Runs `scenario` on real packets, and keeps what hosts send in `arrivals`. `tell` hears how far it is.
+///
+/// # Errors
+/// Of the kernel.
+pub fn run(
+    scenario: &Scenario,
+    honoured: &Honoured,
+    trace: TraceKinds,
+    arrivals: Option<&mut Vec<Arrival>>,
+    mut tell: impl FnMut(Instant) + Send,
+) -> io::Result<Finished> {
+    more_files()?;
+    let starts = starts(scenario);
+    let network = Network::<Frame>::new(scenario, &Registry::new())
+        .map_err(|error| io::Error::other(error.to_string()))?;
+    let Testbed { hosts, work, sources, mut ends, lacking } =
+        Testbed::new(scenario, honoured, &network, &starts)?;
+    let tap =
+        |node: usize, site: SiteId, ports| Tap::new(site, ports, ends.remove(&node).unwrap_or_default());
+    let built = assemble(scenario, network, trace, starts, tap);
+    let mut driver = Driver::new(Simulation::of(built, &scenario.run), scenario, hosts)?;
+    driver.arrivals = arrivals.as_ref().map(|_| Vec::new());
+    let cpu_before = cpu_time()?;
+    let clock = Clock::starting_in(SETTLE);
+    let stop = AtomicBool::new(false);
+    let (priority, applications, senders) = std::thread::scope(|scope| -> io::Result<_> {
+        let applications = scope.spawn(|| endpoints::serve(work, clock, &stop));
+        let senders = scope.spawn(|| sources::send(sources, clock, &stop));
+        let looped = scope.spawn(|| {
+            exact_timers();
+            let priority = realtime();
+            let over = driver.run(clock, &mut tell);
+            stop.store(true, Relaxed);
+            over.map(|()| priority)
+        });
+        let priority = looped.join().unwrap_or_else(|_| Err(io::Error::other("the loop panicked")));
+        stop.store(true, Relaxed);
+        let applications =
+            applications.join().unwrap_or_else(|_| Err(io::Error::other("the applications panicked")))?;
+        let senders = senders.join().unwrap_or_else(|_| Err(io::Error::other("the sources panicked")))?;
+        Ok((priority?, applications, senders))
+    })?;
+    driver.errors.applications = applications.lag;
+    driver.errors.connections = applications.broken;
+    driver.errors.sources = senders.lag;
+    driver.errors.unsent = senders.refused;
+    driver.errors.cpu = Span::from_nanos(cpu_time()?.as_nanos() - cpu_before.as_nanos());
+    if let Some(arrivals) = arrivals {
+        *arrivals = std::mem::take(&mut driver.arrivals).unwrap_or_default();
+    }
+    let (results, errors) = driver.finish(scenario)?;
+    Ok(Finished { results, errors, priority, lacking })
+}
+
+struct Driver {
+    simulation: Simulation<Tap>,
+    hosts: Vec<Host>,
+    intake: Intake,
+    poller: Poller,
+    errors: Errors,
+    /// What hosts sent, if it is kept.
+    arrivals: Option<Vec<Arrival>>,
+}
+
+impl Driver {
+    fn new(simulation: Simulation<Tap>, scenario: &Scenario, hosts: Vec<Host>) -> io::Result<Self> {
+        let poller = Poller::new()?;
+        for (id, host) in (0..).zip(&hosts) {
+            poller.add(host.tun.as_fd(), id, Interest::Read)?;
+        }
+        Ok(Self {
+            simulation,
+            hosts,
+            intake: Intake::new(scenario),
+            poller,
+            errors: Errors::default(),
+            arrivals: None,
+        })
+    }
+
+    fn run(&mut self, clock: Clock, tell: &mut impl FnMut(Instant)) -> io::Result<()> {
+        let end = self.simulation.end();
+        let mut told = Instant::ZERO;
+        let mut ready: Vec<usize> = Vec::new();
+        loop {
+            let now = clock.now();
+            self.simulation.advance_to(now);
+            self.write(clock)?;
+            if now >= end {
+                return Ok(());
+            }
+            if now - told >= TELL_EVERY {
+                tell(now);
+                told = now;
+            }
+            let next = self.simulation.next_event().unwrap_or(end).min(end);
+            ready.clear();
+            ready.extend(self.poller.wait(clock.until(next))?.filter_map(|id| usize::try_from(id).ok()));
+            for &host in &ready {
+                self.read(clock, host)?;
+            }
+        }
+    }
+
+    /// Takes in what a host's kernel has sent.
+    fn read(&mut self, clock: Clock, host: usize) -> io::Result<()> {
+        let Host { node, tun, mtu, .. } = &self.hosts[host];
+        let arrivals = &mut self.arrivals;
+        for _ in 0..TURN {
+            let (now, intake, errors) =
+                (clock.now().min(self.simulation.end()), &mut self.intake, &mut self.errors);
+            self.simulation.advance_to(now);
+            let mut read = Ok(false);
+            self.simulation.at_host(now, *node, |tap, io| {
+                read =
+                    take(tun, *mtu, now, tap, io, intake, errors, arrivals.as_mut().map(|all| (*node, all)));
+            });
+            if !read? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what has arrived at hosts.
+    fn write(&mut self, clock: Clock) -> io::Result<()> {
+        for host in &self.hosts {
+            let errors = &mut self.errors;
+            self.simulation.host(host.node, |tap, io| {
+                while let Some((due, mut frame)) = tap.out.pop_front() {
+                    write_back(&mut frame);
+                    if host.tun.write(&frame.get().bytes).is_err() {
+                        errors.unwritten += 1;
+                    }
+                    errors.lateness.record((clock.now() - due).as_nanos());
+                    io.consumed(frame);
+                }
+            });
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, scenario: &Scenario) -> io::Result<(Results, Errors)> {
+        for host in &self.hosts {
+            self.errors.unread += host.dropped()?;
+            let errors = &mut self.errors;
+            self.simulation.host(host.node, |tap, _| {
+                for (flow, here, there) in tap.retransmissions() {
+                    if here != there {
+                        errors.retransmissions.push((
+                            scenario.flows[flow.0 as usize].name.clone(),
+                            here,
+                            there,
+                        ));
+                    }
+                }
+            });
+        }
+        Ok((self.simulation.finish(), self.errors))
+    }
+}
+
+/// Reads one packet from a host's device and gives it to the host; whether there was one.
+#[expect(clippy::too_many_arguments, reason = "parts of the driver, which is borrowed beside them")]
+fn take(
+    tun: &crate::kernel::Tun,
+    mtu: usize,
+    now: Instant,
+    tap: &mut Tap,
+    io: &mut Recorder<Frame>,
+    intake: &mut Intake,
+    errors: &mut Errors,
+    keep: Option<(usize, &mut Vec<Arrival>)>,
+) -> io::Result<bool> {
+    let mut frame = io.fresh();
+    let bytes = &mut frame.get_mut().bytes;
+    bytes.resize(mtu, 0);
+    let Some(len) = tun.read(bytes)? else {
+        io.consumed(frame);
+        return Ok(false);
+    };
+    bytes.truncate(len);
+    match intake.read(now, &mut frame, |flow| tap.near(flow)) {
+        Ok(()) => {
+            if let Some((node, arrivals)) = keep {
+                arrivals.push(Arrival::of(node, now, &frame));
+            }
+            tap.send(now, frame, io);
+        }
+        Err(why) => {
+            io.consumed(frame);
+            *match why {
+                Refused::Foreign => &mut errors.foreign,
+                Refused::Checksum => &mut errors.checksums,
+                Refused::Size => &mut errors.sizes,
+            } += 1;
+        }
+    }
+    Ok(true)
+}

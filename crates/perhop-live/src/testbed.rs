@@ -1,0 +1,192 @@
+//! Hosts as namespaces, each with one TUN device, and the sockets of the flows in them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::SocketAddrV4;
+use std::sync::Arc;
+
+use perhop_core::packet::{FlowId, PortId};
+use perhop_core::queue::Backlog;
+use perhop_core::time::Instant;
+use perhop_core::units::Bytes;
+use perhop_scenario::build::Network;
+use perhop_scenario::model::Scenario;
+use perhop_sim::{Departures, HostMarking, MarkCounts};
+
+use crate::addresses::{RECEIVING, of_flow, of_node};
+use crate::endpoints::{Sender, Work};
+use crate::frame::Frame;
+use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
+use crate::kernel::{Listener, Namespace, Stream, Tun, Udp};
+use crate::sources::Source;
+use crate::tap::{End, Place, Receiving, Sending, Told};
+
+/// The name of the device in every namespace.
+const DEVICE: &str = "tun0";
+
+/// A host of the scenario.
+pub struct Host {
+    /// Its node.
+    pub node: usize,
+    /// Where its kernel's packets come from and go to.
+    pub tun: Tun,
+    /// Largest packet, bytes.
+    pub mtu: usize,
+    namespace: Namespace,
+}
+
+impl Host {
+    fn new(node: usize, settings: &Settings) -> io::Result<Self> {
+        let namespace = Namespace::new()?;
+        let tun = namespace.inside(|| Tun::open(DEVICE))?;
+        let sysctls: Vec<_> = settings.sysctls.clone().into_iter().collect();
+        // no packet of its own may come in between
+        let mut all = vec![("ipv6/conf/all/disable_ipv6".to_owned(), "1".to_owned())];
+        if !std::path::Path::new("/proc/sys/net/ipv6").exists() {
+            all.clear();
+        }
+        all.extend(sysctls);
+        namespace.set(&all)?;
+        let route: String = settings.route.iter().map(|(name, value)| format!(" {name} {value}")).collect();
+        let (address, mtu) = (of_node(node), settings.mtu);
+        namespace.ip(&format!(
+            "link set lo up\naddress add {address}/32 dev {DEVICE}\n\
+             link set {DEVICE} mtu {mtu} txqueuelen 10000 gso_max_segs 1 up\nroute add default dev {DEVICE}{route}\n"
+        ))?;
+        Ok(Self { node, tun, mtu: usize::try_from(mtu).unwrap_or(usize::MAX), namespace })
+    }
+
+    /// Packets that its device dropped on their way out, because they were not read soon enough.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn dropped(&self) -> io::Result<u64> {
+        self.namespace.dropped(DEVICE)
+    }
+}
+
+/// What is needed to run a scenario on this machine.
+pub struct Testbed {
+    /// Hosts, by node.
+    pub hosts: Vec<Host>,
+    /// What the applications do.
+    pub work: Work,
+    /// What UDP sources do.
+    pub sources: Vec<Source>,
+    /// By node: the ends of flows there.
+    pub ends: BTreeMap<usize, BTreeMap<FlowId, Place>>,
+    /// Options of sockets that this kernel does not have.
+    pub lacking: Vec<String>,
+}
+
+impl Testbed {
+    /// Brings up what `scenario` needs; its flows begin at `starts`.
+    ///
+    /// # Errors
+    /// Of the kernel, or of a missing `ip`.
+    pub fn new(
+        scenario: &Scenario,
+        honoured: &Honoured,
+        network: &Network<Frame>,
+        starts: &[Instant],
+    ) -> io::Result<Self> {
+        let hosts: io::Result<Vec<Host>> =
+            honoured.hosts.iter().map(|(&node, settings)| Host::new(node, settings)).collect();
+        let work = Work { senders: VecDeque::new(), listeners: Vec::new(), drains: Vec::new() };
+        let mut testbed =
+            Self { hosts: hosts?, work, sources: Vec::new(), ends: BTreeMap::new(), lacking: Vec::new() };
+        testbed.receivers(scenario)?;
+        for (i, &start) in starts.iter().enumerate() {
+            let route = &network.routes[i];
+            let (out, back) = (network.port[route.forward[0]], network.port[route.reverse[0]]);
+            match i.checked_sub(scenario.flows.len()) {
+                None => testbed.tcp(scenario, i, start, (out, back))?,
+                Some(k) => testbed.udp(scenario, i, k, start, (out, back))?,
+            }
+        }
+        let mut senders: Vec<Sender> = testbed.work.senders.into();
+        senders.sort_by_key(|sender| sender.start);
+        testbed.work.senders = senders.into();
+        testbed.lacking.sort();
+        testbed.lacking.dedup();
+        Ok(testbed)
+    }
+
+    fn host(&self, node: usize) -> io::Result<&Host> {
+        let found = self.hosts.iter().find(|host| host.node == node);
+        found.ok_or_else(|| io::Error::other(format!("node {node} is no host")))
+    }
+
+    fn place(&mut self, node: usize, flow: usize, end: End, port: PortId) {
+        let flow = FlowId(u32::try_from(flow).unwrap_or(u32::MAX));
+        self.ends.entry(node).or_default().insert(flow, Place { end, port });
+    }
+
+    /// What listens at hosts.
+    fn receivers(&mut self, scenario: &Scenario) -> io::Result<()> {
+        for host in 0..self.hosts.len() {
+            let host = &self.hosts[host];
+            if let Some(flow) = scenario.flows.iter().find(|flow| flow.to == host.node) {
+                // the congestion control of a receiver does nothing; its ACKs are marked on their way
+                let options = crate::kernel::Options { tos: 0, congestion: String::new(), ..options(flow) };
+                self.work.listeners.push(host.namespace.inside(|| Listener::new(RECEIVING, &options))?);
+            }
+            if scenario.udp.iter().any(|flow| flow.to == host.node) {
+                self.work.drains.push(host.namespace.inside(|| Udp::new(RECEIVING, 0))?);
+            }
+        }
+        Ok(())
+    }
+
+    fn tcp(
+        &mut self,
+        scenario: &Scenario,
+        i: usize,
+        start: Instant,
+        ports: (PortId, PortId),
+    ) -> io::Result<()> {
+        let flow = &scenario.flows[i];
+        let params = &flow.tcp.params;
+        let options = options(flow);
+        let (socket, lacking) =
+            self.host(flow.from)?.namespace.inside(|| Stream::bound(of_flow(i), &options))?;
+        self.lacking.extend(lacking.into_iter().map(str::to_owned));
+        let told = Arc::<Told>::default();
+        let size = params.size.map(|size| size.0);
+        let close = params.close && size.is_some();
+        let last = size.map(|size| size + u64::from(close));
+        self.place(flow.from, i, End::Sending(Sending::new(Arc::clone(&told), last)), ports.0);
+        self.place(
+            flow.to,
+            i,
+            End::Receiving(Receiving::new(HostMarking::new(&flow.ack_marking), size)),
+            ports.1,
+        );
+        let to = SocketAddrV4::new(of_node(flow.to), RECEIVING);
+        self.work.senders.push_back(Sender { name: flow.name.clone(), start, socket, to, size, close, told });
+        Ok(())
+    }
+
+    fn udp(
+        &mut self,
+        scenario: &Scenario,
+        i: usize,
+        k: usize,
+        start: Instant,
+        ports: (PortId, PortId),
+    ) -> io::Result<()> {
+        let flow = &scenario.udp[k];
+        let socket =
+            self.host(flow.from)?.namespace.inside(|| Udp::new(of_flow(i), flow.mark.value() << 2))?;
+        self.place(flow.from, i, End::Source(Backlog::default()), ports.0);
+        self.place(flow.to, i, End::Drain(MarkCounts::default()), ports.1);
+        let Bytes(size) = flow.packet_size;
+        self.sources.push(Source {
+            socket,
+            to: SocketAddrV4::new(of_node(flow.to), RECEIVING),
+            payload: usize::try_from(size - UDP_HEADERS).unwrap_or(usize::MAX),
+            departures: Departures::new(&scenario.run, flow, start),
+        });
+        Ok(())
+    }
+}

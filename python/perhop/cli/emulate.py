@@ -1,0 +1,29 @@
+"""`perhop emulate`: one run of a scenario on real packets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perhop.cli import options, run
+
+
+def command(
+    scenario: options.ScenarioFile,
+    overrides: options.Set = None,
+    seed: options.Seed = None,
+    until: options.Until = None,
+    trace: run.Trace = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-live-<seed>."),
+    ] = None,
+    force: run.Force = False,
+    report: run.Report = False,
+    as_json: options.Json = False,
+) -> int:
+    """Run a scenario on real packets and kernel TCP, and leave a folder as perhop run does."""
+    live = [*(overrides or []), 'run.clock="live"']
+    return run.make(scenario, live, seed, until, trace, out, force, report, as_json, suffix="-live")

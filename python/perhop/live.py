@@ -1,0 +1,230 @@
+"""A run on real packets. What needs privileges is a program of its own, ``perhop-live``."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import polars as pl
+
+from perhop.tables import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from perhop.scenario import Scenario
+
+_PROGRAM = "perhop-live"
+
+
+class Quantiles(msgspec.Struct, frozen=True):
+    """How late something was, s; None where it never was due."""
+
+    p50: float | None
+    p99: float | None
+    p999: float | None
+    max: float | None
+
+
+class Host(msgspec.Struct, frozen=True):
+    """What a host's kernel was told."""
+
+    sysctls: dict[str, str]
+    route: dict[str, str]
+    mtu_bytes: int
+
+
+class Retransmissions(msgspec.Struct, frozen=True):
+    """A flow whose packets showed other retransmissions than its kernel counted."""
+
+    flow: str
+    packets: int
+    kernel: int
+
+
+class Live(msgspec.Struct, frozen=True):
+    """How a live run went: what it was told, how late it was, what of its error budget it used.
+
+    Parameters
+    ----------
+    priority
+        How the loop that forwards was scheduled: ``SCHED_FIFO``, or ``normal`` where that was refused.
+    lateness_s, applications_late_s, sources_late_s
+        Packets written to their hosts, sockets served, UDP packets sent.
+    checksums, sizes, foreign, unread, unwritten, unsent
+        Packets: with a wrong checksum, larger than their flow's, of no flow, dropped by a device before they
+        were read, not taken by a device, not taken by the kernel.
+    cpu_s
+        Processor time, the kernel's for it included.
+    over_budget
+        Why the run is not valid; empty of one that is.
+    differences
+        What the kernels do otherwise than the scenario says.
+    """
+
+    priority: str
+    lateness_s: Quantiles
+    applications_late_s: Quantiles
+    sources_late_s: Quantiles
+    checksums: int
+    sizes: int
+    foreign: int
+    unread: int
+    unwritten: int
+    unsent: int
+    cpu_s: float
+    retransmissions_differ: list[Retransmissions]
+    over_budget: list[str]
+    differences: list[str]
+    options_lacking: list[str]
+    hosts: dict[str, Host]
+    kernel: str = ""
+
+
+class _Raw(msgspec.Struct):
+    """What ``perhop-live`` writes."""
+
+    tables: dict[str, dict[str, list[Any]]]
+    trace: dict[str, dict[str, list[Any]]]
+    counts: dict[str, int]
+    invariants: list[str]
+    event_digest: str
+    live: Live
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """A live run: its tables, and how it went."""
+
+    tables: dict[str, pl.DataFrame]
+    trace: dict[str, pl.DataFrame]
+    counts: dict[str, int]
+    invariants: list[str]
+    event_digest: str
+    live: Live
+
+
+class LiveError(Exception):
+    """The scenario cannot be run on a kernel."""
+
+
+class LackingError(Exception):
+    """Real packets need something that the machine lacks."""
+
+
+def program() -> Path:
+    """Return the privileged program.
+
+    Raises
+    ------
+    LackingError
+        This perhop came without it.
+    """
+    beside = Path(__file__).parent / "bin" / _PROGRAM
+    if beside.is_file():
+        return beside
+    found = shutil.which(_PROGRAM)
+    if found is None:
+        raise LackingError(f"{_PROGRAM} is not there: `make build` in a checkout makes it")
+    return Path(found)
+
+
+def privileged() -> list[str]:
+    """Return the words before the program: ``sudo -n`` where that asks nothing, none for root and others.
+
+    Those make a user namespace of their own.
+    """
+    if os.geteuid() == 0:
+        return []
+    sudo = shutil.which("sudo")
+    if sudo and subprocess.run([sudo, "-n", "true"], capture_output=True, check=False).returncode == 0:
+        return [sudo, "-n"]
+    return []
+
+
+def differences(scenario: Scenario) -> list[str]:
+    """Return what a kernel does otherwise than a scenario says.
+
+    Raises
+    ------
+    LiveError
+        It cannot be run on a kernel; the message says why.
+    LackingError
+        This machine lacks something.
+    """
+    with tempfile.TemporaryDirectory(prefix="perhop-") as folder:
+        written = _written(scenario, Path(folder))
+        done = subprocess.run(
+            [program(), "differences", written], capture_output=True, text=True, check=False
+        )
+    _check(done.returncode, done.stderr)
+    return msgspec.json.decode(done.stdout, type=list[str])
+
+
+def run(
+    scenario: Scenario, trace: Sequence[str], progress: Callable[[float, float], None] | None
+) -> Finished:
+    """Run a scenario on real packets; it takes as long as the scenario lasts.
+
+    Raises
+    ------
+    LiveError
+        It cannot be run on a kernel; the message says why.
+    LackingError
+        This machine lacks something.
+    """
+    with tempfile.TemporaryDirectory(prefix="perhop-") as folder:
+        written, out = _written(scenario, Path(folder)), Path(folder) / "out.json"
+        words = [*privileged(), str(program()), "run", str(written), str(out), "--tied"]
+        for kind in trace:
+            words += ["--trace", kind]
+        with subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as child:
+            said = _listen(child, progress)
+        _check(child.returncode, said)
+        raw = msgspec.json.decode(out.read_bytes(), type=_Raw)
+    return Finished(
+        tables={name: frame(name, columns) for name, columns in raw.tables.items()},
+        trace={name: frame(name, columns) for name, columns in raw.trace.items()},
+        counts=raw.counts,
+        invariants=[*raw.invariants, *(f"over the error budget: {why}" for why in raw.live.over_budget)],
+        event_digest=raw.event_digest,
+        live=msgspec.structs.replace(raw.live, kernel=f"{platform.system()} {platform.release()}"),
+    )
+
+
+def _written(scenario: Scenario, folder: Path) -> Path:
+    path = folder / "scenario.toml"
+    path.write_text(scenario.resolve())
+    return path
+
+
+def _listen(child: subprocess.Popen[str], progress: Callable[[float, float], None] | None) -> str:
+    """Pass on how far the run is, and return what else it says."""
+    said = []
+    assert child.stderr is not None
+    for line in child.stderr:
+        words = line.split()
+        if len(words) == 5 and (words[0], words[2], words[4]) == ("at", "of", "s"):
+            if progress is not None:
+                progress(float(words[1]), float(words[3]))
+        else:
+            said.append(line)
+    return "".join(said)
+
+
+def _check(status: int, said: str) -> None:
+    if status == 0:
+        return
+    why = said.removeprefix("error: ").strip() or f"{_PROGRAM} ended with status {status}"
+    if status == 3:
+        raise LiveError(why)
+    if status == 7:
+        raise LackingError(why)
+    raise RuntimeError(why)

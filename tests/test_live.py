@@ -1,0 +1,275 @@
+"""Real packets: kernel TCP in namespaces, and the elements in between."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from conftest import Cli
+from perhop import Scenario
+from perhop.live import LackingError, LiveError, differences, privileged, program
+from perhop.record import StoredRun
+
+NETWORK = """
+[run]
+duration = "{duration}"
+warmup = "500ms"
+interval = "100ms"
+
+[[node]]
+name = "host"
+count = 2
+
+[[node]]
+name = "edge"
+kind = "router"
+
+[[node]]
+name = "core"
+kind = "router"
+
+[[node]]
+name = "sink"
+
+[[link]]
+ends = ["host[*]", "edge"]
+rate = "100Mbit/s"
+delay = "1ms"
+
+[[link]]
+ends = ["edge", "core"]
+rate = "10Mbit/s"
+delay = "5ms"
+
+[[link]]
+ends = ["core", "sink"]
+rate = "100Mbit/s"
+delay = "1ms"
+
+[[flow]]
+name = "bulk"
+from = "host[*]"
+to = "sink"
+class = "bulk"
+mark = "AF11"
+ack = {{ marking = {{ kind = "copy" }} }}
+tcp = {{ profile = "linux", cc = "reno", slow_start = "standard" }}
+
+[[udp]]
+name = "call"
+from = "host[0]"
+to = "sink"
+class = "call"
+mark = "EF"
+rate = "200kbit/s"
+packet_size = "200B"
+"""
+
+EDGE = """
+[[conditioner]]
+name = "edge"
+at = "edge"
+from = "host[*]"
+match = {{ mark = ["AF11"] }}
+meter = {meter}
+marker = {marker}
+"""
+PORT = """
+[[port]]
+at = "edge"
+to = "core"
+scheduler = {scheduler}
+[[port.class]]
+name = "ef"
+match = ["EF"]
+{first}
+[[port.class]]
+name = "rest"
+match = ["any"]
+queue = {queue}
+{second}
+"""
+COLORS = 'colors = { AF11 = "green", AF12 = "yellow", AF13 = "red", BE = "red" }'
+IN_OUT = 'colors = { AF11 = "green", AF13 = "red", BE = "red" }'
+THREE = '{ green = "AF11", yellow = "AF12", red = "AF13" }'
+TWO = '{ green = "AF11", red = "AF13" }'
+PORTS = {
+    "fifo and strict-priority": PORT.format(
+        scheduler='{ kind = "strict-priority" }',
+        queue='{ kind = "fifo", limit = "20p" }',
+        first="",
+        second="",
+    ),
+    "gred and wrr": PORT.format(
+        scheduler='{ kind = "wrr" }',
+        queue=f'{{ kind = "gred", limit = "40p", {COLORS}, averaging = "coupled", '
+        'green = { min_th = "20p", max_th = "30p", max_p = 0.02, w_q = 0.02 }, '
+        'yellow = { min_th = "10p", max_th = "20p", max_p = 0.06, w_q = 0.02 }, '
+        'red = { min_th = "5p", max_th = "10p", max_p = 0.1, w_q = 0.02 } }',
+        first="weight = 1",
+        second="weight = 4",
+    ),
+    "rio and drr": PORT.format(
+        scheduler='{ kind = "drr" }',
+        queue=f'{{ kind = "rio", limit = "40p", {IN_OUT}, w_q = 0.02, '
+        'green = { min_th = "20p", max_th = "30p", max_p = 0.05 }, '
+        'red = { min_th = "5p", max_th = "15p", max_p = 0.1 } }',
+        first='quantum = "1500B"',
+        second='quantum = "6000B"',
+    ),
+    "red and cbq": PORT.format(
+        scheduler='{ kind = "cbq" }',
+        queue='{ kind = "red", limit = "40p", min_th = "5p", max_th = "15p", max_p = 0.1, w_q = 0.02 }',
+        first="share = 0.1\nbounded = true",
+        second="share = 0.9",
+    ),
+}
+METERS = {
+    "token-bucket": EDGE.format(meter='{ kind = "token-bucket", cir = "2Mbit/s", cbs = "10kB" }', marker=TWO),
+    "sr-tcm": EDGE.format(
+        meter='{ kind = "sr-tcm", cir = "2Mbit/s", cbs = "10kB", ebs = "20kB" }', marker=THREE
+    ),
+    "tr-tcm": EDGE.format(
+        meter='{ kind = "tr-tcm", cir = "2Mbit/s", cbs = "10kB", pir = "4Mbit/s", pbs = "10kB" }',
+        marker=THREE,
+    ),
+    "tcp-friendly": EDGE.format(
+        meter='{ kind = "tcp-friendly", interval = "100ms", tokens = 20, packet_size = "1448B" }', marker=TWO
+    ),
+}
+"""Together every meter and queue, and every scheduler but the paired counter."""
+ELEMENTS = dict(zip(PORTS, METERS, strict=True))
+FIFO = PORTS["fifo and strict-priority"]
+TAHOE = ("-s", 'flow.bulk.tcp.profile="rfc"', "-s", 'flow.bulk.tcp.recovery="tahoe"')
+
+
+def _lacking() -> str | None:
+    """Why this machine cannot run on real packets."""
+    try:
+        words = [*privileged(), str(program()), "run", "/dev/null", "/dev/null"]
+    except LackingError as error:
+        return str(error)
+    if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+        return "/dev/net/tun cannot be opened"
+    done = subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False)
+    return None if done.returncode == 0 or os.geteuid() == 0 or words[0].endswith("sudo") else "no namespaces"
+
+
+LACKING = _lacking()
+live = pytest.mark.skipif(LACKING is not None, reason=f"no real packets here: {LACKING}")
+
+
+def _scenario(tmp_path: Path, ports: str = FIFO, duration: str = "2s") -> Path:
+    path = tmp_path / "network.toml"
+    path.write_text(NETWORK.format(duration=duration) + ports)
+    return path
+
+
+@live
+def test_a_run_on_real_packets_leaves_what_a_run_leaves(cli: Cli, tmp_path: Path) -> None:
+    path = _scenario(tmp_path)
+    document = cli("emulate", path, "-o", tmp_path / "run", "--json").json()
+    how = document["record"]["live"]
+    # a busy machine may be late; nothing may be lost, damaged or made up
+    late = [why for why in how["over_budget"] if "late" not in why]
+    assert late == []
+    assert [law for law in document["record"]["invariants"] if "budget" not in law] == []
+    flows = document["flows"]
+    assert all(flow["delivered_bytes"] > 0 and flow["rtt_samples"] > 0 for flow in flows)
+    # 10 Mbit/s less 200 kbit/s of UDP, of which 1448 of 1500 bytes are payload
+    assert 0.8 * 9.8e6 * 1448 / 1500 <= sum(flow["goodput_bit_s"] for flow in flows) <= 9.8e6
+    assert document["udp"][0]["arrived_packets"] == pytest.approx(125 * 1.5, abs=6)
+    marks = {(row["flow"], row["mark"]) for row in document["marks"]}
+    assert marks == {("bulk[0]", "AF11"), ("bulk[1]", "AF11"), ("call", "EF")}
+    assert how["hosts"]["host[0]"]["sysctls"]["ipv4/tcp_sack"] == "1"
+    stored = StoredRun.load(tmp_path / "run")
+    assert stored.record.live is not None
+    assert stored.record.live.kernel.startswith("Linux")
+    assert stored.table("series").filter(pl.col("quantity") == "cwnd_bytes")["value"].max() > 1448
+
+
+@live
+@pytest.mark.parametrize("ports", PORTS)
+def test_the_arrivals_of_a_live_run_meet_the_same_decisions_in_a_simulation(
+    tmp_path: Path, ports: str
+) -> None:
+    path = _scenario(tmp_path, PORTS[ports] + METERS[ELEMENTS[ports]])
+    words = [*privileged(), str(program()), "parity", str(path)]
+    said = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    assert said["arrivals"] > 1000
+    assert said["steps"] > 5 * said["arrivals"]
+    assert said["dropped"] > 0
+    assert said["not_green"] > 0
+    assert said["differ"] == 0
+
+
+@live
+def test_a_killed_run_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = _scenario(tmp_path, duration="60s")
+    before = set(os.listdir("/sys/class/net"))
+    words = [sys.executable, "-m", "perhop.cli", "emulate", str(path), "-o", str(tmp_path / "run")]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+        child = _until(lambda: _running_child(driver.pid), "the run to start")
+        driver.send_signal(signal.SIGKILL)
+    _until(lambda: not _is_running(child), "the privileged program to end")
+    assert set(os.listdir("/sys/class/net")) == before
+    assert not (tmp_path / "run").exists()
+
+
+def _until(condition: Callable[[], Any], what: str) -> Any:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if answer := condition():
+            return answer
+        time.sleep(0.05)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+def _running_child(driver: int) -> int | None:
+    """The privileged program that `driver` has started, once it has threads: its namespaces are up then."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            if int(parent) == driver and len(list((process / "task").iterdir())) > 3:
+                return int(process.name)
+    return None
+
+
+def _is_running(process: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def test_what_a_kernel_cannot_do_is_refused_or_told(cli: Cli, tmp_path: Path) -> None:
+    path = _scenario(tmp_path)
+    scenario = Scenario.load(path)
+    told = differences(scenario)
+    assert any(word.startswith("timer_on_tick") for word in told)
+    assert not any(word.startswith("recovery") for word in told)
+    reno = scenario.override('flow.bulk.tcp.profile="rfc"', 'flow.bulk.tcp.recovery="reno"')
+    assert any(word.startswith("recovery: without SACK a kernel goes on") for word in differences(reno))
+    with pytest.raises(LiveError, match="Tahoe"):
+        differences(reno.override('flow.bulk.tcp.recovery="tahoe"'))
+    done = cli("emulate", path, *TAHOE)
+    assert done.code == 3
+    assert "Tahoe" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_live_scenario_is_not_simulated(tmp_path: Path) -> None:
+    scenario = Scenario.load(_scenario(tmp_path)).override('run.clock="live"')
+    with pytest.raises(ValueError, match="clock is live"):
+        scenario.core.simulate([])
+    assert scenario.key() != Scenario.load(_scenario(tmp_path)).key()
