@@ -1,4 +1,5 @@
 # make demo       build, then reproduce every study, shortened; prints the path of the report
+# make emulate-demo  fifteen flows of the kernel's TCP through a DiffServ network, for 20 s; prints the path of the page
 # make build      .venv with the locked packages and .venv/bin/perhop
 # make test       everything CI runs
 # make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweep of the TCP laws
@@ -9,7 +10,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := build
-.PHONY: demo build test test-long bench clean rust-test python-test lint lint-rust lint-python
+.PHONY: demo emulate-demo build test test-long bench clean rust-test python-test lint lint-rust lint-python
 
 PYTHON ?= python3
 VENV   := .venv
@@ -47,6 +48,9 @@ $(VENV)/.synced: pyproject.toml uv.lock
 
 demo: build
 	$(BIN)/perhop reproduce --quick -o $(DEMO)
+
+emulate-demo: build
+	$(BIN)/perhop emulate examples/emulate.toml -o out/emulate --force --report
 
 test: build lint rust-test python-test
 

@@ -273,3 +273,16 @@ def test_a_live_scenario_is_not_simulated(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="clock is live"):
         scenario.core.simulate([])
     assert scenario.key() != Scenario.load(_scenario(tmp_path)).key()
+
+
+@live
+def test_a_live_run_is_replayed_by_intervals_and_its_page_has_both_arms(cli: Cli, tmp_path: Path) -> None:
+    path = _scenario(tmp_path, duration="3s")
+    assert cli("emulate", path, "-o", tmp_path / "run", "--report").code in (0, 4)
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert 'id="two-clocks"' in page
+    assert "net.ipv4.tcp_sack = 1" in page
+    told = cli("replay", tmp_path / "run", "--json").json()
+    link = next(one for one in told["compared"] if one["what"] == "link.edge->core, utilization")
+    assert link["recorded"]["mean"] == pytest.approx(1, abs=0.02)
+    assert link["replayed"]["mean"] == pytest.approx(1, abs=0.02)

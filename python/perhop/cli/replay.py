@@ -7,13 +7,17 @@ from perhop.cli.exit import ExitCode
 
 
 def command(run: options.RunFolder, as_json: options.Json = False) -> int:
-    """Run a recorded run again and compare its results, bit for bit."""
+    """Run a recorded run again and compare its results: bit for bit, of real packets by intervals."""
     import perhop
     from perhop.cli.output import note, print_json
     from perhop.cli.progress import Progress
     from perhop.record import StoredRun, combined_hash, differing, table_hashes
 
     stored = StoredRun.load(run)
+    if stored.record.live is not None:
+        from perhop.cli import replay_live
+
+        return replay_live.compare(run, stored, as_json)
     if stored.record.results_version != perhop.RESULTS_VERSION:
         note(
             f"recorded under results_version {stored.record.results_version}, "

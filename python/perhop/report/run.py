@@ -11,7 +11,7 @@ import polars as pl
 from perhop import summary
 from perhop.plot import early, series, topology
 from perhop.record import StoredRun
-from perhop.report import by_class, page, tcp
+from perhop.report import by_class, live, page, tcp
 from perhop.scenario import Scenario
 from perhop.tables import labels_of
 
@@ -69,6 +69,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "figures": figures,
             "silent": silent,
             "tcp": tcp.part(run, view),
+            "live": live.part(run, meaning),
             "commands": _commands(run, view),
         },
     )

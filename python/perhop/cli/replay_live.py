@@ -1,0 +1,83 @@
+"""Compare a live run with another of the same scenario: by intervals, for no two are equal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from perhop import summary
+from perhop.cli.exit import ExitCode
+from perhop.stats.intervals import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perhop.record import StoredRun
+    from perhop.scenario import Description
+
+_BATCHES = 10
+"""Times as long as each other, whose means are taken for independent values."""
+_LEVEL = 0.99
+_ALIKE = 1e-3
+"""Two means this near to each other agree, however narrow their intervals are: a part of the first."""
+_QUANTITIES = {"goodput_bit_s": "goodput", "throughput_bit_s": "throughput", "utilization": "utilization"}
+
+
+def compare(run: Path, stored: StoredRun, as_json: bool) -> int:
+    """Run again on real packets, print both with their intervals, and return the exit status."""
+    from perhop.cli.output import print_json, print_table
+    from perhop.cli.progress import Progress
+
+    with Progress(f"running {run} again") as progress:
+        result = stored.scenario().run(progress=progress.update)
+    meaning = stored.scenario().describe()
+    recorded = _intervals(stored.table("series"), meaning)
+    replayed = _intervals(result.series, meaning)
+    rows = [(what, recorded[what], replayed[what]) for what in recorded]
+    agree = all(_meet(one, other) for _, one, other in rows) and not result.invariants
+    if as_json:
+        told: list[dict[str, Any]] = [
+            {"what": what, "recorded": vars(one), "replayed": vars(other), "agree": _meet(one, other)}
+            for what, one, other in rows
+        ]
+        print_json({"run": str(run), "agree": agree, "compared": told, "invariants": result.invariants})
+    else:
+        print_table(
+            f"{run} and a run of now, after the warm-up: 99 % intervals, of {_BATCHES} parts of the time",
+            ("what", "recorded", "now", "agree"),
+            [
+                (what, _told(one), _told(other), "yes" if _meet(one, other) else "no")
+                for what, one, other in rows
+            ],
+        )
+        for law in result.invariants:
+            print(f"the run of now is not valid: {law}")
+    return ExitCode.DONE if agree else ExitCode.DIFFERS
+
+
+def _intervals(series: pl.DataFrame, meaning: Description) -> dict[str, Interval]:
+    """Return the rate of each class and the utilization of each link that is used, with their intervals."""
+    class_of = summary.class_of(meaning)
+    of = pl.col("path").replace_strict(class_of, default=pl.col("path"))
+    rows = series.filter(
+        pl.col("quantity").is_in(list(_QUANTITIES)), pl.col("time_s") > meaning.run.warmup_s
+    ).with_columns(of=of)
+    sums = rows.group_by("of", "quantity", "time_s", maintain_order=True).agg(pl.col("value").sum())
+    found = {}
+    for (name, quantity), own in sums.sort("time_s").group_by("of", "quantity", maintain_order=True):
+        values = own["value"].to_numpy()
+        size = len(values) // _BATCHES
+        if size and values.mean() > 0:
+            batches = values[: size * _BATCHES].reshape(_BATCHES, size).mean(axis=1)
+            found[f"{name}, {_QUANTITIES[str(quantity)]}"] = mean_interval(batches, _LEVEL)
+    return dict(sorted(found.items()))
+
+
+def _meet(one: Interval, other: Interval) -> bool:
+    alike = abs(one.mean - other.mean) <= _ALIKE * one.mean
+    return alike or (one.low <= other.high and other.low <= one.high)
+
+
+def _told(interval: Interval) -> str:
+    return f"{interval.mean:.4g} ± {interval.half_width:.2g}"
