@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+import namespaces
 from perhop import Result, Scenario
 from perhop.cli.__main__ import run as run_cli
 from perhop.tables import TABLES, complete
@@ -131,3 +132,9 @@ def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
             done = subprocess.run([*words, "-o", str(folder)], capture_output=True, text=True, check=False)
             said.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
     return Reproduced(Done(*json.loads(said.read_text())), folder)
+
+
+@pytest.fixture(scope="session")
+def ackmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile `deploy/ackmark.bpf.c`; a test that wants it skips where the kernel would not load it."""
+    return namespaces.compiled(tmp_path_factory.mktemp("ackmark"))

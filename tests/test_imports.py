@@ -11,13 +11,14 @@ ROOT = Path(__file__).parents[1] / "python" / "perhop"
 
 #: what a package may not import, wherever in a file
 NEVER = {
-    "models": ("cli", "experiment", "papers", "plot", "recommend", "report"),
-    "stats": ("cli", "experiment", "papers", "plot", "recommend", "report"),
-    "experiment": ("cli", "papers", "plot", "recommend", "report"),
-    "plot": ("cli", "papers", "recommend", "report"),
-    "recommend": ("cli", "papers", "report"),
-    "report": ("cli", "papers"),
-    "papers": ("cli",),
+    "models": ("cli", "deploy", "experiment", "papers", "plot", "recommend", "report"),
+    "stats": ("cli", "deploy", "experiment", "papers", "plot", "recommend", "report"),
+    "experiment": ("cli", "deploy", "papers", "plot", "recommend", "report"),
+    "plot": ("cli", "deploy", "papers", "recommend", "report"),
+    "deploy": ("cli", "experiment", "papers", "plot", "recommend", "report"),
+    "recommend": ("cli", "deploy", "papers", "report"),
+    "report": ("cli", "deploy", "papers"),
+    "papers": ("cli", "deploy"),
     "cli": (),
 }
 
@@ -50,7 +51,7 @@ def test_a_package_imports_nothing_above_it(package: str) -> None:
 def test_every_package_has_its_place() -> None:
     assert {file.parent.name for file in ROOT.glob("*/__init__.py")} == set(NEVER)
     said = " ".join((ROOT.parents[1] / "docs" / "architecture.md").read_text().split())
-    order = "`cli`, `papers`, `report`, `recommend`, `plot`, `experiment`, `stats` and `models`"
+    order = "`cli`, `deploy`, `papers`, `report`, `recommend`, `plot`, `experiment`, `stats` and `models`"
     assert f"use one another downwards only: {order}" in said
 
 

@@ -10,6 +10,7 @@ COMMANDS = (
     "init",
     "check",
     "describe",
+    "deploy",
     "estimate",
     "run",
     "emulate",

@@ -1,0 +1,162 @@
+"""`perhop deploy`: the rules or commands that make a Linux host mark its ACKs as a scenario asks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from perhop.cli import options
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from perhop.deploy.asked import Addresses, Host
+
+
+class With(StrEnum):
+    """What marks the ACKs on the host."""
+
+    NFT = "nft"
+    EBPF = "ebpf"
+
+
+@dataclass
+class Sheet:
+    """What one host types, or why it cannot."""
+
+    host: Host
+    text: str
+    cannot: list[str]
+
+
+def command(
+    scenario: options.ScenarioFile,
+    with_: Annotated[
+        With, typer.Option("--with", help="Rules for nftables, or commands for eBPF.")
+    ] = With.NFT,
+    hosts: Annotated[
+        list[str] | None, typer.Option("--host", metavar="NAME", help="This receiver; may be repeated.")
+    ] = None,
+    flows: Annotated[
+        list[str] | None, typer.Option("--flow", metavar="NAME", help="These flows; may be repeated.")
+    ] = None,
+    addresses: Annotated[
+        list[str] | None,
+        typer.Option("--address", metavar="NODE=IP", help="Address of a sender, to tell flows apart by."),
+    ] = None,
+    device: Annotated[str, typer.Option("--device", metavar="DEV", help="Its interface, for eBPF.")] = "eth0",
+    overrides: options.Set = None,
+    as_json: options.Json = False,
+) -> int:
+    """Print what makes a Linux receiver mark its ACKs as the scenario asks. Nothing is changed here."""
+    from perhop.cli.output import print_json
+    from perhop.deploy.asked import asked
+
+    loaded = options.load(scenario, overrides)
+    if not re.fullmatch(r"[^\s/;&|$`'\"\\]{1,15}", device):
+        raise CommandError(ExitCode.USAGE, f"--device {device}: not the name of a device")
+    described = loaded.describe()
+    known = _addresses(addresses or [], {node.name for node in described.nodes})
+    _must_be("--flow", flows or [], {flow.name for flow in described.flows})
+    receivers = asked(loaded, known, flows or ())
+    _must_be("--host", hosts or [], receivers)
+    chosen = [host for name, host in receivers.items() if not hosts or name in hosts]
+    if not chosen:
+        raise CommandError(ExitCode.USAGE, f"{scenario} has no TCP flow, and so no ACKs to mark")
+    sheets = [_sheet(host, with_, device, str(scenario)) for host in chosen]
+    if as_json:
+        print_json({"with": with_.value, "hosts": [_as_json(sheet) for sheet in sheets]})
+        return ExitCode.USAGE if any(sheet.cannot for sheet in sheets) else ExitCode.DONE
+    _print(sheets, with_)
+    return ExitCode.DONE
+
+
+def _print(sheets: list[Sheet], with_: With) -> None:
+    """Print the one text that all hosts share; whatever cannot be done is told, and then there is none."""
+    from perhop.cli.output import note
+
+    cannot = [reason for sheet in sheets for reason in sheet.cannot]
+    for reason in cannot:
+        note(f"cannot: {reason}")
+    if cannot:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{len(cannot)} of what the scenario asks cannot be done with {with_.value} on the host",
+            "leave it out with --flow or --host, tell senders apart with --address, or use the other --with",
+        )
+    if len({sheet.text for sheet in sheets}) > 1:
+        names = ", ".join(sheet.host.name for sheet in sheets)
+        raise CommandError(
+            ExitCode.USAGE, f"hosts are to mark differently: {names}", "choose with --host, or --json"
+        )
+    print(sheets[0].text, end="")
+
+
+def _sheet(host: Host, with_: With, device: str, scenario: str) -> Sheet:
+    from perhop.deploy import ebpf, nft
+    from perhop.deploy.marks import TRIGGERING
+
+    cannot = list(host.cannot)
+    rules = host.rules()
+    comments = [f"ACK marking that {scenario} asks of its receivers: {'; '.join(map(str, rules))}"]
+    if with_ is With.NFT:
+        cannot += host.alike()
+        cannot += [
+            f"{host.name}: {one.rule}: nftables remembers the mark that came last alone"
+            for one in rules
+            if one.fixed is None and one.rule != TRIGGERING
+        ]
+        comments.append(
+            "Install with `ackmark-nft install FILE` in deploy/, remove with `ackmark-nft remove`."
+        )
+        return Sheet(host, "" if cannot else nft.rules(rules, comments), cannot)
+    if len(rules) > 1:
+        cannot.append(f"{host.name}: {'; '.join(map(str, rules))}: the eBPF program marks all flows alike")
+    comments.append("Type in the folder deploy/ of perhop, as root.")
+    return Sheet(host, "" if cannot else ebpf.commands(next(iter(rules)), device, comments), cannot)
+
+
+def _as_json(sheet: Sheet) -> dict[str, Any]:
+    flows = [
+        {"flow": flow, "acks": str(marking), "connections": str(sheet.host.selectors[flow])}
+        for flow, marking in sheet.host.flows.items()
+    ]
+    return {
+        "host": sheet.host.name,
+        "flows": flows,
+        "cannot": sheet.cannot,
+        "text": None if sheet.cannot else sheet.text,
+    }
+
+
+def _addresses(given: list[str], nodes: Iterable[str]) -> Addresses:
+    found = {}
+    for one in given:
+        node, _, address = one.partition("=")
+        _must_be("--address", [node], nodes)
+        try:
+            found[node] = ip_address(address)
+        except ValueError:
+            raise CommandError(
+                ExitCode.USAGE, f"--address {one}: not an address", f"write --address {node}=192.0.2.1"
+            ) from None
+    return found
+
+
+def _must_be(option: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse names that are none; the name of several is that of each."""
+    names = list(known)
+    groups = {name.partition("[")[0] for name in names} if option == "--flow" else set()
+    for one in given:
+        if one not in names and one not in groups:
+            raise CommandError(
+                ExitCode.USAGE,
+                f"{option} {one}: there is none of that name",
+                f"there are {', '.join(sorted(names)[:8])}",
+            )

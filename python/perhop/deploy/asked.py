@@ -1,0 +1,172 @@
+"""Which mark the ACKs of a scenario shall have, host by host, and what tells flows apart on a real one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+from typing import TYPE_CHECKING, Any
+
+from perhop.deploy.marks import Marking, marking
+from perhop.models.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from perhop.models.network import Flow
+    from perhop.scenario import Scenario
+
+Addresses = dict[str, "IPv4Address | IPv6Address"]
+
+
+@dataclass(frozen=True, order=True)
+class Selector:
+    """Connections by the receiver's port and, where it is known, the sender's address."""
+
+    port: int
+    address: IPv4Address | IPv6Address | None = None
+
+    def nft(self) -> str:
+        """Return how nftables selects their ACKs."""
+        family = "ip" if isinstance(self.address, IPv4Address) else "ip6"
+        return f"tcp sport {self.port}" + (f" {family} daddr {self.address}" if self.address else "")
+
+    def __str__(self) -> str:
+        return f"port {self.port}" + (f", sender {self.address}" if self.address else "")
+
+
+@dataclass
+class Host:
+    """A receiving host: its flows and what is asked for their ACKs."""
+
+    name: str
+    flows: dict[str, Marking] = field(default_factory=dict)
+    selectors: dict[str, Selector] = field(default_factory=dict)
+    cannot: list[str] = field(default_factory=list)
+
+    def rules(self) -> dict[Marking, list[Selector]]:
+        """Return each marking with which connections it is for: all of them if there is one marking alone."""
+        several = len(set(self.flows.values())) > 1
+        found: dict[Marking, list[Selector]] = {}
+        for flow, asked in self.flows.items():
+            mine = found.setdefault(asked, [])
+            if several and self.selectors[flow] not in mine:
+                mine.append(self.selectors[flow])
+        return found
+
+    def alike(self) -> list[str]:
+        """Say which flows ask for different marks and cannot be told apart; without an address it is any."""
+        by_port: dict[int, list[str]] = {}
+        for flow in self.flows:
+            by_port.setdefault(self.selectors[flow].port, []).append(flow)
+        told: dict[str, None] = {}
+        for flows in by_port.values():
+            known: dict[Any, str] = {}
+            for flow in sorted(flows, key=lambda one: self.selectors[one].address is not None):
+                one = self.selectors[flow]
+                other = known.get(one.address, known.get(None))
+                known.setdefault(one.address, flow)
+                if other is not None and self.flows[other] != self.flows[flow]:
+                    pair = [f"{group(each)} ({self.flows[each]})" for each in (other, flow)]
+                    told[f"{' and '.join(pair)}: {self.name} cannot tell them apart, both may be {one}"] = (
+                        None
+                    )
+        return list(told)
+
+
+def group(name: str) -> str:
+    """Return the name that the members of a group share: `web` of `web[3]`."""
+    return name.partition("[")[0]
+
+
+def asked(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) -> dict[str, Host]:
+    """Return the receiving hosts of a scenario with what is asked of each, or why none can say.
+
+    An edge that marks ACKs overrules the host, and of several the last on the way.
+
+    Parameters
+    ----------
+    scenario
+        A valid one.
+    addresses
+        Of sending nodes, as far as known.
+    only
+        Flows by name, `web` for every member of `web`; none are all.
+    """
+    network = Network(scenario)
+    edges = {one["name"]: one for one in network.described.settings.conditioner if "ack_marking" in one}
+    hosts: dict[str, Host] = {}
+    for flow in network.flows:
+        view = flow.view
+        if only and view.name not in only and group(view.name) not in only:
+            continue
+        host = hosts.setdefault(view.target, Host(view.target))
+        host.selectors[view.name] = Selector(flow.settings["ports"][1], addresses.get(view.source))
+        try:
+            host.flows[view.name] = _asked_of(network, edges, flow)
+        except LookupError as error:
+            host.cannot.append(f"{view.name}: {error.args[0]}")
+    return hosts
+
+
+def _asked_of(network: Network, edges: Mapping[str, Mapping[str, Any]], flow: Flow) -> Marking:
+    chosen = flow.settings["ack"]["marking"]
+    views = [one for one in network.described.conditioners if one.ack_marking]
+    if views and not flow.back:
+        raise LookupError("there are two ways as short for its ACKs, which may pass different edges")
+    for link in flow.back:
+        for view in views:
+            edge = edges[group(view.path.removeprefix("conditioner."))]
+            if link.name in view.source and _matches(edge, flow):
+                chosen = edge["ack_marking"]
+    return marking(chosen, flow.view.class_)
+
+
+def _matches(edge: Mapping[str, Any], flow: Flow) -> bool:
+    """Whether a conditioner takes the ACKs of a flow."""
+    view, ports = flow.view, flow.settings["ports"]
+    known: dict[str, Callable[[Any], bool]] = {
+        "src": lambda said: _named(said, view.target),
+        "dst": lambda said: _named(said, view.source),
+        "src_port": lambda said: _in_range(said, ports[1]),
+        "protocol": lambda said: said == "tcp",
+        "flow": lambda said: _named(said, view.name),
+        "class": lambda said: view.class_ in _several(said),
+        "direction": lambda said: said == "reverse",
+        "kind": lambda said: said == "pure-ack",
+    }
+    for key, said in edge["match"].items():
+        if key not in known:
+            raise LookupError(
+                f"conditioner.{edge['name']} takes ACKs by `{key}`, which their host does not know"
+            )
+        if not known[key](said):
+            return False
+    return True
+
+
+def _several(said: Any) -> list[Any]:
+    return said if isinstance(said, list) else [said]
+
+
+def _in_range(said: Any, port: int) -> bool:
+    bounds = _several(said)
+    return bool(bounds[0] <= port <= bounds[-1])
+
+
+_NAME = re.compile(r"([^\[]*)(?:\[(?:(\*)|(\d+)(?:\.\.(\d+))?)\])?")
+
+
+def _named(said: Any, name: str) -> bool:
+    """Whether a name such as `s[1]` is meant by one of `s`, `s[*]`, `s[1]`, `s[0..2]`."""
+    base, _, rest = name.partition("[")
+    for one in _several(said):
+        found = _NAME.fullmatch(one)
+        if found is None or found[1] != base:
+            continue
+        if found[3] is None or not rest:
+            return True
+        first = int(found[3])
+        if first <= int(rest.rstrip("]")) < (int(found[4]) if found[4] else first + 1):
+            return True
+    return False
