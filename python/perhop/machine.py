@@ -1,0 +1,193 @@
+"""What real packets need of a machine, asked of the kernel by trying; nothing that is tried stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from perhop import live
+
+_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
+
+# The smallest program for clsact: `return 0`.
+_LOAD = """
+import ctypes, os, struct, sys
+number = {"x86_64": 321, "aarch64": 280, "riscv64": 280}.get(os.uname().machine)
+if number is None: sys.exit("no number of bpf() is known for " + os.uname().machine)
+code = ctypes.create_string_buffer(bytes([0xB7, *[0] * 7, 0x95, *[0] * 7]))
+licence = ctypes.create_string_buffer(b"Apache-2.0")
+asked = struct.pack("=IIQQ", 3, 2, ctypes.addressof(code), ctypes.addressof(licence)).ljust(128, b"\\0")
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.syscall(number, 5, asked, len(asked)) < 0: sys.exit(os.strerror(ctypes.get_errno()))
+"""
+
+_ROOT = "run perhop as root, or allow sudo without a password; a container needs the capabilities"
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a program gets network namespaces: the words before it, and what they are called."""
+
+    name: str
+    words: tuple[str, ...]
+    """That start a program with the privilege."""
+    namespace: tuple[str, ...]
+    """That start it in a network namespace of its own."""
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Something looked for: what was found, or None; what it is for; the command that brings it."""
+
+    what: str
+    found: str | None
+    needed_for: str
+    adds: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program, and its package for apt and for dnf."""
+
+    name: str
+    needed_for: str
+    apt: str
+    dnf: str
+
+
+TOOLS = (
+    Tool("ip", "perhop emulate", "iproute2", "iproute"),
+    Tool("tc", "ACK marking by eBPF", "iproute2", "iproute-tc"),
+    Tool("bpftool", "ACK marking by eBPF", "bpftool", "bpftool"),
+    Tool("clang", "ACK marking by eBPF", "clang", "clang"),
+    Tool("nft", "ACK marking by nftables", "nftables", "nftables"),
+    Tool("tcpdump", "looking at captures", "tcpdump", "tcpdump"),
+    Tool("tshark", "looking at captures", "tshark", "wireshark-cli"),
+    Tool("iperf3", "iperf3 as an endpoint", "iperf3", "iperf3"),
+)
+
+_HEADER = "/usr/include/bpf/bpf_helpers.h"
+_HEADERS = Tool("headers of libbpf", "ACK marking by eBPF", "libbpf-dev", "libbpf-devel")
+
+
+def which(name: str) -> str | None:
+    """Return where a program is, in the folders of the administrator too."""
+    return shutil.which(name, path=_PATH)
+
+
+def look(release: str | None = None) -> list[Looked]:
+    """Try what real packets need, in child processes.
+
+    Parameters
+    ----------
+    release
+        Text of an os-release file, which decides the commands; that of this machine if none is given.
+    """
+    text = _read("/etc/os-release") if release is None else release
+    way = _way()
+    load = [sys.executable, "-I", "-B", "-c", _LOAD]
+    return [
+        Looked("way in", way.name if way else None, "perhop emulate", _adds_way()),
+        Looked("perhop-live", _program(), "perhop emulate", "make build"),
+        _tun(way),
+        *(_control(name) for name in ("reno", "cubic")),
+        _tried("SCHED_FIFO", way, ["chrt", "-f", "50", "true"], "packets on time on a busy machine", _ROOT),
+        _tried("BPF", way, load, "ACK marking by eBPF", _ROOT),
+        *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
+        Looked(_HEADERS.name, _there(_HEADER), _HEADERS.needed_for, adds(_HEADERS, text)),
+    ]
+
+
+def adds(tool: Tool, release: str) -> str:
+    """Return the command that installs a tool, by the text of an os-release file."""
+    named = dict(line.split("=", 1) for line in release.splitlines() if "=" in line)
+    ids = f"{named.get('ID', '')} {named.get('ID_LIKE', '')}".replace('"', "").split()
+    if {"debian", "ubuntu"} & set(ids):
+        renamed = "ubuntu" in ids and tool.apt == "bpftool"
+        return f"apt-get install {'linux-tools-generic' if renamed else tool.apt}"
+    if {"fedora", "rhel", "centos"} & set(ids):
+        return f"dnf install {tool.dnf}"
+    return f"install {tool.apt} (Debian) or {tool.dnf} (Fedora) by its name here"
+
+
+def _way() -> Way | None:
+    """Return the first way that works, in the order in which `perhop emulate` takes them."""
+    before = tuple(live.privileged())
+    ways = [Way("sudo -n" if before else "root", before, (*before, "unshare", "--net"))]
+    if os.geteuid() and not before:
+        user = ("unshare", "--user", "--map-root-user")
+        ways = [Way("user namespace", user, (*user, "--net"))]
+    return next((way for way in ways if _works([*way.namespace, "true"]) is None), None)
+
+
+def _adds_way() -> str:
+    if _read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").strip() == "1":
+        return "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+    if _read("/proc/sys/user/max_user_namespaces").strip() == "0":
+        return "sudo sysctl -w user.max_user_namespaces=15000"
+    return "run perhop as root; in a container, add CAP_SYS_ADMIN and CAP_NET_ADMIN"
+
+
+def _program() -> str | None:
+    try:
+        return str(live.program())
+    except live.LackingError:
+        return None
+
+
+def _tun(way: Way | None) -> Looked:
+    device = "/dev/net/tun"
+    add = "modprobe tun; in a container, --device /dev/net/tun"
+    found = None
+    if way is not None and which("ip"):
+        why = _works([*way.namespace, "ip", "tuntap", "add", "dev", "perhop", "mode", "tun"])
+        found = device if why is None else None
+    elif os.access(device, os.R_OK | os.W_OK):
+        found = device
+    if found is None and os.path.exists(device):
+        add = "sudo chmod 0666 /dev/net/tun"
+    return Looked(device, found, "perhop emulate", add)
+
+
+def _control(name: str) -> Looked:
+    """Ask a socket for a congestion control."""
+    try:
+        with socket.socket() as one:
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        found: str | None = "yes"
+    except OSError:
+        available = _read("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
+        found = "yes, to root" if name in available else None
+    return Looked(f"TCP {name}", found, "perhop emulate", f"modprobe tcp_{name}")
+
+
+def _tried(what: str, way: Way | None, words: list[str], needed_for: str, add: str) -> Looked:
+    why = _works([*(way.words if way else ()), *words])
+    return Looked(what, "yes" if why is None else None, needed_for, add)
+
+
+def _works(words: list[str]) -> str | None:
+    """Run a command to its end; return why it failed, or nothing."""
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=1.5, env={**os.environ, "PATH": _PATH}
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return None if done.returncode == 0 else done.stderr.strip() or f"status {done.returncode}"
+
+
+def _there(file: str) -> str | None:
+    return file if os.path.exists(file) else None
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
