@@ -301,8 +301,8 @@ def _estimate(job: AnyJob) -> _Estimate:
 
 @lru_cache(maxsize=1 << 14)
 def _estimate_of(source: bytes, name: str, overrides: tuple[str, ...]) -> _Estimate:
-    core = Scenario(source, name, overrides).core
-    return _Estimate(core.packet_hops, core.memory_bytes)
+    scenario = Scenario(source, name, overrides)
+    return _Estimate(scenario.work(), scenario.core.memory_bytes)
 
 
 def expected_s(work: Sequence[float], workers: int) -> float:

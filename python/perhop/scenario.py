@@ -303,7 +303,11 @@ class Scenario:
         return Key(treatment, self.seed, self.replication, _core.RESULTS_VERSION)
 
     def work(self) -> float:
-        """Estimate how much work a run is, in packets that cross links."""
+        """Estimate how much work a run is, in packets that cross links; of a live run, in time."""
+        if self.core.live:
+            from perhop.run import HOPS_PER_S
+
+            return self.describe().run.duration_s * HOPS_PER_S
         return self.core.packet_hops
 
     def resolve(self) -> str:

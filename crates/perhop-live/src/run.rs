@@ -24,6 +24,9 @@ use crate::{endpoints, sources};
 const SETTLE: Span = Span::from_millis(20);
 /// Packets read from a device before the next one has its turn.
 const TURN: usize = 32;
+/// Priorities of the threads that must be on time. The applications have none: they take what processor time is left.
+const FORWARDING: i32 = 50;
+pub(crate) const SENDING: i32 = 20;
 /// How often progress is told.
 const TELL_EVERY: Span = Span::from_millis(500);
 
@@ -69,7 +72,7 @@ pub fn run(
         let senders = scope.spawn(|| sources::send(sources, clock, &stop));
         let looped = scope.spawn(|| {
             exact_timers();
-            let priority = realtime();
+            let priority = realtime(FORWARDING);
             let over = driver.run(clock, &mut tell);
             stop.store(true, Relaxed);
             over.map(|()| priority)

@@ -10,7 +10,8 @@ use perhop_core::histogram::Histogram;
 use perhop_core::time::Span;
 use perhop_sim::Departures;
 
-use crate::kernel::{Clock, Poller, Udp, exact_timers};
+use crate::kernel::{Clock, Poller, Udp, exact_timers, realtime};
+use crate::run::SENDING;
 
 /// A UDP flow.
 pub struct Source {
@@ -42,6 +43,8 @@ const LONGEST_SLEEP: Span = Span::from_millis(50);
 /// Of the kernel.
 pub fn send(mut sources: Vec<Source>, clock: Clock, stop: &AtomicBool) -> io::Result<Report> {
     exact_timers();
+    // where it is refused, packets leave late, which is counted
+    let _ = realtime(SENDING);
     let mut poller = Poller::new()?;
     let mut report = Report::default();
     let longest = sources.iter().map(|source| source.payload).max().unwrap_or(0);

@@ -43,6 +43,10 @@ def command(
         bool,
         typer.Option("--calibrate", help="Search the study's free parameters again and print the record."),
     ] = False,
+    clock: Annotated[
+        str | None,
+        typer.Option("--on", metavar="kernel", help="On real packets too: paper, simulator and kernel."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<paper>, for all out/studies."),
@@ -56,6 +60,10 @@ def command(
     """Repeat published studies: their tables and figures beside ours, their claims judged."""
     if paper is not None and paper not in PAPERS:
         raise CommandError(ExitCode.USAGE, f"no study {paper!r}", f"choose among {', '.join(PAPERS)}")
+    if clock is not None:
+        if clock != "kernel" or paper is None or quick or fitted or calibrate:
+            raise CommandError(ExitCode.USAGE, "--on: kernel, of one study, and alone", "name one")
+        return _on_kernel(paper, out or Path("out") / f"{paper}-on-kernel", workers, as_json)
     workers = workers or len(os.sched_getaffinity(0))
     if calibrate:
         return _calibrate(paper, workers, (out or Path("out") / str(paper)).parent / f"{paper}.runs")
@@ -81,6 +89,45 @@ def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int
         _print_record(done.document)
     else:
         _print(study, done)
+        print(f"report: {(folder / 'report.html').resolve()}")
+    return ExitCode.DONE
+
+
+_LIVE_RUNS_A_CORE = 2
+"""Live runs side by side: more would not be on time (docs/emulate.md)."""
+
+
+def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> int:
+    """Run a study in virtual time and on real packets, and put both beside the paper."""
+    from perhop import _core
+    from perhop.cli.output import print_table
+    from perhop.folder import new_folder, write_file
+    from perhop.papers import kernel
+    from perhop.papers.records import encode
+    from perhop.papers.study import ListedStudy, load_study
+
+    ours = _check_folder(folder)
+    study = load_study(paper)
+    if isinstance(study, ListedStudy):
+        raise CommandError(ExitCode.USAGE, f"--on: {paper} has no campaigns")
+    cores = len(os.sched_getaffinity(0))
+    store = folder.parent / f"{paper}-on-kernel.runs"
+    measured = []
+    for arm in kernel.arms(study):
+        beside = (workers or _LIVE_RUNS_A_CORE * cores) if arm.is_live else cores
+        found = run_campaigns(f"{paper}, {arm.id}", arm.plan.campaigns, store, beside)
+        measured.append((arm, arm.plan.results(found, ())))
+    document = kernel.document(
+        study, measured, f"perhop reproduce {paper} --on kernel", _core.RESULTS_VERSION
+    )
+    with new_folder(folder, ours) as partial:
+        write_file(partial / "result.json", encode(document))
+        write_file(partial / "report.html", kernel.render(study, document))
+    if as_json:
+        _print_record(document)
+    else:
+        columns = ("claim", *document["arms"], "statement")
+        print_table("Claims", columns, list(kernel.lines(document)), "in the report", most=60, wrap=True)
         print(f"report: {(folder / 'report.html').resolve()}")
     return ExitCode.DONE
 

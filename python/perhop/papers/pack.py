@@ -226,6 +226,7 @@ def _claims(path: Path) -> tuple[Claim, ...]:
 
 
 _TOP = {
+    "kernel.toml": frozenset({"kernel", "variant"}),
     "figures.toml": frozenset({"figure"}),
     "claims.toml": frozenset({"claim"}),
     "readings.toml": frozenset({"quick", "reading", "pair"}),

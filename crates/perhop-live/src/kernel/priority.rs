@@ -26,12 +26,12 @@ impl Priority {
     }
 }
 
-/// Asks for `SCHED_FIFO` for this thread.
+/// Asks for `SCHED_FIFO` for this thread, before those of a lower `level`, which is 1 to 99.
 #[must_use]
-pub fn realtime() -> Priority {
+pub fn realtime(level: i32) -> Priority {
     // SAFETY: a struct of one integer on Linux; other fields, where there are any, may be zero.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
-    param.sched_priority = 50;
+    param.sched_priority = level;
     // SAFETY: reads one sched_param; 0 is this thread.
     match checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) }) {
         Ok(_) => Priority::Realtime,

@@ -125,7 +125,7 @@ class Laatu(Study[Plan, Reproduction]):
             "claims": claims,
         }
         sweeps = [(sweep, cases_of(sweep.campaign, measured)) for sweep, measured in results.beyond]
-        told = findings(pack, m, read)
+        told = findings(pack, m, read) if len(plan.fitted) == len(CASES) else ()
         return Reproduction(document, m, sweeps, told, tuple(run_warnings(m)), plan.left_out)
 
     def calibrate(self, run: CampaignRunner) -> dict[str, Any]:

@@ -1,0 +1,161 @@
+"""A study on real packets: simulator and kernel under the same settings, beside what the paper prints.
+
+What a study does on a kernel is in its `kernel.toml`: how long, how often, which of its campaigns, and
+variants of what a kernel can be told. Claims are judged by the study's own predicates, once for each arm;
+replications of real packets have nothing in common, so a pair of them is as good as any other.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from perhop.papers.error import PackError
+from perhop.papers.pack import TEXT, TEXTS, WHOLE, Keys
+from perhop.papers.plan import Plan, Results, short
+from perhop.papers.study import Study
+from perhop.papers.verdict import MIN_REPLICATIONS
+from perhop.report import page
+
+LIVE = "run.clock=live"
+FILE = "kernel.toml"
+_KERNEL: Keys = {"replications": WHOLE, "campaigns": WHOLE, "set": TEXTS, "left_out": TEXTS}
+_VARIANT: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The study's campaigns under one clock and with one set of settings.
+
+    Attributes
+    ----------
+    id
+        ``simulator``, ``kernel``, or the name of a variant on the kernel.
+    meaning
+        In words.
+    plan
+        Its runs, without readings and sweeps.
+    """
+
+    id: str
+    meaning: str
+    plan: Plan
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is on real packets."""
+        return self.id != "simulator"
+
+
+def arms(study: Study[Any, Any]) -> tuple[Arm, ...]:
+    """Return the arms of a study: the simulator, the kernel, and its variants on the kernel.
+
+    Raises
+    ------
+    PackError
+        The study has no `kernel.toml`, or one that says something else.
+    """
+    whole: Plan = study.plan(False)
+    path = whole.pack.folder / FILE
+    if not path.is_file():
+        raise PackError(f"{path}: is not there: {study.key} is not prepared for real packets")
+    (given,) = whole.pack.tables(FILE, "kernel", _KERNEL)
+    variants = whole.pack.tables(FILE, "variant", _VARIANT, least=0)
+    if given["replications"] < MIN_REPLICATIONS:
+        raise PackError(f"{path}: 'replications' is below {MIN_REPLICATIONS}: nothing could be judged")
+
+    def under(settings: Sequence[str]) -> Plan:
+        some = whole.fitted[: given["campaigns"]]
+        fitted = tuple(short(one, (*given["set"], *settings), given["replications"]) for one in some)
+        return replace(whole, fitted=fitted, read=(), beyond=(), drawn=(), left_out=tuple(given["left_out"]))
+
+    return (
+        Arm("simulator", "perhop's TCP in virtual time", under(())),
+        Arm("kernel", "this kernel's TCP on real packets", under((LIVE,))),
+        *(Arm(one["id"], one["meaning"], under((LIVE, *one["set"]))) for one in variants),
+    )
+
+
+def document(
+    study: Study[Any, Any], measured: Sequence[tuple[Arm, Results]], command: str, results_version: int
+) -> dict[str, Any]:
+    """Put the arms of a study beside each other.
+
+    Parameters
+    ----------
+    study
+        Whose.
+    measured
+        Each arm with what its campaigns measured.
+    command
+        What makes all of it again.
+    results_version
+        Of the simulator.
+    """
+    found = {
+        arm.id: study.reduce(arm.plan, results, command, results_version).document
+        for arm, results in measured
+    }
+    first = found["simulator"]
+    values = {arm: {_name(row): row["simulated"] for row in one["rows"]} for arm, one in found.items()}
+    verdicts = {arm: {claim["id"]: claim for claim in one["claims"]} for arm, one in found.items()}
+    return {
+        "paper": study.key,
+        "on": "kernel",
+        "results_version": results_version,
+        "kernel": f"{platform.system()} {platform.release()}",
+        "command": command,
+        "arms": {arm.id: arm.meaning for arm, _ in measured},
+        "settings": list(measured[0][0].plan.fitted[0].scenario.overrides),
+        "left_out": list(measured[0][0].plan.left_out),
+        "rows": [
+            {
+                **{key: row[key] for key in ("table", "id", "quantity", "unit", "published")},
+                **{arm: own.get(_name(row)) for arm, own in values.items()},
+            }
+            for row in first["rows"]
+        ],
+        "claims": [
+            {
+                "id": claim["id"],
+                "statement": claim["statement"],
+                **{arm: _judged(own[claim["id"]]) for arm, own in verdicts.items()},
+            }
+            for claim in first["claims"]
+            if "/" not in claim["id"]
+        ],
+    }
+
+
+def _name(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return row["table"], row["id"], row["quantity"]
+
+
+def _judged(claim: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: claim[key] for key in ("verdict", "direction", "size")}
+
+
+def render(study: Study[Any, Any], found: Mapping[str, Any]) -> str:
+    """Return the page: paper, simulator, kernel and its variants, each number and each claim."""
+    arms = found["arms"]
+    rows = [row for row in found["rows"] if row["published"] is not None]
+    return page.render(
+        "kernel.html.j2",
+        {
+            "title": f"{study.title}: on real packets",
+            "document": found,
+            "arms": arms,
+            "rows": rows,
+            "more": [row for row in found["rows"] if row["published"] is None],
+            "replications": max((row[arm]["n"] for row in rows for arm in arms if row[arm]), default=0),
+        },
+        "perhop.papers",
+    )
+
+
+def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Go through the claims as the command prints them: id, a verdict for each arm, statement."""
+    for claim in found["claims"]:
+        yield (claim["id"], *(claim[arm]["verdict"] for arm in found["arms"]), claim["statement"])

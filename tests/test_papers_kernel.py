@@ -1,0 +1,61 @@
+"""The frame of a study on real packets: which runs, what is put beside what. The runs here are simulated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perhop.cli.reproduce import PAPERS, run_campaigns
+from perhop.papers import kernel
+from perhop.papers.error import PackError
+from perhop.papers.pack import pack_dir
+from perhop.papers.plan import short
+from perhop.papers.study import load_study
+
+PREPARED = [key for key in PAPERS if (pack_dir(key) / kernel.FILE).is_file()]
+
+
+@pytest.mark.parametrize("key", PREPARED)
+def test_the_arms_of_a_study_differ_in_the_clock_and_in_what_a_variant_says(key: str) -> None:
+    simulator, live, *variants = kernel.arms(load_study(key))
+    assert [arm.is_live for arm in (simulator, live, *variants)] == [False, True] + [True] * len(variants)
+    for arm in (simulator, live, *variants):
+        assert arm.plan.read == arm.plan.beyond == arm.plan.drawn == ()
+        for campaign in arm.plan.fitted:
+            assert campaign.design.replications >= 10
+            assert campaign.scenario.core.live == arm.is_live
+    (one,), (other,) = ([arm.plan.fitted[0].scenario.overrides] for arm in (simulator, live))
+    assert other == (*one, kernel.LIVE)
+
+
+def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> None:
+    study = load_study("laatu")
+    simulator, live = kernel.arms(study)[:2]
+    measured = []
+    for arm, settings in ((simulator, ()), (live, ("run.clock=virtual",))):
+        fitted = tuple(short(one, ("run.duration=15s", *settings)) for one in arm.plan.fitted)
+        plan = replace(arm.plan, fitted=fitted)
+        frames = run_campaigns("laatu", plan.campaigns, tmp_path / f"{arm.id}.runs", 2)
+        measured.append((replace(arm, plan=plan), plan.results(frames, ())))
+    found = kernel.document(study, measured, "perhop reproduce laatu --on kernel", 5)
+    assert list(found["arms"]) == ["simulator", "kernel"]
+    assert {row["table"] for row in found["rows"]} >= {"throughput", "fairness"}
+    assert all(row["simulator"] == row["kernel"] for row in found["rows"])
+    assert any(row["published"] is not None and row["kernel"]["n"] == 10 for row in found["rows"])
+    assert [claim["id"] for claim in found["claims"]] == ["L1", "L2", "L3", "L4"]
+    assert all(claim["simulator"] == claim["kernel"] for claim in found["claims"])
+    page = kernel.render(study, found)
+    assert "perhop reproduce laatu --on kernel" in page
+    assert len(list(kernel.lines(found))) == 4
+
+
+def test_a_study_that_is_not_prepared_says_so(cli: Cli) -> None:
+    with pytest.raises(PackError, match="not prepared"):
+        kernel.arms(load_study("feroz"))
+    assert cli("reproduce", "feroz", "--on", "kernel").code == 3
+    done = cli("reproduce", "laatu", "--on", "moon")
+    assert done.code == 2
+    assert "kernel" in done.err
