@@ -22,7 +22,7 @@ from perhop.papers.feroz.case import BUCKET, FRIENDLY, Case, load_calibration
 from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.figures import backlog
 from perhop.papers.feroz.measure import Marks, flow_marks, spacing_kept, transfers
-from perhop.papers.feroz.plan import FACTORS, FITTED, MEASURED, Runs, make_plan, published_rows
+from perhop.papers.feroz.plan import FACTORS, FIGURE, FITTED, MEASURED, Runs, make_plan, published_rows
 from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.feroz.study import STUDY
 from perhop.run import Result
@@ -31,7 +31,7 @@ from test_report import check_page
 
 PLAN = make_plan()
 BY_ID = {case.id: case for case in PLAN.cases}
-PACK = load_pack("feroz")
+PACK = load_pack("feroz", FIGURE)
 FIT = load_calibration(PACK)
 
 NumbersOf = Callable[[Case, str, str], dict[str, Any]]

@@ -10,14 +10,14 @@ import pytest
 
 from perhop.models.two_way_setup import Setup
 from perhop.papers import Asked, PackError, document, load_pack, pack_dir
-from perhop.papers.kalampoukas.figures import Figure, figures_of
+from perhop.papers.kalampoukas.figures import FIGURE, Figure, figures_of
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.laatu.study import STUDY as LAATU
 from perhop.papers.study import load_study
 from perhop.papers.verdict import Part
 
-PACK = load_pack("kalampoukas")
+PACK = load_pack("kalampoukas", FIGURE)
 
 
 def figures() -> dict[str, Figure]:
@@ -207,7 +207,7 @@ def test_a_published_row_that_is_not_run_is_refused(
     monkeypatch: pytest.MonkeyPatch, left_out: str, row: str
 ) -> None:
     fewer = tuple(table for table in PACK.figures if table["id"] != left_out)
-    monkeypatch.setattr("perhop.papers.kalampoukas.study.load_pack", lambda _: replace(PACK, figures=fewer))
+    monkeypatch.setattr("perhop.papers.kalampoukas.study.load_pack", lambda *_: replace(PACK, figures=fewer))
     with pytest.raises(PackError, match=f"not run: .*{row}$"):
         STUDY.plan(quick=False)
 

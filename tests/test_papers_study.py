@@ -1,12 +1,11 @@
-"""What `perhop reproduce` does with any study, on a study of three short runs."""
+"""What `perhop reproduce` does with any study, on a study of a few short runs."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -16,14 +15,20 @@ import pytest
 
 import perhop
 from conftest import Cli, made
+from perhop import Scenario
 from perhop.cli.exit import ExitCode
+from perhop.experiment.definition import Campaign
+from perhop.experiment.design import Design, Factor
+from perhop.experiment.response import Response
 from perhop.papers import Asked, Claim, PackError, Part
 from perhop.papers.claims import claim_entry
 from perhop.papers.document import check_claims, row
-from perhop.papers.study import BrokenRun, ListedStudy, Runner, check_run, check_runs
+from perhop.papers.pack import Pack
+from perhop.papers.plan import Plan, Results
+from perhop.papers.study import BrokenRun, CampaignRunner, Study, check_run
 from perhop.report.study import Section, StudyPage, Table, render
 from perhop.run import HOPS_PER_S, AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
-from perhop.stats.intervals import Interval, mean_interval
+from perhop.stats.intervals import Interval
 
 STARTERS = Path(perhop.__file__).parent / "starters"
 
@@ -47,40 +52,34 @@ tcp = { profile = "rfc" }
 
 
 @dataclass(frozen=True)
-class TinyPlan:
-    jobs: tuple[AnyJob, ...]
-    left_out: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class TinyOutcome:
     document: dict[str, Any]
     left_out: tuple[str, ...]
     warnings: tuple[str, ...] = ()
 
 
-class Tiny(ListedStudy[TinyPlan, TinyOutcome]):
+class Tiny(Study[Plan, TinyOutcome]):
     key = "tiny"
     title = "A study of three runs"
 
-    def plan(self, quick: bool) -> TinyPlan:
-        jobs: list[AnyJob] = [
-            (SOURCE, "tiny", [f"run.replication={k}", f"run.duration={k + 2}s"]) for k in range(2)
-        ]
-        jobs.append(TracedJob(SOURCE, "tiny, traced", [], ("cwnd",)))
-        return TinyPlan(tuple(jobs), ("everything else",) if quick else ())
+    def plan(self, quick: bool) -> Plan:
+        scenario = Scenario(SOURCE, "tiny.toml")
+        design = Design.full([Factor.vary("run.duration", ["2s", "3s"], "time")], replications=3)
+        responses = (Response.parse("bytes", "sum(flows.delivered_bytes)"),)
+        campaign = Campaign("tiny", scenario, design, responses)
+        pack = Pack(self.key, Path("papers/tiny"), (), (), {})
+        left_out = ("everything else",) if quick else ()
+        drawn = (TracedJob(SOURCE, "tiny, traced", [], ("cwnd",)), (SOURCE, "again", ["run.seed=1"]))
+        return Plan(pack, (campaign,), left_out=left_out, drawn=drawn)
 
-    def keep(self, job: AnyJob, result: Result) -> Any:
-        check_run(job, result)
-        return float(result.flows["delivered_bytes"][0]), sorted(result.trace)
-
-    def reduce(self, plan: TinyPlan, kept: Sequence[Any], command: str, results_version: int) -> TinyOutcome:
-        assert [traces for _, traces in kept] == [[], [], ["cwnd"]]
-        measured = mean_interval([value for value, _ in kept])
+    def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> TinyOutcome:
+        assert [list(one.trace) for one in results.drawn.values()] == [["cwnd"], []]
+        measured = results.fitted.interval("bytes", time="2s")
+        assert measured is not None
         part = Asked("bytes", "direction", low=1.0).estimated(measured)
         claim = claim_entry(Claim("T1", "Something arrives.", "here", "", {}, "the byte"), [part])
         document = {
-            "paper": "tiny",
+            "paper": self.key,
             "results_version": results_version,
             "command": command,
             "rows": [
@@ -92,13 +91,14 @@ class Tiny(ListedStudy[TinyPlan, TinyOutcome]):
         }
         return TinyOutcome(document, plan.left_out)
 
-    def page(self, plan: TinyPlan, outcome: TinyOutcome) -> str:
+    def page(self, plan: Plan, outcome: TinyOutcome) -> str:
         table = Table("Three runs", ("what", "how many"), [("runs", "3 < 4")], command="again and again")
         section = Section("more", "More", ["In detail & with care."], [table])
         return render(StudyPage(self.title, outcome.document, [section], "Tiny.", left_out=outcome.left_out))
 
-    def calibrate(self, run: Runner) -> dict[str, Any]:
-        return {"best": max(value for value, _ in run(self.plan(quick=True).jobs, "searching"))}
+    def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
+        (measured,) = run(self.plan(quick=True).fitted, "searching")
+        return {"best": float(max(measured.values("bytes", time="3s")))}
 
 
 @pytest.fixture
@@ -172,7 +172,8 @@ def test_numbers_are_printed_for_people(cli: Cli, tiny: Tiny) -> None:
     assert "1e+05" in done.out
     assert re.search(r"T1 +not judged +not judged +- +Something arrives", done.out)
     assert re.search(r"T1 +3 replications, 10 are needed", done.out)
-    assert re.search(r"tiny, 3 runs: about \d+ s by its packets", done.err)
+    assert re.search(r"tiny, 1 campaigns: about \d+ s by the packets", done.err)
+    assert re.search(r"tiny, 2 runs to draw: about \d+ s by its packets", done.err)
     assert done.out.splitlines()[-1].startswith("report: /")
 
 
@@ -181,7 +182,7 @@ def test_a_calibration_prints_its_record(cli: Cli, tiny: Tiny) -> None:
     assert done.code == 0
     assert done.json()["best"] > 0
     assert cli("reproduce", "--calibrate").code == ExitCode.USAGE
-    assert not Path("out").exists()
+    assert not Path("out/tiny").exists()
 
 
 def test_a_study_without_free_parameters_says_so(cli: Cli) -> None:
@@ -190,60 +191,81 @@ def test_a_study_without_free_parameters_says_so(cli: Cli) -> None:
     assert "fits no parameter" in done.err
 
 
-def test_equal_runs_are_run_once(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, keep, reduce = Tiny.plan, Tiny.keep, Tiny.reduce
+def test_equal_runs_are_drawn_once(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, reduce = Tiny.plan, Tiny.reduce
     names: list[str] = []
 
-    def twice(self: Tiny, quick: bool) -> TinyPlan:
+    def twice(self: Tiny, quick: bool) -> Plan:
         once = plan(self, quick)
-        again = [(source, f"{name} again", overrides) for source, name, overrides in once.jobs[:2]]
-        return TinyPlan((*once.jobs, *again), ())
+        (source, _, overrides) = once.drawn[1]
+        return replace(once, drawn=(*once.drawn, (source, "and again", overrides)))
 
-    def named(self: Tiny, job: AnyJob, result: Result) -> Any:
+    def checked(job: AnyJob, result: Result) -> None:
         names.append(job[1])
-        return keep(self, job, result)
 
-    def compared(self: Tiny, plan: TinyPlan, kept: Sequence[Any], *rest: Any) -> TinyOutcome:
-        assert kept[3:] == kept[:2]
-        return reduce(self, plan, kept[:3], *rest)
+    def compared(self: Tiny, plan: Plan, results: Results, *rest: Any) -> TinyOutcome:
+        assert results.drawn["again"] is results.drawn["and again"]
+        return reduce(self, plan, replace(results, drawn=dict(list(results.drawn.items())[:2])), *rest)
 
     monkeypatch.setattr(Tiny, "plan", twice)
-    monkeypatch.setattr(Tiny, "keep", named)
     monkeypatch.setattr(Tiny, "reduce", compared)
+    monkeypatch.setattr("perhop.papers.study.check_run", checked)
     assert cli("reproduce", "tiny").code == ExitCode.DONE
-    assert len(names) == 3
+    assert sorted(names) == ["and again", "tiny, traced"]
 
 
-def test_a_broken_run_ends_the_study(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Tiny, job: AnyJob, result: Result) -> Any:
-        # one of the three, so that it is the first
-        if job[1] == "tiny" and job[2][0] == "run.replication=0":
+def test_a_broken_drawn_run_ends_the_study(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(job: AnyJob, result: Result) -> None:
+        if job[1] == "again":
             raise BrokenRun(f"{job[1]}: a packet vanished")
 
-    monkeypatch.setattr(Tiny, "keep", broken)
+    monkeypatch.setattr("perhop.papers.study.check_run", broken)
     done = cli("reproduce", "tiny")
     assert done.code == ExitCode.FAILED_RUNS
-    assert "tiny: a packet vanished" in done.err
-    assert not Path("out").exists()
+    assert "again: a packet vanished" in done.err
+    assert not Path("out/tiny").exists()
+
+
+def test_a_failed_run_of_a_campaign_ends_the_study(
+    cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told with the command that makes it again; what has been run is kept."""
+    plan = Tiny.plan
+
+    def impossible(self: Tiny, quick: bool) -> Plan:
+        once = plan(self, quick)
+        (campaign,) = once.fitted
+        nothing = (Response.parse("bytes", "sum(flows.no_such_column)"),)
+        return replace(once, fitted=(replace(campaign, responses=nothing),))
+
+    monkeypatch.setattr(Tiny, "plan", impossible)
+    done = cli("reproduce", "tiny")
+    assert done.code == ExitCode.FAILED_RUNS
+    assert "a run failed" in done.err
+    assert "no_such_column" in done.err
+    assert "perhop run" in done.err
+    assert Path("out/tiny.runs").is_dir()
+    assert not Path("out/tiny").exists()
+
+
+JOBS: list[AnyJob] = [(SOURCE, name, [f"run.replication={k}"]) for k, name in enumerate(("a", "b", "c"))]
 
 
 def test_what_is_kept_takes_the_place_of_the_result() -> None:
-    jobs = Tiny().plan(quick=False).jobs
     seen: list[tuple[float, float]] = []
-    kept = run_jobs(jobs, 2, lambda done, of: seen.append((done, of)), lambda job, _: job[1])
-    assert kept == ["tiny", "tiny", "tiny, traced"]
+    kept = run_jobs(JOBS, 2, lambda done, of: seen.append((done, of)), lambda job, _: job[1])
+    assert kept == ["a", "b", "c"]
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_progress_counts_work() -> None:
-    jobs = Tiny().plan(quick=False).jobs
     seen = [0.0]
 
     def progress(done: float, of: float) -> None:
         assert of == 111
         seen.append(done)
 
-    run_jobs(jobs, 2, progress, lambda job, _: job[1], work=[1, 10, 100])
+    run_jobs(JOBS, 2, progress, lambda job, _: job[1], work=[1, 10, 100])
     assert sorted(now - before for before, now in pairwise(seen)) == [1, 10, 100]
 
 
@@ -263,27 +285,15 @@ def test_the_work_of_a_job_grows_with_its_packets() -> None:
     assert 2 < faster <= 5.001
 
 
-def test_a_study_is_as_far_as_its_work(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    totals = set()
-    monkeypatch.setattr(
-        "perhop.cli.progress.Progress.update", lambda _, done, total, label="": totals.add(total)
-    )
-    assert cli("reproduce", "tiny").code == 0
-    (total,) = totals
-    assert total == pytest.approx(sum(job_work(tiny.plan(quick=False).jobs)))
-    assert total > 3
-
-
 def test_the_time_expected_is_the_work_over_the_workers() -> None:
     assert expected_s([HOPS_PER_S, 3 * HOPS_PER_S], 2) == pytest.approx(2.0)
 
 
-def test_runs_and_jobs_must_match() -> None:
-    jobs = Tiny().plan(quick=False).jobs
-    with pytest.raises(ValueError, match="1 results for 3 jobs"):
-        check_runs(jobs, [made()])
-    with pytest.raises(BrokenRun, match="tiny, traced: lost"):
-        check_runs(jobs, [made(), made(), made(invariants=["lost"])])
+def test_a_broken_run_is_not_reduced() -> None:
+    job = (SOURCE, "tiny", list[str]())
+    check_run(job, made())
+    with pytest.raises(BrokenRun, match="tiny: lost"):
+        check_run(job, made(invariants=["lost"]))
 
 
 def test_a_claim_that_names_no_predicate_is_refused() -> None:

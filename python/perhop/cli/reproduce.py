@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from perhop.experiment.definition import Campaign
     from perhop.papers.plan import Plan, Results
-    from perhop.papers.study import AnyStudy, ListedStudy, Outcome
+    from perhop.papers.study import Outcome, Study
     from perhop.run import AnyJob, Result
 
 PAPERS = tuple(sorted(path.parent.name for path in Path(perhop.__file__).parent.glob("papers/*/study.py")))
@@ -104,12 +104,10 @@ def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> 
     from perhop.folder import new_folder, write_file
     from perhop.papers import kernel
     from perhop.papers.records import encode
-    from perhop.papers.study import ListedStudy, load_study
+    from perhop.papers.study import load_study
 
     ours = _check_folder(folder)
     study = load_study(paper)
-    if isinstance(study, ListedStudy):
-        raise CommandError(ExitCode.USAGE, f"--on: {paper} has no campaigns")
     cores = len(os.sched_getaffinity(0))
     store = folder.parent / f"{paper}-on-kernel.runs"
     measured = []
@@ -235,42 +233,33 @@ def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _store(folder: Path, study: AnyStudy) -> Path:
+def _store(folder: Path, study: Study[Any, Any]) -> Path:
     """Return where the runs of a study's campaigns are kept: beside its page, which is written anew."""
     return folder.parent / f"{study.key}.runs"
 
 
-def _plan(study: AnyStudy, quick: bool, fitted: bool = False) -> tuple[Any, str]:
+def _plan(study: Study[Any, Any], quick: bool, fitted: bool = False) -> tuple[Any, str]:
     """Return what is to be run, and the command that does it again."""
-    from perhop.papers.study import ListedStudy
-
     plan = study.plan(quick)
     if fitted:
-        if isinstance(study, ListedStudy):
-            raise CommandError(ExitCode.USAGE, f"--fitted: {study.key} judges under its readings in any case")
         plan = plan.at_fit()
     forms = (" --quick" if quick else "") + (" --fitted" if fitted else "")
     return plan, f"perhop reproduce {study.key}{forms}"
 
 
 def _measure(
-    study: AnyStudy, planned: tuple[Any, str], folder: Path, workers: int, store: Path
+    study: Study[Any, Any], planned: tuple[Any, str], folder: Path, workers: int, store: Path
 ) -> tuple[Outcome, Callable[[], None]]:
     """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
     from perhop.folder import write_file
     from perhop.papers.behind import runs_behind
     from perhop.papers.records import encode
-    from perhop.papers.study import ListedStudy
 
     plan, again = planned
-    if isinstance(study, ListedStudy):
-        kept = _run(study, plan.jobs, f"{study.key}, {len(plan.jobs)} runs", workers)
-        done: Outcome = study.reduce(plan, kept, again, _core.RESULTS_VERSION)
-    else:
-        results = run_plan(study.key, plan, store, workers)
-        done = study.reduce(plan, results, again, _core.RESULTS_VERSION)
-        done.document.update(runs_behind(plan))
+    results = run_plan(study.key, plan, store, workers)
+    done: Outcome = study.reduce(plan, results, again, _core.RESULTS_VERSION)
+    done.document.update(runs_behind(plan))
     write_file(folder / "result.json", encode(done.document))
     return done, lambda: write_file(folder / "report.html", study.page(plan, done))
 
@@ -278,7 +267,7 @@ def _measure(
 def run_plan(key: str, plan: Plan, store: Path, workers: int) -> Results:
     """Run or resume the campaigns of a study in one store, then make the runs that it draws."""
     measured = run_campaigns(key, plan.campaigns, store, workers)
-    drawn = _run_jobs(plan.drawn, f"{key}, {counted(len(plan.drawn), 'run')} to draw", workers, _checked)
+    drawn = _run_jobs(plan.drawn, f"{key}, {counted(len(plan.drawn), 'run')} to draw", workers)
     return plan.results(measured, drawn)
 
 
@@ -322,14 +311,8 @@ def run_campaigns(
     return found
 
 
-def _run(study: ListedStudy[Any, Any], jobs: Sequence[AnyJob], label: str, workers: int) -> list[Any]:
-    return _run_jobs(jobs, label, workers, study.keep)
-
-
-def _run_jobs(
-    jobs: Sequence[AnyJob], label: str, workers: int, keep: Callable[[AnyJob, Result], Any]
-) -> list[Any]:
-    """Run each job, and equal ones once: a sweep leaves the runs of many markers as they are."""
+def _run_jobs(jobs: Sequence[AnyJob], label: str, workers: int) -> list[Result]:
+    """Run each job, and equal ones once."""
     from perhop import run
     from perhop.cli.progress import Progress
     from perhop.papers.study import BrokenRun
@@ -343,7 +326,7 @@ def _run_jobs(
     print(f"{label}: {_about(run.expected_s(work, workers))} by its packets", file=sys.stderr, flush=True)
     with Progress(label) as progress:
         try:
-            kept = run.run_jobs(once, workers, progress.update, keep, work)
+            kept = run.run_jobs(once, workers, progress.update, _checked, work)
         except BrokenRun as error:
             raise CommandError(ExitCode.FAILED_RUNS, f"a run broke an invariant: {error}") from error
     found = dict(zip(different, kept, strict=True))
@@ -356,20 +339,16 @@ def _about(seconds: float) -> str:
 
 def _calibrate(paper: str | None, workers: int, store: Path) -> int:
     from perhop.papers.measured import Measurements
-    from perhop.papers.study import ListedStudy, load_study
+    from perhop.papers.study import load_study
 
     if paper is None:
         raise CommandError(ExitCode.USAGE, "--calibrate: of which study?", "name one")
     study = load_study(paper)
-    if isinstance(study, ListedStudy):
-        listed = study
-        record = study.calibrate(lambda jobs, label: _run(listed, jobs, label, workers))
-    else:
-        record = study.calibrate(
-            lambda campaigns, label: [
-                Measurements(one) for one in run_campaigns(f"{paper}, {label}", campaigns, store, workers)
-            ]
-        )
+    record = study.calibrate(
+        lambda campaigns, label: [
+            Measurements(one) for one in run_campaigns(f"{paper}, {label}", campaigns, store, workers)
+        ]
+    )
     if record is None:
         raise CommandError(ExitCode.USAGE, f"--calibrate: {paper} fits no parameter")
     _print_record(record)
@@ -387,7 +366,7 @@ def _say_left_out(done: Outcome) -> None:
         print(f"left out: {left_out}", file=sys.stderr)
 
 
-def _print(study: AnyStudy, done: Outcome) -> None:
+def _print(study: Study[Any, Any], done: Outcome) -> None:
     from perhop.cli.output import print_table
 
     table = study.summary(done)

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from perhop.papers.error import PackError
@@ -44,18 +45,6 @@ TABLE = Kind("a table", lambda value: isinstance(value, dict))
 
 Keys = Mapping[str, Kind]
 """Keys of a table, and what each holds."""
-
-EVERY_FIGURE: Keys = {
-    **dict.fromkeys(("case", "colour_figure", "id", "like", "scenario"), TEXT),
-    **dict.fromkeys(("table", "throughput_figure", "title", "traffic"), TEXT),
-    **dict.fromkeys(("replications", "scale", "socket"), WHOLE),
-    **dict.fromkeys(("flows", "markers", "set", "tables", "trace"), TEXTS),
-    "quick": ANY_TEXT,
-    "tokens": WHOLES,
-    "change": TABLE,
-    "setup": TABLE,
-}
-"""Of the studies that do not yet say which keys their figures have."""
 
 _CLAIM: Keys = {
     "id": TEXT,
@@ -182,7 +171,7 @@ def pack_dir(key: str) -> Path:
     raise PackError(f"no pack {key!r}; there is {', '.join(known) or 'none'}")
 
 
-def load_pack(key: str, figure: Keys = EVERY_FIGURE) -> Pack:
+def load_pack(key: str, figure: Keys = MappingProxyType({})) -> Pack:
     """Read a pack.
 
     Parameters
@@ -190,7 +179,7 @@ def load_pack(key: str, figure: Keys = EVERY_FIGURE) -> Pack:
     key
         Name of the pack.
     figure
-        Keys of a figure, which each study has of its own; of a study without `figures.toml` there are none.
+        Keys of a figure, which each study has of its own; without any, `figures.toml` is not read.
 
     Raises
     ------

@@ -132,5 +132,13 @@ def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int |
 
 
 def under(campaign: Campaign, reading: Reading) -> Campaign:
-    """Give a campaign under a reading, whose settings come before those of the treatments."""
+    """Give a campaign under a reading, whose settings come before those of the treatments.
+
+    Raises
+    ------
+    ValueError
+        The reading changes parameters of the study, which no campaign has.
+    """
+    if reading.change:
+        raise ValueError(f"reading {reading.id}: 'change' is for a study with parameters of its own")
     return short(campaign, reading.settings_of(campaign.scenario.source))

@@ -18,18 +18,6 @@ class BrokenRun(RuntimeError):
     """A run whose invariants do not hold; its numbers must not be averaged in."""
 
 
-class Listed(Protocol):
-    """The runs of a study that lists them; each has its own, with whatever else its `reduce` needs."""
-
-    @property
-    def jobs(self) -> Sequence[AnyJob]:
-        """All runs, in the order in which `reduce` wants what is kept of them."""
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        """What a quick plan does not do, in words; empty otherwise."""
-
-
 class Outcome(Protocol):
     """What comes out of a study; each study has its own, with whatever else its page needs."""
 
@@ -58,12 +46,8 @@ class Summary:
     rows: tuple[tuple[str, ...], ...]
 
 
-P = TypeVar("P", bound=Listed)
 Q = TypeVar("Q", bound=Plan)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
-
-Runner = Callable[[Sequence[AnyJob], str], list[Any]]
-"""Runs jobs side by side and returns what the study keeps of each; the text says what is being done."""
 
 CampaignRunner = Callable[[Sequence[Campaign], str], list[Measurements]]
 """Runs campaigns in one store and returns what each measured; the text says what is being done."""
@@ -105,57 +89,6 @@ class Study(ABC, Generic[Q, O]):
         return None
 
 
-class ListedStudy(ABC, Generic[P, O]):
-    """A published study that lists its runs one by one.
-
-    Attributes
-    ----------
-    key
-        Name of its pack and of its module.
-    title
-        Of its page.
-    """
-
-    key: str
-    title: str
-
-    @abstractmethod
-    def plan(self, quick: bool) -> P:
-        """List the runs."""
-
-    def keep(self, job: AnyJob, result: Result) -> Any:
-        """Give what is kept of a run's result; called as soon as the run ends, from several threads.
-
-        A study of many runs keeps numbers, for the tables of a run with a hundred flows are megabytes.
-        Jobs that differ in nothing but their names share what is kept: it may not depend on the name, nor be
-        changed later.
-
-        Raises
-        ------
-        BrokenRun
-            If the run reports a broken invariant.
-        """
-        check_run(job, result)
-        return result
-
-    @abstractmethod
-    def reduce(self, plan: P, kept: Sequence[Any], command: str, results_version: int) -> O:
-        """Turn what was kept of the plan's jobs, in their order, into rows and verdicts."""
-
-    @abstractmethod
-    def page(self, plan: P, outcome: O) -> str:
-        """Return the page as HTML."""
-
-    def summary(self, outcome: O) -> Summary:
-        """Return the numbers that the command prints: every row that has a published counterpart."""
-        return published_rows(outcome)
-
-    def calibrate(self, run: Runner) -> dict[str, Any] | None:
-        """Search the free parameters again and return the record; None for a study that fits nothing."""
-        del run
-        return None
-
-
 def published_rows(outcome: Outcome) -> Summary:
     """Give the rows of a study that have a published counterpart, as a table."""
     return Summary(
@@ -176,9 +109,9 @@ def published_rows(outcome: Outcome) -> Summary:
     )
 
 
-def load_study(key: str) -> AnyStudy:
+def load_study(key: str) -> Study[Any, Any]:
     """Import a study's module, `perhop.papers.<key>.study`, and return its `STUDY`."""
-    found: AnyStudy = import_module(f"perhop.papers.{key}.study").STUDY
+    found: Study[Any, Any] = import_module(f"perhop.papers.{key}.study").STUDY
     return found
 
 
@@ -192,33 +125,3 @@ def check_run(job: AnyJob, result: Result) -> None:
     """
     if result.invariants:
         raise BrokenRun(f"{job[1]}: {'; '.join(result.invariants)}")
-
-
-AnyStudy = Study[Any, Any] | ListedStudy[Any, Any]
-
-
-def check_runs(jobs: Sequence[AnyJob], results: Sequence[Result]) -> None:
-    """Refuse results that must not be reduced.
-
-    Raises
-    ------
-    BrokenRun
-        If a run reports a broken invariant.
-    ValueError
-        If there is not one result per job.
-    """
-    check_count(jobs, results)
-    for job, result in zip(jobs, results, strict=True):
-        check_run(job, result)
-
-
-def check_count(jobs: Sequence[AnyJob], kept: Sequence[Any]) -> None:
-    """Refuse results that do not belong to the jobs.
-
-    Raises
-    ------
-    ValueError
-        If there is not one result per job.
-    """
-    if len(kept) != len(jobs):
-        raise ValueError(f"{len(kept)} results for {len(jobs)} jobs")

@@ -10,11 +10,12 @@ from perhop.experiment.definition import Campaign
 from perhop.models.two_way_setup import Setup
 from perhop.papers.error import PackError
 from perhop.papers.measured import Floats, Measurements
-from perhop.papers.pack import Pack
+from perhop.papers.pack import TEXT, Keys, Pack
 from perhop.papers.published import Row
 from perhop.scenario import Scenario
 from perhop.stats.intervals import Interval, mean_interval
 
+FIGURE: Keys = {"id": TEXT, "table": TEXT, "title": TEXT}
 _PRINTED = {
     "fast_mbps": ("fast_rate", 1e6),
     "slow_kbps": ("slow_rate", 1e3),
@@ -92,10 +93,8 @@ def figures_of(pack: Pack, campaign: Campaign) -> tuple[Figure, ...]:
     place = campaign.design.names.index("figure")
     treatments = {one.levels[place]: one for one in campaign.design.treatments}
     rows = {f"efficiencies {row['figure']}": row for row in pack.table("efficiencies")}
-    rows |= {
-        f"figure3_2 {row['fast_socket_buffer_bytes']} {row['traffic']}": row
-        for row in pack.table("figure3_2")
-    }
+    cable = pack.table("figure3_2")
+    rows |= {f"figure3_2 {row['fast_socket_buffer_bytes']} {row['traffic']}": row for row in cable}
     found, run = [], []
     for table in pack.figures:
         if table["id"] not in treatments:

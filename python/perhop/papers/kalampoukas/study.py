@@ -9,7 +9,7 @@ from perhop.experiment.definition import Campaign
 from perhop.papers.document import check_claims
 from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import Reproduction, findings, judge_claim, rows_of, run_warnings
-from perhop.papers.kalampoukas.figures import Measured, figures_of
+from perhop.papers.kalampoukas.figures import FIGURE, Measured, figures_of
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.pack import load_pack
 from perhop.papers.plan import Plan, Results, Sweep, under
@@ -27,7 +27,7 @@ class Kalampoukas(Study[Plan, Reproduction]):
 
     def plan(self, quick: bool) -> Plan:
         """List the figures, again under each reading, and unless it is to be quick the maps and curves."""
-        pack = load_pack(self.key)
+        pack = load_pack(self.key, FIGURE)
         check_claims(PREDICATES, pack.claims)
         fitted = Campaign.load(pack.folder / "campaign.toml")
         beyond = {id_: Campaign.load(pack.folder / "beyond" / f"{id_}.toml") for id_ in BEYOND}
