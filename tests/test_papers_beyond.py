@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
@@ -12,9 +11,10 @@ import pytest
 
 from conftest import Cli
 from perhop import Campaign
+from perhop.cli.exit import ExitCode
 from perhop.experiment.definition import is_campaign
 from perhop.experiment.store import Store
-from perhop.papers.beyond import OwnClaims, PartOf, judged, main, read_claims, write_judged, write_table
+from perhop.papers.beyond import OwnClaims, PartOf, judged, judged_rows, read_claims, write_rows, write_table
 from perhop.papers.error import PackError
 from perhop.papers.measured import Measurements
 from perhop.papers.verdict import Verdict
@@ -120,30 +120,35 @@ def stored(folder: Path, rates: str) -> Store:
     return Store(folder / "store")
 
 
-def told(*arguments: Path) -> tuple[int, str]:
-    """Give the status of the command and what it prints."""
-    out = StringIO()
-    with redirect_stdout(out), redirect_stderr(out):
-        code = main([str(one) for one in arguments])
-    return code, out.getvalue()
-
-
 def test_claims_are_judged_on_the_store_of_their_campaign(cli: Cli, tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     for folder, rates in ((one, '"1Mbit/s", "2Mbit/s"'), (other, '"1Mbit/s", "3Mbit/s"')):
         store = stored(folder, rates)
         assert cli("campaign", "run", folder / "sweep.toml", "-o", store.folder).code == 0
-    code, text = told(one / "store", one / "claims.toml")
-    assert (code, "not judged" in text) == (0, True), text
-    code, text = told(other / "store", one / "claims.toml")
-    assert (code, "has other treatments or responses" in text) == (2, True), text
+    done = cli("analyze", one / "store", "--claims", one / "claims.toml")
+    assert done.code == 0
+    assert "not judged" in done.out
+    done = cli("analyze", one / "store", "--claims", one / "claims.toml", "--csv")
+    assert done.out.startswith("claim,verdict,quantity,low,high,mean,from,to,n,part\nX,not judged,goodput at")
+    assert cli("analyze", one / "store", "--csv").out.startswith(
+        "rate,response,mean,from,to,n\n1Mbit/s,goodput,"
+    )
+    done = cli("analyze", other / "store", "--claims", one / "claims.toml")
+    assert done.code == ExitCode.INVALID
+    assert "has other treatments or responses" in done.err
 
 
-def test_what_the_command_cannot_do_is_told(tmp_path: Path) -> None:
-    code, text = told()
-    assert (code, text.startswith("usage: ")) == (2, True)
-    code, text = told(tmp_path / "none")
-    assert (code, text.startswith("error: ")) == (2, True)
+def test_what_the_command_cannot_do_is_told(cli: Cli, tmp_path: Path) -> None:
+    store = stored(tmp_path / "one", '"1Mbit/s"')
+    assert cli("campaign", "run", tmp_path / "one" / "sweep.toml", "-o", store.folder).code == 0
+    assert cli("analyze", store.folder, "--csv", "--pairs").code == ExitCode.USAGE
+    done = cli("analyze", store.folder, "--claims", tmp_path / "none.toml")
+    assert done.code == ExitCode.USAGE
+    assert "none.toml" in done.err
+    (tmp_path / "bad.toml").write_text("campaign = 1")
+    done = cli("analyze", store.folder, "--claims", tmp_path / "bad.toml")
+    assert done.code == ExitCode.INVALID
+    assert "Traceback" not in done.err
 
 
 def scalars(a: float, b: float) -> pl.DataFrame:
@@ -204,5 +209,5 @@ def test_tables_have_a_row_for_each_mean_and_part() -> None:
     write_table(scalars(1.0, 2.0), out)
     assert out.getvalue().splitlines()[:2] == ["arm,response,mean,from,to,n", "a,rate,1.05,1.0123,1.0877,10"]
     out = StringIO()
-    write_judged(OwnClaims("x.toml", []), scalars(1.0, 2.0), out)
+    write_rows(judged_rows(OwnClaims("x.toml", []), scalars(1.0, 2.0)), out)
     assert out.getvalue().startswith("claim,verdict,quantity")

@@ -42,6 +42,13 @@ def command(
             "--margin", metavar="WIDTH", help="With --compare: are both the same within it, 2% or a number?"
         ),
     ] = None,
+    claims: Annotated[
+        Path | None,
+        typer.Option("--claims", metavar="FILE", help="Judge the claims of a file (TOML) instead."),
+    ] = None,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print the means, or with --claims the verdicts, as CSV.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the JSON there as well.")
     ] = None,
@@ -63,6 +70,11 @@ def command(
     if margin is not None and compare is None:
         raise CommandError(ExitCode.USAGE, f"--margin {margin}: of which treatments?", "add --compare A B")
     opened = Store.open(store)
+    if csv or claims is not None:
+        if pairs or compare or as_json or out is not None:
+            raise CommandError(ExitCode.USAGE, "--csv and --claims print nothing else beside")
+        _judge(opened, claims, csv)
+        return
     names = _known(opened, response or [])
     document: dict[str, Any] = {"store": str(store)}
     paired = comparing.pairs_of(opened, level, names) if pairs else []
@@ -84,6 +96,23 @@ def command(
         _print(opened, found)
         comparing.print_pairs(paired, level)
         comparing.print_comparisons(compared, level)
+
+
+def _judge(store: Store, claims: Path | None, as_csv: bool) -> None:
+    """Print the means of a store as CSV, or claims judged on it."""
+    import sys
+
+    from perhop.cli.output import print_table
+    from perhop.papers.beyond import CLAIMS, claims_of, judged_rows, write_rows, write_table
+
+    if claims is None:
+        write_table(store.scalars(), sys.stdout)
+        return
+    rows = judged_rows(claims_of(claims, store), store.scalars())
+    if as_csv:
+        write_rows(rows, sys.stdout)
+    else:
+        print_table("Claims", CLAIMS, [tuple(map(str, row)) for row in rows], "with --csv", most=60)
 
 
 def _known(store: Store, names: list[str]) -> list[str]:

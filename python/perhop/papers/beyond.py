@@ -1,15 +1,14 @@
 """Campaigns past the papers: their tables for the record, and claims of our own judged on a store.
 
-``python -m perhop.papers.beyond STORE`` prints the means of a campaign as CSV, a row for each treatment,
-response and group. ``python -m perhop.papers.beyond STORE CLAIMS`` judges the claims of a file by the rule of
-`docs/verdicts.md` and prints them as CSV, a row for each part.
+``perhop analyze STORE --csv`` prints the means of a campaign, a row for each treatment, response and group.
+``perhop analyze STORE --claims FILE`` judges the claims of a file by the rule of `docs/verdicts.md`, with a row
+for each part.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TextIO
@@ -18,8 +17,6 @@ import msgspec
 import polars as pl
 
 from perhop.experiment.definition import Campaign
-from perhop.experiment.file import CampaignError
-from perhop.experiment.ledger import StoreError
 from perhop.experiment.store import Store
 from perhop.papers.error import PackError
 from perhop.papers.measured import Measurements
@@ -140,16 +137,23 @@ def _quantity(part: PartOf) -> str:
     return text if part.over is None else f"{text}, over that at {place(part.over)}"
 
 
-def write_judged(claims: OwnClaims, scalars: pl.DataFrame, out: TextIO) -> None:
-    """Write claims with their verdicts, a row for each part."""
-    measured = Measurements(scalars)
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["claim", "verdict", "quantity", "low", "high", "mean", "from", "to", "n", "part"])
+CLAIMS = ("claim", "verdict", "quantity", "low", "high", "mean", "from", "to", "n", "part")
+"""Columns of judged claims."""
+
+
+def judged_rows(claims: OwnClaims, scalars: pl.DataFrame) -> list[tuple[str | int, ...]]:
+    """Judge claims: a row for each part, with the columns `CLAIMS`."""
+    measured, rows = Measurements(scalars), list[tuple[str | int, ...]]()
     for claim in claims.claim:
         parts = [judged(one, measured) for one in claim.part]
         whole = compound(one.verdict for one in parts)
-        for one in parts:
-            rows.writerow([claim.id, whole, one.quantity, *_numbers(one), one.verdict])
+        rows += [(claim.id, whole, one.quantity, *_numbers(one), one.verdict) for one in parts]
+    return rows
+
+
+def write_rows(rows: Sequence[Sequence[str | int]], out: TextIO) -> None:
+    """Write judged claims as CSV."""
+    csv.writer(out, lineterminator="\n").writerows([CLAIMS, *rows])
 
 
 def _numbers(part: Part) -> list[str | int]:
@@ -191,24 +195,3 @@ def claims_of(path: Path, store: Store) -> OwnClaims:
             f"run {path.parent / claims.campaign} into a store of its own",
         )
     return claims
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Print the table of a store, or claims judged on it; the status is 2 where that cannot be."""
-    if len(arguments) not in (1, 2):
-        print("usage: python -m perhop.papers.beyond STORE [CLAIMS]", file=sys.stderr)
-        return 2
-    try:
-        store = Store.open(arguments[0])
-        if len(arguments) == 1:
-            write_table(store.scalars(), sys.stdout)
-        else:
-            write_judged(claims_of(Path(arguments[1]), store), store.scalars(), sys.stdout)
-    except (OSError, StoreError, CampaignError, PackError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
