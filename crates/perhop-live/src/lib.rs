@@ -4,7 +4,7 @@
 //! Start at [`run()`]. Hosts are TUN devices ([`tap`]); what a kernel can be told of a scenario's TCP is in [`mod@honour`]; how far a
 //! run may be from its scenario in [`budget`].
 
-pub mod addresses;
+pub use perhop_wire::addresses;
 pub mod budget;
 pub mod endpoints;
 pub mod frame;

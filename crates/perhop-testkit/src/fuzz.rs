@@ -1,10 +1,12 @@
 //! Bodies of fuzz targets, and their replay over seeded byte strings where no fuzzer runs.
 
 use arbitrary::{Arbitrary, Unstructured};
+use perhop_core::packet::{Dscp, Ecn};
 use perhop_core::queue::Fifo;
 use perhop_core::rng::Stream;
 use perhop_core::units::QueueSize;
 use perhop_tcp::settings::{Growth, Guard, RecoveryKind, TcpParams};
+use perhop_wire::{checksums, parse, rewrite_ds, set_window, window_scale};
 
 use crate::aqm;
 use crate::laws::{connection, queue, sender};
@@ -75,6 +77,71 @@ pub struct Connection {
     pub settings: Settings,
     /// What happens on the way.
     pub network: connection::Network,
+}
+
+/// Input of [`wire`]: bytes that may be made to look like a packet, for few of those by chance do.
+#[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
+pub struct PacketBytes {
+    /// Which fields are made right: bit 0 the IP version and its header, bit 1 the IP length, bit 2 no fragment, bit 3 TCP,
+    /// bit 4 a length of 120 bytes at most, bit 5 IPv6 for IPv4.
+    pub right: u8,
+    /// The new DS and ECN fields.
+    pub traffic_class: u8,
+    /// The new window.
+    pub window: u16,
+    /// The packet.
+    pub bytes: Vec<u8>,
+}
+
+impl PacketBytes {
+    fn packet(&self) -> Vec<u8> {
+        let has = |bit: u8| self.right >> bit & 1 == 1;
+        let mut bytes = self.bytes.clone();
+        if has(4) {
+            bytes.truncate(usize::from(self.window) % 121);
+        }
+        let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+        let (first, length, protocol) = if has(5) { (0x60, 4, 6) } else { (0x45, 2, 9) };
+        let mut set = |right: bool, at: usize, value: &[u8]| {
+            if right && let Some(place) = bytes.get_mut(at..at + value.len()) {
+                place.copy_from_slice(value);
+            }
+        };
+        set(has(0), 0, &[first]);
+        set(has(1), length, &len.saturating_sub(if has(5) { 40 } else { 0 }).to_be_bytes());
+        set(has(2) && !has(5), 6, &[0x40, 0]);
+        set(has(3), protocol, &[6]);
+        bytes
+    }
+}
+
+/// Whatever bytes come: nothing panics, what is refused stays as it is, and what is written is read again, with the checksums
+/// as right as before.
+///
+/// # Panics
+/// When that is not so.
+pub fn wire(input: &PacketBytes) {
+    let mut bytes = input.packet();
+    let (given, sums, before) = (bytes.clone(), checksums(&bytes), parse(&bytes));
+    let _ = window_scale(&bytes);
+    let dscp = Dscp::new(input.traffic_class >> 2).unwrap_or_default();
+    let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][usize::from(input.traffic_class & 3)];
+    match rewrite_ds(&mut bytes, dscp, ecn) {
+        Err(_) => {
+            assert!(before.is_err(), "a packet that can be read can be marked");
+            assert_eq!(bytes, given, "what is refused stays as it is");
+        }
+        Ok(changed) => assert_eq!(changed, bytes != given, "a change is told"),
+    }
+    let Ok(mut view) = before else { return };
+    (view.dscp, view.ecn) = (dscp, ecn);
+    assert_eq!(parse(&bytes), Ok(view), "nothing but the mark is another");
+    set_window(&mut bytes, &view, input.window);
+    if let Some(tcp) = &mut view.tcp {
+        tcp.window = input.window;
+    }
+    assert_eq!(parse(&bytes), Ok(view), "nothing but the window is another");
+    assert_eq!(checksums(&bytes), sums, "a checksum stays as right as it was");
 }
 
 /// A queue obeys its laws; a limit of packets is taken modulo 32, and a queue of [`aqm`] has its own.

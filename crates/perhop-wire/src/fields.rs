@@ -12,13 +12,7 @@ use crate::view::{View, WireError, ip, option};
 /// Where the bytes are no IP packet; nothing is written.
 pub fn rewrite_ds(bytes: &mut [u8], dscp: Dscp, ecn: Ecn) -> Result<bool, WireError> {
     let old = ip(bytes)?.traffic_class;
-    let new = dscp.value() << 2
-        | match ecn {
-            Ecn::NotEct => 0,
-            Ecn::Ect1 => 1,
-            Ecn::Ect0 => 2,
-            Ecn::Ce => 3,
-        };
+    let new = traffic_class(dscp, ecn);
     if old == new {
         return Ok(false);
     }
@@ -32,6 +26,17 @@ pub fn rewrite_ds(bytes: &mut [u8], dscp: Dscp, ecn: Ecn) -> Result<bool, WireEr
         bytes[1] = bytes[1] & 0x0f | new << 4;
     }
     Ok(true)
+}
+
+/// DS and ECN field together (RFC 3168 section 5).
+pub(crate) const fn traffic_class(dscp: Dscp, ecn: Ecn) -> u8 {
+    dscp.value() << 2
+        | match ecn {
+            Ecn::NotEct => 0,
+            Ecn::Ect1 => 1,
+            Ecn::Ect0 => 2,
+            Ecn::Ce => 3,
+        }
 }
 
 /// The shift that a SYN offers (RFC 7323 section 2.2), if it has the option.

@@ -8,10 +8,14 @@
 //! fragment is refused, for it has no ports.
 //! Cost: parsing is some 20 loads; a checksum is one pass over the packet.
 
+pub mod addresses;
+mod build;
 mod checksum;
 mod fields;
+pub mod pcapng;
 mod view;
 
+pub use build::{Headers, Tcp, Transport, build, build_headers};
 pub use checksum::{Checksums, checksums};
 pub use fields::{rewrite_ds, set_window, window_scale};
 pub use view::{TcpHeader, View, WireError, parse};

@@ -2,8 +2,11 @@
 
 use perhop_core::classify::Address;
 use perhop_core::packet::{Dscp, Ecn, Kind};
+use perhop_testkit::fuzz;
+use perhop_wire::{Headers, Tcp, Transport, build, build_headers, pcapng};
 use perhop_wire::{WireError, checksums, parse, rewrite_ds, set_window, window_scale};
 use proptest::prelude::*;
+use std::net::Ipv4Addr;
 
 const ECNS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
@@ -199,4 +202,135 @@ proptest! {
             let _ = window_scale(&bytes);
         }
     }
+}
+
+fn any_headers(tcp: Option<Tcp<'_>>, words: [u32; 3], ports: [u16; 2], ds: u8, payload: u32) -> Headers<'_> {
+    Headers {
+        source: Ipv4Addr::from_bits(words[0]),
+        destination: Ipv4Addr::from_bits(words[1]),
+        source_port: ports[0],
+        destination_port: ports[1],
+        dscp: Dscp::new(ds >> 2).unwrap(),
+        ecn: ECNS[usize::from(ds & 3)],
+        payload,
+        transport: tcp.map_or(Transport::Udp, Transport::Tcp),
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_built_is_read_again(
+        (is_tcp, words, ports, ds, payload) in (any::<bool>(), any::<[u32; 3]>(), any::<[u16; 2]>(), any::<u8>(), 0u32..3000),
+        (ack, flags, window, mss) in (any::<u32>(), any::<u8>(), any::<u16>(), any::<Option<u16>>()),
+        timestamps in any::<Option<(u32, u32)>>(),
+        sack in prop::collection::vec(any::<(u32, u32)>(), 0..=4),
+    ) {
+        let tcp = Tcp { seq: words[2], ack, flags, window, mss, timestamps, sack: &sack };
+        let headers = any_headers(is_tcp.then_some(tcp), words, ports, ds, payload);
+        let mut bytes = vec![0xee; 3];
+        let options = if is_tcp {
+            mss.map_or(0, |_| 4) + timestamps.map_or(0, |_| 12) + if sack.is_empty() { 0 } else { 4 + 8 * sack.len() }
+        } else {
+            0
+        };
+        if options > 40 {
+            prop_assert_eq!(build(&headers, &mut bytes), Err(WireError::Length));
+            prop_assert_eq!(bytes, vec![0xee; 3]);
+            return Ok(());
+        }
+        build(&headers, &mut bytes).unwrap();
+        let bytes = &bytes[3..];
+        let view = parse(bytes).unwrap();
+        prop_assert_eq!((view.source, view.destination), (Address(words[0].into()), Address(words[1].into())));
+        prop_assert_eq!([view.source_port, view.destination_port], ports);
+        prop_assert_eq!((view.dscp, view.ecn, view.payload_len), (headers.dscp, headers.ecn, payload));
+        prop_assert_eq!(view.total_len as usize, bytes.len());
+        prop_assert_eq!(view.options_len as usize, options);
+        let sums = checksums(bytes);
+        prop_assert_eq!((sums.ip, sums.transport), (Some(true), Some(true)));
+        if is_tcp {
+            let read = view.tcp.unwrap();
+            prop_assert_eq!((read.seq, read.ack, read.flags, read.window), (words[2], ack, flags, window));
+            prop_assert_eq!(usize::from(read.sack_blocks), sack.len());
+            let top = sack.iter().map(|block| block.1).max_by_key(|edge| edge.wrapping_sub(ack)).unwrap_or(0);
+            prop_assert_eq!(read.sack_top, top);
+        } else {
+            prop_assert_eq!(view.tcp, None);
+        }
+        let mut alone = Vec::new();
+        build_headers(&headers, &mut alone).unwrap();
+        prop_assert_eq!(&alone[..], &bytes[..bytes.len() - payload as usize]);
+    }
+}
+
+#[test]
+fn a_packet_too_long_for_ip_is_not_built() {
+    let longest = 65_535 - 28;
+    let mut bytes = Vec::new();
+    build_headers(&any_headers(None, [1; 3], [1; 2], 0, longest), &mut bytes).unwrap();
+    assert_eq!((bytes.len(), &bytes[2..4]), (28, &[0xff, 0xff][..]));
+    for payload in [longest + 1, u32::MAX] {
+        assert_eq!(build(&any_headers(None, [1; 3], [1; 2], 0, payload), &mut bytes), Err(WireError::Length));
+    }
+    assert_eq!(bytes.len(), 28);
+}
+
+#[test]
+fn timestamps_and_blocks_are_where_a_receiver_looks_for_them() {
+    let tcp = Tcp { mss: Some(1460), timestamps: Some((7, 9)), sack: &[(5, 6), (1, 2)], ..Tcp::default() };
+    let mut bytes = Vec::new();
+    build(&any_headers(Some(tcp), [1; 3], [2; 2], 0, 0), &mut bytes).unwrap();
+    let expected = [
+        2, 4, 5, 180, 1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9, 1, 1, 5, 18, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 1,
+        0, 0, 0, 2,
+    ];
+    assert_eq!(bytes[40..], expected);
+}
+
+/// Blocks of a capture: type and body; their two lengths agree.
+fn blocks(mut file: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut found = Vec::new();
+    while !file.is_empty() {
+        let len = word(file, 4) as usize;
+        assert_eq!((len % 4, word(file, len - 4) as usize), (0, len));
+        found.push((word(file, 0), file[8..len - 4].to_vec()));
+        file = &file[len..];
+    }
+    found
+}
+
+#[test]
+fn a_capture_is_blocks_of_the_format() {
+    let mut file = Vec::new();
+    pcapng::section("perhop 1", &mut file);
+    pcapng::interface("a->b", "10 Mbit/s", &mut file);
+    let time = (3 << 32) + 5;
+    let whole = pcapng::Packet { interface: 0, time, bytes: &[1, 2, 3, 4, 5], original: 9, comment: "AF11" };
+    pcapng::packet(&whole, &mut file);
+    pcapng::packet(&pcapng::Packet { original: 2, comment: "", ..whole }, &mut file);
+    let blocks = blocks(&file);
+    assert_eq!(blocks.iter().map(|block| block.0).collect::<Vec<_>>(), [0x0a0d_0d0a, 1, 6, 6]);
+    assert_eq!(
+        blocks[0].1[..16],
+        [0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]
+    );
+    assert_eq!(blocks[1].1[..16], [101, 0, 0, 0, 0, 0, 0, 0, 2, 0, 4, 0, b'a', b'-', b'>', b'b']);
+    assert_eq!(blocks[1].1[blocks[1].1.len() - 12..], [9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+    let head = [0, 0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0, 5, 0, 0, 0, 9, 0, 0, 0, 1, 2, 3, 4, 5, 0, 0, 0];
+    assert_eq!(blocks[2].1[..28], head);
+    assert_eq!(blocks[2].1[28..], [1, 0, 4, 0, b'A', b'F', b'1', b'1', 0, 0, 0, 0]);
+    // no shorter than what is captured of it, and no option without a comment
+    assert_eq!((blocks[3].1.len(), blocks[3].1[16]), (28, 5));
+}
+
+#[test]
+fn any_bytes() {
+    fuzz::replay(3000, fuzz::wire);
+}
+
+#[test]
+#[ignore = "takes the better part of an hour"]
+fn a_hundred_million_of_any_bytes() {
+    fuzz::replay(100_000_000, fuzz::wire);
 }

@@ -1,13 +1,14 @@
-//! The addresses of hosts and the ports of flows in a live run: a packet's flow can be read from it.
+//! The addresses of hosts and the ports of flows, in live runs and in captures of simulated links: a packet's flow can be read
+//! from it.
 //!
 //! Every host has an IPv4 address of 10.64.0.0/10, by its number. Whoever sends a flow's data does so from a port of its own, by
 //! the flow's number, to one port that is the same everywhere.
 
 use std::net::Ipv4Addr;
 
+use crate::View;
 use perhop_core::classify::Protocol;
 use perhop_core::packet::{Dir, FlowId};
-use perhop_wire::View;
 
 /// The port at which data arrive.
 pub const RECEIVING: u16 = 5001;
