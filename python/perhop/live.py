@@ -16,7 +16,7 @@ import polars as pl
 from perhop.tables import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from perhop.scenario import Scenario
 
@@ -167,7 +167,10 @@ def differences(scenario: Scenario) -> list[str]:
 
 
 def run(
-    scenario: Scenario, trace: Sequence[str], progress: Callable[[float, float], None] | None
+    scenario: Scenario,
+    trace: Sequence[str],
+    progress: Callable[[float, float], None] | None,
+    pcap: Mapping[str, Path],
 ) -> Finished:
     """Run a scenario on real packets; it takes as long as the scenario lasts.
 
@@ -183,6 +186,8 @@ def run(
         words = [*privileged(), str(program()), "run", str(written), str(out), "--tied"]
         for kind in trace:
             words += ["--trace", kind]
+        for link, path in pcap.items():
+            words += ["--pcap", f"{link}={path.resolve()}"]
         with subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         ) as child:

@@ -240,7 +240,7 @@ class _Mark(msgspec.Struct):
 
 
 _MADE = re.compile(
-    r"scenario(\.resolved)?\.toml|record\.json|report\.html|[a-z.]+\.(parquet|csv)|\.partial-\w+"
+    r"scenario(\.resolved)?\.toml|record\.json|report\.html|[a-z.]+\.(parquet|csv)|.+\.pcapng|\.partial-\w+"
 )
 """What a run's folder holds: also in later versions, and what a killed `perhop report` left."""
 

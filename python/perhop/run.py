@@ -148,6 +148,7 @@ def run(
     trace: Sequence[str] = (),
     keep: Keep | None = None,
     progress: Progress | None = None,
+    pcap: Mapping[str, Path] | None = None,
 ) -> Result:
     """Run a scenario to its end.
 
@@ -162,6 +163,8 @@ def run(
         the result is empty then, and a trace of any length takes little memory.
     progress
         Called several times a second.
+    pcap
+        Links, by name as in the table of links, and the files in which their packets are captured.
 
     Raises
     ------
@@ -169,10 +172,12 @@ def run(
         The scenario has mistakes.
     MemoryError
         It needs more memory than there is; told before anything runs.
+    OSError
+        A capture cannot be written, or there is no such link.
     """
     kinds = [trace] if isinstance(trace, str) else list(trace)
     if scenario.core.live:
-        return _run_live(scenario, kinds, keep, progress)
+        return _run_live(scenario, kinds, keep, progress, pcap or {})
     check_memory(scenario.core.memory_bytes)
     gathered: dict[str, list[pl.DataFrame]] = {kind: [] for kind in kinds}
 
@@ -184,6 +189,8 @@ def run(
                 keep(kind, _frame(columns))
 
     simulation = scenario.core.simulate(kinds)
+    if pcap:
+        simulation.capture([(link, str(path)) for link, path in pcap.items()])
     duration = simulation.duration_s
     reached, step = 0.0, duration / 1000
     while reached < duration:
@@ -195,6 +202,7 @@ def run(
         step *= 2.0 if took < _SLICE_WALL_S / 2 else 0.5 if took > _SLICE_WALL_S * 2 else 1.0
         if progress is not None:
             progress(reached, duration)
+    simulation.close_captures()
     raw = simulation.finish()
     record(raw["trace"])
     tables: dict[str, Any] = {name: _frame(columns) for name, columns in raw["tables"].items()}
@@ -208,11 +216,17 @@ def run(
     )
 
 
-def _run_live(scenario: Scenario, trace: list[str], keep: Keep | None, progress: Progress | None) -> Result:
+def _run_live(
+    scenario: Scenario,
+    trace: list[str],
+    keep: Keep | None,
+    progress: Progress | None,
+    pcap: Mapping[str, Path],
+) -> Result:
     """Run a scenario on real packets; its trace comes when it is over."""
     from perhop import live
 
-    done = live.run(scenario, trace, progress)
+    done = live.run(scenario, trace, progress, pcap)
     tables: dict[str, Any] = dict(done.tables)
     if keep is not None:
         for kind, rows in done.trace.items():

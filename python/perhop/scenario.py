@@ -319,9 +319,14 @@ class Scenario:
         return msgspec.json.decode(self.core.describe(), type=Description)
 
     def run(
-        self, *, trace: Sequence[str] = (), keep: Keep | None = None, progress: Progress | None = None
+        self,
+        *,
+        trace: Sequence[str] = (),
+        keep: Keep | None = None,
+        progress: Progress | None = None,
+        pcap: Mapping[str, Path] | None = None,
     ) -> Result:
         """Run the scenario to its end; see `perhop.run.run`."""
         from perhop.run import run
 
-        return run(self, trace=trace, keep=keep, progress=progress)
+        return run(self, trace=trace, keep=keep, progress=progress, pcap=pcap)

@@ -31,6 +31,22 @@ pub enum DropReason {
 }
 
 impl DropReason {
+    /// Its name, for files and people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overflow => "overflow",
+            Self::Early => "early",
+            Self::Forced => "forced",
+            Self::Sojourn => "sojourn",
+            Self::Policed => "policed",
+            Self::Unclassified => "unclassified",
+            Self::LossList => "loss-list",
+            Self::Loss => "loss",
+            Self::Shaper => "shaper",
+        }
+    }
+
     /// How many reasons there are.
     pub const COUNT: usize = 9;
 

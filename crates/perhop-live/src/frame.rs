@@ -2,7 +2,7 @@
 
 use perhop_core::packet::{Meta, OnWire, Packet};
 use perhop_core::time::Instant;
-use perhop_sim::Carried;
+use perhop_sim::{Carried, FlowOnWire};
 
 /// What is behind a [`Frame`].
 #[derive(Debug, Default)]
@@ -65,5 +65,13 @@ impl OnWire for Frame {
 impl Carried for Frame {
     fn sent(&self) -> Instant {
         self.0.sent
+    }
+
+    /// The packet as it is, with the mark that it has now.
+    fn bytes(&self, _flow: &FlowOnWire, into: &mut Vec<u8>) -> u32 {
+        into.clone_from(&self.0.bytes);
+        // what was read once is IP still
+        let _ = perhop_wire::rewrite_ds(into, self.0.meta.dscp, self.0.meta.ecn);
+        u32::try_from(into.len()).unwrap_or(u32::MAX)
     }
 }

@@ -1,17 +1,18 @@
 //! `perhop-live`: the part of `perhop emulate` that needs privileges. It reads a scenario, runs it on real packets and writes JSON.
 //!
-//! `perhop-live run SCENARIO OUT [--tied] [--trace KIND]...`, `perhop-live differences SCENARIO`, `perhop-live parity SCENARIO`. Tied, it ends when its
+//! `perhop-live run SCENARIO OUT [--tied] [--trace KIND]... [--pcap LINK=FILE]...`, `perhop-live differences SCENARIO`, `perhop-live parity SCENARIO`. Tied, it ends when its
 //! standard input does, as it does when whoever started it has ended, however that was. Exit status as perhop's: 0 done, 2 usage,
 //! 3 a scenario that cannot be run on a kernel, 7 this machine lacks something, 1 anything else.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use perhop_core::packet::Color;
 use perhop_live::honour::{Honoured, honour};
 use perhop_live::kernel::{enter_user_namespace, is_root};
 use perhop_live::parity::replay;
+use perhop_live::run::Asked;
 use perhop_live::{output, run};
 use perhop_scenario::Loaded;
 use perhop_sim::tables::{TRACES, Table, trace_kinds};
@@ -20,7 +21,7 @@ use perhop_sim::{PacketEvent, TraceKinds};
 /// Why it ended: what to say, with which status.
 struct Failure(u8, String);
 
-const USAGE: &str = "usage: perhop-live run SCENARIO OUT [--tied] [--trace KIND]... | perhop-live differences SCENARIO | perhop-live parity SCENARIO";
+const USAGE: &str = "usage: perhop-live run SCENARIO OUT [--tied] [--trace KIND]... [--pcap LINK=FILE]... | perhop-live differences SCENARIO | perhop-live parity SCENARIO";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,11 +29,8 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["differences", scenario] => differences(scenario),
         ["parity", scenario] => parity(scenario),
-        ["run", scenario, out, "--tied", ref traces @ ..] => {
-            traces_of(traces).and_then(|traces| live(scenario, out, &traces, true))
-        }
-        ["run", scenario, out, ref traces @ ..] => {
-            traces_of(traces).and_then(|traces| live(scenario, out, &traces, false))
+        ["run", scenario, out, ref options @ ..] => {
+            Options::read(options).and_then(|o| live(scenario, out, &o))
         }
         _ => Err(Failure(2, USAGE.into())),
     };
@@ -45,13 +43,49 @@ fn main() -> ExitCode {
     }
 }
 
-fn traces_of(words: &[&str]) -> Result<Vec<&'static Table>, Failure> {
-    let one = |pair: &[&str]| match pair {
-        ["--trace", name] => TRACES.into_iter().find(|table| table.name == *name),
-        _ => None,
-    };
-    let all: Option<Vec<_>> = words.chunks(2).map(one).collect();
-    all.ok_or_else(|| Failure(2, format!("not a trace: {}", words.join(" "))))
+/// What a run is asked for beside its tables.
+#[derive(Default)]
+struct Options {
+    tied: bool,
+    traces: Vec<&'static Table>,
+    captures: Vec<(String, String)>,
+}
+
+impl Options {
+    fn read(words: &[&str]) -> Result<Self, Failure> {
+        let mut options = Self::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let known = match *word {
+                "--tied" => {
+                    options.tied = true;
+                    Some(())
+                }
+                "--trace" => words.next().and_then(|name| {
+                    let table = TRACES.into_iter().find(|table| table.name == *name)?;
+                    options.traces.push(table);
+                    Some(())
+                }),
+                "--pcap" => words.next().and_then(|file| {
+                    // a link's name has no `=`
+                    let (link, path) = file.split_once('=')?;
+                    options.captures.push((link.to_owned(), path.to_owned()));
+                    Some(())
+                }),
+                _ => None,
+            };
+            known.ok_or_else(|| Failure(2, format!("{word}: {USAGE}")))?;
+        }
+        Ok(options)
+    }
+
+    /// The files of the captures.
+    fn files(&self) -> io::Result<Vec<(String, Box<dyn Write + Send>)>> {
+        let open = |(link, path): &(String, String)| -> io::Result<(String, Box<dyn Write + Send>)> {
+            Ok((link.clone(), Box::new(BufWriter::new(File::create(path)?))))
+        };
+        self.captures.iter().map(open).collect()
+    }
 }
 
 fn read(path: &str) -> Result<(Loaded, Honoured), Failure> {
@@ -81,20 +115,23 @@ fn rights() -> Result<(), Failure> {
     })
 }
 
-fn live(path: &str, out: &str, traces: &[&'static Table], tied: bool) -> Result<(), Failure> {
+fn live(path: &str, out: &str, options: &Options) -> Result<(), Failure> {
     let (loaded, honoured) = read(path)?;
     rights()?;
-    if tied {
+    if options.tied {
         // only now: a process with several threads cannot make a user namespace
         std::thread::spawn(|| {
-            let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+            let _ = io::copy(&mut io::stdin(), &mut io::sink());
             std::process::exit(1);
         });
     }
     let scenario = &loaded.scenario;
+    let traces = &options.traces[..];
+    let captures = options.files().map_err(|error| Failure(7, format!("a capture: {error}")))?;
     let all = scenario.run.duration.as_secs_f64();
     let tell = |at: perhop_core::time::Instant| eprintln!("at {:.1} of {all:.1} s", at.as_secs_f64());
-    let finished = run(scenario, &honoured, trace_kinds(traces), None, tell).map_err(lacking)?;
+    let finished = run(scenario, &honoured, trace_kinds(traces), Asked { arrivals: None, captures }, tell)
+        .map_err(lacking)?;
     let written = File::create(out).and_then(|file| {
         let mut out = BufWriter::new(file);
         output::write(&mut out, scenario, &finished, traces, &honoured)?;
@@ -110,7 +147,15 @@ fn parity(path: &str) -> Result<(), Failure> {
     let scenario = &loaded.scenario;
     let kinds = TraceKinds { packets: true, ..TraceKinds::default() };
     let mut arrivals = Vec::new();
-    let live = run(scenario, &honoured, kinds, Some(&mut arrivals), |_| ()).map_err(lacking)?.results;
+    let live = run(
+        scenario,
+        &honoured,
+        kinds,
+        Asked { arrivals: Some(&mut arrivals), captures: Vec::new() },
+        |_| (),
+    )
+    .map_err(lacking)?
+    .results;
     let simulated = replay(scenario, &arrivals, kinds).map_err(lacking)?;
     let (live, simulated) = (&live.trace.packets, &simulated.trace.packets);
     let differ = live.iter().zip(simulated).filter(|(one, other)| one != other).count()

@@ -42,7 +42,16 @@ pub struct Finished {
     pub lacking: Vec<String>,
 }
 
-/// Runs `scenario` on real packets, and keeps what hosts send in `arrivals`. `tell` hears how far it is.
+/// What a run is asked for beside its tables.
+#[derive(Default)]
+pub struct Asked<'a> {
+    /// Where what hosts send is kept.
+    pub arrivals: Option<&'a mut Vec<Arrival>>,
+    /// Links that are captured, by name, and the files.
+    pub captures: Vec<(String, Box<dyn io::Write + Send>)>,
+}
+
+/// Runs `scenario` on real packets, with what is `asked` for. `tell` hears how far it is.
 ///
 /// # Errors
 /// Of the kernel.
@@ -50,7 +59,7 @@ pub fn run(
     scenario: &Scenario,
     honoured: &Honoured,
     trace: TraceKinds,
-    arrivals: Option<&mut Vec<Arrival>>,
+    asked: Asked<'_>,
     mut tell: impl FnMut(Instant) + Send,
 ) -> io::Result<Finished> {
     more_files()?;
@@ -63,7 +72,8 @@ pub fn run(
         |node: usize, site: SiteId, ports| Tap::new(site, ports, ends.remove(&node).unwrap_or_default());
     let built = assemble(scenario, network, trace, starts, tap);
     let mut driver = Driver::new(Simulation::of(built, &scenario.run), scenario, hosts)?;
-    driver.arrivals = arrivals.as_ref().map(|_| Vec::new());
+    driver.simulation.capture(scenario, asked.captures)?;
+    driver.arrivals = asked.arrivals.as_ref().map(|_| Vec::new());
     let cpu_before = cpu_time()?;
     let clock = Clock::starting_in(SETTLE);
     let stop = AtomicBool::new(false);
@@ -89,7 +99,8 @@ pub fn run(
     driver.errors.sources = senders.lag;
     driver.errors.unsent = senders.refused;
     driver.errors.cpu = Span::from_nanos(cpu_time()?.as_nanos() - cpu_before.as_nanos());
-    if let Some(arrivals) = arrivals {
+    driver.simulation.close_captures()?;
+    if let Some(arrivals) = asked.arrivals {
         *arrivals = std::mem::take(&mut driver.arrivals).unwrap_or_default();
     }
     let (results, errors) = driver.finish(scenario)?;

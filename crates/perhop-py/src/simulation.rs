@@ -1,5 +1,8 @@
 //! One run, advanced in slices.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perhop_core::time::Instant;
@@ -52,6 +55,21 @@ impl Simulation {
                 true
             }
         })
+    }
+
+    /// Captures links, by name, each into the file at its path; before the run has begun.
+    fn capture(&self, py: Python<'_>, files: Vec<(String, PathBuf)>) -> PyResult<()> {
+        let opened =
+            files.into_iter().map(|(link, path)| -> std::io::Result<(String, Box<dyn Write + Send>)> {
+                Ok((link, Box::new(BufWriter::new(File::create(path)?))))
+            });
+        let files = opened.collect::<Result<Vec<_>, _>>()?;
+        self.with_run(py, |run| run.capture(&self.loaded.scenario, files))?.map_err(PyErr::from)
+    }
+
+    /// Ends the captures.
+    fn close_captures(&self, py: Python<'_>) -> PyResult<()> {
+        self.with_run(py, perhop_sim::Simulation::close_captures)?.map_err(PyErr::from)
     }
 
     /// What was recorded and not taken yet.

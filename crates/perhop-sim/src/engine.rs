@@ -355,6 +355,9 @@ impl<H: HostNode> Engine<H> {
             Departure::NotBefore(at) => self.poll_at(at, id),
             Departure::Packet(pkt) => {
                 let again = node.waits(port) || node.watches_transmission(port);
+                if let Some(capture) = &mut self.recorder.capture {
+                    capture.sent(now, id, &pkt);
+                }
                 let seq = self.next_seq(Phase::Arrival);
                 let link = &mut self.links[id];
                 let due = link.transmit(now, pkt, seq);

@@ -20,7 +20,7 @@ pub struct Wire {
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
-const ACK: u8 = 0x10;
+pub const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
@@ -91,6 +91,7 @@ fn short(bytes: Bytes) -> u32 {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32 on the wire")]
-const fn low(seq: u64) -> u32 {
+/// A number modulo 2^32, as on the wire.
+pub const fn low(seq: u64) -> u32 {
     seq as u32
 }

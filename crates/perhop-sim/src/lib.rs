@@ -6,6 +6,7 @@
 
 mod build;
 mod by_class;
+mod capture;
 mod datagrams;
 mod deadlines;
 mod delays;
@@ -26,6 +27,7 @@ mod totals;
 
 pub use build::{Built, assemble, starts};
 pub use by_class::ClassResult;
+pub use capture::{Captures, FlowOnWire};
 pub use datagrams::Departures;
 pub use delays::{ClassDelays, DelayRange};
 pub use host::HostMarking;

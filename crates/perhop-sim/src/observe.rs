@@ -9,6 +9,7 @@ use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::Segment;
 
+use crate::capture::Captures;
 use crate::seam::Carried;
 
 /// What a trace records.
@@ -162,6 +163,8 @@ pub struct Recorder<P> {
     pub ready: Vec<PortId>,
     /// By class of flows: packets to the receiver that were dropped or marked anywhere.
     pub by_class: Vec<DropStats>,
+    /// Where links are captured, if any is.
+    pub capture: Option<Box<Captures>>,
     /// Packets not in use.
     idle: Vec<P>,
     /// Packets that exist.
@@ -177,6 +180,7 @@ impl<P> Recorder<P> {
             lost: Vec::new(),
             ready: Vec::new(),
             by_class: vec![DropStats::default(); classes],
+            capture: None,
             idle: Vec::new(),
             created: 0,
         }
@@ -211,6 +215,9 @@ impl<P: Carried> Sink<P> for Recorder<P> {
         self.packet(now, site, PacketEvent::Dropped(why), meta);
         if meta.dir == Dir::Forward {
             self.by_class[usize::from(meta.class.0)].count(meta.color, why);
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.dropped(now, site, &pkt, why);
         }
         if self.kinds.tcp
             && meta.tcp.is_some()

@@ -3,8 +3,11 @@
 use perhop_core::packet::{Dir, Meta, OnWire, Packet};
 use perhop_core::time::Instant;
 use perhop_prefetch::prefetch;
-use perhop_tcp::segment::{Ack, Segment};
+use perhop_tcp::segment::{Ack, MAX_SACK_BLOCKS, Segment};
+use perhop_wire::{Headers, Tcp, Transport, build_headers};
 
+use crate::capture::{Ends, FlowOnWire};
+use crate::fill::{ACK, low};
 use crate::seam::Carried;
 
 /// The contents behind a [`SimPacket`].
@@ -78,6 +81,72 @@ impl Carried for SimPacket {
     fn prefetch(&self) {
         prefetch(&*self.0);
     }
+
+    /// Numbers on the wire begin with the SYN, 0; the receiver's are 0 and 1. The clock of timestamps is in milliseconds;
+    /// an acknowledgment's own is that of its echo, for nothing says when it left. The original length is the scenario's.
+    fn bytes(&self, flow: &FlowOnWire, into: &mut Vec<u8>) -> u32 {
+        let Contents { meta, full_len, segment, ack, .. } = &*self.0;
+        let ends = if meta.dir == Dir::Forward { flow.ends } else { flow.ends.reversed() };
+        let mut blocks = [(0, 0); MAX_SACK_BLOCKS];
+        let (transport, payload) = match meta.tcp {
+            None => (Transport::Udp, full_len.saturating_sub(UDP_HEADERS)),
+            Some(view) if meta.dir == Dir::Forward => {
+                let flags = view.flags | if segment.syn { 0 } else { ACK };
+                (Transport::Tcp(forward(flow, segment, flags)), low(segment.payload().0))
+            }
+            Some(view) => {
+                let most = if flow.timestamps { MAX_SACK_BLOCKS - 1 } else { MAX_SACK_BLOCKS };
+                let told = ack.sack.as_slice();
+                let told = &told[..told.len().min(most)];
+                for (to, (left, right)) in blocks.iter_mut().zip(told) {
+                    *to = (low(*left).wrapping_add(1), low(*right).wrapping_add(1));
+                }
+                (Transport::Tcp(back(flow, ack, view.flags, &blocks[..told.len()])), 0)
+            }
+        };
+        let Ends { source, destination, source_port, destination_port } = ends;
+        let (dscp, ecn) = (meta.dscp, meta.ecn);
+        into.clear();
+        let headers =
+            Headers { source, destination, source_port, destination_port, dscp, ecn, payload, transport };
+        // a segment of more than 65,535 bytes, which no header can say, leaves an empty packet
+        let _ = build_headers(&headers, into);
+        *full_len
+    }
+}
+
+/// IP and UDP headers, bytes.
+const UDP_HEADERS: u32 = 28;
+
+/// The clock of timestamps: milliseconds.
+fn stamp(at: Instant) -> u32 {
+    low(at.as_nanos() / 1_000_000)
+}
+
+/// What a SYN of either direction tells: largest segment, and the shift of its window if it has one.
+const fn of_syn(flow: &FlowOnWire, syn: bool) -> (Option<u16>, Option<u8>) {
+    match (syn, flow.window_scale) {
+        (false, _) => (None, None),
+        (true, 0) => (Some(flow.mss), None),
+        (true, shift) => (Some(flow.mss), Some(shift)),
+    }
+}
+
+fn forward(flow: &FlowOnWire, segment: &Segment, flags: u8) -> Tcp<'static> {
+    let (mss, window_scale) = of_syn(flow, segment.syn);
+    let (seq, ack) = if segment.syn { (0, 0) } else { (low(segment.seq).wrapping_add(1), 1) };
+    let timestamps = flow.timestamps.then(|| (stamp(segment.sent), 0));
+    Tcp { seq, ack, flags, window: u16::MAX, mss, window_scale, timestamps, sack: &[] }
+}
+
+fn back<'a>(flow: &FlowOnWire, ack: &Ack, flags: u8, sack: &'a [(u32, u32)]) -> Tcp<'a> {
+    let (mss, window_scale) = of_syn(flow, ack.syn);
+    // the window of a SYN is never scaled (RFC 7323 section 2.2)
+    let shift = if ack.syn { 0 } else { flow.window_scale };
+    let window = u16::try_from(ack.window.0 >> shift).unwrap_or(u16::MAX);
+    let timestamps = flow.timestamps.then(|| (stamp(ack.echo), stamp(ack.echo)));
+    let (seq, ack) = (u32::from(!ack.syn), low(ack.ack).wrapping_add(1));
+    Tcp { seq, ack, flags, window, mss, window_scale, timestamps, sack }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use perhop_core::units::Bytes;
 use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::SenderStats;
 
+use crate::capture::FlowOnWire;
 use crate::marks::MarkCounts;
 use crate::observe::{Recorder, TcpRecord, WindowRecord};
 
@@ -22,6 +23,8 @@ pub trait Carried: OnWire + Default {
     }
     /// Begins to load what an arrival will touch.
     fn prefetch(&self) {}
+    /// Writes it as it is on the wire, its headers at least; returns the bytes that it has there.
+    fn bytes(&self, flow: &FlowOnWire, into: &mut Vec<u8>) -> u32;
 }
 
 /// What a TCP sender tells of itself.

@@ -6,6 +6,7 @@ use perhop_scenario::model::{Run, Scenario};
 
 use crate::Registry;
 use crate::build::{Built, build};
+use crate::capture::Captures;
 use crate::engine::Engine;
 use crate::host::Host;
 use crate::observe::{Recorder, TraceKinds};
@@ -74,6 +75,28 @@ impl<H: HostNode> Simulation<H> {
             last,
             series: Series::default(),
         }
+    }
+
+    /// Captures links, by name, from now on, each into a file of its own; [`Self::close_captures`] ends them.
+    ///
+    /// # Errors
+    /// A name that no link has, or of a file.
+    pub fn capture(
+        &mut self,
+        scenario: &Scenario,
+        files: Vec<(String, Box<dyn std::io::Write + Send>)>,
+    ) -> std::io::Result<()> {
+        let known = (&self.built.link_names[..], &self.built.sites[..]);
+        self.built.engine.recorder.capture = Some(Box::new(Captures::new(scenario, known, files)?));
+        Ok(())
+    }
+
+    /// Ends the captures, if there are any.
+    ///
+    /// # Errors
+    /// The first that a file gave.
+    pub fn close_captures(&mut self) -> std::io::Result<()> {
+        self.built.engine.recorder.capture.take().map_or(Ok(()), |captures| captures.close())
     }
 
     /// When each flow begins, TCP and then UDP, jitter drawn.

@@ -28,10 +28,10 @@ pub const fn of_node(node: usize) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a40_0000 | low)
 }
 
-/// The port from which flow `flow` sends.
+/// The port from which flow `flow` sends; those beyond [`MOST_FLOWS`] share the last.
 #[must_use]
 pub fn of_flow(flow: usize) -> u16 {
-    FIRST + u16::try_from(flow).unwrap_or(u16::MAX - FIRST)
+    FIRST.saturating_add(u16::try_from(flow).unwrap_or(u16::MAX))
 }
 
 /// The flow and direction of a packet; `None` if it is of no flow.

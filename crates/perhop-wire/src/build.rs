@@ -63,6 +63,8 @@ pub struct Tcp<'a> {
     pub window: u16,
     /// Maximum segment size option.
     pub mss: Option<u16>,
+    /// Window scale option: the shift.
+    pub window_scale: Option<u8>,
     /// Timestamps option: value and echo.
     pub timestamps: Option<(u32, u32)>,
     /// Blocks of the SACK option: first byte and one past the last.
@@ -72,13 +74,17 @@ pub struct Tcp<'a> {
 impl Tcp<'_> {
     fn options_len(&self) -> usize {
         let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() };
-        self.mss.map_or(0, |_| 4) + self.timestamps.map_or(0, |_| 12) + sack
+        let syn = self.mss.map_or(0, |_| 4) + self.window_scale.map_or(0, |_| 4);
+        syn + self.timestamps.map_or(0, |_| 12) + sack
     }
 
     fn write_options(&self, out: &mut Vec<u8>) {
         if let Some(mss) = self.mss {
             out.extend([2, 4]);
             out.extend(mss.to_be_bytes());
+        }
+        if let Some(shift) = self.window_scale {
+            out.extend([1, 3, 3, shift]);
         }
         if let Some((value, echo)) = self.timestamps {
             out.extend([1, 1, 8, 10]);

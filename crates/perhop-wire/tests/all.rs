@@ -225,7 +225,7 @@ proptest! {
         timestamps in any::<Option<(u32, u32)>>(),
         sack in prop::collection::vec(any::<(u32, u32)>(), 0..=4),
     ) {
-        let tcp = Tcp { seq: words[2], ack, flags, window, mss, timestamps, sack: &sack };
+        let tcp = Tcp { seq: words[2], ack, flags, window, mss, timestamps, sack: &sack, ..Tcp::default() };
         let headers = any_headers(is_tcp.then_some(tcp), words, ports, ds, payload);
         let mut bytes = vec![0xee; 3];
         let options = if is_tcp {
@@ -277,12 +277,18 @@ fn a_packet_too_long_for_ip_is_not_built() {
 
 #[test]
 fn timestamps_and_blocks_are_where_a_receiver_looks_for_them() {
-    let tcp = Tcp { mss: Some(1460), timestamps: Some((7, 9)), sack: &[(5, 6), (1, 2)], ..Tcp::default() };
+    let tcp = Tcp {
+        mss: Some(1460),
+        window_scale: Some(7),
+        timestamps: Some((7, 9)),
+        sack: &[(5, 6), (1, 2)],
+        ..Tcp::default()
+    };
     let mut bytes = Vec::new();
     build(&any_headers(Some(tcp), [1; 3], [2; 2], 0, 0), &mut bytes).unwrap();
     let expected = [
-        2, 4, 5, 180, 1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9, 1, 1, 5, 18, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 1,
-        0, 0, 0, 2,
+        2, 4, 5, 180, 1, 3, 3, 7, 1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 9, 1, 1, 5, 18, 0, 0, 0, 5, 0, 0, 0, 6,
+        0, 0, 0, 1, 0, 0, 0, 2,
     ];
     assert_eq!(bytes[40..], expected);
 }

@@ -16,6 +16,7 @@ def command(
     seed: options.Seed = None,
     until: options.Until = None,
     trace: run.Trace = None,
+    pcap: run.Pcap = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-live-<seed>."),
@@ -26,4 +27,4 @@ def command(
 ) -> int:
     """Run a scenario on real packets and kernel TCP, and leave a folder as perhop run does."""
     live = [*(overrides or []), 'run.clock="live"']
-    return run.make(scenario, live, seed, until, trace, out, force, report, as_json, suffix="-live")
+    return run.make(scenario, live, seed, until, trace, pcap, out, force, report, as_json, suffix="-live")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from perhop.record import Record
     from perhop.run import Result
-    from perhop.scenario import Description
+    from perhop.scenario import Description, Scenario
 
 
 _IN_ORDER = "the first in the file"
@@ -29,6 +29,10 @@ Trace = Annotated[
     typer.Option(
         "--trace", metavar="KINDS", help="Any of packets,queue,cwnd,tcp; the results do not change."
     ),
+]
+Pcap = Annotated[
+    list[str] | None,
+    typer.Option("--pcap", metavar="LINK", help="Capture a link, such as r1->r2, or all; may be repeated."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier run.")]
 Report = Annotated[
@@ -42,6 +46,7 @@ def command(
     seed: options.Seed = None,
     until: options.Until = None,
     trace: Trace = None,
+    pcap: Pcap = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-<seed>.")
     ] = None,
@@ -50,7 +55,7 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Run a scenario once and leave a folder of tables."""
-    return make(scenario, overrides, seed, until, trace, out, force, report, as_json)
+    return make(scenario, overrides, seed, until, trace, pcap, out, force, report, as_json)
 
 
 def make(
@@ -59,6 +64,7 @@ def make(
     seed: int | None,
     until: str | None,
     trace: list[str] | None,
+    pcap: list[str] | None,
     out: Path | None,
     force: bool,
     report: bool,
@@ -77,11 +83,14 @@ def make(
     loaded = options.load(scenario, overrides, seed, until)
     folder = out or Path("out") / f"{scenario.stem}{suffix}-{loaded.seed}"
     _check_place(folder, force)
+    links = _links(loaded, pcap or [])
     warn(loaded.warnings())
     check_disk(folder, kinds, loaded.work())
     with new_folder(folder, record.is_run if force else never) as partial:
         with Progress(f"running {scenario.name}") as progress:
-            result = loaded.run(trace=kinds, keep=TraceFiles(partial).add, progress=progress.update)
+            files = {link: partial / f"{link.replace('->', '-')}.pcapng" for link in links}
+            keep = TraceFiles(partial).add
+            result = loaded.run(trace=kinds, keep=keep, progress=progress.update, pcap=files)
         written = record.write(result, loaded, partial, trace=kinds)
     page = str(record.StoredRun.load(folder).report()) if report else None
     meaning = loaded.describe()
@@ -140,6 +149,22 @@ def _check_place(folder: Path, force: bool) -> None:
     else:
         told, hint = "exists and is no folder: it is left alone", other
     raise CommandError(ExitCode.USAGE, f"{folder} {told}", hint)
+
+
+def _links(scenario: Scenario, asked: list[str]) -> list[str]:
+    """Return the links to capture, by name; refuse those that there are not."""
+    from perhop import _core
+
+    if not asked:
+        return []
+    known = [link.name for link in scenario.describe().links]
+    if "all" in asked:
+        return known
+    for link in asked:
+        if link not in known:
+            hint = _core.suggest(link, known) or f"links: {', '.join(known[:10])}"
+            raise CommandError(ExitCode.USAGE, f"--pcap {link}: no such link", hint)
+    return list(dict.fromkeys(asked))
 
 
 def _trace_kinds(given: list[str]) -> list[str]:

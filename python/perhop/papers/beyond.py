@@ -1,7 +1,7 @@
 """Campaigns past the papers: their tables for the record, and claims of our own judged on a store.
 
 ``perhop analyze STORE --csv`` prints the means of a campaign, a row for each treatment, response and group.
-``perhop analyze STORE --claims FILE`` judges the claims of a file by the rule of `docs/verdicts.md`, with a row
+``perhop analyze STORE --claims FILE`` judges claims of ours by the rule of `docs/verdicts.md`, with a row
 for each part.
 """
 

@@ -1,7 +1,7 @@
 //! Tables of what was recorded.
 
 use perhop_core::packet::{FlowId, Kind};
-use perhop_core::sink::{DropReason, SiteId};
+use perhop_core::sink::SiteId;
 
 use super::{Run, Table, columns};
 use crate::observe::{PacketEvent, TcpEvent};
@@ -128,16 +128,8 @@ const fn kind_name(kind: Kind) -> &'static str {
 
 /// Why a packet was dropped; empty for anything else.
 const fn reason(event: PacketEvent) -> &'static str {
-    let PacketEvent::Dropped(why) = event else { return "" };
-    match why {
-        DropReason::Overflow => "overflow",
-        DropReason::Early => "early",
-        DropReason::Forced => "forced",
-        DropReason::Sojourn => "sojourn",
-        DropReason::Policed => "policed",
-        DropReason::Unclassified => "unclassified",
-        DropReason::LossList => "loss-list",
-        DropReason::Loss => "loss",
-        DropReason::Shaper => "shaper",
+    match event {
+        PacketEvent::Dropped(why) => why.name(),
+        _ => "",
     }
 }
