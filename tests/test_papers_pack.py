@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -336,3 +337,18 @@ def test_with_delay_only_what_the_paper_prints_is_computed() -> None:
     assert replace(delayed, threshold=2).closed_form("printed") is None
     assert replace(base["ack-priority"], delay=0.1).closed_form("printed") is None
     assert replace(base["fifo"], delay=0.1).closed_form("bounded") is not None
+
+
+def test_a_text_that_is_missing_is_told_with_its_file_and_its_key(tmp_path: Path) -> None:
+    (tmp_path / "page.toml").write_text(
+        'intro = "here"\n[sections]\nfit = "fitted"\n[[finding]]\ntitle = "t"\n'
+    )
+    words = replace(PACK, folder=tmp_path).toml("page.toml")
+    assert words["sections"]["fit"] == "fitted"
+    for table, key, told in (
+        (words, "about", "has no 'about'; there is intro, sections, finding"),
+        (words["sections"], "models", "has no 'sections.models'; there is fit"),
+        (words["finding"][0], "text", "has no 'finding[0].text'; there is title"),
+    ):
+        with pytest.raises(PackError, match=re.escape(f"{tmp_path / 'page.toml'}: {told}")):
+            table[key]

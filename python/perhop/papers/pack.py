@@ -147,8 +147,8 @@ class Pack:
         return _tables(self.folder / name, kind, keys, least)
 
     def toml(self, name: str) -> dict[str, Any]:
-        """One of the pack's files, parsed."""
-        return _parse(self.folder / name, self.scenario(name))
+        """One of the pack's files, parsed; a key that is asked for and is not there is a `PackError`."""
+        return _Words(self.folder / name, _parse(self.folder / name, self.scenario(name)))
 
 
 def pack_dir(key: str) -> Path:
@@ -221,6 +221,22 @@ _TOP = {
     "readings.toml": frozenset({"quick", "reading", "pair"}),
 }
 """What stands outside the tables of a file, and the tables."""
+
+
+class _Words(dict[str, Any]):
+    """A parsed file, or a table in it, that says which of its keys is missing, and where."""
+
+    def __init__(self, path: Path, table: Mapping[str, Any], inside: str = "") -> None:
+        def found(value: Any, place: str) -> Any:
+            if isinstance(value, list):
+                return [found(one, f"{place}[{at}]") for at, one in enumerate(value)]
+            return _Words(path, value, f"{place}.") if isinstance(value, dict) else value
+
+        super().__init__({key: found(value, inside + key) for key, value in table.items()})
+        self._path, self._inside = path, inside
+
+    def __missing__(self, key: str) -> Any:
+        raise PackError(f"{self._path}: has no {self._inside + key!r}; there is {', '.join(self)}")
 
 
 class _Table(dict[str, Any]):
