@@ -12,6 +12,7 @@ from perhop.papers.feroz.case import load_calibration
 from perhop.papers.feroz.plan import check_change
 from perhop.papers.feroz.plan import make_plan as feroz_plan
 from perhop.papers.laatu.study import FIGURE, STUDY
+from perhop.papers.plan import under
 from perhop.papers.readings import unjudged_claims
 from perhop.papers.study import load_study
 from perhop.papers.verdict import MIN_REPLICATIONS
@@ -176,3 +177,10 @@ def test_a_reading_of_feroz_that_changes_nothing_known_is_refused(
     pack = load_pack("feroz")
     with pytest.raises(PackError, match=told):
         check_change(pack, Reading("x", "", (), change), load_calibration(pack))
+
+
+def test_a_campaign_is_not_run_under_a_change_of_parameters() -> None:
+    (campaign, *_) = STUDY.plan(quick=True).fitted
+    reading = Reading("wider", "", (), {"share": 0.5}, ())
+    with pytest.raises(ValueError, match=r"^reading wider: 'change' is for a study with parameters"):
+        under(campaign, reading)
