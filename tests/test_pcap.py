@@ -191,3 +191,18 @@ def test_tools_read_it_without_a_warning(tool: str, tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == len(list(packets(file)))
     told = [line for line in done.stderr.splitlines() if line]
     assert all(line.startswith(("reading from file", "Running as user")) for line in told)
+
+
+@pytest.mark.parametrize("header", ["20B", "58B"])
+def test_a_header_of_any_size_is_no_error_to_tools(header: str, tmp_path: Path) -> None:
+    file = tmp_path / "link.pcapng"
+    Scenario.from_text(SCENARIO).override(f'flow.up.tcp.header="{header}"').run(pcap={"r->b": file})
+    data = {(one.original, one.comment) for one in packets(file) if one.original > 1000}
+    expected = (1052, "AF11 green, 1032 bytes on the link") if header == "20B" else (1070, "AF11 green")
+    assert expected in data
+    for tool, options in (("tcpdump", ["-nv"]), ("tshark", ["-q", "-z", "expert"])):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+        done = subprocess.run([tool, *options, "-r", str(file)], capture_output=True, text=True, check=True)
+        wrong = ("truncated", "bad cksum", "incorrect", "exceeds packet length", "Errors (")
+        assert not [line for line in done.stdout.splitlines() if any(word in line for word in wrong)]

@@ -10,6 +10,7 @@ use std::net::Ipv4Addr;
 
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
+use perhop_core::units::Bytes;
 use perhop_scenario::model::Scenario;
 use perhop_wire::addresses::{RECEIVING, of_flow, of_node};
 use perhop_wire::pcapng;
@@ -139,6 +140,9 @@ impl Captures {
         self.comment.clear();
         // writing into a text cannot fail
         let _ = write!(self.comment, "{} {}", meta.dscp, meta.color.name());
+        if meta.len != Bytes(original.into()) {
+            let _ = write!(self.comment, ", {} bytes on the link", meta.len.0);
+        }
         if let Some(why) = dropped {
             let _ = write!(self.comment, " dropped: {}", why.name());
         }

@@ -83,7 +83,8 @@ impl Carried for SimPacket {
     }
 
     /// Numbers on the wire begin with the SYN, 0; the receiver's are 0 and 1. The clock of timestamps is in milliseconds;
-    /// an acknowledgment's own is that of its echo, for nothing says when it left. The original length is the scenario's.
+    /// an acknowledgment's own is that of its echo, for nothing says when it left. The original length is the scenario's, but no less than the headers announce: readers
+    /// would find the packet cut off.
     fn bytes(&self, flow: &FlowOnWire, into: &mut Vec<u8>) -> u32 {
         let Contents { meta, full_len, segment, ack, .. } = &*self.0;
         let ends = if meta.dir == Dir::Forward { flow.ends } else { flow.ends.reversed() };
@@ -111,7 +112,7 @@ impl Carried for SimPacket {
             Headers { source, destination, source_port, destination_port, dscp, ecn, payload, transport };
         // a segment of more than 65,535 bytes, which no header can say, leaves an empty packet
         let _ = build_headers(&headers, into);
-        *full_len
+        (*full_len).max(low(into.len() as u64).saturating_add(headers.payload))
     }
 }
 
