@@ -1,11 +1,12 @@
 //! Laws of reading and writing packets, on packets that are right and on bytes that are anything.
 
-use perhop_core::classify::Address;
+use perhop_core::classify::{Address, Protocol};
 use perhop_core::packet::{Dscp, Ecn, Kind};
 use perhop_testkit::fuzz;
 use perhop_wire::{Headers, Tcp, Transport, build, build_headers, pcapng};
 use perhop_wire::{WireError, checksums, parse, rewrite_ds, set_window, window_scale};
 use proptest::prelude::*;
+use std::cell::Cell;
 use std::net::Ipv4Addr;
 
 const ECNS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
@@ -333,6 +334,26 @@ fn a_capture_is_blocks_of_the_format() {
 #[test]
 fn any_bytes() {
     fuzz::replay(3000, fuzz::wire);
+}
+
+/// A run of inputs that are all refused would show nothing of what is read and written.
+#[test]
+fn any_bytes_reach_what_is_tested() {
+    let seen: [Cell<u32>; 7] = Default::default();
+    fuzz::replay(3000, |input: &fuzz::PacketBytes| {
+        let bytes = input.packet();
+        let of = match parse(&bytes) {
+            Err(_) => [false, false, false, false, false, false, true],
+            Ok(view) => {
+                let (v4, tcp) = (bytes[0] >> 4 == 4, view.tcp.is_some());
+                let (udp, good) = (view.protocol == Protocol::UDP.0, checksums(&bytes).good());
+                [v4, !v4, tcp, udp, view.options_len > 0, (tcp || udp) && good, false]
+            }
+        };
+        seen.iter().zip(of).for_each(|(seen, of)| seen.set(seen.get() + u32::from(of)));
+    });
+    let of = "IPv4, IPv6, TCP, UDP, options, right checksums, refused";
+    assert!(seen.iter().all(|seen| seen.get() >= 30), "{of}: {seen:?}");
 }
 
 #[test]
