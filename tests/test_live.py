@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -286,3 +287,38 @@ def test_a_live_run_is_replayed_by_intervals_and_its_page_has_both_arms(cli: Cli
     link = next(one for one in told["compared"] if one["what"] == "link.edge->core, utilization")
     assert link["recorded"]["mean"] == pytest.approx(1, abs=0.02)
     assert link["replayed"]["mean"] == pytest.approx(1, abs=0.02)
+
+
+POLICED = """
+[[conditioner]]
+name = "edge"
+at = "edge"
+from = "host[*]"
+match = { mark = ["EF"] }
+meter = { kind = "token-bucket", cir = "400kbit/s", cbs = "5kB" }
+marker = { green = "EF", red = "AF13" }
+"""
+RATE, PACKET = 400e3, 500 * 8
+
+
+@live
+def test_decisions_differ_from_the_ideal_ones_by_what_packets_were_late(tmp_path: Path) -> None:
+    """A source at twice the rate of its meter: by each moment as many packets are green as ideally."""
+    scenario = Scenario.load(_scenario(tmp_path, FIFO + POLICED)).override(
+        "udp.call.rate=800kbit/s", "udp.call.packet_size=500B"
+    )
+
+    def coloured(clock: str) -> pl.DataFrame:
+        result = scenario.override(f"run.clock={clock}").run(trace=["packets"])
+        rows = result.trace["packets"].filter(event="coloured", flow="call")
+        return rows.select("time_s", green=(pl.col("color") == "green").cast(pl.Int64).cum_sum())
+
+    ideal, found = coloured("virtual"), coloured("live")
+    both = min(ideal.height, found.height)
+    assert both >= 395
+    late = (found["time_s"][:both] - ideal["time_s"][:both]).abs().max()
+    assert isinstance(late, float)
+    most = 1 + math.ceil(late * RATE / PACKET)
+    assert (found["green"][:both] - ideal["green"][:both]).abs().max() <= most
+    # the bound is worth something: a tenth of the packets more or less would not pass
+    assert most < 0.1 * both
