@@ -43,8 +43,8 @@ def test_what_is_fitted_counts_apart_from_the_rest() -> None:
     assert (FIT.fitted, FIT.in_sample) == ({("fast", "x")}, {("fast", "x"), ("slow", "y")})
 
 
-@pytest.mark.parametrize("lacks", ["[seen]", "passes"])
-def test_a_calibration_without_a_part_is_refused(tmp_path: Path, lacks: str) -> None:
+@pytest.mark.parametrize(("lacks", "told"), [("[seen]", "seen"), ("passes", "search.passes")])
+def test_a_calibration_without_a_part_is_refused(tmp_path: Path, lacks: str, told: str) -> None:
     pack = load_pack("papagiannaki")
     text = pack.scenario("calibration.toml").decode()
     (tmp_path / "calibration.toml").write_text(text)
@@ -52,7 +52,7 @@ def test_a_calibration_without_a_part_is_refused(tmp_path: Path, lacks: str) -> 
     (tmp_path / "calibration.toml").write_text(
         text.replace(lacks, lacks.replace("se", "xe").replace("pa", "xa"))
     )
-    with pytest.raises(PackError, match=rf"calibration\.toml: has no '{lacks.strip('[]')}'"):
+    with pytest.raises(PackError, match=rf"calibration\.toml: has no '{told}'"):
         load_fit(replace(pack, folder=tmp_path))
 
 
