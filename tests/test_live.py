@@ -322,3 +322,15 @@ def test_decisions_differ_from_the_ideal_ones_by_what_packets_were_late(tmp_path
     assert (found["green"][:both] - ideal["green"][:both]).abs().max() <= most
     # the bound is worth something: a tenth of the packets more or less would not pass
     assert most < 0.1 * both
+
+
+def test_what_one_kernel_cannot_be_for_two_flows_is_refused_with_both(tmp_path: Path) -> None:
+    path = _scenario(tmp_path)
+    flow = 'name = "other"\nfrom = "host[0]"\nto = "sink"\ntcp = { profile = "linux" }\n'
+    both = Scenario.from_text(f"{path.read_text()}[[flow]]\n{flow}")
+    # windows may differ, for a buffer that holds the larger holds the smaller; other settings may not
+    assert differences(both.override('flow.other.tcp.window="1MiB"'))
+    with pytest.raises(
+        LiveError, match=r"host\[0\]: flow other needs net.ipv4.tcp_frto = 0, another of its flows 2"
+    ):
+        differences(both.override("flow.other.tcp.frto=false"))

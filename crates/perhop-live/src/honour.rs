@@ -22,6 +22,8 @@ const HEADERS: u64 = 40;
 pub const UDP_HEADERS: u64 = 28;
 /// The least segment that Linux takes: `TCP_MIN_MSS`.
 const LEAST_MSS: u64 = 88;
+/// What Linux lets a buffer grow to, bytes.
+const LEAST_BUFFER: u64 = 6 << 20;
 /// The timestamps option with its padding, bytes.
 const TIMESTAMPS: u64 = 12;
 
@@ -50,7 +52,14 @@ pub struct Honoured {
 /// # Errors
 /// Everything that cannot be run on this kernel, in words.
 pub fn honour(scenario: &Scenario) -> Result<Honoured, Vec<String>> {
-    let mut plan = Plan { scenario, honoured: Honoured::default(), refused: BTreeSet::new() };
+    let mut buffers = BTreeMap::new();
+    for flow in &scenario.flows {
+        for node in [flow.from, flow.to] {
+            let most = buffers.entry(node).or_insert(LEAST_BUFFER);
+            *most = (2 * flow.tcp.params.window.0).max(*most);
+        }
+    }
+    let mut plan = Plan { scenario, buffers, honoured: Honoured::default(), refused: BTreeSet::new() };
     for (i, node) in scenario.nodes.iter().enumerate() {
         if node.kind == NodeKind::Host {
             plan.honoured.hosts.insert(i, Settings { mtu: 576, ..Settings::default() });
@@ -116,6 +125,8 @@ pub const fn congestion(params: &TcpParams) -> &'static str {
 
 struct Plan<'a> {
     scenario: &'a Scenario,
+    /// By node: the largest buffer that a socket there may have, twice the largest window.
+    buffers: BTreeMap<usize, u64>,
     honoured: Honoured,
     refused: BTreeSet<String>,
 }
@@ -204,9 +215,10 @@ impl Plan<'_> {
         self.sysctl(flow.from, "ipv4/tcp_recovery", flag(rack, "1"), flow);
         self.sysctl(flow.from, "ipv4/tcp_early_retrans", flag(rack, "3"), flow);
         self.sysctl(flow.from, "ipv4/tcp_slow_start_after_idle", flag(params.idle_restart, "1"), flow);
-        let most = (2 * params.window.0).max(6 << 20);
-        self.sysctl(flow.to, "ipv4/tcp_rmem", format!("4096 131072 {most}"), flow);
-        self.sysctl(flow.from, "ipv4/tcp_wmem", format!("4096 65536 {most}"), flow);
+        let most = |node| self.buffers.get(node).copied().unwrap_or(LEAST_BUFFER);
+        let (read, write) = (most(&flow.to), most(&flow.from));
+        self.sysctl(flow.to, "ipv4/tcp_rmem", format!("4096 131072 {read}"), flow);
+        self.sysctl(flow.from, "ipv4/tcp_wmem", format!("4096 65536 {write}"), flow);
         self.route(flow.from, "initcwnd", params.initial_window.to_string(), flow);
         let least_rto = params.rto.min.as_nanos().div_ceil(1_000_000);
         if least_rto != 200 {
