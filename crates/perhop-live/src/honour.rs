@@ -22,6 +22,8 @@ const HEADERS: u64 = 40;
 pub const UDP_HEADERS: u64 = 28;
 /// The least segment that Linux takes: `TCP_MIN_MSS`.
 const LEAST_MSS: u64 = 88;
+/// The largest that a socket can be told, options included: `MAX_TCP_WINDOW`.
+const MOST_MSS: u64 = 32_767;
 /// What Linux lets a buffer grow to, bytes.
 const LEAST_BUFFER: u64 = 6 << 20;
 /// The timestamps option with its padding, bytes.
@@ -196,6 +198,12 @@ impl Plan<'_> {
         let flag = |on: bool, value: &str| if on { value.to_owned() } else { "0".to_owned() };
         if params.mss.0 < LEAST_MSS {
             self.refuse(format!("flow.{}.mss: Linux sends no segments below {LEAST_MSS} bytes", flow.name));
+        }
+        if params.mss.0 + TIMESTAMPS > MOST_MSS {
+            self.refuse(format!(
+                "flow.{}.mss: Linux is told of no segments above {MOST_MSS} bytes",
+                flow.name
+            ));
         }
         if params.recovery == RecoveryKind::Tahoe {
             self.refuse(format!("flow.{}.recovery: no kernel of today recovers as Tahoe did", flow.name));

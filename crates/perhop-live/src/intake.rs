@@ -1,5 +1,7 @@
 //! From the bytes that a kernel sends to what elements see of a packet.
 
+use std::collections::BTreeSet;
+
 use perhop_core::classify::FlowTable;
 use perhop_core::packet::{Dir, FlowId, Kind, Meta, TcpView};
 use perhop_core::time::Instant;
@@ -41,6 +43,8 @@ struct Known {
 /// Reads the packets of all hosts.
 #[derive(Debug)]
 pub struct Intake {
+    /// Flows whose window is less than a segment in steps of the kernel's window field, by number.
+    pub narrow: BTreeSet<usize>,
     flows: Vec<Known>,
     table: FlowTable,
 }
@@ -68,7 +72,7 @@ impl Intake {
             first: None,
             scale: None,
         });
-        Self { flows: tcp.chain(udp).collect(), table: scenario.flow_table.clone() }
+        Self { narrow: BTreeSet::new(), flows: tcp.chain(udp).collect(), table: scenario.flow_table.clone() }
     }
 
     /// Fills in what elements see of `frame`, whose bytes a host sent at `now`; `near` is a number of the flow's data near those
@@ -115,6 +119,9 @@ impl Intake {
                     contents.numbered = Some((first, syn));
                 } else {
                     known.offer(&mut contents.bytes, &view, &tcp);
+                    if known.is_narrow() {
+                        self.narrow.insert(flow.0 as usize);
+                    }
                 }
             }
         }
@@ -152,6 +159,12 @@ impl Known {
             }
         }
         seen
+    }
+
+    /// Whether the window field cannot say the scenario's window: its kernel counts in larger steps.
+    fn is_narrow(&self) -> bool {
+        let scale = self.scale.unwrap_or(0);
+        self.window >> scale << scale < u64::from(self.most)
     }
 
     /// Makes the window field say at most what the scenario's receiver offers: a kernel's own limit is not exact.

@@ -48,8 +48,7 @@ pub fn write(
 /// How the run went.
 fn live(scenario: &Scenario, finished: &Finished, honoured: &Honoured) -> Value {
     let errors = &finished.errors;
-    let mut over = errors.over();
-    over.extend(finished.results.invariants.iter().cloned());
+    let over = errors.over();
     let retransmissions: Vec<Value> = errors
         .retransmissions
         .iter()

@@ -196,6 +196,13 @@ impl Driver {
     }
 
     fn finish(mut self, scenario: &Scenario) -> io::Result<(Results, Errors)> {
+        for &flow in &self.intake.narrow {
+            self.errors.connections.push(format!(
+                "flow {}: the kernel counts its window in steps of more than a segment, for another flow of its host has a \
+                 much larger one: give it hosts of its own",
+                scenario.flows[flow].name
+            ));
+        }
         for host in &self.hosts {
             self.errors.unread += host.dropped()?;
             let errors = &mut self.errors;

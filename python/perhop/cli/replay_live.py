@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop import summary
-from perhop.cli.exit import ExitCode
+from perhop.cli.exit import CommandError, ExitCode
 from perhop.stats.intervals import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _BATCHES = 10
 """Times as long as each other, whose means are taken for independent values."""
 _LEVEL = 0.99
+_SILENT = Interval(0.0, 0.0, 0.0, _BATCHES)
+"""What carried nothing."""
 _ALIKE = 1e-3
 """Two means this near to each other agree, however narrow their intervals are: a part of the first."""
 _QUANTITIES = {"goodput_bit_s": "goodput", "throughput_bit_s": "throughput", "utilization": "utilization"}
@@ -29,12 +31,19 @@ def compare(run: Path, stored: StoredRun, as_json: bool) -> int:
     from perhop.cli.output import print_json, print_table
     from perhop.cli.progress import Progress
 
-    with Progress(f"running {run} again") as progress:
-        result = stored.scenario().run(progress=progress.update)
     meaning = stored.scenario().describe()
     recorded = _intervals(stored.table("series"), meaning)
+    if not recorded:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{run}: too short to be compared",
+            f"after the warm-up there must be {_BATCHES} intervals at least (run.duration, run.interval)",
+        )
+    with Progress(f"running {run} again") as progress:
+        result = stored.scenario().run(progress=progress.update)
     replayed = _intervals(result.series, meaning)
-    rows = [(what, recorded[what], replayed[what]) for what in recorded]
+    every = sorted(recorded.keys() | replayed.keys())
+    rows = [(what, recorded.get(what, _SILENT), replayed.get(what, _SILENT)) for what in every]
     agree = all(_meet(one, other) for _, one, other in rows) and not result.invariants
     if as_json:
         told: list[dict[str, Any]] = [

@@ -63,7 +63,7 @@ def _virtual_command(run: StoredRun) -> str:
     for assignment in run.record.overrides:
         if not assignment.startswith("run.clock"):
             words += ["-s", assignment]
-    return shlex.join(words)
+    return shlex.join([*words, "-s", "run.clock=virtual"])
 
 
 def _rows(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[str, Any]]:
