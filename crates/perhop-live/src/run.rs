@@ -22,6 +22,9 @@ use crate::{endpoints, sources};
 
 /// Time for all threads to be ready before the run begins.
 const SETTLE: Span = Span::from_millis(20);
+/// Least time between two wake-ups for events alone. A wake-up costs more than what is done in it; events keep their own times, and
+/// packets are written to hosts at most so much later.
+const GRID: Span = Span::from_micros(100);
 /// Packets read from a device before the next one has its turn.
 const TURN: usize = 32;
 /// Priorities of the threads that must be on time. The applications have none: they take what processor time is left.
@@ -148,7 +151,7 @@ impl Driver {
                 tell(now);
                 told = now;
             }
-            let next = self.simulation.next_event().unwrap_or(end).min(end);
+            let next = self.simulation.next_event().unwrap_or(end).max(now + GRID).min(end);
             ready.clear();
             ready.extend(self.poller.wait(clock.until(next))?.filter_map(|id| usize::try_from(id).ok()));
             for &host in &ready {
