@@ -12,16 +12,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from perhop.experiment.definition import Campaign
 from perhop.papers.error import PackError
 from perhop.papers.pack import TEXT, TEXTS, WHOLE, Keys
-from perhop.papers.plan import Plan, Results, short
+from perhop.papers.plan import Plan, Results, short, without
 from perhop.papers.study import Study
 from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.report import page
 
 LIVE = "run.clock=live"
 FILE = "kernel.toml"
-_KERNEL: Keys = {"replications": WHOLE, "campaigns": WHOLE, "set": TEXTS, "left_out": TEXTS}
+_KERNEL: Keys = {
+    "replications": WHOLE,
+    "campaigns": WHOLE,
+    "set": TEXTS,
+    "simulator": TEXTS,
+    "without": TEXTS,
+    "left_out": TEXTS,
+}
 _VARIANT: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS}
 
 
@@ -66,15 +74,22 @@ def arms(study: Study[Any, Any]) -> tuple[Arm, ...]:
     if given["replications"] < MIN_REPLICATIONS:
         raise PackError(f"{path}: 'replications' is below {MIN_REPLICATIONS}: nothing could be judged")
 
-    def under(settings: Sequence[str]) -> Plan:
-        some = whole.fitted[: given["campaigns"]]
-        fitted = tuple(short(one, (*given["set"], *settings), given["replications"]) for one in some)
-        return replace(whole, fitted=fitted, read=(), beyond=(), drawn=(), left_out=tuple(given["left_out"]))
+    some = whole.fitted[: given["campaigns"]]
+    lacking = tuple(given.get("without", ()))
+    try:
+        possible = tuple(without(one, lacking) for one in some)
+    except ValueError as error:
+        raise PackError(f"{path}: 'without': {error}") from None
+
+    def under(campaigns: Sequence[Campaign], settings: Sequence[str], lacking: tuple[str, ...]) -> Plan:
+        fitted = tuple(short(one, (*given["set"], *settings), given["replications"]) for one in campaigns)
+        left_out = tuple(given["left_out"])
+        return replace(whole, fitted=fitted, read=(), beyond=(), drawn=(), left_out=left_out, without=lacking)
 
     return (
-        Arm("simulator", "perhop's TCP in virtual time", under(())),
-        Arm("kernel", "this kernel's TCP on real packets", under((LIVE,))),
-        *(Arm(one["id"], one["meaning"], under((LIVE, *one["set"]))) for one in variants),
+        Arm("simulator", "perhop's TCP in virtual time", under(some, given.get("simulator", ()), ())),
+        Arm("kernel", "this kernel's TCP on real packets", under(possible, (LIVE,), lacking)),
+        *(Arm(one["id"], one["meaning"], under(possible, (LIVE, *one["set"]), lacking)) for one in variants),
     )
 
 
@@ -108,7 +123,7 @@ def document(
         "kernel": f"{platform.system()} {platform.release()}",
         "command": command,
         "arms": {arm.id: arm.meaning for arm, _ in measured},
-        "settings": list(measured[0][0].plan.fitted[0].scenario.overrides),
+        "settings": {arm.id: list(arm.plan.fitted[0].scenario.overrides) for arm, _ in measured},
         "left_out": list(measured[0][0].plan.left_out),
         "rows": [
             {

@@ -60,6 +60,8 @@ class Plan:
         What is not done, in words; empty for the whole study.
     drawn
         Single runs whose series or traces are needed, each with a name of its own.
+    without
+        Levels of factors whose treatments are not run here.
     """
 
     pack: Pack
@@ -69,6 +71,7 @@ class Plan:
     unjudged: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
     drawn: tuple[AnyJob, ...] = ()
+    without: tuple[str, ...] = ()
 
     @property
     def campaigns(self) -> tuple[Campaign, ...]:
@@ -129,6 +132,23 @@ def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int |
     """Give a campaign with more settings for all its runs, or another number of replications."""
     design = replace(campaign.design, replications=replications or campaign.design.replications)
     return replace(campaign, scenario=campaign.scenario.override(*overrides), design=design)
+
+
+def without(campaign: Campaign, levels: Sequence[str]) -> Campaign:
+    """Give a campaign without the treatments that have one of these levels.
+
+    Raises
+    ------
+    ValueError
+        No treatment has such a level, or none is left.
+    """
+    kept = tuple(one for one in campaign.design.treatments if not set(levels) & set(one.levels))
+    unknown = set(levels) - {level for one in campaign.design.treatments for level in one.levels}
+    if unknown or not kept:
+        raise ValueError(
+            f"no treatment has {', '.join(sorted(unknown))}" if unknown else "no treatment is left"
+        )
+    return replace(campaign, design=replace(campaign.design, treatments=kept))
 
 
 def under(campaign: Campaign, reading: Reading) -> Campaign:

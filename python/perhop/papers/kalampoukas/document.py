@@ -76,7 +76,12 @@ def run_warnings(m: Measured) -> list[str]:
 def judge_claim(
     plan: Plan, m: Measured, under: Sequence[tuple[Reading, Measured]], claim: Claim
 ) -> list[dict[str, Any]]:
-    """Judge a claim as given and under each reading; one about all rows has a verdict for each as well."""
+    """Judge a claim as given and under each reading; one about all rows has a verdict for each as well.
+
+    One about a figure that is not run has no parts.
+    """
+    if set(claim.parameters.get("figures", ())) - set(m.figures):
+        return [claim_entry(claim, ())]
     parts = judge(PREDICATES, m, claim)
     others = [Under(one, judge(PREDICATES, own, claim)) for one, own in under if claim.id in one.claims]
     unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""

@@ -82,8 +82,8 @@ class Measured:
         return self.figures[figure].published.get(quantity)
 
 
-def figures_of(pack: Pack, campaign: Campaign) -> tuple[Figure, ...]:
-    """Give what `figures.toml` names.
+def figures_of(pack: Pack, campaign: Campaign, partly: bool = False) -> tuple[Figure, ...]:
+    """Give what `figures.toml` names; `partly`, what the campaign has of it.
 
     Raises
     ------
@@ -98,6 +98,8 @@ def figures_of(pack: Pack, campaign: Campaign) -> tuple[Figure, ...]:
     found, run = [], []
     for table in pack.figures:
         if table["id"] not in treatments:
+            if partly:
+                continue
             raise PackError(f"{pack.folder / 'campaign.toml'}: no treatment has figure {table['id']!r}")
         scenario = campaign.scenario.override(*treatments[table["id"]].overrides)
         setup = Setup.of(scenario)
@@ -107,7 +109,8 @@ def figures_of(pack: Pack, campaign: Campaign) -> tuple[Figure, ...]:
         if table["table"] != "extra":
             run.append(name)
         found.append(_figure(table, scenario, setup, rows.get(name)))
-    pack.check_coverage(run, list(rows))
+    if not partly:
+        pack.check_coverage(run, list(rows))
     return tuple(found)
 
 

@@ -46,7 +46,7 @@ class Kalampoukas(Study[Plan, Reproduction]):
 
     def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
         """Turn what was run into rows and verdicts."""
-        figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0])}
+        figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0], bool(plan.without))}
         m = Measured(figures, results.fitted)
         read = [(reading, Measured(figures, own)) for reading, own in results.read]
         document = {
@@ -59,7 +59,7 @@ class Kalampoukas(Study[Plan, Reproduction]):
         return Reproduction(
             document=document,
             measured=m,
-            drawn={id_: results.drawn[f"figure {id_}"] for id_ in figures},
+            drawn={name.removeprefix("figure "): one for name, one in results.drawn.items()},
             findings=findings(m),
             warnings=run_warnings(m),
             left_out=plan.left_out,
