@@ -28,7 +28,11 @@ def test_the_arms_of_a_study_differ_in_the_clock_and_in_what_a_variant_says(key:
             assert campaign.design.replications >= 10
             assert campaign.scenario.core.live == arm.is_live
     (one,), (other,) = ([arm.plan.fitted[0].scenario.overrides] for arm in (simulator, live))
-    assert other == (*one, kernel.LIVE)
+    *common, last = other
+    assert last == kernel.LIVE
+    assert list(one[: len(common)]) == common
+    # only how long the simulator is warmed up may differ
+    assert {change.partition("=")[0] for change in one[len(common) :]} <= {"run.duration", "run.warmup"}
 
 
 def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> None:
@@ -50,6 +54,29 @@ def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> Non
     page = kernel.render(study, found)
     assert "perhop reproduce laatu --on kernel" in page
     assert len(list(kernel.lines(found))) == 4
+
+
+def test_what_a_kernel_cannot_do_is_left_out_and_its_claims_are_not_judged(tmp_path: Path) -> None:
+    study = load_study("kalampoukas")
+    simulator, live = kernel.arms(study)
+    measured = []
+    for arm in (simulator, live):
+        settings = ("run.duration=3s", "run.warmup=1s", "run.clock=virtual")
+        plan = replace(arm.plan, fitted=tuple(short(one, settings) for one in arm.plan.fitted))
+        frames = run_campaigns("kalampoukas", plan.campaigns, tmp_path / "runs", 2)
+        measured.append((replace(arm, plan=plan), plan.results(frames, ())))
+    found = kernel.document(study, measured, "perhop reproduce kalampoukas --on kernel", 5)
+    rows = {row["id"]: row for row in found["rows"]}
+    assert rows["5.3"]["kernel"] is None
+    assert rows["5.3"]["simulator"]["n"] == 10
+    assert rows["6.2"]["kernel"] == rows["6.2"]["simulator"]
+    claims = {claim["id"]: claim for claim in found["claims"]}
+    assert {id_ for id_, one in claims.items() if one["kernel"]["verdict"] == "not judged"} == {
+        "K3",
+        "K7",
+        "K8",
+    }
+    assert "backpressure" in kernel.render(study, found)
 
 
 def test_a_study_that_is_not_prepared_says_so(cli: Cli) -> None:

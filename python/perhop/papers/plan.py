@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import polars as pl
@@ -71,7 +71,7 @@ class Plan:
     unjudged: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
     drawn: tuple[AnyJob, ...] = ()
-    without: tuple[str, ...] = ()
+    without: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def campaigns(self) -> tuple[Campaign, ...]:
