@@ -219,6 +219,10 @@ impl Plan<'_> {
             self.sysctl(node, "ipv4/tcp_no_metrics_save", "1".into(), flow);
             self.sysctl(node, "ipv4/tcp_autocorking", "0".into(), flow);
         }
+        // a scenario's sender never gives up, however long it starves
+        self.sysctl(flow.from, "ipv4/tcp_syn_retries", "127".into(), flow);
+        self.sysctl(flow.to, "ipv4/tcp_synack_retries", "127".into(), flow);
+        self.sysctl(flow.from, "ipv4/tcp_retries2", "255".into(), flow);
         self.sysctl(flow.from, "ipv4/tcp_frto", flag(params.frto, "2"), flow);
         self.sysctl(flow.from, "ipv4/tcp_recovery", flag(rack, "1"), flow);
         self.sysctl(flow.from, "ipv4/tcp_early_retrans", flag(rack, "3"), flow);
