@@ -17,6 +17,8 @@ COMMANDS = (
     "sweep",
     "recommend",
     "report",
+    "figure",
+    "table",
     "analyze",
     "replay",
     "reproduce",

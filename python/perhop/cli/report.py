@@ -91,7 +91,7 @@ def _refuse_view(flow: list[str] | None, begin: str | None, end: str | None) -> 
 def _run(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> str:
     from perhop.report.run import render
 
-    return render(stored, _view(stored, flows, begin, end))
+    return render(stored, view_of(stored, flows, begin, end))
 
 
 def _check_format(page: Path) -> None:
@@ -105,7 +105,7 @@ def _check_format(page: Path) -> None:
         )
 
 
-def _view(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> View:
+def view_of(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> View:
     """Return what of the trace of TCP is asked for, or say why it cannot be shown."""
     from perhop.report.tcp import View
 

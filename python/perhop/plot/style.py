@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
@@ -23,6 +24,7 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)))
 """Line styles, so that no two lines differ by colour alone."""
 
 _INK = "#010203"
+_LIGHT_INK = "#1d2126"
 _FAINT = "#c0c1c2"
 _PAPER = "#fdfeff"
 _VARIABLES = {_INK: "currentColor", _FAINT: "var(--faint, #c0c1c2)", _PAPER: "var(--page, #ffffff)"} | {
@@ -84,6 +86,43 @@ def figure(width: float = 7.6, height: float = 3.0, **subplots: Any) -> Iterator
         yield made, made.subplots(**subplots)
 
 
+_ALSO: ContextVar[tuple[str, io.BytesIO] | None] = ContextVar("_ALSO", default=None)
+
+
+@contextmanager
+def also_as(format: Literal["pdf", "png"]) -> Iterator[io.BytesIO]:
+    """Write what `svg` makes inside in another format too: the last figure is in the buffer at the end.
+
+    Parameters
+    ----------
+    format
+        PDF for print, PNG with 200 points to the inch.
+    """
+    buffer = io.BytesIO()
+    token = _ALSO.set((format, buffer))
+    try:
+        yield buffer
+    finally:
+        _ALSO.reset(token)
+
+
+def _write_also(made: Figure) -> None:
+    if (also := _ALSO.get()) is not None:
+        format, buffer = also
+        buffer.seek(0)
+        buffer.truncate()
+        undated = {"CreationDate": None} if format == "pdf" else {"Software": None}
+        made.savefig(buffer, format=format, dpi=200, facecolor="white", metadata=undated)
+
+
+def _lay_out(made: Figure) -> None:
+    """Lay a figure out once: `savefig` draws one that has a layout engine a second time, for nothing."""
+    engine = made.get_layout_engine()
+    if engine is not None:
+        engine.execute(made)
+        made.set_layout_engine("none")
+
+
 def svg(made: Figure, title: str, description: str) -> str:
     """Return a figure as SVG to put into a page: no size in inches, no date, colours as CSS variables.
 
@@ -94,6 +133,8 @@ def svg(made: Figure, title: str, description: str) -> str:
     title, description
         What a reader who cannot see the figure is told.
     """
+    _lay_out(made)
+    _write_also(made)
     buffer = io.StringIO()
     made.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
@@ -106,6 +147,14 @@ def svg(made: Figure, title: str, description: str) -> str:
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" {view.group(0) if view else ""} role="img">'
     spoken = f"<title>{_escape(title)}</title><desc>{_escape(description)}</desc>"
     return re.sub(r"<svg[^>]*>", lambda _: opening + spoken, text, count=1, flags=re.DOTALL).strip()
+
+
+def alone(picture: str) -> str:
+    """Return an SVG of a page as a file of its own: a size, and colours that need no page."""
+    picture = re.sub(r"var\(--\w+, (#\w+)\)", r"\1", picture).replace("currentColor", _LIGHT_INK)
+    size = r'viewBox="0 0 ([^ "]+) ([^ "]+)"'
+    names = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return re.sub(size, rf'{names} width="\1pt" height="\2pt" \g<0>', picture, count=1) + "\n"
 
 
 def _drop_unused_ids(text: str) -> str:

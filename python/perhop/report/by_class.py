@@ -8,9 +8,11 @@ import polars as pl
 
 from perhop import summary
 from perhop.plot import by_class, series
-from perhop.report import page
+from perhop.report.figure import Figure
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from perhop.record import StoredRun
     from perhop.scenario import Description
 
@@ -19,8 +21,8 @@ _MOST_ROWS = 12
 _NOT_SEEN = 100.0
 
 
-def figures(run: StoredRun, meaning: Description) -> list[page.Drawing]:
-    """Return the figures that tell classes apart; none of what did not happen or was not measured.
+def figures(run: StoredRun, meaning: Description) -> Iterator[Figure]:
+    """Go through the figures that tell classes apart; none of what did not happen or was not measured.
 
     Parameters
     ----------
@@ -30,17 +32,25 @@ def figures(run: StoredRun, meaning: Description) -> list[page.Drawing]:
         Its scenario.
     """
     classes = summary.class_of(meaning)
-    found = []
     if len(set(classes.values())) > 1:
-        table = series.by_class(run.tables["series"], classes)
-        goodput = series.draw(table, series.CLASSES, meaning.run.warmup_s)
-        if goodput is not None:
-            title, caption = series.CLASSES.title, series.CLASSES.caption
-            found.append(page.drawing("class-goodput", title, goodput, caption))
-    return [*found, *_delays(run.table("classes")), *_waits(run.table("queues"))]
+
+        def table() -> pl.DataFrame:
+            return series.by_class(run.tables["series"], classes)
+
+        yield Figure(
+            "class-goodput",
+            series.CLASSES.title,
+            series.CLASSES.caption,
+            lambda: series.draw(table(), series.CLASSES, meaning.run.warmup_s),
+            table,
+            "classes",
+        )
+    yield from _delays(run.table("classes"))
+    yield from _waits(run.table("queues"))
 
 
-def _delays(classes: pl.DataFrame) -> list[page.Drawing]:
+def _delays(classes: pl.DataFrame) -> Iterator[Figure]:
+    measured = classes.filter(pl.col("delay_p50_s").is_not_null())
     rows = [
         by_class.Row(
             label=row["class"],
@@ -49,21 +59,24 @@ def _delays(classes: pl.DataFrame) -> list[page.Drawing]:
             high=row["delay_max_s"],
             marks=[row[f"delay_{name}_s"] for name in ("p95", "p99", "p999")],
         )
-        for row in classes.filter(pl.col("delay_p50_s").is_not_null()).head(_MOST_ROWS).to_dicts()
+        for row in measured.head(_MOST_ROWS).to_dicts()
     ]
-    if not rows:
-        return []
-    title = "One-way delay by class"
-    caption = (
-        "From sending to receiving host, of every packet with data that arrived after the warm-up: the line "
-        "is from the shortest to the longest, the bar ends at the median, the marks are at 95, 99 and 99.9 %."
-    )
-    picture = by_class.draw(rows, title, "delay in ms")
-    return [page.drawing("class-delay", title, picture, caption)]
+    if rows:
+        title = "One-way delay by class"
+        yield Figure(
+            "class-delay",
+            title,
+            "From sending to receiving host, of every packet with data that arrived after the warm-up: the "
+            "line is from the shortest to the longest, the bar ends at the median, the marks are at 95, "
+            "99 and 99.9 %.",
+            lambda: by_class.draw(rows, title, "delay in ms"),
+            lambda: measured.select("class", pl.selectors.starts_with("delay_")),
+            "classes",
+        )
 
 
-def _waits(queues: pl.DataFrame) -> list[page.Drawing]:
-    """Return a figure of the queues in which packets waited longest on average, if any did."""
+def _waits(queues: pl.DataFrame) -> Iterator[Figure]:
+    """Give a figure of the queues in which packets waited longest on average, if any did."""
     most = pl.col("wait_mean_s").max()
     waited = queues.filter(pl.col("wait_mean_s") > most / _NOT_SEEN).sort(
         "wait_mean_s", descending=True, maintain_order=True
@@ -74,12 +87,15 @@ def _waits(queues: pl.DataFrame) -> list[page.Drawing]:
         )
         for row in waited.head(_MOST_ROWS).to_dicts()
     ]
-    if not rows:
-        return []
-    title = "Waiting in queues"
-    cut = f" The {_MOST_ROWS} longest of {waited.height}." if waited.height > _MOST_ROWS else ""
-    caption = (
-        "From arrival in the queue to transmission, of every packet that left it after the warm-up: the bar "
-        f"ends at the mean, the line at the longest.{cut}"
-    )
-    return [page.drawing("queue-wait", title, by_class.draw(rows, title, "wait in ms"), caption)]
+    if rows:
+        title = "Waiting in queues"
+        cut = f" The {_MOST_ROWS} longest of {waited.height}." if waited.height > _MOST_ROWS else ""
+        yield Figure(
+            "queue-wait",
+            title,
+            "From arrival in the queue to transmission, of every packet that left it after the warm-up: the "
+            f"bar ends at the mean, the line at the longest.{cut}",
+            lambda: by_class.draw(rows, title, "wait in ms"),
+            lambda: waited.select("path", "wait_mean_s", "wait_max_s"),
+            "classes",
+        )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +16,36 @@ from markupsafe import Markup
 from perhop.folder import never, write_file
 from perhop.units import bit_rate, duration, percent, size
 
+_MOST_NUMBERS = 100_000
 _MARK = b'<meta name="generator" content="perhop">'
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of a page: SVG, what it shows, and the command that makes it again."""
+    """A figure of a page: SVG, what it shows, the command that makes it again, a link to its numbers."""
 
     id: str
     title: str
     svg: Markup
     caption: str = ""
     command: str = ""
+    csv: str = ""
 
 
-def drawing(id: str, title: str, svg: str, caption: str = "", command: str = "") -> Drawing:
-    """Return a figure whose SVG, made by `perhop.plot`, goes into the page as it is."""
-    return Drawing(id, title, Markup(svg), caption, command)
+def drawing(
+    id: str, title: str, svg: str, caption: str = "", command: str = "", numbers: bytes = b""
+) -> Drawing:
+    """Return a figure whose SVG, made by `perhop.plot`, goes into the page as it is.
+
+    Parameters
+    ----------
+    id, title, svg, caption, command
+        As of a `Drawing`.
+    numbers
+        CSV that the figure is drawn from; more than 100 kB is left to the command.
+    """
+    csv = f"data:text/csv;base64,{b64encode(numbers).decode()}" if 0 < len(numbers) <= _MOST_NUMBERS else ""
+    return Drawing(id, title, Markup(svg), caption, command, csv)
 
 
 def render(template: str, context: Mapping[str, Any], package: str | None = None) -> str:
@@ -59,7 +75,10 @@ def render(template: str, context: Mapping[str, Any], package: str | None = None
         "size": size,
         "number": _number,
     }
-    return environment.get_template(template).render(**context)
+    script = files("perhop.report").joinpath("templates/page.js").read_text()
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    shared = {"script": Markup(script), "script_hash": f"sha256-{digest}"}
+    return environment.get_template(template).render(**shared, **context)
 
 
 def _number(value: float | int | None, digits: int = 3) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import polars as pl
 
 from perhop import summary
-from perhop.plot import early, series, topology
 from perhop.record import StoredRun
-from perhop.report import by_class, live, page, tcp
+from perhop.report import figures, live, page, tcp
 from perhop.scenario import Scenario
 from perhop.tables import labels_of
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 _ROWS_SHOWN = 20
 _ROWS_FOLDED = 500
-_QUEUES_DRAWN = 4
 
 
 def render(run: StoredRun, view: tcp.View | None = None) -> str:
@@ -37,8 +35,15 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
     meaning = Scenario(resolved, "scenario.resolved.toml").describe()
     flows = summary.with_time(summary.single(run.table("flows"), meaning))
-    figures, silent = _figures(run, meaning)
-    figures += _early(run, meaning)
+    traced = tcp.part(run, view)
+    drawn: dict[str, list[page.Drawing]] = defaultdict(list)
+    silent = []
+    for one in figures.of_run(run, meaning, view):
+        drawing = one.draw(run, view.options())
+        if drawing is None:
+            silent.append(one.title.lower())
+        else:
+            drawn[one.part].append(drawing)
     return page.render(
         "run.html.j2",
         {
@@ -46,14 +51,8 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "record": run.record,
             "meaning": meaning,
             "resolved": resolved.decode(),
-            "topology": page.drawing(
-                "topology",
-                "Topology",
-                topology.draw(meaning),
-                "Rate and one-way delay of each link, by direction where they differ.",
-            ),
+            "drawn": drawn,
             "classes": run.table("classes").to_dicts(),
-            "by_class": by_class.figures(run, meaning),
             "flows": _listing(flows, first="[[flow]]"),
             "labels": _by_labels(run, meaning),
             "transfer": bool(flows["took_s"].is_not_null().any()),
@@ -66,9 +65,8 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "udp": _listing(run.table("udp"), first="[[udp]]"),
             "marks": _listing(_by_mark(run.table("marks")), first="[[flow]] and [[udp]]"),
             "link_views": {link.name: link for link in meaning.links},
-            "figures": figures,
             "silent": silent,
-            "tcp": tcp.part(run, view),
+            "tcp": traced,
             "live": live.part(run, meaning),
             "commands": _commands(run, view),
         },
@@ -90,66 +88,6 @@ def _by_labels(run: StoredRun, meaning: Description) -> list[dict[str, Any]]:
         for title, name, table, rate in kinds
         if (rows := summary.by_labels(name, table, f"{rate}_bit_s")).height
     ]
-
-
-def _figures(run: StoredRun, meaning: Description) -> tuple[list[page.Drawing], list[str]]:
-    """Return the figures, and the titles of those where every value is zero."""
-    drawn, silent = [], []
-    class_of = summary.class_of(meaning, transfers=False)
-    paths = run.tables["series"]["path"].unique()
-    for quantity in series.QUANTITIES:
-        if not paths.str.starts_with(quantity.prefix).any():
-            continue
-        picture = series.draw(run.tables["series"], quantity, meaning.run.warmup_s, class_of)
-        if picture is None:
-            silent.append(quantity.title.lower())
-            continue
-        drawn.append(
-            page.drawing(
-                quantity.name,
-                quantity.title,
-                picture,
-                quantity.caption,
-                _read(run, "series", f'pl.col("quantity") == "{quantity.name}"'),
-            )
-        )
-    return drawn, silent
-
-
-def _early(run: StoredRun, meaning: Description) -> list[page.Drawing]:
-    """Return a figure of each queue whose averages were asked for, those with the largest ones first."""
-    series = run.tables["series"]
-    averages = series.filter(pl.col("quantity").str.starts_with("average_"))
-    if averages.is_empty():
-        return []
-    largest = dict(averages.group_by("path").agg(pl.col("value").max()).iter_rows())
-    queues = [
-        (
-            max(largest.get(f"{path}.{one.color}" if one.color else path, 0.0) for one in own.thresholds),
-            path,
-            own,
-        )
-        for link in meaning.links
-        for own in link.port.classes
-        for path in [f"{link.port.path}.class.{own.name}"]
-        if own.thresholds
-    ]
-    drawn: list[page.Drawing] = []
-    for most, path, own in sorted(queues, key=lambda queue: -queue[0])[:_QUEUES_DRAWN]:
-        picture = early.draw(series, path, own.thresholds, meaning.run.warmup_s) if most > 0 else None
-        if picture is not None:
-            condition = f'pl.col("path").str.starts_with("{path}")'
-            drawn.append(
-                page.drawing(
-                    f"early-{len(drawn)}",
-                    f"Early detection at {path}",
-                    picture,
-                    "What waits, the average as the latest arrival left it, and the thresholds between which "
-                    "chance drops; below, the probability of a drop at this average, before it is spread.",
-                    _read(run, "series", condition),
-                )
-            )
-    return drawn
 
 
 def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[str, Any]:
@@ -204,12 +142,5 @@ def _commands(run: StoredRun, view: tcp.View) -> dict[str, str]:
         "run": run.record.command,
         "replay": f"perhop replay {folder}",
         "report": f"perhop report {folder} {view.options()}".rstrip(),
-        **{name: _read(run, name) for name in run.tables if name != "series"},
+        **{name: f"perhop table {folder} {name}" for name in run.tables},
     }
-
-
-def _read(run: StoredRun, table: str, condition: str = "") -> str:
-    selected = f".filter({condition})" if condition else ""
-    file = msgspec.json.encode(f"{run.folder}/{table}.parquet").decode()
-    code = f"import polars as pl; print(pl.read_parquet({file}, glob=False){selected})"
-    return f"python -c {shlex.quote(code)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop.plot import time_sequence
-from perhop.report import page
+from perhop.report.figure import Figure
 from perhop.units import counted, duration
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def seconds(time_s: float) -> str:
 class Part:
     """Figures, and a sentence each about what they leave out."""
 
-    figures: Sequence[page.Drawing]
+    figures: Sequence[Figure]
     left_out: Sequence[str]
 
 
@@ -101,7 +101,7 @@ def part(run: StoredRun, view: View) -> Part | None:
             f"The figures end at {duration(span[1])}, after {MOST_EVENTS} events of {crowded}; later parts: "
             f"{report} --flow {shlex.quote(crowded)} --from {seconds(span[1])}"
         )
-    return Part(_figures(run, drawn, span, f"{report} {view.options()}".rstrip()), left_out)
+    return Part(_figures(run, drawn, span), left_out)
 
 
 def _span(drawn: Sequence[time_sequence.Connection], view: View) -> tuple[tuple[float, float], str]:
@@ -120,34 +120,27 @@ def _last(one: time_sequence.Connection) -> float:
 
 
 def _figures(
-    run: StoredRun, drawn: Sequence[time_sequence.Connection], span: tuple[float, float], command: str
-) -> list[page.Drawing]:
+    run: StoredRun, drawn: Sequence[time_sequence.Connection], span: tuple[float, float]
+) -> list[Figure]:
     flows = run.tables["flows"]
     finished = flows["completed_s"] if "completed_s" in flows.columns else [None] * len(flows)
     completed = dict(zip(flows["name"], finished, strict=True))
+
+    def figure(name: str, title: str, caption: str, shown: Sequence[time_sequence.Connection]) -> Figure:
+        def data() -> pl.DataFrame:
+            return pl.concat(one.events for one in shown).filter(pl.col("time_s").is_between(*span))
+
+        return Figure(name, title, caption, lambda: time_sequence.draw(shown, span), data, "tcp")
+
     figures = []
     if 1 < len(drawn) <= _MOST_BESIDE:
+        told = "; ".join(_counts(one) + _finish(completed[one.name]) for one in drawn)
         figures.append(
-            page.drawing(
-                "time-sequence",
-                "Side by side",
-                time_sequence.draw(drawn, span),
-                "The same axes for each flow. "
-                + "; ".join(_counts(one) + _finish(completed[one.name]) for one in drawn)
-                + ".",
-                command,
-            )
+            figure("time-sequence", "Side by side", f"The same axes for each flow. {told}.", drawn)
         )
-    figures += [
-        page.drawing(
-            f"time-sequence-{one.name}",
-            one.name,
-            time_sequence.draw([one], span),
-            f"In the whole run {_counts(one).partition(': ')[2]}{_finish(completed[one.name])}.",
-            command,
-        )
-        for one in drawn
-    ]
+    for one in drawn:
+        told = f"In the whole run {_counts(one).partition(': ')[2]}{_finish(completed[one.name])}."
+        figures.append(figure(f"time-sequence-{one.name}", one.name, told, [one]))
     return figures
 
 

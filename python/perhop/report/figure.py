@@ -1,0 +1,74 @@
+"""A figure of a run that is not drawn yet."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from perhop.plot import style
+from perhop.report import page
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from perhop.record import StoredRun
+
+Format = Literal["svg", "pdf", "png", "csv"]
+"""What a figure is written as; CSV is the table that it is drawn from."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a run, not drawn yet.
+
+    Parameters
+    ----------
+    name
+        Its id on the page, unique in a run.
+    title, caption
+        What it shows.
+    svg
+        Draws it; None where every value is zero.
+    data
+        The table that it is drawn from, long format, units in the names of columns.
+    part
+        Where on the page it is: ``topology``, ``classes``, ``series``, ``early`` or ``tcp``.
+    """
+
+    name: str
+    title: str
+    caption: str
+    svg: Callable[[], str | None]
+    data: Callable[[], pl.DataFrame]
+    part: str
+
+    def draw(self, run: StoredRun, view: str = "") -> page.Drawing | None:
+        """Return the figure for a page, with the command that draws it alone; None where every value is zero.
+
+        Parameters
+        ----------
+        run
+            Whose it is.
+        view
+            Options that say what of a trace is shown.
+        """
+        picture = self.svg()
+        if picture is None:
+            return None
+        words = shlex.join(["perhop", "figure", str(run.folder), self.name])
+        again = f"{words} {view}".rstrip() if self.part == "tcp" else words
+        return page.drawing(
+            self.name, self.title, picture, self.caption, again, self.data().write_csv().encode()
+        )
+
+    def written(self, format: Format) -> bytes | None:
+        """Return the figure as a file, or its numbers as CSV; None where every value is zero."""
+        if format == "csv":
+            return self.data().write_csv().encode()
+        if format == "svg":
+            picture = self.svg()
+            return None if picture is None else style.alone(picture).encode()
+        with style.also_as(format) as file:
+            return None if self.svg() is None else file.getvalue()

@@ -1,0 +1,148 @@
+"""The figures of a run by name: each can be drawn alone, and has the table that it is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from perhop import summary
+from perhop.plot import early, series, topology
+from perhop.report import by_class, tcp
+from perhop.report.figure import Figure
+
+if TYPE_CHECKING:
+    from perhop.record import StoredRun
+    from perhop.scenario import Description, ThresholdsView
+
+ALIASES = {
+    "cwnd": "cwnd_bytes",
+    "goodput": "goodput_bit_s",
+    "throughput": "throughput_bit_s",
+    "srtt": "srtt_s",
+    "queue": "backlog_packets",
+    "drops": "dropped_packets",
+    "delay": "class-delay",
+    "wait": "queue-wait",
+    "classes": "class-goodput",
+    "red": "early-0",
+    "tcp": "time-sequence",
+}
+"""Short names of figures that are asked for often."""
+
+_QUEUES_DRAWN = 4
+
+
+def of_run(run: StoredRun, meaning: Description, view: tcp.View | None = None) -> Iterator[Figure]:
+    """Go through the figures that a run has, in the order of its page. Nothing is drawn yet.
+
+    Parameters
+    ----------
+    run
+        A run read back from its folder.
+    meaning
+        Its scenario.
+    view
+        What of a trace of TCP is drawn; without it, all of the first flows.
+    """
+    yield Figure(
+        "topology",
+        "Topology",
+        "Rate and one-way delay of each link, by direction where they differ.",
+        lambda: topology.draw(meaning),
+        lambda: _links(meaning),
+        "topology",
+    )
+    yield from by_class.figures(run, meaning)
+    yield from _series(run, meaning)
+    yield from _early(run, meaning)
+    part = tcp.part(run, view or tcp.View())
+    yield from part.figures if part is not None else ()
+
+
+def find(run: StoredRun, name: str, view: tcp.View | None = None) -> Figure:
+    """Return a figure of a run by its name or a short one of `ALIASES`, `view` as for `of_run`.
+
+    Raises
+    ------
+    KeyError
+        The run has none of that name; with the names that it has.
+    """
+    own = {one.name: one for one in of_run(run, run.scenario().describe(), view)}
+    found = own.get(name) or own.get(ALIASES.get(name, ""))
+    if found is None:
+        raise KeyError(name, list(own))
+    return found
+
+
+def names(run: StoredRun) -> dict[str, str]:
+    """Return name and title of each figure of a run, in the order of its page."""
+    return {one.name: one.title for one in of_run(run, run.scenario().describe())}
+
+
+def _links(meaning: Description) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "from": link.source,
+                "to": link.target,
+                "rate_bit_s": float(link.rate_bit_s),
+                "delay_s": link.delay_s,
+            }
+            for link in meaning.links
+        ]
+    )
+
+
+def _series(run: StoredRun, meaning: Description) -> Iterator[Figure]:
+    """Go through the figures of quantities over time, those that are zero throughout among them."""
+    class_of = summary.class_of(meaning, transfers=False)
+    table = run.tables["series"]
+    paths = table["path"].unique()
+    for quantity in series.QUANTITIES:
+        if paths.str.starts_with(quantity.prefix).any():
+
+            def svg(quantity: series.Quantity = quantity) -> str | None:
+                return series.draw(table, quantity, meaning.run.warmup_s, class_of)
+
+            def data(name: str = quantity.name) -> pl.DataFrame:
+                return table.filter(pl.col("quantity") == name)
+
+            yield Figure(quantity.name, quantity.title, quantity.caption, svg, data, "series")
+
+
+def _early(run: StoredRun, meaning: Description) -> Iterator[Figure]:
+    """Go through the queues whose averages were asked for, those with the largest ones first."""
+    table = run.tables["series"]
+    averages = table.filter(pl.col("quantity").str.starts_with("average_"))
+    largest = dict(averages.group_by("path").agg(pl.col("value").max()).iter_rows())
+    queues = [
+        (
+            max(largest.get(f"{path}.{one.color}" if one.color else path, 0.0) for one in own.thresholds),
+            path,
+            own.thresholds,
+        )
+        for link in meaning.links
+        for own in link.port.classes
+        for path in [f"{link.port.path}.class.{own.name}"]
+        if own.thresholds
+    ]
+    drawn = [one for one in sorted(queues, key=lambda queue: -queue[0]) if one[0] > 0][:_QUEUES_DRAWN]
+    for place, (_, path, thresholds) in enumerate(drawn):
+
+        def svg(path: str = path, thresholds: list[ThresholdsView] = thresholds) -> str | None:
+            return early.draw(table, path, thresholds, meaning.run.warmup_s)
+
+        def data(path: str = path) -> pl.DataFrame:
+            return table.filter(pl.col("path").str.starts_with(path))
+
+        yield Figure(
+            f"early-{place}",
+            f"Early detection at {path}",
+            "What waits, the average as the latest arrival left it, and the thresholds between which chance "
+            "drops; below, the probability of a drop at this average, before it is spread.",
+            svg,
+            data,
+            "early",
+        )

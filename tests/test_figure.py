@@ -1,0 +1,101 @@
+"""`perhop figure` and `perhop table`: one figure or table of a run, for a paper or another program."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import Cli
+from perhop.record import StoredRun
+from perhop.report import figures
+
+SCENARIO = Path(__file__).parents[1] / "examples" / "three-losses.toml"
+MAGIC = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "csv": b"time_s,path,quantity,value\n"}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from perhop.run import run as run_scenario
+    from perhop.scenario import Scenario
+
+    folder = tmp_path_factory.mktemp("figure") / "run"
+    run_scenario(Scenario.load(SCENARIO), trace=["tcp"]).save(folder)
+    return folder
+
+
+def test_every_figure_of_the_page_is_drawn_alone_by_the_command_beside_it(run: Path) -> None:
+    names = figures.names(StoredRun.load(run))
+    assert {"topology", "cwnd_bytes", "backlog_packets", "time-sequence", "class-delay"} <= set(names)
+    page = StoredRun.load(run).report().read_text()
+    for name in names:
+        if f'<figure id="{name}">' in page:
+            assert f"perhop figure {run} {name}" in page
+    for short, name in figures.ALIASES.items():
+        if name in names:
+            assert figures.find(StoredRun.load(run), short).name == name
+
+
+@pytest.mark.parametrize("form", MAGIC)
+def test_a_figure_is_written_in_each_format(cli: Cli, run: Path, tmp_path: Path, form: str) -> None:
+    target = tmp_path / f"window.{form}"
+    done = cli("figure", str(run), "cwnd", "-o", str(target))
+    assert (done.code, done.out.strip()) == (0, str(target))
+    written = target.read_bytes()
+    assert written.startswith(MAGIC[form])
+    again = tmp_path / f"again.{form}"
+    assert cli("figure", str(run), "cwnd_bytes", "-o", str(again)).code == 0
+    assert again.read_bytes() == written
+    assert cli("figure", str(run), "cwnd", "-o", str(target)).code == 2  # what is there stays
+
+
+def test_an_svg_of_its_own_needs_no_page(cli: Cli, run: Path) -> None:
+    done = cli("figure", str(run), "cwnd", "-o", "-")
+    tree = ElementTree.fromstring(done.out)
+    assert tree.attrib["width"].endswith("pt")
+    assert "var(" not in done.out
+    assert "currentColor" not in done.out
+    assert "flow.reno" in cli("table", str(run), "series").out
+
+
+def test_a_trace_is_shown_in_part(cli: Cli, run: Path, tmp_path: Path) -> None:
+    for name, options in (("whole", ()), ("part", ("--flow", "sack", "--from", "0.5s", "--to", "1s"))):
+        target = tmp_path / f"{name}.csv"
+        assert cli("figure", str(run), "time-sequence-sack", "-o", str(target), *options).code == 0
+    part = pl.read_csv(tmp_path / "part.csv")
+    assert set(part["flow"]) == {"sack"}
+    assert part["time_s"].is_between(0.5, 1.0).all()
+    assert len(part) < len(pl.read_csv(tmp_path / "whole.csv"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("figure", "RUN", "nix"), "no figure 'nix'"),
+        (("figure", "RUN", "cwnd", "-o", "x.gif"), "take svg, pdf, png, csv"),
+        (("figure", "RUN", "drops"), "every value is zero"),
+        (("table", "RUN", "nix"), "no table 'nix'"),
+        (("table", "RUN", "flows", "-o", "x.xls"), "take csv or parquet"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(cli: Cli, run: Path, arguments: tuple[str, ...], told: str) -> None:
+    done = cli(*(str(run) if word == "RUN" else word for word in arguments))
+    assert done.code == 2
+    assert told in done.err
+    assert not Path("x.gif").exists()
+
+
+def test_a_table_is_handed_on_whole(cli: Cli, run: Path, tmp_path: Path) -> None:
+    flows = StoredRun.load(run).tables["flows"]
+    assert pl.read_csv(cli("table", str(run), "flows").out.encode())["name"].to_list() == [
+        "reno",
+        "newreno",
+        "sack",
+    ]
+    assert cli("table", str(run), "flows", "-o", str(tmp_path / "f.parquet")).code == 0
+    assert pl.read_parquet(tmp_path / "f.parquet").equals(flows)
+    assert [row["name"] for row in cli("table", str(run), "flows", "--json").json()] == flows[
+        "name"
+    ].to_list()
