@@ -81,7 +81,7 @@ def check_page(page: Path) -> None:
     assert outline.outside[0] == "data:,"
     assert all(one.startswith("data:text/csv;base64,") for one in outline.outside[1:])
     assert {target.removeprefix("#") for target in outline.targets} <= set(outline.ids)
-    assert len([one for one in outline.ids if one in ("claims", "what")]) == 1
+    assert len([one for one in outline.ids if one in ("claims", "what", "differ")]) == 1
     assert text.count("<svg") == outline.told
     without_names = re.sub(r'xmlns(:\w+)?="[^"]*"', "", text)
     assert re.findall(r"(?:https?:)?//[a-z]", re.sub(r"url\(#[^)]*\)", "", without_names)) == []

@@ -17,6 +17,7 @@ COMMANDS = (
     "sweep",
     "recommend",
     "report",
+    "compare",
     "figure",
     "table",
     "analyze",

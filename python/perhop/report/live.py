@@ -5,27 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from perhop import summary
 from perhop.plot import two_clocks
 from perhop.report import page
+from perhop.report.side_by_side import COLUMNS, by_class_of
 
 if TYPE_CHECKING:
     from perhop.record import StoredRun
     from perhop.scenario import Description
-
-_CLASS = (
-    ("goodput", "goodput_bit_s", "bit_rate"),
-    ("lost", "lost", "percent"),
-    ("delay 50 %", "delay_p50_s", "duration"),
-    ("delay 95 %", "delay_p95_s", "duration"),
-    ("fairness", "fairness", "number"),
-    ("retransmitted", "retransmitted", "percent"),
-    ("time-outs", "timeouts", "number"),
-    ("srtt", "srtt_s", "duration"),
-)
-"""What is compared of each class: name, column, how it is written."""
 
 
 def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
@@ -38,14 +25,14 @@ def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
         return None
     simulated = run.scenario().override('run.clock="virtual"').run()
     class_of = summary.class_of(meaning, transfers=False)
-    kernel = _rows(run.table("classes"), run.table("flows"))
-    simulator = _rows(simulated.classes, simulated.flows)
+    kernel = by_class_of(run.table("classes"), run.table("flows"))
+    simulator = by_class_of(simulated.classes, simulated.flows)
     svg = two_clocks.draw(run.table("series"), simulated.series, class_of, meaning.run.warmup_s)
     return {
         "how": how,
-        "columns": [(title, column, kind) for title, column, kind in _CLASS],
+        "columns": COLUMNS,
         "rows": [
-            {"class": name, "arms": (("kernel", kernel[name]), ("simulator", simulator[name]))}
+            {"of": name, "arms": (("kernel", kernel[name]), ("simulator", simulator[name]))}
             for name in kernel
         ],
         "figure": page.drawing(
@@ -64,15 +51,3 @@ def _virtual_command(run: StoredRun) -> str:
         if not assignment.startswith("run.clock"):
             words += ["-s", assignment]
     return shlex.join([*words, "-s", "run.clock=virtual"])
-
-
-def _rows(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return what is compared, by class."""
-    of_flows = flows.group_by("class").agg(
-        retransmitted=pl.col("retransmissions").sum() / pl.col("segments_sent").sum(),
-        timeouts=pl.col("timeouts").sum(),
-        srtt_s=pl.col("srtt_s").mean(),
-    )
-    lost = pl.col("dropped_packets") / pl.col("offered_packets")
-    rows = classes.with_columns(lost=lost).join(of_flows, on="class", how="left", maintain_order="left")
-    return {row["class"]: row for row in rows.to_dicts()}

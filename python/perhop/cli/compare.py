@@ -1,0 +1,147 @@
+"""`perhop compare`: runs, or two treatments of a campaign, side by side."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perhop.cli import comparing, options
+from perhop.cli.exit import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perhop.report.side_by_side import Arm
+
+_MOST = 8
+
+
+def command(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN RUN...",
+            help="Folders of runs; or the store of a campaign and two of its treatments.",
+        ),
+    ],
+    margin: Annotated[
+        str | None,
+        typer.Option(
+            "--margin", metavar="WIDTH", help="Treatments: are both the same within it, 2% or a number?"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Page to write about runs.")
+    ] = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Put runs side by side: what each class got, curves over each other, delays as distributions, settings.
+
+    With the store of a campaign and two of its treatments: differences with their intervals.
+    """
+    from perhop.experiment import ledger
+
+    if (Path(what[0]) / ledger.FILE).exists():
+        if out is not None:
+            raise CommandError(
+                ExitCode.USAGE, "-o is about runs", f"the campaign's page: perhop report {what[0]}"
+            )
+        _treatments(what, margin, as_json)
+        return
+    if margin is not None:
+        raise CommandError(
+            ExitCode.USAGE, "--margin is about treatments of a campaign", "name its store first"
+        )
+    _runs(what, out, force, as_json)
+
+
+def _treatments(what: Sequence[str], margin: str | None, as_json: bool) -> None:
+    from perhop.cli.output import print_json
+    from perhop.experiment.store import Store
+
+    store = Store.open(Path(what[0]))
+    if len(what) != 3:
+        names = ", ".join(shlex.quote(one.name) for one in store.campaign.design.treatments[:6])
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{what[0]} is a campaign: {len(what) - 1} treatments are named, not two",
+            f"name two of {names}; all pairs: perhop analyze {what[0]} --pairs",
+        )
+    found = comparing.comparisons_of(store, (what[1], what[2]), margin, 0.95, ())
+    if as_json:
+        print_json([comparing.comparison_document(one) for one in found])
+    else:
+        comparing.print_comparisons(found, 0.95)
+
+
+def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> None:
+    from perhop.cli.output import print_json, print_table
+    from perhop.folder import always, never
+    from perhop.report import side_by_side
+    from perhop.report.page import write_page
+    from perhop.units import bit_rate, duration, percent
+
+    if not 2 <= len(what) <= _MOST:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{len(what)} named: compare takes 2 to {_MOST} runs",
+            "perhop compare out/a out/b",
+        )
+    may_replace = always if force else never
+    if out is not None:
+        options.check_target(out, may_replace)
+    arms = _arms(what)
+    rows = side_by_side.table(arms)
+    if out is not None:
+        again = shlex.join(["perhop", "compare", *what, "-o", str(out)])
+        write_page(out, side_by_side.render(arms, again), may_replace)
+    if as_json:
+        print_json([{"class": row.of, **dict(row.arms)} for row in rows])
+        return
+    for sentence in side_by_side.in_words(rows):
+        print(sentence)
+    written = {"bit_rate": bit_rate, "percent": percent, "duration": duration}
+
+    def text(value: float | None, kind: str) -> str:
+        if value is None:
+            return "-"
+        return written[kind](value) if kind in written else f"{value:.4g}"
+
+    shown = [
+        (
+            row.of if not place else "",
+            arm,
+            *(text(None if own is None else own[column], kind) for _, column, kind in side_by_side.COLUMNS),
+        )
+        for row in rows
+        for place, (arm, own) in enumerate(row.arms)
+    ]
+    print()
+    print_table(
+        "By class, after the warm-up",
+        ("class", "run", *(title for title, _, _ in side_by_side.COLUMNS)),
+        shown,
+        most=len(shown),
+    )
+    if out is not None:
+        print(out)
+    else:
+        print(f"next: {shlex.join(['perhop', 'compare', *what, '-o', 'compare.html'])}")
+
+
+def _arms(what: Sequence[str]) -> list[Arm]:
+    """Load the runs; each is called as its folder, with what is above it where two folders have one name."""
+    from perhop.record import StoredRun
+    from perhop.report.side_by_side import Arm
+
+    folders = [Path(one) for one in what]
+    short = [folder.resolve().name for folder in folders]
+    names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise CommandError(ExitCode.USAGE, f"{twice} twice", "name runs that differ")
+    return [Arm(name, StoredRun.load(folder)) for name, folder in zip(names, folders, strict=True)]

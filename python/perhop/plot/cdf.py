@@ -1,0 +1,68 @@
+"""Distributions of delays: the share of packets that took at most so long, through what percentiles tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from perhop.plot import style
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SHARES = {
+    "delay_min_s": 0.0,
+    "delay_p50_s": 0.5,
+    "delay_p95_s": 0.95,
+    "delay_p99_s": 0.99,
+    "delay_p999_s": 0.999,
+    "delay_max_s": 1.0,
+}
+"""Columns of the table `classes`, and the share of packets that took at most so long."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A distribution: what it is of, delays in s, and the share of packets that took at most so long."""
+
+    label: str
+    delays_s: tuple[float, ...]
+    shares: tuple[float, ...]
+
+
+def curve(label: str, row: Mapping[str, Any]) -> Curve | None:
+    """Return the distribution that a row of the table `classes` tells; None where no delay was measured."""
+    points = [(row[name], share) for name, share in SHARES.items() if row.get(name) is not None]
+    if not points:
+        return None
+    return Curve(label, *(tuple(column) for column in zip(*points, strict=True)))
+
+
+def draw(curves: Sequence[Curve], title: str) -> str:
+    """Return distributions of one-way delay as SVG; the marks are what was measured, lines join them.
+
+    Parameters
+    ----------
+    curves
+        One or more, in the order of their colours.
+    title
+        Of the figure.
+    """
+    with style.figure(7.6, 3.6) as (made, axes):
+        for number, one in enumerate(curves):
+            axes.plot(
+                [1e3 * delay for delay in one.delays_s],
+                one.shares,
+                color=style.COLORS[number % len(style.COLORS)],
+                linestyle=style.DASHES[number // len(style.COLORS) % len(style.DASHES)],
+                marker="o",
+                markersize=3.5,
+                label=one.label,
+            )
+        low, high = (end(x for one in curves for x in one.delays_s) for end in (min, max))
+        axes.set(xlabel="one-way delay in ms", ylabel="share of packets", ylim=(0, 1.02))
+        if low > 0 and high / low > 30:
+            style.logarithmic(axes, "x")
+        style.legend_beside(axes)
+        told = "; ".join(f"{one.label}: half within {1e3 * one.delays_s[1]:.4g} ms" for one in curves)
+        return style.svg(made, title, told)
