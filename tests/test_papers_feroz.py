@@ -18,13 +18,16 @@ import pytest
 from conftest import made
 from perhop.experiment.definition import Campaign
 from perhop.papers import PackError, load_pack
-from perhop.papers.feroz.case import BUCKET, FRIENDLY, Case, load_calibration
+from perhop.papers.calibration import load_calibration
+from perhop.papers.case_runs import FITTED
+from perhop.papers.feroz.case import BUCKET, FRIENDLY, Case
 from perhop.papers.feroz.document import Reproduction, reduce
-from perhop.papers.feroz.figures import backlog
-from perhop.papers.feroz.measure import Marks, flow_marks, spacing_kept, transfers
-from perhop.papers.feroz.plan import FACTORS, FIGURE, FITTED, MEASURED, Runs, make_plan, published_rows
+from perhop.papers.feroz.measure import BOTTLENECK, EDGES, spacing_kept
+from perhop.papers.feroz.plan import FACTORS, FIGURE, MEASURED, Runs, make_plan, published_rows
 from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.feroz.study import STUDY
+from perhop.papers.traced import Marks, flow_marks, transfers
+from perhop.plot.backlog import backlog
 from perhop.run import Result
 from perhop.scenario import Scenario
 from test_report import check_page
@@ -87,7 +90,7 @@ def web(
 
 def as_claimed(case: Case, at: str = FITTED, reading: str = "") -> dict[str, Any]:
     """Numbers that do what the paper says."""
-    level = {"tcp-friendly": 1, "token-bucket": 2, "none": 3}[case.marker]
+    level = {"tcp-friendly": 1, "token-bucket": 2, "none": 3}[case.treatment]
     return {
         "timeouts": 4 * level,
         "dropped": 100 * level,
@@ -114,7 +117,7 @@ def whole(case: Case, numbers_of: NumbersOf, mark: list[str] | None = None) -> R
     if case.figure == "short":
         found = numbers_of(case, FITTED, "")
         return web(found.get("completed_s", (1.0, 3.0)), timeouts=found.get("timeouts", 5), dropped=100)
-    trace = spaced_trace(case.tokens, 3 * case.tokens) if case.tokens else spaced_trace()
+    trace = spaced_trace(case.level, 3 * case.level) if case.level else spaced_trace()
     return replace(made(), trace={"packets": pl.DataFrame(trace | ({"mark": mark} if mark else {}))})
 
 
@@ -144,7 +147,7 @@ def verdicts(found: Reproduction) -> dict[str, str]:
 
 
 def changed(marker: str, **values: Any) -> NumbersOf:
-    return lambda case, *_: {**as_claimed(case), **(values if case.marker == marker else {})}
+    return lambda case, *_: {**as_claimed(case), **(values if case.treatment == marker else {})}
 
 
 def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
@@ -200,7 +203,7 @@ def test_the_friendly_marker_at_fault(values: dict[str, Any], contradicted: set[
 
 def test_a_reading_that_disagrees_leaves_a_claim_open() -> None:
     def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
-        at_fault = reading == "SACK" and case.marker == FRIENDLY
+        at_fault = reading == "SACK" and case.treatment == FRIENDLY
         return {**as_claimed(case), **({"obtained": 0.45} if at_fault else {})}
 
     document = reproduce(numbers_of).document
@@ -254,7 +257,7 @@ def test_equal_numbers_do_not_support_fewer() -> None:
 def test_an_assured_flow_that_does_not_gain_by_tokens_contradicts() -> None:
     def flat(case: Case, *_: str) -> dict[str, Any]:
         promised = case.assured_bit_s or 1.0
-        return {**as_claimed(case), "obtained": 4e5 / promised / (2 if case.marker == BUCKET else 1)}
+        return {**as_claimed(case), "obtained": 4e5 / promised / (2 if case.treatment == BUCKET else 1)}
 
     assert verdicts(reproduce(flat))["F8"] == "contradicted"
 
@@ -265,7 +268,7 @@ def test_markers_are_paired_by_replication() -> None:
 
 
 def test_marks_off_their_spacing_contradict_f10() -> None:
-    tokens = BY_ID["spacing-6 tcp-friendly"].tokens or 0
+    tokens = BY_ID["spacing-6 tcp-friendly"].level or 0
     bursty = (["AF11"] * tokens + ["BE"] * 2 * tokens) * 8
     plan = replace(PLAN, beyond=(), drawn=tuple(job for job in PLAN.drawn if "spacing" in job[1]))
     plan = replace(plan, cases=tuple(case for case in PLAN.cases if case.figure not in ("marks", "short")))
@@ -308,7 +311,7 @@ def test_marks_are_read_behind_the_marker() -> None:
     trace["path"][0] = "port.a-ea.class.all"
     trace["event"][1] = "sent"
     trace["flow"][2] = "bulk[0]"
-    found = flow_marks(pl.DataFrame(trace), "assured")
+    found = flow_marks(pl.DataFrame(trace), "assured", EDGES)
     assert len(found.time_s) == 48 - 3
     assert found.is_in.sum() == 16 - 1
 
@@ -360,13 +363,13 @@ def test_quantities_are_made_of_responses() -> None:
 
 
 def test_transfers_that_never_finished_are_counted() -> None:
-    found = transfers(web([1.0, 3.0, None, None], [1, 1, 1, 0]), 100.0)
+    found = transfers(web([1.0, 3.0, None, None], [1, 1, 1, 0]), 100.0, BOTTLENECK)
     assert (found["completed"], found["unfinished"], found["completion_mean"]) == (2.0, 1.0, 2.0)
     assert (found["timeouts"], found["losses_per_s"]) == (5.0, 1.0)
     assert np.isnan(found["completion_p95"])
-    many = transfers(web([1.0] * 39 + [None], [1] * 40), 100.0)
+    many = transfers(web([1.0] * 39 + [None], [1] * 40), 100.0, BOTTLENECK)
     assert (many["unfinished"], many["completion_p95"]) == (1.0, 1.0)
-    none = transfers(web([None] * 2), 100.0)
+    none = transfers(web([None] * 2), 100.0, BOTTLENECK)
     assert (none["completed"], none["unfinished"]) == (0.0, 2.0)
     assert np.isnan([none["completion_mean"], none["completion_p95"]]).all()
 
@@ -405,7 +408,7 @@ def test_a_queue_is_counted_by_colour() -> None:
         "event": ["enqueued", "enqueued", "dropped", "sent", "enqueued"],
         "color": ["green", "red", "red", "green", "red"],
     }
-    found = backlog(pl.DataFrame(trace))
+    found = backlog(pl.DataFrame(trace), BOTTLENECK)
     assert found.green.tolist() == [1, 1, 1, 0]
     assert found.red.tolist() == [0, 1, 1, 1]
     assert found.dropped_red_s.tolist() == [2.0]
@@ -633,7 +636,7 @@ def test_values_become_settings() -> None:
     assert last(bucket, depth=0.5, tokens=40) == bucket_of % "20480B"
     assert last(replace(bucket, scale=10), depth=0.5, tokens=40).endswith('cbs = "204800B" }')
     assert 'cir = "491520bit/s", cbs = "1024B" }' in " ".join(
-        replace(bucket, tokens=15).overrides({**held, "depth": 0.01}, FIT)
+        replace(bucket, level=15).overrides({**held, "depth": 0.01}, FIT)
     )
     assert "conditioner.marker.meter.tokens=400" in replace(friendly, scale=10).overrides(
         {**held, "tokens": 40}, FIT

@@ -10,14 +10,16 @@ import pytest
 
 from perhop.experiment.definition import Campaign
 from perhop.papers import load_pack, load_readings
-from perhop.papers.feroz.calibrate import calibrate, error, log_error, ratio_error, table_errors
-from perhop.papers.feroz.case import load_calibration
+from perhop.papers.calibration import load_calibration
+from perhop.papers.feroz.calibrate import calibrate
 from perhop.papers.feroz.plan import FACTORS, make_plan
+from perhop.papers.log_error import error, log_error, ratio_error, table_errors
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import PackError
 
 PLAN = make_plan()
 BY_ID = {case.id: case for case in PLAN.cases}
+OFFSET = load_calibration(PLAN.pack).offset
 
 
 def test_the_record_of_the_calibration_is_of_these_parameters() -> None:
@@ -44,12 +46,12 @@ def test_errors_are_ratios() -> None:
     assert log_error(0.0, 1.0) == log_error(float("nan"), 1.0) == float("inf")
     cases = [BY_ID["1 tcp-friendly"], BY_ID["1 token-bucket"]]
     exact = {case.id: case.published for case in cases}
-    assert error(cases, exact) == 0.0
-    assert ratio_error(cases, exact) == 0.0
+    assert error(cases, exact, OFFSET) == 0.0
+    assert ratio_error(cases, exact, OFFSET) == 0.0
     doubled = {id_: {name: 2 * value for name, value in each.items()} for id_, each in exact.items()}
-    assert error(cases, doubled) > 0.6
-    assert ratio_error(cases, doubled) < 0.02
-    assert set(table_errors(cases, exact)) == {"1"}
+    assert error(cases, doubled, OFFSET) > 0.6
+    assert ratio_error(cases, doubled, OFFSET) < 0.02
+    assert set(table_errors(cases, exact, OFFSET)) == {"1"}
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from perhop.papers import Pack, PackError, Reading, load_pack, load_readings
-from perhop.papers.feroz.case import load_calibration
-from perhop.papers.feroz.plan import check_change
+from perhop.papers.calibration import check_change, load_calibration
 from perhop.papers.feroz.plan import make_plan as feroz_plan
 from perhop.papers.laatu.study import FIGURE, STUDY
 from perhop.papers.plan import under

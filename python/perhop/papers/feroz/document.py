@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from perhop.papers.calibration import load_calibration
+from perhop.papers.case_runs import FITTED, claim_figures
+from perhop.papers.case_values import Measured
+from perhop.papers.cases import EXTRA
 from perhop.papers.claims import Under, claim_entry
 from perhop.papers.document import guard_finding, judge, row
-from perhop.papers.feroz.case import BUCKET, FRIENDLY, MARKERS, Case, load_calibration
-from perhop.papers.feroz.measure import UNITS, Measured, measure
-from perhop.papers.feroz.plan import FITTED, Runs, claim_figures
+from perhop.papers.feroz.case import BUCKET, FRIENDLY, MARKERS, Case
+from perhop.papers.feroz.measure import reader
+from perhop.papers.feroz.plan import Runs
 from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Results
+from perhop.papers.words import told
 from perhop.run import Result
-
-MAIN = {
-    "1": ("timeouts", "losses_per_s", "goodput", "cov"),
-    "6": ("obtained", "obtained_share"),
-    "short": ("completion_mean", "completion_p95", "completed", "unfinished", "timeouts", "losses_per_s"),
-    "rtt": ("timeouts", "losses_per_s", "goodput", "cov", "short_over_long"),
-    "spacing": ("gaps_kept", "gap_excess"),
-    "marks": (),
-}
-"""Quantities of a figure's rows; a figure that is not named is like Table 1."""
 
 
 @dataclass(frozen=True)
@@ -57,23 +52,17 @@ class Reproduction:
 
 def reduce(plan: Runs, results: Results, command: str, results_version: int) -> Reproduction:
     """Turn what was measured into rows and verdicts."""
-    fit = load_calibration(plan.pack).fit
-    measured = {FITTED: measure(plan.cases, FITTED, results.fitted, results.drawn, fit)}
-    for reading, own in results.read:
-        measured[reading.id] = measure(plan.cases, FITTED, own, {}, fit)
-    for sweep, own in results.beyond:
-        for level in sweep.campaign.design.factors[0].levels:
-            name, found = f"{sweep.axes[0]}={level.name}", measure(plan.cases, level.name, own, {}, fit)
-            measured[name] = found if name not in measured else measured[name].joined(found)
+    measured = reader(plan.cases, load_calibration(plan.pack)).everything(results)
+    layout = plan.pack.toml("page.toml")
     document = {
         "paper": plan.pack.key,
         "results_version": results_version,
         "command": command,
-        "rows": [one for case in plan.cases for one in case_rows(measured[FITTED], case)],
+        "rows": [one for case in plan.cases for one in case_rows(measured[FITTED], case, layout)],
         "claims": [judge_claim(plan, measured, claim) for claim in plan.pack.claims],
     }
-    told, warned = findings(plan, measured), run_warnings(measured[FITTED])
-    return Reproduction(document, measured, results.drawn, told, warned, plan.left_out)
+    said, warned = findings(plan, measured, layout), run_warnings(measured[FITTED])
+    return Reproduction(document, measured, results.drawn, said, warned, plan.left_out)
 
 
 def judge_claim(plan: Runs, measured: Mapping[str, Measured], claim: Claim) -> dict[str, Any]:
@@ -91,19 +80,13 @@ def judge_claim(plan: Runs, measured: Mapping[str, Measured], claim: Claim) -> d
     return claim_entry(claim, judge(PREDICATES, measured[FITTED], claim), others, unjudged)
 
 
-def case_rows(m: Measured, case: Case) -> list[dict[str, Any]]:
+def case_rows(m: Measured, case: Case, layout: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give the rows of one case: what the paper prints about it, or what a run of ours is for."""
-    like = "6" if case.tokens is not None and case.table != "extra" else case.figure
+    rows, like = layout["rows"], "6" if case.level is not None and case.table != EXTRA else case.figure
+    units, printed = layout["units"], case.published
     return [
-        row(
-            case.table,
-            case.id,
-            name,
-            UNITS.get(name, "1"),
-            case.published.get(name),
-            m.interval(case.id, name),
-        )
-        for name in MAIN.get(like, MAIN["1"])
+        row(case.table, case.id, name, units.get(name, "1"), printed.get(name), m.interval(case.id, name))
+        for name in rows[like if like in rows else "1"]
     ]
 
 
@@ -111,28 +94,19 @@ def run_warnings(m: Measured) -> tuple[str, ...]:
     """List what the comparison assumes and a run does not keep: IN packets are hardly lost."""
     found = []
     for case in m.cases.values():
-        if case.table == "extra" or case.marker == "none":
+        if case.table == EXTRA or case.treatment == "none":
             continue
         lost_in, lost = m.mean(case.id, "losses_in"), m.mean(case.id, "losses_per_s")
         if lost_in > 0.2 * lost > 0:
-            tokens = "" if case.tokens is None else f", {case.tokens} tokens"
-            found.append(f"{lost_in / lost:.0%} with {case.marker} in Table {case.table}{tokens}")
+            tokens = "" if case.level is None else f", {case.level} tokens"
+            found.append(f"{lost_in / lost:.0%} with {case.treatment} in Table {case.table}{tokens}")
     text = "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
     return (text + ", ".join(found),) if found else ()
 
 
-class _Lookup:
-    """What a text of `page.toml` names in brackets, its parts with slashes between them."""
-
-    def __init__(self, of: Callable[..., object]) -> None:
-        self._of = of
-
-    def __getitem__(self, key: str | int) -> object:
-        # a name of digits alone comes as a number
-        return self._of(*str(key).split("/"))
-
-
-def findings(plan: Runs, measured: Mapping[str, Measured]) -> tuple[tuple[str, str], ...]:
+def findings(
+    plan: Runs, measured: Mapping[str, Measured], words: Mapping[str, Any]
+) -> tuple[tuple[str, str], ...]:
     """Say what the runs show beyond the claims; of a quick reproduction only what the guard does."""
 
     def mean(under: str, case: str, quantity: str) -> float:
@@ -150,11 +124,9 @@ def findings(plan: Runs, measured: Mapping[str, Measured]) -> tuple[tuple[str, s
     def guard(under: str) -> str:
         return ", ".join(f"{mean(under, f'1 {marker}', 'timeouts'):.1f} ({marker})" for marker in MARKERS)
 
-    words = plan.pack.toml("page.toml")
     found = []
     if "guard off" in measured:
         counted, off = "Time-outs a run in Table 1", guard("guard off")
         found.append(guard_finding(counted, guard(FITTED), off, words["guard"]))
-    named = {one.__name__: _Lookup(one) for one in (mean, ratio, pair, three)}
-    told = [(one["title"], one["text"].format(**named)) for one in words["finding"]] if plan.beyond else []
-    return (*found, *told)
+    named = {one.__name__: one for one in (mean, ratio, pair, three)}
+    return (*found, *(told(words["finding"], named) if plan.beyond else ()))

@@ -3,90 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
+from perhop.papers.calibration import Calibration
+from perhop.papers.case_values import CaseReader, Quantities
 from perhop.papers.feroz.case import INTERVAL_S, Case
-from perhop.papers.measured import Floats, Measurements
+from perhop.papers.feroz.plan import FACTORS
+from perhop.papers.measured import Floats
+from perhop.papers.traced import Marks, flow_marks, transfers
 from perhop.run import Result
-from perhop.stats.intervals import Interval, mean_interval
 
 BOTTLENECK = "port.r2-r3."
+EDGES = r"^port\.e.*-r2\."
+"""Of the queues behind the markers."""
 ASSURED = "assured"
 
-UNITS = {
-    "losses_per_s": "packets/s",
-    "goodput": "B/s",
-    "obtained": "Mbit/s",
-    "completion_mean": "s",
-    "completion_p95": "s",
-    "gap_excess": "packets",
-}
-"""Unit of each quantity that has one."""
+
+def reader(cases: Sequence[Case], fit: Calibration) -> CaseReader[Case]:
+    """Give what reduces the runs of some cases."""
+    return CaseReader(cases, FACTORS, fit.fit, quantities, whole_runs)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Quantities of every case at one point: by case id and quantity a value for each replication, or NaN."""
-
-    cases: Mapping[str, Case]
-    values: Mapping[str, Mapping[str, Floats]]
-    fitted: Collection[str]
-
-    def interval(self, case: str, quantity: str) -> Interval | None:
-        """Mean and 95 % interval of one quantity; None where a replication has no value of it."""
-        found = self.values[case][quantity]
-        return mean_interval(found) if np.all(np.isfinite(found)) else None
-
-    def mean(self, case: str, quantity: str) -> float:
-        """Mean over the replications; NaN where one has no value."""
-        return float(self.values[case][quantity].mean())
-
-    def joined(self, other: Measured) -> Measured:
-        """Put the cases of another table to these."""
-        return replace(self, cases={**self.cases, **other.cases}, values={**self.values, **other.values})
-
-
-def measure(
-    cases: Iterable[Case], at: str, m: Measurements, drawn: Mapping[str, Result], fitted: Collection[str]
-) -> Measured:
-    """Reduce what was measured of those cases that were run.
-
-    Parameters
-    ----------
-    cases
-        Of the study.
-    at
-        Level of the factor of that name.
-    m
-        What campaigns measured.
-    drawn
-        Results by name of run.
-    fitted
-        Tables that the calibration fitted.
-    """
-    found: dict[tuple[str, ...], dict[str, Floats]] = {}
-    rows = m.scalars.filter(at=at).sort("replication").group_by("figure", "marker", "response").agg("value")
-    for row, marker, response, value in rows.iter_rows():
-        found.setdefault((row, marker), {})[response] = np.array(value, dtype=np.float64)
-    values, own = {}, {}
-    for case in cases:
-        names = [f"{case.id} {k}" for k in range(case.replications)]
-        if (case.row, case.marker) in found:
-            values[case.id] = quantities(case, found[case.row, case.marker])
-        elif names[0] in drawn:
-            values[case.id] = drawn_quantities(case, [drawn[name] for name in names])
-        else:
-            continue
-        own[case.id] = case
-    return Measured(own, values, fitted)
-
-
-def quantities(case: Case, of: Mapping[str, Floats]) -> dict[str, Floats]:
+def quantities(case: Case, of: Mapping[str, Floats]) -> Quantities:
     """Turn the responses of a case into its quantities.
 
     Returns
@@ -104,7 +44,7 @@ def quantities(case: Case, of: Mapping[str, Floats]) -> dict[str, Floats]:
         "goodput": of["goodput"],
         "cov": of["cov"] * np.sqrt(1 - 1 / of["flows"]),
     }
-    if case.tokens is not None:
+    if case.level is not None:
         found["obtained"] = of[ASSURED] / 1e6
         found["obtained_share"] = of[ASSURED] / case.assured_bit_s
     if case.figure == "rtt":
@@ -112,60 +52,15 @@ def quantities(case: Case, of: Mapping[str, Floats]) -> dict[str, Floats]:
     return found
 
 
-def drawn_quantities(case: Case, runs: Sequence[Result]) -> dict[str, Floats]:
+def whole_runs(case: Case, runs: Sequence[Result]) -> Quantities:
     """Measure whole runs: of transfers their times, of a flow with tokens the gaps between its marks."""
     if case.figure == "short":
-        each = [transfers(run, case.duration_s) for run in runs]
-    elif case.tokens is not None:
-        each = [spacing_kept(flow_marks(run.trace["packets"], ASSURED), case.tokens) for run in runs]
+        each = [transfers(run, case.duration_s, BOTTLENECK) for run in runs]
+    elif case.level is not None:
+        each = [spacing_kept(flow_marks(run.trace["packets"], ASSURED, EDGES), case.level) for run in runs]
     else:
         each = [{}]
     return {name: np.array([one[name] for one in each]) for name in each[0]}
-
-
-def transfers(run: Result, duration_s: float) -> dict[str, float]:
-    """Reduce a run of transfers.
-
-    Returns
-    -------
-    dict
-        Time-outs and losses; how many completed and how many of those that began did not, the mean time of
-        those that completed, and the time within which 95 % of those that began did; NaN where there is none.
-    """
-    flows, bottleneck = run.flows, run.queues.filter(pl.col("path").str.starts_with(BOTTLENECK))
-    time = (flows["completed_s"] - flows["start_s"]).cast(pl.Float64).to_numpy()
-    took, began = time[np.isfinite(time)], (flows["segments_sent"] > 0).to_numpy()
-    # one that did not finish took longer than any that did
-    endless = np.where(np.isfinite(time), time, math.inf)[began]
-    p95 = float(np.quantile(endless, 0.95, method="higher")) if len(endless) else math.nan
-    return {
-        "timeouts": float(flows["timeouts"].sum()),
-        "losses_per_s": int(bottleneck["dropped_packets"].sum()) / duration_s,
-        "completed": float(len(took)),
-        "unfinished": float(began.sum() - len(took)),
-        "completion_mean": float(took.mean()) if len(took) else math.nan,
-        "completion_p95": p95 if math.isfinite(p95) else math.nan,
-    }
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Packets of one flow in the order in which they left its edge's marker: when, and whether IN."""
-
-    time_s: Floats
-    is_in: npt.NDArray[np.bool_]
-
-    @property
-    def interval(self) -> npt.NDArray[np.int64]:
-        """The marking interval of each."""
-        return np.floor(self.time_s / INTERVAL_S).astype(int)
-
-
-def flow_marks(trace: pl.DataFrame, flow: str) -> Marks:
-    """Read a flow's marks from a packet trace: its packets as they enter the queue behind its marker."""
-    behind = pl.col("path").str.starts_with("port.e") & pl.col("path").str.contains("-r2.", literal=True)
-    own = trace.filter((pl.col("flow") == flow) & (pl.col("event") == "enqueued") & behind)
-    return Marks(own["time_s"].to_numpy(), (own["mark"] == "AF11").to_numpy())
 
 
 def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> dict[str, float]:
@@ -190,7 +85,7 @@ def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> dict[str, floa
         The fraction of gaps that are floor(S) or ceil(S), and by how much gaps are longer than S on average;
         NaN without gaps.
     """
-    interval, estimate = marks.interval, math.nan
+    interval, estimate = marks.interval(INTERVAL_S), math.nan
     right, excess = [], []
     for k in range(interval.min(), interval.max() + 1):
         inside = marks.is_in[interval == k]

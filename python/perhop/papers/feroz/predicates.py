@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from perhop.papers.case_values import Measured
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, Marker
-from perhop.papers.feroz.measure import Measured
 from perhop.papers.measured import Floats
 from perhop.papers.verdict import HIGHER, LOWER, Asked, Part
 
@@ -35,7 +35,7 @@ def goodput_ratio(m: Measured, figure: str, at_least: float) -> list[Part]:
 
 def assurance(m: Measured, figure: str, at_least: float) -> list[Part]:
     """Judge what an assured flow obtains: over the token bucket's at each rate, and from rate to rate."""
-    rows = [case.row for case in m.cases.values() if case.figure == figure and case.marker == FRIENDLY]
+    rows = [case.row for case in m.cases.values() if case.figure == figure and case.treatment == FRIENDLY]
     parts = [part for row in rows for part in _ratio(m, row, "obtained", at_least)]
     for before, after in pairwise(rows):
         difference = _values(m, after, FRIENDLY, "obtained") - _values(m, before, FRIENDLY, "obtained")

@@ -1,0 +1,90 @@
+"""What waits in a queue of two colours over time, and what it dropped; a panel for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from perhop.plot import style
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Packets of either colour that wait in a queue, when that changed, and when packets were dropped."""
+
+    time_s: Floats
+    green: Floats
+    red: Floats
+    dropped_green_s: Floats
+    dropped_red_s: Floats
+
+
+def backlog(trace: pl.DataFrame, path: str) -> Backlog:
+    """Count what waits at a port by colour, from a packet trace.
+
+    Parameters
+    ----------
+    trace
+        As `perhop.run.Result.trace["packets"]` has it.
+    path
+        How the paths of the port's queues begin. What is not green counts as red.
+    """
+    trace = trace.filter(pl.col("path").str.starts_with(path))
+    time, event = trace["time_s"].to_numpy(), trace["event"]
+    change = (event == "enqueued").to_numpy().astype(float) - (event == "sent").to_numpy()
+    green, dropped = (trace["color"] == "green").to_numpy(), (event == "dropped").to_numpy()
+    return Backlog(
+        time,
+        np.cumsum(change * green),
+        np.cumsum(change * ~green),
+        time[dropped & green],
+        time[dropped & ~green],
+    )
+
+
+def draw(backlogs: Mapping[str, Backlog], title: str) -> str:
+    """Return what waits by colour over time as SVG, and a mark for each drop.
+
+    Parameters
+    ----------
+    backlogs
+        By name of a panel. Green is called IN, red OUT.
+    title
+        Told to those who cannot see the figure.
+    """
+    with style.figure(8.6, 1.0 + 1.9 * len(backlogs), nrows=len(backlogs), sharex=True, squeeze=False) as (
+        made,
+        grid,
+    ):
+        for axes, (name, one) in zip(grid[:, 0], backlogs.items(), strict=True):
+            top = max(float(values.max(initial=1)) for values in (one.green, one.red))
+            for color, (values, dropped, called, mark) in enumerate(
+                ((one.green, one.dropped_green_s, "IN", "v"), (one.red, one.dropped_red_s, "OUT", "x"))
+            ):
+                look = {"color": style.COLORS[color], "linestyle": style.DASHES[color], "linewidth": 1.1}
+                axes.plot(one.time_s, values, label=f"{called} waiting", drawstyle="steps-post", **look)
+                axes.plot(
+                    dropped,
+                    np.full(len(dropped), top * 1.08),
+                    mark,
+                    color=style.COLORS[color],
+                    markersize=4,
+                    label=f"{called} dropped ({len(dropped)})",
+                )
+            axes.set_ylim(0, top * 1.16)
+            axes.set_title(name)
+            axes.set_ylabel("packets")
+            style.legend_beside(axes)
+        grid[-1, 0].set_xlabel("time in s")
+        told = "; ".join(
+            f"{name}: at most {one.green.max(initial=0):.0f} IN and {one.red.max(initial=0):.0f} OUT "
+            f"packets wait, {len(one.dropped_green_s)} IN and {len(one.dropped_red_s)} OUT are dropped"
+            for name, one in backlogs.items()
+        )
+        return style.svg(made, title, told)
