@@ -135,6 +135,18 @@ PORTS = {
         first="share = 0.1\nbounded = true",
         second="share = 0.9",
     ),
+    "paired-counter": PORT.format(
+        scheduler='{ kind = "paired-counter", data = "rest", share = 0.9 }',
+        queue='{ kind = "fifo", limit = "20p" }',
+        first="",
+        second="",
+    ),
+    "shaped": PORT.format(
+        scheduler='{ kind = "strict-priority" }',
+        queue='{ kind = "fifo", limit = "20p" }',
+        first="",
+        second="",
+    ),
 }
 METERS = {
     "token-bucket": EDGE.format(meter='{ kind = "token-bucket", cir = "2Mbit/s", cbs = "10kB" }', marker=TWO),
@@ -148,8 +160,16 @@ METERS = {
     "tcp-friendly": EDGE.format(
         meter='{ kind = "tcp-friendly", interval = "100ms", tokens = 20, packet_size = "1448B" }', marker=TWO
     ),
+    "token-bucket of each flow": EDGE.format(
+        meter='{ kind = "token-bucket", cir = "2Mbit/s", cbs = "10kB" }', marker=TWO + '\nper = "flow"'
+    ),
+    "shaper": EDGE.format(
+        meter='{ kind = "token-bucket", cir = "2Mbit/s", cbs = "10kB" }',
+        marker='{ green = "AF11", red = "shape" }\n'
+        'shaper = { rate = "3Mbit/s", burst = "10kB", limit = "10p" }',
+    ),
 }
-"""Together every meter and queue, and every scheduler but the paired counter."""
+"""Together every meter, queue and scheduler, a shaper, and a conditioner with a meter of each flow."""
 ELEMENTS = dict(zip(PORTS, METERS, strict=True))
 FIFO = PORTS["fifo and strict-priority"]
 TAHOE = ("-s", 'flow.bulk.tcp.profile="rfc"', "-s", 'flow.bulk.tcp.recovery="tahoe"')
@@ -213,6 +233,39 @@ def test_the_arrivals_of_a_live_run_meet_the_same_decisions_in_a_simulation(
     assert said["dropped"] > 0
     assert said["not_green"] > 0
     assert said["differ"] == 0
+
+
+@live
+def test_a_probe_of_each_class_tells_delay_by_class_on_both_clocks(tmp_path: Path) -> None:
+    path = _scenario(tmp_path, duration="3s")
+    probe = """
+[[udp]]
+name = "probe-{mark}"
+from = "host[0]"
+to = "sink"
+class = "probe-{mark}"
+mark = "{mark}"
+rate = "16kbit/s"
+packet_size = "100B"
+"""
+    scenario = Scenario.from_text(path.read_text() + probe.format(mark="EF") + probe.format(mark="AF11"))
+
+    def delays(clock: str) -> tuple[float, float, float]:
+        classes = scenario.override(f"run.clock={clock}").run().classes
+
+        def of(mark: str, column: str) -> float:
+            return float(classes.filter(pl.col("class") == f"probe-{mark}")[column][0])
+
+        return of("EF", "delay_p50_s"), of("AF11", "delay_p50_s"), of("EF", "delay_min_s")
+
+    for clock in ("virtual", "live"):
+        ef, bulk, least = delays(clock)
+        # 1 + 5 + 1 ms, and 100 bytes at 100, 10 and 100 Mbit/s
+        assert least >= 7e-3 + 100 * 8 * 1.2e-7 - 1e-9
+        # before it at most one packet of 1500 bytes, 1.2 ms, and other packets of its class
+        assert ef < least + 2e-3
+        # behind a queue of up to twenty
+        assert bulk > ef + 3e-3
 
 
 @live
