@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from html import unescape
@@ -22,14 +22,14 @@ from perhop.papers.calibration import load_calibration
 from perhop.papers.case_runs import FITTED
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, Case
 from perhop.papers.feroz.document import Reproduction, reduce
-from perhop.papers.feroz.measure import BOTTLENECK, EDGES, spacing_kept
+from perhop.papers.feroz.measure import spacing_kept
 from perhop.papers.feroz.plan import FACTORS, FIGURE, MEASURED, Runs, make_plan, published_rows
 from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.feroz.study import STUDY
-from perhop.papers.traced import Marks, flow_marks, transfers
-from perhop.plot.backlog import backlog
+from perhop.papers.traced import Marks
 from perhop.run import Result
 from perhop.scenario import Scenario
+from test_papers_traced import spaced_trace, web
 from test_report import check_page
 
 PLAN = make_plan()
@@ -48,44 +48,6 @@ def responses(case: Case, **changes: float) -> dict[str, float]:
     # of two flows the sample's deviation is the root of two times the population's
     found |= {"flows": 2, "cov": found["cov"] * 2**0.5, "short_over_long": 4.0}
     return found | {"assured": found["obtained"] * case.assured_bit_s}
-
-
-def spaced_trace(tokens: int = 2, per_interval: int = 6) -> dict[str, Any]:
-    """Trace of a flow that sends as much in every interval and has its tokens evenly spread."""
-    gap = per_interval // tokens
-    rows = [
-        (k * 0.25 + (n + 0.5) * 0.25 / per_interval, n % gap == gap - 1)
-        for k in range(8)
-        for n in range(per_interval)
-    ]
-    return {
-        "time_s": [time for time, _ in rows],
-        "path": ["port.ea-r2.class.all"] * len(rows),
-        "event": ["enqueued"] * len(rows),
-        "flow": ["assured"] * len(rows),
-        "mark": ["AF11" if is_in else "BE" for _, is_in in rows],
-        "color": ["green" if is_in else "red" for _, is_in in rows],
-    }
-
-
-def web(
-    completed_s: Iterable[float | None] = (1.0, 3.0), segments: Iterable[int] = (9, 9), **changes: int
-) -> Result:
-    """One run of transfers that start at once."""
-    completed = list(completed_s)
-    return made(
-        flows={
-            "name": [f"web[{k}]" for k in range(len(completed))],
-            "start_s": [0.0] * len(completed),
-            "completed_s": pl.Series(completed, dtype=pl.Float64),
-            "segments_sent": np.array(list(segments), dtype=np.uint64),
-            "timeouts": np.array([changes.get("timeouts", 5)] + [0] * (len(completed) - 1), dtype=np.uint64),
-        },
-        queues={
-            "path": ["port.r2-r3.class.all", "port.r3-d[0].class.all"],
-            "dropped_packets": np.array([changes.get("dropped", 100), 7], dtype=np.uint64),
-        },
-    )
 
 
 def as_claimed(case: Case, at: str = FITTED, reading: str = "") -> dict[str, Any]:
@@ -306,16 +268,6 @@ def test_spacing_follows_an_estimate_that_moves() -> None:
     assert spacing_kept(moving, 4, gain=1.0)["gaps_kept"] < 1.0
 
 
-def test_marks_are_read_behind_the_marker() -> None:
-    trace = spaced_trace()
-    trace["path"][0] = "port.a-ea.class.all"
-    trace["event"][1] = "sent"
-    trace["flow"][2] = "bulk[0]"
-    found = flow_marks(pl.DataFrame(trace), "assured", EDGES)
-    assert len(found.time_s) == 48 - 3
-    assert found.is_in.sum() == 16 - 1
-
-
 def test_a_run_is_measured_by_the_campaign_of_its_scenario() -> None:
     flows = {
         "name": ["bulk[0]", "bulk[1]", "assured"],
@@ -362,18 +314,6 @@ def test_quantities_are_made_of_responses() -> None:
     )
 
 
-def test_transfers_that_never_finished_are_counted() -> None:
-    found = transfers(web([1.0, 3.0, None, None], [1, 1, 1, 0]), 100.0, BOTTLENECK)
-    assert (found["completed"], found["unfinished"], found["completion_mean"]) == (2.0, 1.0, 2.0)
-    assert (found["timeouts"], found["losses_per_s"]) == (5.0, 1.0)
-    assert np.isnan(found["completion_p95"])
-    many = transfers(web([1.0] * 39 + [None], [1] * 40), 100.0, BOTTLENECK)
-    assert (many["unfinished"], many["completion_p95"]) == (1.0, 1.0)
-    none = transfers(web([None] * 2), 100.0, BOTTLENECK)
-    assert (none["completed"], none["unfinished"]) == (0.0, 2.0)
-    assert np.isnan([none["completion_mean"], none["completion_p95"]]).all()
-
-
 def test_a_study_without_a_finished_transfer_has_a_row_without_a_number() -> None:
     found = reproduce(lambda case, *_: {**as_claimed(case), "completed_s": [None, None]})
     rows = {(row["id"], row["quantity"]): row["simulated"] for row in found.document["rows"]}
@@ -399,20 +339,6 @@ def test_lost_in_packets_are_said() -> None:
         "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
         "50% with tcp-friendly in Table 1",
     )
-
-
-def test_a_queue_is_counted_by_colour() -> None:
-    trace = {
-        "time_s": [0.0, 1.0, 2.0, 3.0, 4.0],
-        "path": ["port.r2-r3.class.all"] * 4 + ["port.r3-d[0].class.all"],
-        "event": ["enqueued", "enqueued", "dropped", "sent", "enqueued"],
-        "color": ["green", "red", "red", "green", "red"],
-    }
-    found = backlog(pl.DataFrame(trace), BOTTLENECK)
-    assert found.green.tolist() == [1, 1, 1, 0]
-    assert found.red.tolist() == [0, 1, 1, 1]
-    assert found.dropped_red_s.tolist() == [2.0]
-    assert found.dropped_green_s.tolist() == []
 
 
 @cache

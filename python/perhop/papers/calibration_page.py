@@ -13,7 +13,12 @@ _RECORDED = ("after", "command", "error", "errors", "fit", "least_gain", "other"
 
 
 def calibration_section(
-    pack: Pack, fit: Calibration, texts: tuple[str, str], titles: Mapping[str, str], note: str
+    pack: Pack,
+    fit: Calibration,
+    texts: tuple[str, str],
+    titles: Mapping[str, str],
+    note: str,
+    treatments: str,
 ) -> Section:
     """Show what the search recorded in `expected/calibration.json`, and what was tried.
 
@@ -30,6 +35,8 @@ def calibration_section(
         Of the tables.
     note
         Stands above their errors.
+    treatments
+        What several are called.
     """
     record = pack.record("expected/calibration.json", _RECORDED)
     other, chosen = record["other"], record["after"]
@@ -44,16 +51,16 @@ def calibration_section(
         "calibration",
         "Calibration",
         [text.format(**named) for text in texts],
-        [_errors(record, titles, note), _tried(fit, record)],
+        [_errors(record, titles, note, treatments), _tried(fit, record)],
     )
 
 
-def _errors(record: Mapping[str, Any], titles: Mapping[str, str], note: str) -> Table:
+def _errors(record: Mapping[str, Any], titles: Mapping[str, str], note: str, treatments: str) -> Table:
     errors = record["errors"]
     columns = [(when, kind) for kind in ("levels", "ratios") for when in ("before", "after")]
     return Table(
         "Error of each table, before and after",
-        ("table", "", "levels before", "after", "ratios between markers before", "after"),
+        ("table", "", "levels before", "after", f"ratios between {treatments} before", "after"),
         [
             (
                 titles[table],

@@ -7,7 +7,7 @@ from typing import Any
 
 from perhop.papers.case_runs import FITTED
 from perhop.papers.case_values import Measured
-from perhop.papers.cases import Case
+from perhop.papers.cases import EXTRA, Case
 from perhop.papers.plan import Sweep
 from perhop.plot import bars, curves
 from perhop.report import page
@@ -131,7 +131,7 @@ def values_table(
     rows = [
         (case.title, case.treatment, *(cell(case, quantity) for quantity in quantities))
         for case in cases
-        if any(case.table == "extra" for case in cases)
+        if any(case.table == EXTRA for case in cases)
     ]
     columns = ("runs", treatment, *(quantity["label"] for quantity in quantities))
     return Table("With 95 % intervals", columns, rows, 2, command=again)

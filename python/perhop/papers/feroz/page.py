@@ -26,7 +26,7 @@ def render_page(title: str, plan: Runs, outcome: Reproduction) -> str:
     words, fit = plan.pack.toml("page.toml"), load_calibration(plan.pack)
     text, tables = words["sections"], words["tables"]
     searched = calibration_section(
-        plan.pack, fit, (text["calibration"], text["second-fit"]), tables, words["errors"]
+        plan.pack, fit, (text["calibration"], text["second-fit"]), tables, words["errors"], "markers"
     )
     sections = [*_measured(outcome, words), _traced(plan, outcome, words), *_others(outcome, words)]
     sections += [*_sensitivity(plan, outcome, words), searched]
