@@ -168,7 +168,7 @@ def run_and_tell(
     runs = plan(campaign)
     check_store(folder, runs)
     try:
-        workers = open_executor(executor, jobs)
+        workers = open_executor(executor, jobs if executor else side_by_side(campaign, jobs))
     except ValueError as error:
         raise CommandError(ExitCode.USAGE, f"--executor {error}") from error
     with told.how_far(folder), workers:
@@ -185,6 +185,19 @@ def run_and_tell(
         told.print_failures(failed)
         print(f"report: {page.resolve()}")
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
+
+
+def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
+    """Return how many runs to make at once: of real packets no more than are undistorted here."""
+    if not any(campaign.scenario.override(*one.overrides).core.live for one in campaign.design.treatments):
+        return jobs
+    from perhop.beside import allowed
+    from perhop.cli.output import note
+
+    some, why = allowed(jobs)
+    if why:
+        note(why)
+    return some
 
 
 def _is_as_run(file: Path, store: Store) -> bool:

@@ -6,6 +6,10 @@ import os
 import platform
 import shutil
 from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import msgspec
+import typer
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
@@ -23,10 +27,18 @@ class Finding:
     section: str = "perhop"
 
 
-def command(as_json: options.Json = False) -> int:
+def command(
+    parallel: Annotated[
+        bool,
+        typer.Option("--parallel", help="Measure how many runs on real packets may go side by side."),
+    ] = False,
+    as_json: options.Json = False,
+) -> int:
     """Say what this machine can do and what is missing."""
     from perhop.cli.output import print_json, print_table
 
+    if parallel:
+        return _side_by_side(as_json)
     findings = [*_look(), *_real_packets()]
     if as_json:
         print_json({"findings": [asdict(finding) for finding in findings]})
@@ -44,6 +56,37 @@ def command(as_json: options.Json = False) -> int:
             )
     missing = any(finding.required and finding.found is None for finding in findings)
     return ExitCode.MACHINE if missing else ExitCode.DONE
+
+
+def _side_by_side(as_json: bool) -> int:
+    """Measure live runs side by side, print what was found and keep it."""
+    from perhop import beside
+    from perhop.cli.output import note, print_json, print_table
+    from perhop.stats.intervals import mean_interval
+
+    note(
+        f"{beside.MEANING}: alone {beside.ALONE} times, then {', '.join(map(str, beside.STEPS))} at once "
+        f"until that distorts them; {beside.ABOUT_S} s at most, with nothing else to do for this machine"
+    )
+    found = beside.measure(lambda step, fits: note(f"{step.runs}: {'undistorted' if fits else 'distorted'}"))
+    file = beside.keep(found) if found.most else None
+    status = ExitCode.DONE if file else ExitCode.MACHINE
+    if as_json:
+        print_json({**msgspec.to_builtins(found), "file": file and str(file)})
+        return status
+    rows = []
+    for step in found.steps:
+        goodput = mean_interval(step.goodput_bit_s)
+        spread = f" +- {goodput.half_width / 1e6:.3f}" if goodput.n > 1 else ""
+        late = [f"{1e3 * (value or 0):.2f} ms" for value in (step.late_p99_s, step.applications_late_p99_s)]
+        rows.append((str(step.runs), f"{goodput.mean / 1e6:.3f}{spread}", *late, "; ".join(step.over_budget)))
+    columns = ("at once", "goodput, Mbit/s", "packets late, 99 %", "sockets late, 99 %", "over the budget")
+    print_table("Live runs side by side", columns, rows, wrap=True)
+    if file:
+        print(f"undistorted: {found.most} at once; kept in {file}")
+    else:
+        note("error: one alone is over its budget\nhint: try when this machine has nothing else to do")
+    return status
 
 
 def _look() -> list[Finding]:

@@ -184,7 +184,7 @@ def _run(asked: Campaign, folder: Path, jobs: int | None, executor: str | None) 
     runs = plan(asked)
     campaign.check_store(folder, runs)
     try:
-        workers = open_executor(executor, jobs)
+        workers = open_executor(executor, jobs if executor else campaign.side_by_side(asked, jobs))
     except ValueError as error:
         raise CommandError(ExitCode.USAGE, f"--executor {error}") from error
     count = len(asked.design.treatments)

@@ -93,14 +93,10 @@ def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int
     return ExitCode.DONE
 
 
-_LIVE_RUNS_A_CORE = 2
-"""Live runs side by side: more would not be on time (docs/emulate.md)."""
-
-
 def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> int:
     """Run a study in virtual time and on real packets, and put both beside the paper."""
-    from perhop import _core
-    from perhop.cli.output import print_table
+    from perhop import _core, beside
+    from perhop.cli.output import note, print_table
     from perhop.folder import new_folder, write_file
     from perhop.papers import kernel
     from perhop.papers.records import encode
@@ -110,10 +106,13 @@ def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> 
     study = load_study(paper)
     cores = len(os.sched_getaffinity(0))
     store = folder.parent / f"{paper}-on-kernel.runs"
+    side_by_side, why = beside.allowed(workers)
+    if why:
+        note(why)
     measured = []
     for arm in kernel.arms(study):
-        beside = (workers or _LIVE_RUNS_A_CORE * cores) if arm.is_live else cores
-        found = run_campaigns(f"{paper}, {arm.id}", arm.plan.campaigns, store, beside)
+        at_once = side_by_side if arm.is_live else cores
+        found = run_campaigns(f"{paper}, {arm.id}", arm.plan.campaigns, store, at_once)
         measured.append((arm, arm.plan.results(found, ())))
     document = kernel.document(
         study, measured, f"perhop reproduce {paper} --on kernel", _core.RESULTS_VERSION

@@ -1,0 +1,211 @@
+"""How many runs on real packets may go side by side: measured once on a machine, and read before campaigns.
+
+A short scenario is run alone a few times, then 2, 4, 8, 16 of it at once. A number is undistorted where every
+run is within its error budget and the mean goodput is within `TOLERANCE` of that of one alone: lateness by
+itself does not tell that the applications starve.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from perhop.scenario import Scenario
+
+TOLERANCE = 0.02
+"""How far the mean goodput may be from that of one alone."""
+ALONE = 4
+"""Runs that tell what one alone does."""
+STEPS = (2, 4, 8, 16)
+RUN_S = 5
+ABOUT_S = (ALONE + len(STEPS)) * (RUN_S + 1)
+"""How long `measure` takes at most, about."""
+UNMEASURED_A_CORE = 2
+"""Runs for each core where nothing was measured: five of 10 Mbit/s on two cores were on time."""
+
+_SCENARIO = f"""
+[run]
+duration = "{RUN_S}s"
+warmup = "1s"
+clock = "live"
+[[node]]
+name = "host"
+count = 3
+[[node]]
+name = "edge"
+kind = "router"
+[[node]]
+name = "sink"
+[[link]]
+ends = ["host[*]", "edge"]
+rate = "100Mbit/s"
+[[link]]
+ends = ["edge", "sink"]
+rate = "10Mbit/s"
+delay = "10ms"
+[[port]]
+at = "edge"
+to = "sink"
+class = [{{ name = "all", queue = {{ kind = "fifo", limit = "33p" }} }}]
+[[flow]]
+name = "bulk"
+from = "host[*]"
+to = "sink"
+count = 5
+tcp = {{ profile = "linux" }}
+"""
+MEANING = f"15 flows through 10 Mbit/s for {RUN_S} s"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What runs side by side were like.
+
+    Parameters
+    ----------
+    runs
+        How many at once.
+    goodput_bit_s
+        Of each run, all flows together.
+    late_p99_s, applications_late_p99_s
+        The worst of the runs; None where nothing was due.
+    over_budget
+        Why runs are not valid.
+    """
+
+    runs: int
+    goodput_bit_s: tuple[float, ...]
+    late_p99_s: float | None
+    applications_late_p99_s: float | None
+    over_budget: tuple[str, ...]
+
+    @property
+    def mean(self) -> float:
+        """Mean goodput of a run, bit/s."""
+        return sum(self.goodput_bit_s) / len(self.goodput_bit_s)
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What a machine was found to do."""
+
+    kernel: str
+    cores: int
+    most: int
+    steps: tuple[Step, ...]
+
+
+def is_undistorted(step: Step, alone: Step) -> bool:
+    """Tell whether the runs of a step are as one alone is."""
+    return not step.over_budget and abs(step.mean / alone.mean - 1) <= TOLERANCE
+
+
+def measure(tell: Callable[[Step, bool], None]) -> Measured:
+    """Run the short scenario alone, then side by side until it is distorted; `tell` hears each step.
+
+    Raises
+    ------
+    LackingError
+        This machine lacks something.
+    """
+    steps: list[Step] = []
+    most = 0
+    for step in _steps():
+        steps.append(step)
+        fits = is_undistorted(step, steps[0])
+        tell(step, fits)
+        if not fits:
+            break
+        most = step.runs
+    return Measured(platform.release(), _cores(), most, tuple(steps))
+
+
+def _steps() -> Iterator[Step]:
+    alone = [_at_once(1, seed) for seed in range(1, ALONE + 1)]
+    yield _together(1, alone)
+    for runs in STEPS:
+        yield _at_once(runs, 1)
+
+
+def _at_once(runs: int, seed: int) -> Step:
+    scenario = Scenario.from_text(_SCENARIO, "beside")
+    with ThreadPoolExecutor(runs) as pool:
+        seeds = range(seed, seed + runs)
+        return _together(runs, list(pool.map(lambda one: _one(scenario.override(f"run.seed={one}")), seeds)))
+
+
+def _one(scenario: Scenario) -> Step:
+    result = scenario.run()
+    how = result.live
+    assert how is not None
+    goodput = float(result.flows["goodput_bit_s"].sum())
+    late = (how.lateness_s.p99, how.applications_late_s.p99)
+    return Step(1, (goodput,), *late, tuple(how.over_budget))
+
+
+def _together(runs: int, parts: list[Step]) -> Step:
+    def worst(values: list[float | None]) -> float | None:
+        return max((value for value in values if value is not None), default=None)
+
+    return Step(
+        runs,
+        tuple(value for part in parts for value in part.goodput_bit_s),
+        worst([part.late_p99_s for part in parts]),
+        worst([part.applications_late_p99_s for part in parts]),
+        tuple(dict.fromkeys(why for part in parts for why in part.over_budget)),
+    )
+
+
+def place() -> Path:
+    """Return the file in which a measure is kept: ``perhop/beside.json`` of the user's cache folder."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(cache) if os.path.isabs(cache) else Path.home() / ".cache") / "perhop" / "beside.json"
+
+
+def keep(measured: Measured) -> Path:
+    """Write a measure to its place, and return that."""
+    from perhop.folder import always, write_file
+
+    file = place()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    content = msgspec.json.format(msgspec.json.encode(measured), indent=2) + b"\n"
+    write_file(file, content, always)
+    return file
+
+
+def kept() -> Measured | None:
+    """Return what was measured on this machine: with this kernel and as many cores."""
+    with suppress(OSError, msgspec.DecodeError):
+        found = msgspec.json.decode(place().read_bytes(), type=Measured)
+        if (found.kernel, found.cores) == (platform.release(), _cores()):
+            return found
+    return None
+
+
+def allowed(asked: int | None) -> tuple[int, str]:
+    """Return how many live runs may go side by side where `asked` are wanted, and why; nothing to say if so.
+
+    Without a measure what is asked for is done, and what is over its budget is made again.
+    """
+    found = kept()
+    if found is None:
+        some = asked or UNMEASURED_A_CORE * _cores()
+        return some, (
+            f"{some} live runs side by side: how many are undistorted here is not measured; "
+            "`perhop doctor --parallel` does"
+        )
+    most = max(1, found.most)
+    if asked is not None and asked > most:
+        return (
+            most,
+            f"{most} live runs side by side instead of {asked}: `perhop doctor --parallel` found no more",
+        )
+    return asked or most, "" if found.most else "even one live run is over its budget here (perhop doctor)"
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
