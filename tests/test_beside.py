@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -78,3 +80,18 @@ def test_a_machine_too_busy_for_one_run_keeps_nothing(
     monkeypatch.setattr(beside, "_steps", lambda: iter([ALONE, _step(2, 9.4e6)]))
     assert "undistorted: 2 at once" in cli("doctor", "--parallel").out
     assert cache.exists()
+
+
+def test_runs_are_made_by_threads_that_end() -> None:
+    code = """
+import threading
+from perhop import beside
+from perhop.scenario import Scenario
+def one(seed):
+    assert Scenario.from_text(beside._SCENARIO).override(f"run.seed={seed}").core.live
+for seed in range(100):
+    thread = threading.Thread(target=one, args=(seed,))
+    thread.start()
+    thread.join()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import msgspec
 
+# loaded here, by the main thread: its allocator does not outlive a thread that loads it and ends
+from perhop import _core as _core
 from perhop.scenario import Scenario
 
 TOLERANCE = 0.02
