@@ -216,8 +216,10 @@ def test_the_page_of_the_pack_tells_classes_apart(cli: Cli) -> None:
     part = text[text.index('id="classes"') : text.index('id="flows"')]
     for name in ("assured", "premium", "rest", "web"):
         assert part.count(f'<tr><td class="t">{name}</td>') == 3  # traffic, delay and its variation
-    for title in ("Goodput by class", "One-way delay by class", "Waiting in queues"):
+    for title in ("One-way delay by class", "Waiting in queues"):
         assert f"<b>{title}.</b>" in part
+    assert text.count("<b>Goodput by class.</b>") == 1
+    assert "<b>Goodput by class.</b>" in text[text.index('id="answer"') : text.index("<nav")]
     delays = StoredRun.load("run").tables["classes"].filter(pl.col("class") == "premium")
     assert f"<td>{duration(delays['delay_p99_s'].item())}</td>" in part
     assert text.count("<table>") == text.count('<div class="scroll" tabindex="0"><table>')

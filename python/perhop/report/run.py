@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from perhop import summary
 from perhop.record import StoredRun
-from perhop.report import figures, live, page, tcp
+from perhop.report import answer, figures, live, page, tcp
 from perhop.scenario import Scenario
 from perhop.tables import labels_of
 
@@ -38,7 +39,11 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     traced = tcp.part(run, view)
     drawn: dict[str, list[page.Drawing]] = defaultdict(list)
     silent = []
-    for one in figures.of_run(run, meaning, view):
+    drawable = list(figures.of_run(run, meaning, view))
+    first = answer.of_figures(run, meaning, drawable, view.options())
+    for one in drawable:
+        if first.figure is not None and one.name == first.figure.id:
+            continue
         drawing = one.draw(run, view.options())
         if drawing is None:
             silent.append(one.title.lower())
@@ -47,8 +52,9 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     return page.render(
         "run.html.j2",
         {
-            "title": f"{run.record.scenario}, seed {run.record.seed}",
+            "title": f"{Path(run.record.scenario).name}, seed {run.record.seed}",
             "record": run.record,
+            "answer": first,
             "meaning": meaning,
             "resolved": resolved.decode(),
             "drawn": drawn,

@@ -1,0 +1,127 @@
+"""The first screen of a page: the answer in three sentences at most, one picture, and pills that lead on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perhop import summary
+from perhop.report import figures, sentences
+from perhop.units import counted
+
+if TYPE_CHECKING:
+    from perhop.record import StoredRun
+    from perhop.report.figure import Figure
+    from perhop.report.page import Drawing
+    from perhop.scenario import Description
+
+
+@dataclass(frozen=True)
+class Pill:
+    """A few words that lead to a part of the page.
+
+    Parameters
+    ----------
+    text
+        What is said.
+    target
+        Where it leads: ``#id`` on the page, or an address.
+    look
+        ``good``, ``bad``, ``open``, or a verdict; ``plain`` judges nothing.
+    """
+
+    text: str
+    target: str
+    look: str = "plain"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a page says first.
+
+    Parameters
+    ----------
+    sentences
+        Three at most, with their numbers.
+    figure
+        The one that tells most, or None where nothing can be drawn.
+    pills
+        What to look at next.
+    """
+
+    sentences: tuple[str, ...]
+    figure: Drawing | None
+    pills: tuple[Pill, ...]
+
+
+def of_run(run: StoredRun) -> Answer:
+    """Return the answer of a run, in numbers of the time after its warm-up.
+
+    Parameters
+    ----------
+    run
+        A run read back from its folder.
+    """
+    meaning = run.scenario().describe()
+    return of_figures(run, meaning, list(figures.of_run(run, meaning)))
+
+
+def of_figures(run: StoredRun, meaning: Description, drawable: Sequence[Figure], view: str = "") -> Answer:
+    """Return the answer of a run whose scenario and figures are known.
+
+    Parameters
+    ----------
+    run, meaning, drawable
+        The run, its scenario, and its figures, not drawn yet.
+    view
+        As for `Figure.draw`.
+    """
+    said = (sentences.got(run, meaning), sentences.lost(run), sentences.delayed(run, meaning))
+    return Answer(
+        tuple(one for one in said if one), _picture(run, meaning, drawable, view), tuple(_pills(run, meaning))
+    )
+
+
+def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], view: str) -> Drawing | None:
+    """Draw the figure that tells most.
+
+    The events of TCP where they were traced of at most four flows; where there are several classes, what
+    each got; the window of a single flow; else what each flow got.
+    """
+    alone = [f"time-sequence-{flow.name}" for flow in meaning.flows] if len(meaning.flows) == 1 else []
+    asked = ["time-sequence", *alone, "class-goodput"]
+    asked += ["cwnd_bytes"] if len(meaning.flows) == 1 else []
+    asked += ["goodput_bit_s", "throughput_bit_s", "topology"]
+    found = {one.name: one for one in drawable}
+    drawn = (found[name].draw(run, view) for name in asked if name in found)
+    return next((one for one in drawn if one is not None), None)
+
+
+def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
+    """Say whether the run can be trusted, then what is further down."""
+    pills = [_trust(run)]
+    if summary.unsettled(run.tables["series"], meaning):
+        pills.append(Pill("warm-up in doubt", "#warm-up", "open"))
+    classes = run.table("classes")
+    unfinished = int(classes["transfers_unfinished"].sum()) if len(classes) else 0
+    if unfinished:
+        pills.append(Pill(f"{counted(unfinished, 'transfer')} not complete", "#flows", "open"))
+    lost = sum(place.lost for place in sentences.losses(run))
+    pills.append(Pill(f"{counted(lost, 'packet')} lost" if lost else "no packet lost", "#queues"))
+    if len(classes) > 1:
+        pills.append(Pill(f"{len(classes)} classes", "#classes"))
+    if classes["delay_p50_s"].is_not_null().any():
+        pills.append(Pill("delays", "#class-delay"))
+    pills += [Pill("over time", "#series"), Pill("again", "#again")]
+    return pills
+
+
+def _trust(run: StoredRun) -> Pill:
+    """Say whether the run is evidence of anything."""
+    record = run.record
+    if record.live is not None and record.live.over_budget:
+        return Pill("over the error budget: not valid", "#live", "bad")
+    if record.invariants:
+        return Pill("broken invariants: do not use", "#laws", "bad")
+    return Pill("all invariants hold", "#laws", "good")

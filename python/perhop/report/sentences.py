@@ -1,0 +1,215 @@
+"""What a run came to, in sentences made by rules from its tables: numbers, and no word of causes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from perhop import summary
+from perhop.units import bit_rate, counted, duration, percent
+
+if TYPE_CHECKING:
+    from perhop.record import StoredRun
+    from perhop.scenario import Description
+
+_MOST_NAMED = 5
+"""Classes that are named one by one; of more, the others are told together."""
+
+_FEW_FLOWS = 4
+"""Flows of a single class that are named one by one."""
+
+
+def got(run: StoredRun, meaning: Description) -> str:
+    """Say who got what: by class, or by flow where there is one class of few flows.
+
+    Parameters
+    ----------
+    run, meaning
+        A run, and its scenario.
+    """
+    classes = run.table("classes")
+    count = len(run.table("flows")) + len(run.table("udp"))
+    if not count:
+        return ""
+    if count <= _FEW_FLOWS and len(classes) < 2:
+        said = _each(run, meaning)
+    elif len(classes) == 0:
+        both = (("flows", "goodput_bit_s"), ("udp", "throughput_bit_s"))
+        total = sum(sum(run.table(name)[column].to_list()) for name, column in both)
+        said = f"{counted(count, 'flow')} got {bit_rate(total)} of goodput together"
+    elif len(classes) == 1:
+        said = _single(classes.to_dicts()[0], run.table("flows"), meaning)
+    else:
+        said = f"Goodput by class: {_classes(classes)}"
+    return f"{said}{_unfair(classes)}{_nothing(run, meaning)}."
+
+
+def _each(run: StoredRun, meaning: Description) -> str:
+    """Tell of each flow its goodput, of a transfer the time that it took."""
+    sizes = {flow.name: flow.size_bytes for flow in meaning.flows}
+    flows = summary.with_time(run.table("flows")).to_dicts()
+    took = [f"{row['name']} {duration(row['took_s'])}" for row in flows if row["took_s"] is not None]
+    late = [row["name"] for row in flows if row["took_s"] is None and sizes.get(row["name"]) is not None]
+    rates = [
+        f"{row['name']} {bit_rate(row['goodput_bit_s'])}" for row in flows if sizes.get(row["name"]) is None
+    ]
+    rates += [f"{row['name']} {bit_rate(row['throughput_bit_s'])}" for row in run.table("udp").to_dicts()]
+    told = (("goodput", rates), ("complete after", took), ("not complete", late))
+    said = "; ".join(f"{what}: {_listed(parts)}" for what, parts in told if parts)
+    return said[0].upper() + said[1:]
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _single(row: dict[str, Any], flows: pl.DataFrame, meaning: Description) -> str:
+    """Tell of a single class what it got, and least and most of a flow that does not end."""
+    endless = [flow.name for flow in meaning.flows if flow.size_bytes is None]
+    own: list[float] = flows.filter(pl.col("name").is_in(endless))["goodput_bit_s"].to_list()
+    each = f", {bit_rate(min(own))} to {bit_rate(max(own))} each" if len(own) > 1 else ""
+    total = f"{counted(row['flows'], 'flow')} got {bit_rate(row['goodput_bit_s'])} of goodput"
+    return f"{total}{each}{_complete(row)}"
+
+
+def _classes(classes: pl.DataFrame) -> str:
+    rows = classes.sort("goodput_bit_s", descending=True, maintain_order=True).to_dicts()
+    named = rows if len(rows) <= _MOST_NAMED else rows[: _MOST_NAMED - 1]
+    parts = [f"{row['class']} {bit_rate(row['goodput_bit_s'])}{_complete(row)}" for row in named]
+    if rest := rows[len(named) :]:
+        parts.append(f"{len(rest)} others {bit_rate(sum(row['goodput_bit_s'] for row in rest))}")
+    return _listed(parts)
+
+
+def _complete(row: dict[str, Any]) -> str:
+    """Tell how many transfers of a class were completed, and how long half of these took at most."""
+    if not row["transfers"]:
+        return ""
+    done, begun = row["transfers_completed"], row["transfers"]
+    half = f", half of these within {duration(row['transfer_p50_s'])}" if done else ""
+    return f" ({done} of {counted(begun, 'transfer')} complete{half})"
+
+
+def _unfair(classes: pl.DataFrame) -> str:
+    """Tell Jain's index where it is least; of one class of few flows their own numbers tell it."""
+    rows = classes.filter(pl.col("fairness").is_not_null()).sort("fairness", maintain_order=True)
+    if rows.is_empty() or (len(classes) == 1 and classes["flows"][0] <= _FEW_FLOWS):
+        return ""
+    where = f" least in {rows['class'][0]}" if len(rows) > 1 else f" in {rows['class'][0]}"
+    return f"; Jain's fairness index is{where if len(classes) > 1 else ''} {rows['fairness'][0]:.2f}"
+
+
+def _nothing(run: StoredRun, meaning: Description) -> str:
+    """Tell how many flows that do not end delivered nothing after the warm-up, though they had begun."""
+    endless = [flow.name for flow in meaning.flows if flow.size_bytes is None]
+    flows = run.table("flows").filter(
+        pl.col("name").is_in(endless), pl.col("start_s") < meaning.run.duration_s
+    )
+    idle = flows.filter(pl.col("delivered_bytes") == 0).height
+    return f"; {idle} of {counted(flows.height, 'endless flow')} got nothing" if idle else ""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A place where packets were lost after the warm-up: how many of those that came."""
+
+    place: str
+    lost: int
+    came: int
+
+
+def losses(run: StoredRun) -> list[Loss]:
+    """Return the places where packets were lost, most first; what links, queues and conditioners lost.
+
+    Parameters
+    ----------
+    run
+        A run.
+    """
+    found = [
+        Loss(f"the queue {row['path'].removeprefix('port.')}", row["dropped_packets"], row["in_packets"])
+        for row in run.table("queues").to_dicts()
+    ]
+    found += [
+        Loss(f"the link {row['name']}", row["lost_packets"] or 0, row["packets"])
+        for row in run.table("links").to_dicts()
+    ]
+    found += [
+        Loss(
+            f"the conditioner {row['path'].removeprefix('conditioner.')}",
+            row["dropped_packets"] or 0,
+            row["green_packets"] + row["yellow_packets"] + row["red_packets"],
+        )
+        for row in run.table("conditioners").to_dicts()
+    ]
+    return sorted((one for one in found if one.lost), key=lambda one: -one.lost)
+
+
+def lost(run: StoredRun) -> str:
+    """Say which link was busiest, and where most packets were lost.
+
+    Parameters
+    ----------
+    run
+        A run.
+    """
+    links = run.table("links").sort("utilization", descending=True, maintain_order=True)
+    said = []
+    if len(links) and (most := links["utilization"][0]):
+        shares = links.select("name", "utilization").rows()
+        alike = [name for name, share in shares if f"{share:.3f}" == f"{most:.3f}"]
+        first = f"The busiest link, {alike[0]}, was busy {percent(most)} of the time"
+        said.append(first + (f", {counted(len(alike) - 1, 'other')} alike" if len(alike) > 1 else ""))
+    said.append(_where(losses(run)))
+    whole = "; ".join(said)
+    return f"{whole[0].upper()}{whole[1:]}."
+
+
+def _where(places: Sequence[Loss]) -> str:
+    """Tell how many packets were lost, and of these how many at the worst place, if one is the worst."""
+    if not places:
+        return "no packet was lost"
+    first, total = places[0], sum(one.lost for one in places)
+    were = "packet was" if total == 1 else "packets were"
+    if len(places) > 1 and places[1].lost == first.lost:
+        return f"{total} {were} lost at {len(places)} places, at most {first.lost} at each"
+    share = f" ({percent(first.lost / first.came)} of what came there)" if first.lost <= first.came else ""
+    if len(places) == 1:
+        return f"{total} {were} lost, in {first.place} alone{share}"
+    return f"{total} {were} lost, {first.lost} of them in {first.place}{share}"
+
+
+def delayed(run: StoredRun, meaning: Description) -> str:
+    """Say how long packets with data were on their way, by class, or by flow where there are few of one.
+
+    Parameters
+    ----------
+    run, meaning
+        A run, and its scenario.
+    """
+    classes = run.table("classes").filter(pl.col("delay_p50_s").is_not_null())
+    if classes.is_empty():
+        return ""
+    total = len(meaning.flows) + len(meaning.udp)
+    if len(run.table("classes")) == 1 and 1 < total <= _FEW_FLOWS:
+        both = [run.table(name).select("name", "delay_mean_s") for name in ("flows", "udp")]
+        rows = pl.concat(both).drop_nulls()
+        if len(rows):
+            told = [f"{name} {duration(mean)}" for name, mean in rows.rows()]
+            return f"Mean one-way delay of packets with data: {_listed(told)}."
+    told_of = classes.sort("delay_p50_s", maintain_order=True).to_dicts()
+    if len(told_of) == 1:
+        row = told_of[0]
+        return (
+            f"Half of the packets with data arrived within {duration(row['delay_p50_s'])}, 99 % within "
+            f"{duration(row['delay_p99_s'])}."
+        )
+    named = told_of if len(told_of) <= _MOST_NAMED else [told_of[0], told_of[-1]]
+    told = [
+        f"{row['class']} {duration(row['delay_p50_s'])} and {duration(row['delay_p99_s'])}" for row in named
+    ]
+    which = "" if named is told_of else f", the least and the most of {len(told_of)} classes"
+    return f"Half and 99 % of the packets with data arrived within: {'; '.join(told)}{which}."
