@@ -28,6 +28,7 @@ from perhop.experiment.ledger import StoreError
 from perhop.experiment.response import Response
 from perhop.experiment.store import Store
 from perhop.experiment.work import Finished, Task
+from perhop.live import LackingError
 
 SCENARIO = """
 [run]
@@ -345,6 +346,20 @@ def test_another_version_of_perhop_is_refused(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(ExecutorError, match=r"on far has perhop 9\.9\.9 \(results_version 99\), this"):
         ran(tmp_path / "s")
     assert Store.open(tmp_path / "s").runs()["state"].unique().to_list() == ["missing"]
+
+
+def test_what_the_machine_lacks_is_told_and_no_run_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(scenario: Scenario) -> Result:
+        raise LackingError("perhop-live is not there: `make build` in a checkout makes it")
+
+    with monkeypatch.context() as now:
+        now.setattr(work, "run", lacking)
+        with pytest.raises(LackingError, match="make build"):
+            ran(tmp_path / "s")
+    assert Store.open(tmp_path / "s").runs()["state"].unique().to_list() == ["missing"]
+    assert ran(tmp_path / "s").made == 9
 
 
 def test_any_executor_will_do(tmp_path: Path) -> None:

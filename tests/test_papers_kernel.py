@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
+from perhop import machine
 from perhop.cli.reproduce import PAPERS, run_campaigns
 from perhop.papers import kernel
 from perhop.papers.error import PackError
@@ -79,10 +80,24 @@ def test_what_a_kernel_cannot_do_is_left_out_and_its_claims_are_not_judged(tmp_p
     assert "backpressure" in kernel.render(study, found)
 
 
+def test_what_the_machine_lacks_is_told_before_any_arm(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        machine, "look", lambda: [machine.Looked("tun", None, "perhop emulate", "modprobe tun")]
+    )
+    done = cli("reproduce", "laatu", "--on", "kernel", "-o", str(tmp_path / "out" / "laatu"))
+    assert done.code == 7
+    assert "tun: modprobe tun" in done.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_study_that_is_not_prepared_says_so(cli: Cli) -> None:
     with pytest.raises(PackError, match="not prepared"):
         kernel.arms(load_study("feroz"))
-    assert cli("reproduce", "feroz", "--on", "kernel").code == 3
+    done = cli("reproduce", "feroz", "--on", "kernel")
+    assert done.code == 3
+    assert "prepared are kalampoukas, laatu, papagiannaki" in done.err
     done = cli("reproduce", "laatu", "--on", "moon")
     assert done.code == 2
     assert "kernel" in done.err

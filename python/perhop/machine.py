@@ -9,8 +9,14 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from perhop import live
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from perhop.scenario import Scenario
 
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
@@ -101,6 +107,24 @@ def look(release: str | None = None) -> list[Looked]:
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
         Looked(_HEADERS.name, _there(_HEADER), _HEADERS.needed_for, adds(_HEADERS, text)),
     ]
+
+
+def check_live(scenarios: Iterable[Scenario]) -> None:
+    """See that scenarios can be run on this machine's kernel, before any is.
+
+    Raises
+    ------
+    LiveError
+        One cannot be run on a kernel; the message says why.
+    LackingError
+        This machine lacks something, with the command that adds it.
+    """
+    lacking = [one for one in look() if one.needed_for == "perhop emulate" and one.found is None]
+    if lacking:
+        told = "; ".join(f"{one.what}: {one.adds}" for one in lacking)
+        raise live.LackingError(f"real packets need what is not here: {told}")
+    for scenario in scenarios:
+        live.differences(scenario)
 
 
 def adds(tool: Tool, release: str) -> str:

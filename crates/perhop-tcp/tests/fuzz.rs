@@ -1,6 +1,6 @@
 //! The fuzz bodies of this crate, replayed.
 
-use perhop_testkit::fuzz;
+use perhop_testkit::fuzz::{self, Connection, SenderOps};
 
 #[test]
 fn sender_ops() {
@@ -10,4 +10,11 @@ fn sender_ops() {
 #[test]
 fn connection() {
     fuzz::replay(300, fuzz::connection);
+}
+
+#[test]
+fn an_input_has_many_operations_and_fates() {
+    assert!(fuzz::reached(300, |input: &SenderOps| input.ops.len()) > 200);
+    let fates = |input: &Connection| input.network.there.len() + input.network.back.len();
+    assert!(fuzz::reached(300, fates) > 100);
 }

@@ -12,8 +12,23 @@ use crate::aqm;
 use crate::laws::{connection, queue, sender};
 use crate::tcp::{OLD, RFC};
 
+/// Operations of one input: more would only take longer.
+const MOST_OPS: usize = 1000;
+/// Fates of packets each way, as many as [`connection::networks`] has.
+const MOST_FATES: usize = 150;
+
+/// Elements made of all bytes that are left, at most so many: a derived list tosses a coin before each, and of random bytes
+/// has one on average.
+fn rest<'a, T: Arbitrary<'a>>(u: &mut Unstructured<'a>, most: usize) -> arbitrary::Result<Vec<T>> {
+    let mut all = Vec::new();
+    while !u.is_empty() && all.len() < most {
+        all.push(u.arbitrary()?);
+    }
+    Ok(all)
+}
+
 /// Input of [`queue_ops`].
-#[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueueOps {
     /// Size of the queue.
     pub limit: u16,
@@ -23,6 +38,13 @@ pub struct QueueOps {
     pub kind: u8,
     /// What is done to it.
     pub ops: Vec<queue::Op>,
+}
+
+impl<'a> Arbitrary<'a> for QueueOps {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        let (limit, in_bytes, kind) = u.arbitrary()?;
+        Ok(Self { limit, in_bytes, kind, ops: rest(u, MOST_OPS)? })
+    }
 }
 
 /// Settings of a TCP.
@@ -62,7 +84,7 @@ impl Settings {
 }
 
 /// Input of [`sender_ops`].
-#[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SenderOps {
     /// What is to survive.
     pub settings: Settings,
@@ -70,13 +92,35 @@ pub struct SenderOps {
     pub ops: Vec<sender::Op>,
 }
 
+impl<'a> Arbitrary<'a> for SenderOps {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        Ok(Self { settings: u.arbitrary()?, ops: rest(u, MOST_OPS)? })
+    }
+}
+
 /// Input of [`connection()`].
-#[derive(Clone, PartialEq, Eq, Debug, Arbitrary)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Connection {
     /// What is to arrive.
     pub settings: Settings,
     /// What happens on the way.
     pub network: connection::Network,
+}
+
+impl<'a> Arbitrary<'a> for Connection {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        let (settings, delayed, windows, writes) = u.arbitrary()?;
+        let mut network = connection::Network { delayed, windows, writes, ..Default::default() };
+        let lengths: [u8; 2] = u.arbitrary()?;
+        for (fates, length) in [&mut network.there, &mut network.back].into_iter().zip(lengths) {
+            for _ in 0..usize::from(length) % MOST_FATES {
+                // three of four pass: where next to nothing does, a transfer is all time-outs
+                let passes = u.arbitrary::<u8>()? < 192;
+                fates.push(if passes { connection::Fate::Passes } else { u.arbitrary()? });
+            }
+        }
+        Ok(Self { settings, network })
+    }
 }
 
 /// Input of [`wire`]: bytes that may be made to look like a packet, for few of those by chance do.
@@ -233,6 +277,13 @@ pub fn replay<T: for<'a> Arbitrary<'a> + core::fmt::Debug>(runs: u64, body: impl
             body(&input);
         }
     }
+}
+
+/// The mean of what `count` finds in the inputs that [`replay`] makes: how much of its body they reach.
+pub fn reached<T: for<'a> Arbitrary<'a> + core::fmt::Debug>(runs: u64, count: impl Fn(&T) -> usize) -> usize {
+    let total = core::cell::Cell::new(0);
+    replay(runs, |input| total.set(total.get() + count(input)));
+    total.get() / usize::try_from(runs).unwrap_or(usize::MAX)
 }
 
 struct ShownOnPanic<'a, T: core::fmt::Debug>(&'a T);

@@ -95,12 +95,15 @@ def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int
 
 def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> int:
     """Run a study in virtual time and on real packets, and put both beside the paper."""
-    from perhop import _core, beside
+from perhop import _core, beside
     from perhop.cli.output import note, print_table
+    from perhop.experiment.campaign import plan
     from perhop.folder import new_folder, write_file
+    from perhop.machine import check_live
     from perhop.papers import kernel
     from perhop.papers.records import encode
     from perhop.papers.study import load_study
+    from perhop.run import expected_s
 
     ours = _check_folder(folder)
     study = load_study(paper)
@@ -110,9 +113,16 @@ def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> 
     if why:
         note(why)
     measured = []
-    for arm in kernel.arms(study):
-        at_once = side_by_side if arm.is_live else cores
-        found = run_campaigns(f"{paper}, {arm.id}", arm.plan.campaigns, store, at_once)
+arms = kernel.arms(study)
+    check_live(one.scenario for arm in arms if arm.is_live for one in arm.plan.fitted)
+    at_once = {arm.id: side_by_side if arm.is_live else cores for arm in arms}
+    whole = sum(
+        expected_s([sum(run.work for one in arm.plan.fitted for run in plan(one))], at_once[arm.id])
+        for arm in arms
+    )
+    print(f"{paper}, {len(arms)} arms: {_about(whole)} in all", file=sys.stderr, flush=True)
+    for arm in arms:
+        found = run_campaigns(f"{paper}, {arm.id}", arm.plan.campaigns, store, at_once[arm.id])
         measured.append((arm, arm.plan.results(found, ())))
     document = kernel.document(
         study, measured, f"perhop reproduce {paper} --on kernel", _core.RESULTS_VERSION

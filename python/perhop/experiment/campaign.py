@@ -22,6 +22,7 @@ from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.selecting import Selecting
 from perhop.experiment.stopping import Stopped, Stopping, Values
 from perhop.experiment.work import Finished, Task, VersionsDiffer, execute
+from perhop.live import LackingError
 
 if TYPE_CHECKING:
     from perhop.run import Progress
@@ -288,6 +289,8 @@ class _Driver:
             finished = future.result()
         except VersionsDiffer as error:
             raise ExecutorError(str(error), "install the same perhop on every worker") from error
+        except LackingError:
+            raise
         except CancelledError as error:
             raise ExecutorError("the workers are gone, with the runs they had") from error
         except Exception as error:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import perhop
 from perhop import summary
 from perhop.experiment.response import Response
+from perhop.live import LackingError
 from perhop.run import Result, run
 from perhop.scenario import Scenario
 
@@ -116,6 +117,8 @@ def execute(task: Task) -> Finished:
     ------
     VersionsDiffer
         This is another perhop than the driver's.
+    LackingError
+        A run on real packets needs what this machine has not.
     """
     host, *_ = me = identity()
     check_versions(me, task.perhop, task.results_version)
@@ -141,6 +144,9 @@ def _measured(task: Task) -> Finished:
             unsettled=summary.unsettled(result.series, result.scenario.describe()),
             event_digest=result.event_digest,
         )
+    except LackingError:
+        # not the run's fault: it is missing, not failed
+        raise
     except MemoryError as error:
         return Finished(failure=str(error) or "out of memory", lost=True)
     except BaseException as error:

@@ -68,7 +68,11 @@ def arms(study: Study[Any, Any]) -> tuple[Arm, ...]:
     whole: Plan = study.plan(False)
     path = whole.pack.folder / FILE
     if not path.is_file():
-        raise PackError(f"{path}: is not there: {study.key} is not prepared for real packets")
+        prepared = sorted(one.parent.name for one in whole.pack.folder.parent.glob(f"*/{FILE}"))
+        raise PackError(
+            f"{path}: is not there: {study.key} is not prepared for real packets",
+            f"prepared are {', '.join(prepared)}",
+        )
     (given,) = whole.pack.tables(FILE, "kernel", _KERNEL)
     variants = whole.pack.tables(FILE, "variant", _VARIANT, least=0)
     if given["replications"] < MIN_REPLICATIONS:
