@@ -9,6 +9,7 @@ use perhop_tcp::settings::{Growth, Guard, RecoveryKind, TcpParams};
 use perhop_wire::{checksums, parse, rewrite_ds, set_window, window_scale};
 
 use crate::aqm;
+use crate::channel::Fate;
 use crate::laws::{connection, queue, sender};
 use crate::tcp::{OLD, RFC};
 
@@ -116,7 +117,7 @@ impl<'a> Arbitrary<'a> for Connection {
             for _ in 0..usize::from(length) % MOST_FATES {
                 // three of four pass: where next to nothing does, a transfer is all time-outs
                 let passes = u.arbitrary::<u8>()? < 192;
-                fates.push(if passes { connection::Fate::Passes } else { u.arbitrary()? });
+                fates.push(if passes { Fate::Passes } else { u.arbitrary()? });
             }
         }
         Ok(Self { settings, network })

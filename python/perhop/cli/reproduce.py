@@ -95,7 +95,7 @@ def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int
 
 def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> int:
     """Run a study in virtual time and on real packets, and put both beside the paper."""
-from perhop import _core, beside
+    from perhop import _core, beside
     from perhop.cli.output import note, print_table
     from perhop.experiment.campaign import plan
     from perhop.folder import new_folder, write_file
@@ -113,7 +113,7 @@ from perhop import _core, beside
     if why:
         note(why)
     measured = []
-arms = kernel.arms(study)
+    arms = kernel.arms(study)
     check_live(one.scenario for arm in arms if arm.is_live for one in arm.plan.fitted)
     at_once = {arm.id: side_by_side if arm.is_live else cores for arm in arms}
     whole = sum(
