@@ -35,6 +35,7 @@ def words(text: str) -> list[str]:
 PAGES = (
     "README.md",
     "docs/guide.md",
+    "docs/import-ns2.md",
     "docs/python.md",
     "docs/campaigns.md",
     "docs/estimate.md",

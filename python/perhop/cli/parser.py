@@ -28,8 +28,8 @@ COMMANDS = (
     "doctor",
 )
 
-GROUPS = ("campaign",)
-"""Commands that have commands."""
+GROUPS = {"campaign": "campaign", "import": "importing"}
+"""Commands that have commands, and the modules that have them."""
 
 
 def _version(asked: bool) -> None:
@@ -65,6 +65,6 @@ def build_app() -> typer.Typer:
     )
     for name in COMMANDS:
         app.command(name)(import_module(f"perhop.cli.{name}").command)
-    for name in GROUPS:
-        app.add_typer(import_module(f"perhop.cli.{name}").group, name=name)
+    for name, module in GROUPS.items():
+        app.add_typer(import_module(f"perhop.cli.{module}").group, name=name)
     return app

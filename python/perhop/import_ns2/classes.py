@@ -1,0 +1,102 @@
+"""ns-2's classes: their settings, as the script changes them, and what ``new`` makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perhop.import_ns2.defaults import NS2, WITHOUT_EFFECT, Setting, chain, check
+from perhop.import_ns2.interpreter import LeftOut
+from perhop.import_ns2.queues import DsRed, Queue
+from perhop.import_ns2.remarks import Refused, shown
+from perhop.import_ns2.things import Agent, Application, Random, Thing
+
+if TYPE_CHECKING:
+    from perhop.import_ns2.interpreter import Interpreter
+    from perhop.import_ns2.simulator import Network
+    from perhop.import_ns2.syntax import Command
+
+MOST_OBJECTS = 50_000
+_AGENTS = tuple(kind for kind in NS2 if kind.startswith("Agent/"))
+_APPLICATIONS = ("Application/FTP", "Application/Traffic/CBR", "Application/Traffic/Exponential")
+_WHY = {
+    "ErrorModel": "losses by chance are `loss` of a link: add it to the scenario yourself",
+    "Application/Traffic/Pareto": "perhop's `on-off` has exponential times",
+    "Agent/TCP/Vegas": "perhop has no Vegas",
+    "Agent/TCP/Fack": "perhop has no FACK; `sack-1996` or `sack` is what comes nearest",
+    "Agent/TCP/FullTcp": "ns-2's two-way TCP is another one: take one-way agents",
+    "Agent/TCP/Linux": 'ns-2\'s Linux agents are other code: take `profile = "linux"` in the scenario',
+}
+
+
+def fresh(interpreter: Interpreter, made: Thing) -> str:
+    """Give an object a handle, as ns-2 does."""
+    if len(interpreter.objects) > MOST_OBJECTS:
+        raise Refused(f"more than {MOST_OBJECTS} objects")
+    handle = f"_o{len(interpreter.objects)}"
+    interpreter.objects[handle] = made
+    return handle
+
+
+class Classes:
+    """Settings of classes, ns-2.35's until the script sets others."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.given: dict[str, dict[str, Setting]] = {}
+
+    def settings(self, kind: str) -> dict[str, Setting]:
+        """Return the settings that an object made now has: those of the nearest class count."""
+        found: dict[str, Setting] = {}
+        for one in reversed(chain(kind)):
+            found |= {name: Setting(value, None) for name, value in NS2.get(one, {}).items()}
+            found |= self.given.get(one, {})
+        return found
+
+    def queue(self, kind: str, line: int, text: str) -> Queue:
+        """Make a queue of a kind such as `RED`."""
+        whole = f"Queue/{kind}"
+        made = DsRed(whole, line, text) if kind.startswith("dsRED") else Queue(whole, line, text)
+        made.settings = self.settings(whole)
+        return made
+
+    def new(self, interpreter: Interpreter, command: Command) -> str:
+        """Take ``new CLASS``."""
+        from perhop.import_ns2.simulator import Simulator
+
+        given = interpreter.arguments(command)
+        if len(given) != 1:
+            raise Refused("it is taken in the form `new CLASS`")
+        kind, text = given[0], shown(command.text)
+        made: Thing
+        if kind == "Simulator":
+            made = Simulator(self, self.network, command.line, text)
+        elif kind == "RNG":
+            made = Random(kind, command.line, text)
+        elif kind in _AGENTS:
+            made = Agent(kind, command.line, text)
+        elif kind in _APPLICATIONS:
+            made = Application(kind, command.line, text)
+        else:
+            raise Refused(_WHY.get(kind, f"class `{kind[:40]}` is not taken"))
+        made.settings = self.settings(kind)
+        return fresh(interpreter, made)
+
+
+class ClassObject:
+    """A class, to which settings are given before objects are made."""
+
+    def __init__(self, kind: str, classes: Classes) -> None:
+        self.kind = kind
+        self.classes = classes
+
+    def call(self, interpreter: Interpreter, command: Command) -> str:
+        """Take ``CLASS set NAME VALUE``."""
+        given = interpreter.arguments(command)
+        if len(given) != 3 or given[0] != "set":
+            raise Refused(f"it is taken in the form `{self.kind} set NAME VALUE`")
+        name, value = given[1:]
+        if name in WITHOUT_EFFECT:
+            raise LeftOut(f"`{name}` changes no packet")
+        check(self.kind, name, value)
+        self.classes.given.setdefault(self.kind, {})[name] = Setting(value, command.line)
+        return value

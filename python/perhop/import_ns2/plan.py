@@ -1,0 +1,162 @@
+"""What the network becomes: names, hosts and routers, flows and the ways that their packets take."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from perhop.import_ns2.remarks import LineRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perhop.import_ns2.script import Script, Start
+    from perhop.import_ns2.things import Agent, Application, Thing
+
+Pair = tuple[int, int]
+
+
+@dataclass
+class Flow:
+    """A sender that is started, with its receiver."""
+
+    name: str
+    sender: Agent
+    receiver: Agent
+    source: Application | None
+    start: Start
+    ends: Pair
+
+    @property
+    def tcp(self) -> bool:
+        """Whether it is TCP."""
+        return self.sender.kind.startswith("Agent/TCP")
+
+
+@dataclass
+class Plan:
+    """What is written, before it is text."""
+
+    script: Script
+    names: list[str]
+    """Of nodes, by number."""
+    flows: list[Flow] = field(default_factory=list)
+    ways: dict[Pair, tuple[int, ...]] = field(default_factory=dict)
+    """Nodes that packets from one node to another pass, both included."""
+    routers: frozenset[int] = frozenset()
+    refused: list[LineRefused] = field(default_factory=list)
+    idle: list[tuple[Agent, str]] = field(default_factory=list)
+    """Agents that never send, and why they are left out."""
+
+    def follow(self, line: int, why: str) -> None:
+        """Refuse what may only follow from lines that are refused already, unless there are such."""
+        if not self.script.refused:
+            self.refused.append(LineRefused(line, why))
+
+
+def plan(script: Script) -> Plan:
+    """Give names, roles and ways; what perhop cannot take is noted in `refused`."""
+    nodes = script.network.nodes
+    made = Plan(script, _unique(nodes, "n"))
+    _links(made)
+    _flows(made)
+    neighbours: dict[int, list[int]] = {node.number: [] for node in nodes}
+    for one, other in script.network.directions:
+        neighbours[one].append(other)
+    for flow in made.flows:
+        for pair in (flow.ends, flow.ends[::-1]) if flow.tcp else (flow.ends,):
+            if pair not in made.ways:
+                try:
+                    made.ways[pair] = _way(neighbours, pair, made.names)
+                except ValueError as error:
+                    made.follow(flow.sender.link_line, str(error))
+    _roles(made, neighbours)
+    return made
+
+
+def _unique(things: Sequence[Thing], otherwise: str) -> list[str]:
+    """Give each thing a name of its own; of several of a loop the second has `_2` behind it."""
+    seen: dict[str, int] = {}
+    names: list[str] = []
+    taken = {thing.name for thing in things}
+    for place, thing in enumerate(things):
+        name = thing.name if thing.name[:1].isalpha() else f"{otherwise}{thing.name or place}"
+        while name in seen:
+            seen[name] += 1
+            following = f"{name}_{seen[name]}"
+            name = following if following not in taken or following in seen else f"{following}_"
+        seen[name] = 1
+        names.append(name)
+    return names
+
+
+def _links(made: Plan) -> None:
+    for (one, other), direction in made.script.network.directions.items():
+        if (other, one) not in made.script.network.directions:
+            back = f"{made.names[other]} to {made.names[one]}"
+            why = f"there is no link back from {back}: perhop's links go both ways"
+            made.refused.append(LineRefused(direction.line, why))
+
+
+def _flows(made: Plan) -> None:
+    script = made.script
+    senders = script.network.senders
+    connected = {id(agent) for agent in senders}
+    for key, start in script.starts.items():
+        if key not in connected:
+            made.follow(start.line, "what it starts is connected to no receiver that is taken")
+    for agent, name in zip(senders, _unique(senders, "f"), strict=True):
+        found = script.starts.get(id(agent))
+        receiver = agent.peer
+        if receiver is None or agent.node is None or receiver.node is None:
+            continue
+        if found is None:
+            made.idle.append((agent, "it is never started"))
+        elif found.at_ns >= script.end_ns:
+            made.idle.append((agent, "it starts when the run has ended"))
+        elif agent.node is receiver.node:
+            made.refused.append(LineRefused(agent.link_line, "both ends are at one node"))
+        else:
+            ends = agent.node.number, receiver.node.number
+            source = script.sources.get(id(agent))
+            made.flows.append(Flow(name, agent, receiver, source, found, ends))
+    if not made.flows:
+        made.follow(0, "nothing sends: no flow is left")
+
+
+def _way(neighbours: dict[int, list[int]], pair: Pair, names: list[str]) -> tuple[int, ...]:
+    """Return the shortest way; there must be one, and only one."""
+    begin, end = pair
+    hops, ways, before = {begin: 0}, {begin: 1}, {begin: begin}
+    waiting = deque([begin])
+    while waiting:
+        node = waiting.popleft()
+        for following in neighbours[node]:
+            if following not in hops:
+                hops[following], ways[following], before[following] = hops[node] + 1, 0, node
+                waiting.append(following)
+            if hops[following] == hops[node] + 1:
+                ways[following] += ways[node]
+    if end not in hops:
+        raise ValueError(f"there is no way from {names[begin]} to {names[end]}")
+    if ways[end] > 1:
+        raise ValueError(
+            f"there are {ways[end]} shortest ways from {names[begin]} to {names[end]}, "
+            "and nothing says that perhop chooses the one that ns-2 does"
+        )
+    way = [end]
+    while way[-1] != begin:
+        way.append(before[way[-1]])
+    return tuple(reversed(way))
+
+
+def _roles(made: Plan, neighbours: dict[int, list[int]]) -> None:
+    """Tell routers from hosts; a host of perhop passes nothing on."""
+    between = {node for way in made.ways.values() for node in way[1:-1]}
+    hosts = {node for flow in made.flows for node in flow.ends}
+    for node in sorted(between & hosts):
+        why = "it has agents and forwards packets, which hosts do not: give its agents a node of their own"
+        made.refused.append(LineRefused(made.script.network.nodes[node].line, why))
+    several = {node for node, others in neighbours.items() if len(others) > 1}
+    made.routers = frozenset((between | several) - hosts)

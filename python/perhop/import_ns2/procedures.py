@@ -1,0 +1,162 @@
+"""Procedures: called with constants they are followed, called at a time they are looked through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perhop.import_ns2 import lists
+from perhop.import_ns2.parser import parse
+from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.syntax import Bracket
+
+if TYPE_CHECKING:
+    from perhop.import_ns2.interpreter import Interpreter, Value
+    from perhop.import_ns2.syntax import Command
+
+_LOOKING = """
+append array break close continue exec exit expr flush for foreach format global if incr lappend lindex list
+llength open proc puts return set string unset upvar variable while
+"""
+_READING = """
+cleartrace close color flush-trace get-bytes-integrator get-delay-samples get-pkts-integrator getAverage
+getAverageV getCurrent getStat halt id link newpoint now printPHBTable printPolicerTable printPolicyTable
+printStats printWRR queue reset sample-queue-size
+"""
+_COUNTERS = "barrivals_ bdepartures_ bdrops_ bytes_ npkts_ nlost_ pdrops_ parrivals_ sum_"
+LOOKING = frozenset(_LOOKING.split())
+"""Commands that leave the network alone."""
+READING = frozenset(_READING.split())
+"""Methods that do so."""
+COUNTERS = frozenset(_COUNTERS.split())
+"""What may be set back, as it is read alone."""
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """``proc``: its name, its arguments with their defaults, its body, and where that begins."""
+
+    name: str
+    parameters: tuple[tuple[str, ...], ...]
+    body: str
+    line: int
+
+    def call(self, interpreter: Interpreter, given: list[str]) -> str:
+        """Follow it with some arguments."""
+        from perhop.import_ns2.interpreter import Return
+
+        frame: dict[str, Value] = {}
+        rest = list(given)
+        for parameter in self.parameters:
+            if parameter == ("args",) and parameter is self.parameters[-1]:
+                frame["args"] = lists.join(rest)
+                rest = []
+            elif rest:
+                frame[parameter[0]] = rest.pop(0)
+            elif len(parameter) == 2:
+                frame[parameter[0]] = parameter[1]
+            else:
+                raise Refused(f"`{self.name}` needs `{parameter[0]}`")
+        if rest:
+            raise Refused(f"`{self.name}` takes {len(self.parameters)} arguments")
+        interpreter.frames.append(frame)
+        interpreter.shared.append(set())
+        try:
+            return interpreter.script(self.body, self.line)
+        except Return as found:
+            return found.value
+        finally:
+            interpreter.frames.pop()
+            interpreter.shared.pop()
+
+
+def ends(text: str, known: dict[str, Procedure]) -> bool:
+    """Tell whether commands end the run, themselves or by a procedure."""
+    names = {name for name in _reached(text, known) if name in known}
+    return any(
+        command.words[0].plain == "exit" or [word.plain for word in command.words[1:2]] == ["halt"]
+        for script in (text, *(known[name].body for name in names))
+        for command in parse(script).commands
+    )
+
+
+def _reached(text: str, known: dict[str, Procedure]) -> list[str]:
+    """Return the procedures that commands call, those that these call, and so on."""
+    found: list[str] = []
+    scripts = [text]
+    while scripts:
+        for command in parse(scripts.pop()).commands:
+            name = command.words[0].plain
+            if name in known and name not in found:
+                found.append(name)
+                scripts.append(known[name].body)
+    return found
+
+
+def only_looks(text: str, known: dict[str, Procedure]) -> bool:
+    """Tell whether commands leave the network as it is, so that they can be left out."""
+    scripts, seen = [text], {""}
+    while scripts:
+        script = scripts.pop()
+        if script in seen:
+            continue
+        seen.add(script)
+        parsed = parse(script)
+        if parsed.mistakes:
+            return False
+        commands = list(parsed.commands)
+        while commands:
+            command = commands.pop()
+            more = _looks(command, known)
+            if more is None:
+                return False
+            scripts += more
+            commands += [
+                inner
+                for word in command.words
+                for part in word.parts
+                if isinstance(part, Bracket)
+                for inner in part.commands
+            ]
+    return True
+
+
+def _looks(command: Command, known: dict[str, Procedure]) -> list[str] | None:
+    """Return the scripts in a command that are to be looked through too; None if it does more than look."""
+    words = [word.plain for word in command.words]
+    name = words[0]
+    if name in known:
+        return [known[name].body]
+    if name is None:
+        return _reads(words[1:], known)
+    if name not in LOOKING:
+        return None
+    return [script or "" for script in _bodies(name, words)]
+
+
+def _reads(words: list[str | None], known: dict[str, Procedure]) -> list[str] | None:
+    method = words[0] if words else ""
+    if method == "set":
+        return [] if len(words) == 2 or words[1] in COUNTERS else None
+    if method == "at":
+        called = command_name(words[-1] or "")
+        return [known[called].body] if called in known else None
+    return [] if method in READING else None
+
+
+def command_name(text: str) -> str:
+    """Return the first word of a script."""
+    return (text.split() or [""])[0]
+
+
+def _bodies(name: str, words: list[str | None]) -> list[str | None]:
+    """Return the scripts among the words of a command of Tcl that has some."""
+    if name in ("foreach", "while"):
+        return words[-1:]
+    if name == "for":
+        return [words[1], *words[3:]] if len(words) == 5 else []
+    if name == "if":
+        conditions = {1} | {at + 1 for at, word in enumerate(words) if word == "elseif"}
+        keywords = ("elseif", "else", "then")
+        return [one for at, one in enumerate(words) if at and at not in conditions and one not in keywords]
+    return []

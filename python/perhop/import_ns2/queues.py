@@ -1,0 +1,193 @@
+"""Queues of links, and ns-2's DiffServ queue with its policies, policers and precedences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from perhop.import_ns2.quantities import real, whole
+from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.things import Thing
+
+if TYPE_CHECKING:
+    from perhop.import_ns2.interpreter import Interpreter
+
+MOST_QUEUES = 8
+MODES = {"RIO-C": "coupled", "RIO-D": "decoupled", "WRED": "shared", "DROP": "drop"}
+"""Averaging of dsRED, and what perhop calls it."""
+POLICERS = {"Dumb": 0, "TokenBucket": 2, "srTCM": 3, "trTCM": 4}
+"""Policers that are taken, and how many numbers follow the code point."""
+_TSW = (
+    "perhop has no TSW meter: TokenBucket and trTCM meter by the same rates; docs/own-elements.md builds one"
+)
+SCHEDULERS = ("RR", "WRR", "PRI")
+
+
+class Policy(NamedTuple):
+    """``addPolicyEntry``: source and destination (None for any), policer, code point, numbers, line."""
+
+    source: int | None
+    destination: int | None
+    policer: str
+    code: int
+    numbers: tuple[float, ...]
+    line: int
+
+
+class Curve(NamedTuple):
+    """``configQ``: thresholds in packets, largest probability, weight or None, line."""
+
+    low: int
+    high: int
+    largest: float
+    weight: float | None
+    line: int
+
+
+class Queue(Thing):
+    """The queue of one direction of a link."""
+
+    left_out: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("attach", "trace", "reset", "printStats", "printPHBTable", "printPolicyTable", "printPolicerTable"),
+        "it changes what is seen, not what happens",
+    )
+
+    @property
+    def limit(self) -> int:
+        """Its limit as ns-2 counts it."""
+        return whole(self.value("limit_"), "the limit", least=1)
+
+
+class DsRed(Queue):
+    """``dsRED/edge`` or ``dsRED/core``."""
+
+    def __init__(self, kind: str, line: int, text: str) -> None:
+        super().__init__(kind, line, text)
+        self.mean = 500.0
+        self.precedences = 4
+        self.scheduler = "RR"
+        self.weights: dict[int, int] = {}
+        self.modes: dict[int, str] = {}
+        self.curves: dict[tuple[int, int], Curve] = {}
+        self.marks: dict[int, tuple[int, int]] = {}
+        """Code point -> queue, precedence."""
+        self.policies: list[Policy] = []
+        self.policers: dict[tuple[str, int], tuple[int, int, int]] = {}
+        """Policer and first code point -> code points of green, yellow and red."""
+
+    @property
+    def edge(self) -> bool:
+        """Whether it meters and marks."""
+        return self.kind.endswith("/edge")
+
+    def take(self, interpreter: Interpreter, method: str, given: list[str]) -> str:
+        """Take the commands of ns-2's DiffServ module."""
+        name = _METHODS.get(method)
+        if name is None:
+            if method == "addQueueRate":
+                raise Refused("perhop's priorities have no largest rate: use `cbq` with `bounded`")
+            return super().take(interpreter, method, given)
+        if name.startswith("_policy") and not self.edge:
+            raise Refused(f"`{method}` is for dsRED/edge")
+        getattr(self, name)(interpreter, given)
+        return ""
+
+    def _mean(self, _interpreter: Interpreter, given: list[str]) -> None:
+        _form(given, 1, "meanPktSize BYTES")
+        self.mean = float(whole(given[0], "the mean packet", least=1))
+
+    def _precedences(self, _interpreter: Interpreter, given: list[str]) -> None:
+        _form(given, 1, "setNumPrec NUMBER")
+        self.precedences = whole(given[0], "the number of precedences", least=1)
+        if self.precedences > 3:
+            raise Refused("perhop's `gred` has three drop precedences")
+
+    def _mode(self, _interpreter: Interpreter, given: list[str]) -> None:
+        if given and given[0] not in MODES:
+            raise Refused(f"mode `{given[0]}` is none of {', '.join(MODES)}")
+        if len(given) not in (1, 2):
+            raise Refused("it is taken in the form `setMREDMode MODE QUEUE`")
+        queues = [whole(given[1], "the queue")] if len(given) == 2 else range(MOST_QUEUES)
+        self.modes |= dict.fromkeys(queues, given[0])
+
+    def _schedule(self, _interpreter: Interpreter, given: list[str]) -> None:
+        if given == ["WIRR"]:
+            raise Refused("perhop's `wrr` is not interleaved")
+        if len(given) != 1 or given[0] not in SCHEDULERS:
+            raise Refused(f"a scheduler is one of {', '.join(SCHEDULERS)}")
+        self.scheduler = given[0]
+
+    def _weigh(self, _interpreter: Interpreter, given: list[str]) -> None:
+        _form(given, 2, "addQueueWeights QUEUE WEIGHT")
+        self.weights[whole(given[0], "the queue")] = whole(given[1], "the weight", least=1)
+
+    def _entry(self, _interpreter: Interpreter, given: list[str]) -> None:
+        _form(given, 3, "addPHBEntry CODEPOINT QUEUE PRECEDENCE")
+        code = code_point(given[0])
+        self.marks[code] = whole(given[1], "the queue"), whole(given[2], "the precedence")
+
+    def _configure(self, interpreter: Interpreter, given: list[str]) -> None:
+        if len(given) not in (5, 6):
+            raise Refused("it is taken in the form `configQ QUEUE PRECEDENCE MIN MAX PROBABILITY WEIGHT`")
+        place = whole(given[0], "the queue"), whole(given[1], "the precedence")
+        low, high, largest, *weight = (real(one, "the number") for one in given[2:])
+        if not (0 <= low <= high <= 1e9):
+            raise Refused("thresholds are not from 0 up")
+        line = interpreter.line
+        self.curves[place] = Curve(int(low), int(high), largest, weight[0] if weight else None, line)
+
+    def _policy(self, interpreter: Interpreter, given: list[str]) -> None:
+        if len(given) < 4:
+            raise Refused("it is taken in the form `addPolicyEntry SOURCE DESTINATION POLICER CODEPOINT ...`")
+        source, destination, policer, code, *rest = given
+        if policer not in POLICERS:
+            raise Refused(_TSW if policer.startswith("TSW") else f"policer `{policer[:40]}` is not taken")
+        if len(rest) != POLICERS[policer]:
+            raise Refused(f"{policer} has {POLICERS[policer]} numbers behind the code point")
+        numbers = tuple(real(one, "the number") for one in rest)
+        if any(not 0 <= one < 1e15 for one in numbers):
+            raise Refused("rates and bursts are not from 0 up")
+        self.policies.append(
+            Policy(_host(source), _host(destination), policer, code_point(code), numbers, interpreter.line)
+        )
+
+    def _policy_codes(self, _interpreter: Interpreter, given: list[str]) -> None:
+        if not given or given[0] not in POLICERS:
+            tsw = bool(given) and given[0].startswith("TSW")
+            raise Refused(_TSW if tsw else f"policer `{' '.join(given)[:40]}` is not taken")
+        policer, *codes = given
+        need = {"Dumb": 1, "TokenBucket": 2}.get(policer, 3)
+        if len(codes) != need:
+            raise Refused(f"{policer} has {need} code points")
+        first, *others = (code_point(one) for one in codes)
+        last = others[-1] if others else first
+        self.policers[policer, first] = first, others[0] if len(others) == 2 else last, last
+
+
+_METHODS = {
+    "meanPktSize": "_mean",
+    "setNumPrec": "_precedences",
+    "setMREDMode": "_mode",
+    "setSchedularMode": "_schedule",
+    "addQueueWeights": "_weigh",
+    "addPHBEntry": "_entry",
+    "configQ": "_configure",
+    "addPolicyEntry": "_policy",
+    "addPolicerEntry": "_policy_codes",
+}
+
+
+def code_point(text: str) -> int:
+    """Return a code point from 0 to 63, or refuse."""
+    found = whole(text, "code point")
+    if found > 63:
+        raise Refused(f"code point `{text}` is above 63")
+    return found
+
+
+def _host(text: str) -> int | None:
+    return None if text == "-1" else whole(text, "the node")
+
+
+def _form(given: list[str], number: int, form: str) -> None:
+    if len(given) != number:
+        raise Refused(f"it is taken in the form `{form}`")

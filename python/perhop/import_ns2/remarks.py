@@ -1,0 +1,59 @@
+"""What of a script is refused or left out, and the sentence that says why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+MOST_SHOWN = 100
+"""Characters of a line that a remark or a comment shows."""
+
+
+class Refused(Exception):
+    """A command that cannot be taken; the text is the sentence that says why."""
+
+
+class LineRefused(Refused):
+    """The same, of a line that is known already."""
+
+    def __init__(self, line: int, why: str) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+class Remark(NamedTuple):
+    """A line of the script and what is said of it."""
+
+    line: int
+    """Its number, from 1; 0 where no line is meant."""
+    text: str
+    """The line, cut to one line of `MOST_SHOWN` characters."""
+    why: str
+
+    def __str__(self) -> str:
+        shown = f": {self.text}" if self.text else ""
+        return f"line {self.line}{shown}: {self.why}" if self.line else self.why
+
+
+def shown(text: str) -> str:
+    """Return the first line of a command as messages and comments repeat it."""
+    first = text.strip().partition("\n")[0]
+    plain = "".join(char if char.isprintable() else " " for char in first).strip()
+    return plain if len(plain) <= MOST_SHOWN else f"{plain[: MOST_SHOWN - 3]}..."
+
+
+class Remarks:
+    """Remarks in the order of lines, each once, however often a loop comes by."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Remark, None] = {}
+
+    def add(self, line: int, text: str, why: str) -> None:
+        """Add one."""
+        self._seen.setdefault(Remark(line, shown(text), why))
+
+    def __bool__(self) -> bool:
+        return bool(self._seen)
+
+    def sorted(self) -> tuple[Remark, ...]:
+        """Return them by line."""
+        return tuple(sorted(self._seen, key=lambda remark: remark.line))

@@ -1,0 +1,241 @@
+"""``Simulator``: the network that a script builds, and what it does at which time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+from perhop.import_ns2.classes import fresh
+from perhop.import_ns2.interpreter import Interpreter, LeftOut
+from perhop.import_ns2.quantities import nanoseconds, rate, whole
+from perhop.import_ns2.queues import Queue
+from perhop.import_ns2.remarks import Refused, shown
+from perhop.import_ns2.things import Agent, Node, Thing, Unwanted
+
+if TYPE_CHECKING:
+    from perhop.import_ns2.classes import Classes
+    from perhop.import_ns2.syntax import Command
+
+_T = TypeVar("_T", bound=Thing)
+
+MOST_NODES = 5000
+QUEUES = ("DropTail", "RED", "dsRED/edge", "dsRED/core")
+"""Kinds of queue that a link can be made with."""
+
+
+class Direction(Thing):
+    """One direction of a link."""
+
+    def __init__(self, ends: tuple[Node, Node], bit_s: int, delay_ns: int, queue: Queue) -> None:
+        super().__init__("link", queue.line, queue.text)
+        self.ends = ends
+        self.bit_s = bit_s
+        self.delay_ns = delay_ns
+        self.queue = queue
+        self.handle = ""
+
+    def take(self, interpreter: Interpreter, method: str, given: list[str]) -> str:
+        """Take `queue`."""
+        return self.handle if method == "queue" else super().take(interpreter, method, given)
+
+
+@dataclass
+class Event:
+    """A command of ``$ns at``: when, what, and its line."""
+
+    time: str
+    script: str
+    line: int
+    text: str
+
+
+@dataclass
+class Network:
+    """What a script built, in the order of its lines."""
+
+    nodes: list[Node] = field(default_factory=list)
+    directions: dict[tuple[int, int], Direction] = field(default_factory=dict)
+    senders: list[Agent] = field(default_factory=list)
+    """Agents that are connected to another, in the order of ``$ns connect``."""
+    events: list[Event] = field(default_factory=list)
+    runs: bool = False
+
+
+_SEEN = "it changes what is seen, not what happens"
+_TRACES = "traces are `--trace` of `perhop run`"
+
+
+class Simulator(Thing):
+    """``new Simulator``.
+
+    Parameters
+    ----------
+    classes
+        Settings of classes as the script has them.
+    network
+        What is built.
+    """
+
+    left_out: ClassVar[dict[str, str]] = {
+        **dict.fromkeys(("color", "duplex-link-op", "simplex-link-op"), _SEEN),
+        **dict.fromkeys(
+            (
+                "trace-all",
+                "namtrace-all",
+                "namtrace-all-wireless",
+                "trace-queue",
+                "namtrace-queue",
+                "flush-trace",
+            ),
+            _TRACES,
+        ),
+        "use-scheduler": "it is how ns-2 keeps its events",
+    }
+
+    def __init__(self, classes: Classes, network: Network, line: int, text: str) -> None:
+        super().__init__("Simulator", line, text)
+        self.classes = classes
+        self.network = network
+
+    def take(self, interpreter: Interpreter, method: str, given: list[str]) -> str:
+        """Take a method of the simulator."""
+        name = _METHODS.get(method)
+        if name is None:
+            raise Refused(f"`$ns {method[:40]}` is not taken")
+        found: str = getattr(self, name)(interpreter, given)
+        return found
+
+    def call(self, interpreter: Interpreter, command: Command) -> str:
+        """Take a command; what made something is remembered as text."""
+        self.text = shown(command.text)
+        return super().call(interpreter, command)
+
+    def _node(self, interpreter: Interpreter, given: list[str]) -> str:
+        if given:
+            raise Refused("a node takes no arguments")
+        if len(self.network.nodes) >= MOST_NODES:
+            raise Refused(f"more than {MOST_NODES} nodes")
+        node = Node(len(self.network.nodes), interpreter.line, self.text)
+        self.network.nodes.append(node)
+        return fresh(interpreter, node)
+
+    def _duplex(self, interpreter: Interpreter, given: list[str]) -> str:
+        self._join(interpreter, given)
+        self._join(interpreter, [given[1], given[0], *given[2:]])
+        return ""
+
+    def _simplex(self, interpreter: Interpreter, given: list[str]) -> str:
+        self._join(interpreter, given)
+        return ""
+
+    def _join(self, interpreter: Interpreter, given: list[str]) -> None:
+        if len(given) != 5:
+            raise Refused("a link is made with two nodes, rate, delay and the kind of its queue")
+        ends = _pair(interpreter, given)
+        if given[4] not in QUEUES:
+            raise Refused(f"queue `{given[4][:40]}` is none of {', '.join(QUEUES)}")
+        place = ends[0].number, ends[1].number
+        if place[0] == place[1]:
+            raise Refused("a link from a node to itself")
+        if place in self.network.directions:
+            raise Refused("perhop has one link between two nodes; there is one already")
+        queue = self.classes.queue(given[4], interpreter.line, self.text)
+        made = Direction(ends, rate(given[2]), nanoseconds(given[3]), queue)
+        made.handle = fresh(interpreter, queue)
+        self.network.directions[place] = made
+
+    def _link(self, interpreter: Interpreter, given: list[str]) -> str:
+        return fresh(interpreter, self._direction(interpreter, given))
+
+    def _direction(self, interpreter: Interpreter, given: list[str]) -> Direction:
+        one, other = _pair(interpreter, given)
+        found = self.network.directions.get((one.number, other.number))
+        if found is None:
+            raise Refused("there is no link between these nodes that is taken")
+        return found
+
+    def _limit(self, interpreter: Interpreter, given: list[str]) -> str:
+        if len(given) != 3:
+            raise Refused("it is taken in the form `queue-limit FROM TO PACKETS`")
+        whole(given[2], "the limit", least=1)
+        queue = self._direction(interpreter, given[:2]).queue
+        return queue.set(interpreter, ["limit_", given[2]])
+
+    def _attach(self, interpreter: Interpreter, given: list[str]) -> str:
+        if len(given) != 2:
+            raise Refused("it is taken in the form `attach-agent NODE AGENT`")
+        agent = _thing(interpreter, given[1], Agent, "an agent")
+        agent.node = _thing(interpreter, given[0], Node, "a node")
+        return ""
+
+    def _connect(self, interpreter: Interpreter, given: list[str]) -> str:
+        if len(given) != 2:
+            raise Refused("it is taken in the form `connect SENDER RECEIVER`")
+        sender, receiver = (_thing(interpreter, one, Agent, "an agent") for one in given)
+        if sender.kind in ("Agent/Null", "Agent/LossMonitor") or sender.kind.startswith("Agent/TCPSink"):
+            raise Refused("the agent that sends comes first")
+        if sender.peer is not None:
+            raise Refused("the agent is connected already")
+        if sender.node is None or receiver.node is None:
+            raise Refused("an agent that is attached to no node")
+        sender.peer = receiver
+        sender.link_line = interpreter.line
+        self.network.senders.append(sender)
+        return ""
+
+    def _at(self, interpreter: Interpreter, given: list[str]) -> str:
+        if len(given) != 2:
+            raise Refused("it is taken in the form `at TIME COMMAND`")
+        self.network.events.append(Event(given[0], given[1], interpreter.line, self.text))
+        return ""
+
+    def _monitor(self, interpreter: Interpreter, given: list[str]) -> str:
+        made = Unwanted("a monitor", interpreter.line, self.text)
+        interpreter.left_out.add(
+            interpreter.line, self.text, "monitors are not needed: a run leaves its tables"
+        )
+        return fresh(interpreter, made)
+
+    def _routes(self, _interpreter: Interpreter, given: list[str]) -> str:
+        if given and given[0] in ("Static", "Session"):
+            raise LeftOut("routes are the fewest hops")
+        raise Refused("perhop's routes are the fewest hops, and stay")
+
+    def _now(self, _interpreter: Interpreter, _given: list[str]) -> str:
+        return "0"
+
+    def _run(self, _interpreter: Interpreter, _given: list[str]) -> str:
+        self.network.runs = True
+        return ""
+
+
+_METHODS = {
+    "node": "_node",
+    "duplex-link": "_duplex",
+    "simplex-link": "_simplex",
+    "link": "_link",
+    "queue-limit": "_limit",
+    "attach-agent": "_attach",
+    "connect": "_connect",
+    "at": "_at",
+    "monitor-queue": "_monitor",
+    "rtproto": "_routes",
+    "now": "_now",
+    "run": "_run",
+}
+
+
+def _thing(interpreter: Interpreter, handle: str, kind: type[_T], what: str) -> _T:
+    found = interpreter.objects.get(handle)
+    if not isinstance(found, kind):
+        raise Refused(f"`{handle[:40]}` is not {what} that is taken")
+    return found
+
+
+def _pair(interpreter: Interpreter, given: list[str]) -> tuple[Node, Node]:
+    if len(given) < 2:
+        raise Refused("two nodes are needed")
+    return (
+        _thing(interpreter, given[0], Node, "a node"),
+        _thing(interpreter, given[1], Node, "a node"),
+    )

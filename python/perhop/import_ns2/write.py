@@ -1,0 +1,116 @@
+"""The scenario as text: each part with the line that it is from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from perhop.import_ns2 import toml
+from perhop.import_ns2.marking import edges
+from perhop.import_ns2.plan import plan
+from perhop.import_ns2.remarks import LineRefused, Remark, shown
+from perhop.import_ns2.script import read
+from perhop.import_ns2.write_edges import conditioners
+from perhop.import_ns2.write_flows import flows
+from perhop.import_ns2.write_queues import port
+
+if TYPE_CHECKING:
+    from perhop.import_ns2.plan import Plan
+    from perhop.import_ns2.simulator import Direction
+
+MOST_LEFT_OUT = 20
+"""Lines that are left out which the head of the file repeats."""
+
+
+class Imported(NamedTuple):
+    """What became of a script."""
+
+    text: str
+    """The scenario; empty if anything is refused."""
+    refused: tuple[Remark, ...]
+    left_out: tuple[Remark, ...]
+
+
+def imported(text: str, name: str) -> Imported:
+    """Make a scenario of a script of ns-2.
+
+    Parameters
+    ----------
+    text
+        The script.
+    name
+        What the head of the scenario calls it.
+
+    Returns
+    -------
+    Imported
+        The scenario, or every line that is refused, with the reason; nothing of the script is executed.
+    """
+    script = read(text)
+    lines = text.split("\n")
+    made = plan(script)
+    parts = [_network(made), conditioners(made, edges(made)), flows(made)]
+    remarks = [*script.refused, *(_remark(error, lines) for error in made.refused)]
+    left_out = [*script.left_out, *(Remark(agent.line, agent.text, why) for agent, why in made.idle)]
+    left_out.sort(key=lambda remark: remark.line)
+    refused = tuple(sorted(dict.fromkeys(remarks), key=lambda remark: remark.line))
+    if refused:
+        return Imported("", refused, tuple(left_out))
+    head = _head(script.end_ns, name, left_out)
+    whole = "\n".join([*head, *(line for part in parts for line in part)]) + "\n"
+    return Imported(whole, (), tuple(left_out))
+
+
+def _remark(error: LineRefused, lines: list[str]) -> Remark:
+    known = 0 < error.line <= len(lines)
+    return Remark(error.line, shown(lines[error.line - 1]) if known else "", str(error))
+
+
+def _head(end_ns: int, name: str, left_out: list[Remark]) -> list[str]:
+    lines = [
+        f"# Made by `perhop import ns2` from {shown(name)}. A comment says which line a part is from, or",
+        "# that a value is a default of ns-2.35; docs/import-ns2.md says what differs.",
+    ]
+    if left_out:
+        lines += ["#", "# Left out, as it changes no result:"]
+        lines += [f"#   {remark}" for remark in left_out[:MOST_LEFT_OUT]]
+    if len(left_out) > MOST_LEFT_OUT:
+        lines.append(f"#   and {len(left_out) - MOST_LEFT_OUT} more")
+    return [*lines, "", "[run]", "seed = 1", f"duration = {toml.time(end_ns)}"]
+
+
+def _network(made: Plan) -> list[str]:
+    lines: list[str] = []
+    for node in made.script.network.nodes:
+        lines += ["", toml.source(node.line, node.text), "[[node]]", f'name = "{made.names[node.number]}"']
+        if node.number in made.routers:
+            lines.append('kind = "router"')
+    directions = made.script.network.directions
+    done = set()
+    for (one, other), there in directions.items():
+        back = directions.get((other, one))
+        done.add((one, other))
+        if back is not None and (other, one) not in done:
+            try:
+                lines += _link(made, there, back)
+            except LineRefused as error:
+                made.refused.append(error)
+    return lines
+
+
+def _link(made: Plan, there: Direction, back: Direction) -> list[str]:
+    one, other = (made.names[node.number] for node in there.ends)
+    rate, delay = toml.rate(there.bit_s), toml.time(there.delay_ns)
+    if there.bit_s != back.bit_s:
+        rate = f'{{ "{one}->{other}" = {rate}, "{other}->{one}" = {toml.rate(back.bit_s)} }}'
+    if there.delay_ns != back.delay_ns:
+        delay = f'{{ "{one}->{other}" = {delay}, "{other}->{one}" = {toml.time(back.delay_ns)} }}'
+    lines = ["", toml.source(there.line, there.text)]
+    if back.line != there.line:
+        lines.append(toml.source(back.line, back.text))
+    lines += ["[[link]]", f'ends = ["{one}", "{other}"]', f"rate = {rate}", f"delay = {delay}"]
+    ports = [port(there.queue), port(back.queue)]
+    if ports[0] == ports[1]:
+        return [*lines, "", "[[port]]", f'between = ["{one}", "{other}"]', *ports[0]]
+    for (at, to), body in zip(((one, other), (other, one)), ports, strict=True):
+        lines += ["", "[[port]]", f'at = "{at}"', f'to = "{to}"', *body]
+    return lines
