@@ -3,6 +3,7 @@
 # make build      .venv with the locked packages and .venv/bin/perhop
 # make test       everything CI runs
 # make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweep of the TCP laws
+# make docs       the site out/site: README, docs, the API and all they link to; a broken link fails
 # make bench      speed and memory, as JSON
 # make clean      remove what the others made
 
@@ -10,7 +11,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := build
-.PHONY: demo emulate-demo build test test-long bench clean rust-test python-test lint lint-rust lint-python
+.PHONY: demo emulate-demo build test test-long docs bench clean rust-test python-test lint lint-rust lint-python
 
 PYTHON ?= python3
 VENV   := .venv
@@ -96,6 +97,9 @@ test-long: test
 	$(BIN)/pytest -m long
 	$(BIN)/perhop reproduce --json >/dev/null
 	$(BIN)/python docs/laws.py --check
+
+docs: build
+	$(BIN)/python docs/site/build.py
 
 bench: build
 	$(BIN)/perhop bench --json
