@@ -18,7 +18,9 @@ MOST_TOLD = 100
 MOST_BYTES = 2**20
 """Bytes of a script that is read."""
 
-group = typer.Typer(help="Write a scenario from a file of another program.", no_args_is_help=False)
+group = typer.Typer(
+    help="Write a scenario from a file of another program.", rich_markup_mode=None, no_args_is_help=True
+)
 
 
 @group.callback()
