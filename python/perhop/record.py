@@ -16,16 +16,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from perhop import _core
+from perhop import _core, notebook
 from perhop.disk import TraceFiles, is_trace, trace_file, write_table
 from perhop.folder import write_file
 from perhop.live import Live
+from perhop.notebook import Plots
 from perhop.run import Result
 from perhop.scenario import Scenario
 from perhop.tables import FORMAT, TABLES, complete, tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pandas
 
 SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
 """The scenario of a run: as it was given, and with overrides and defaults filled in."""
@@ -210,6 +213,18 @@ class StoredRun:
         page = self.folder / "report.html"
         write_page(page, render(self), is_page)
         return page
+
+    @property
+    def plot(self) -> Plots:
+        """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; see `perhop.notebook.Plots`."""
+        return Plots(lambda: self)
+
+    def _repr_html_(self) -> str:
+        return notebook.html(self)
+
+    def pandas(self, table: str = "flows") -> pandas.DataFrame:
+        """Return a table as pandas has it; as `perhop.Result.pandas`."""
+        return notebook.pandas(self.tables, table)
 
     def scenario(self) -> Scenario:
         """Return the scenario as it was run, overrides included."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -13,12 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from perhop import notebook
+from perhop.notebook import Plots
 from perhop.room import check_memory
 from perhop.scenario import Scenario
 from perhop.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pandas
 
     from perhop.live import Live
     from perhop.record import StoredRun
@@ -93,10 +98,46 @@ class Result:
     trace: dict[str, pl.DataFrame] = field(default_factory=dict)
     invariants: list[str] = field(default_factory=list)
     live: Live | None = None
+    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None, init=False, repr=False)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables that are hashed, by name."""
         return {name: getattr(self, name) for name in TABLES}
+
+    @property
+    def plot(self) -> Plots:
+        """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; see `perhop.notebook.Plots`."""
+        return Plots(self._stored)
+
+    def _repr_html_(self) -> str:
+        return notebook.html(self._stored())
+
+    def _stored(self) -> StoredRun:
+        """Return the run as read back from a folder of its own, which goes with it."""
+        if self._folder is None:
+            folder = tempfile.TemporaryDirectory(prefix="perhop-")
+            object.__setattr__(self, "_folder", folder)
+            return self.save(Path(folder.name) / "run")
+        from perhop.record import StoredRun
+
+        return StoredRun.load(Path(self._folder.name) / "run")
+
+    def pandas(self, table: str = "flows") -> pandas.DataFrame:
+        """Return a table as pandas has it; what does not exist is NaN.
+
+        Parameters
+        ----------
+        table
+            ``flows``, ``links``, ``queues``, ``udp``, ``marks``, ``conditioners``, ``classes`` or ``series``.
+
+        Raises
+        ------
+        ValueError
+            There is no such table.
+        ImportError
+            pandas is not installed.
+        """
+        return notebook.pandas(self.tables(), table)
 
     def save(self, folder: str | Path, *, replace: bool = False) -> StoredRun:
         """Write the run into a folder, as ``perhop run`` does, and return it as read back.

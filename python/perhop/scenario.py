@@ -231,6 +231,18 @@ class Scenario:
         """Take a scenario's text, and what messages shall call it."""
         return cls(text.encode(), name)
 
+    @classmethod
+    def from_dict(cls, tables: Mapping[str, Value], name: str = "scenario") -> Scenario:
+        """Take a scenario as Python has it: what `tomllib` would read of its file.
+
+        Raises
+        ------
+        TypeError
+            A value is of a type that TOML has not; the message names its key.
+        """
+        lines = (f"{key} = {overrides.toml(value, key)}\n" for key, value in tables.items())
+        return cls.from_text("".join(lines), name)
+
     def __repr__(self) -> str:
         overrides = f", overrides={self.overrides!r}" if self.overrides else ""
         return f"<Scenario {self.name!r}, {len(self.source)} bytes{overrides}>"
