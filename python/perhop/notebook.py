@@ -39,7 +39,7 @@ class Shown:
         return self.svg or f"<p>{self.figure.title}: every value is zero.</p>"
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure as SVG, PDF or PNG, or its numbers as CSV, by the end of the name; return the path.
+        """Write the figure as SVG, PDF or PNG, or its numbers as CSV, by the path's suffix; return the path.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Shown:
 
 
 class Plots:
-    """The figures of a run: ``result.plot.cwnd()``, ``result.plot("class-delay")``; ``dir(result.plot)`` lists them."""
+    """The figures of a run: ``result.plot.cwnd()``, ``result.plot("class-delay")``; ``dir`` lists them."""
 
     def __init__(self, run: Callable[[], StoredRun]) -> None:
         self._run = run
@@ -116,7 +116,9 @@ def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError("pandas is not installed: pip install pandas; without it, take the polars frame") from None
+        raise ImportError(
+            "pandas is not installed: pip install pandas; without it, take the polars frame"
+        ) from None
     # without pyarrow, which polars' own conversion needs
     return pd.DataFrame({column: tables[name][column].to_numpy() for column in tables[name].columns})
 

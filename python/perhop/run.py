@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -98,7 +100,7 @@ class Result:
     trace: dict[str, pl.DataFrame] = field(default_factory=dict)
     invariants: list[str] = field(default_factory=list)
     live: Live | None = None
-    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None, init=False, repr=False)
+    _folder: Path | None = field(default=None, init=False, repr=False)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables that are hashed, by name."""
@@ -115,12 +117,13 @@ class Result:
     def _stored(self) -> StoredRun:
         """Return the run as read back from a folder of its own, which goes with it."""
         if self._folder is None:
-            folder = tempfile.TemporaryDirectory(prefix="perhop-")
-            object.__setattr__(self, "_folder", folder)
-            return self.save(Path(folder.name) / "run")
+            folder = Path(tempfile.mkdtemp(prefix="perhop-"))
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            object.__setattr__(self, "_folder", folder / "run")
+            return self.save(folder / "run")
         from perhop.record import StoredRun
 
-        return StoredRun.load(Path(self._folder.name) / "run")
+        return StoredRun.load(self._folder)
 
     def pandas(self, table: str = "flows") -> pandas.DataFrame:
         """Return a table as pandas has it; what does not exist is NaN.

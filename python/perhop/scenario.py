@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from perhop import overrides
+# with this module, so as a rule by the main thread: the core's allocator ends with the thread that loads it
+from perhop import _core, overrides
 from perhop.units import exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from perhop import _core
     from perhop._core import Diagnostic
     from perhop.overrides import Value
     from perhop.run import Keep, Progress, Result
@@ -276,8 +276,6 @@ class Scenario:
     @cached_property
     def core(self) -> _core.Scenario:
         """The scenario as the core read it."""
-        from perhop import _core
-
         return _core.Scenario(self.source, self.name, list(self.overrides))
 
     @property
@@ -300,8 +298,6 @@ class Scenario:
 
     def diagnose(self) -> tuple[list[Diagnostic], list[Diagnostic]]:
         """Return what `check` and what `warnings` return."""
-        from perhop import _core
-
         try:
             return [], self.core.warnings
         except _core.ScenarioError as error:
@@ -309,8 +305,6 @@ class Scenario:
 
     def key(self) -> Key:
         """Return what identifies the results: equal whatever names, comments and order the file has."""
-        from perhop import _core
-
         treatment = hashlib.sha256(self.core.treatment().encode()).hexdigest()
         return Key(treatment, self.seed, self.replication, _core.RESULTS_VERSION)
 

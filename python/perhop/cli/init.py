@@ -33,10 +33,13 @@ def command(
             "access: a line of 100 Mbit/s down and 5 up, with a call, uploads, downloads and the web.",
         ),
     ] = Pack.TWO_WAY,
+    notebook: Annotated[
+        bool, typer.Option("--notebook", help="A first look at it as well, for marimo and for Jupyter.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write an annotated scenario, a campaign on it, their schemas and a README with next steps."""
-    from perhop import _core
+    from perhop import _core, notebooks
     from perhop.cli.output import print_json
     from perhop.folder import is_there, write_file
 
@@ -47,6 +50,10 @@ def command(
         directory / "perhop.schema.json": _core.schema().rstrip() + "\n",
         directory / "perhop.campaign.schema.json": _core.campaign_schema().rstrip() + "\n",
     }
+    if notebook:
+        content = notebooks.cells(scenario)
+        files[directory / "first-look.py"] = notebooks.marimo(content)
+        files[directory / "first-look.ipynb"] = notebooks.jupyter(content)
     there = [str(file) for file in files if is_there(file)]
     if there:
         raise CommandError(
@@ -72,3 +79,6 @@ def command(
         for file in files:
             print(file)
         print(f"next: perhop run {directory / scenario}")
+        if notebook:
+            print(f"or:   marimo edit {directory / 'first-look.py'}")
+            print(f"or:   jupyter lab {directory / 'first-look.ipynb'}")
