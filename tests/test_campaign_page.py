@@ -63,6 +63,7 @@ def test_the_page_begins_with_what_was_varied_and_what_mattered(crossed: Path) -
         "What mattered",
         "The strongest: rate = 4Mbit/s raises it by",
         "effects are larger than chance explains (at 5 % false discoveries)",
+        "Largest at rate = 4Mbit/s, loss = 0.01 (",
         "How sure",
         "would be found in 80 % of such campaigns",
         "No run failed.",
@@ -93,6 +94,16 @@ def test_report_writes_the_page_of_a_store(cli: Cli, sweep: Path, tmp_path: Path
     assert refused.code == 2
     assert "this is the store of a campaign" in refused.err
     assert not (tmp_path / "other.html").exists()
+
+
+def test_the_responses_of_a_store_are_a_table(cli: Cli, sweep: Path) -> None:
+    done = cli("table", str(sweep), "scalars")
+    assert done.code == 0, done.err
+    assert len(done.out.strip().splitlines()) == 1 + Store.open(sweep).scalars().height
+    assert f"perhop table {sweep} scalars" in render(Store.open(sweep))
+    refused = cli("table", str(sweep), "flows")
+    assert refused.code == 2
+    assert "a store has scalars" in refused.err
 
 
 def test_analyze_prints_and_writes_nothing(cli: Cli, crossed: Path) -> None:

@@ -99,3 +99,31 @@ def test_a_table_is_handed_on_whole(cli: Cli, run: Path, tmp_path: Path) -> None
     assert [row["name"] for row in cli("table", str(run), "flows", "--json").json()] == flows[
         "name"
     ].to_list()
+
+
+def test_rows_of_a_table_are_chosen_by_what_they_have(cli: Cli, run: Path) -> None:
+    done = cli("table", str(run), "flows", "--where", "name=sack", "--where", "timeouts=0")
+    assert done.code == 0
+    lines = done.out.strip().splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("sack,")
+    assert len(cli("table", str(run), "flows", "--where", "name=none").out.strip().splitlines()) == 1
+    for condition, said in (
+        ("nme=sack", "no column 'nme'"),
+        ("timeouts=few", "'few' is no number"),
+        ("name", "no column"),
+    ):
+        refused = cli("table", str(run), "flows", "--where", condition)
+        assert refused.code == 2
+        assert said in refused.err
+
+
+def test_the_distribution_of_delays_goes_through_what_was_measured(run: Path) -> None:
+    stored = StoredRun.load(run)
+    numbers = figures.find(stored, "cdf").data()
+    assert numbers["share"].to_list() == [0.0, 0.5, 0.95, 0.99, 0.999, 1.0]
+    row = stored.table("classes").to_dicts()[0]
+    assert numbers["delay_s"].to_list() == [
+        row[f"delay_{name}_s"] for name in ("min", "p50", "p95", "p99", "p999", "max")
+    ]
+    assert numbers["delay_s"].is_sorted()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import itertools
 import json
 import re
@@ -396,3 +397,7 @@ def test_averages_that_were_asked_for_are_drawn_with_their_thresholds(cli: Cli) 
     [red] = [one for one in drawn if "Early detection at port.edge-core.class.best-effort." in one]
     assert "max_th" in red
     assert "(green)" not in red
+    assert "averages were not recorded" not in "".join(drawn)
+    assert cli("run", "lab/diffserv.toml", *short, "-o", "unasked", "--report").code == 0
+    text = html.unescape(Path("unasked/report.html").read_text())
+    assert """-s 'run.series=["averages"]'</code>""" in text

@@ -46,7 +46,7 @@ def command(
 
     own = run / "report.html"
     page = out or own
-    stored = None if _is_store(run) else StoredRun.load(run)
+    stored = None if is_store(run) else StoredRun.load(run)
     if stored is None:
         _refuse_view(flow, begin, end)
     to_stdout = str(page) == "-"
@@ -66,7 +66,8 @@ def command(
         print(page)
 
 
-def _is_store(folder: Path) -> bool:
+def is_store(folder: Path) -> bool:
+    """Tell whether a folder is the store of a campaign."""
     from perhop.experiment import ledger
 
     return (folder / ledger.FILE).exists()

@@ -1,25 +1,39 @@
-"""`perhop table`: one table of a run, as CSV or Parquet."""
+"""`perhop table`: one table of a run, or the responses of a campaign, as CSV or Parquet."""
 
 from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
+if TYPE_CHECKING:
+    import polars as pl
+
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Table: flows, classes, links, queues, series, ...")
+        str,
+        typer.Argument(
+            metavar="NAME", help="Table: flows, classes, links, queues, series, ...; of a store, scalars."
+        ),
     ],
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="csv or parquet; without it CSV goes to stdout."),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            metavar="COLUMN=VALUE",
+            help="Only rows that have this; may be repeated, all must hold.",
+        ),
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -27,13 +41,8 @@ def command(
     """Give one table of a run to another program; docs/results.md tells its columns."""
     from perhop.cli.output import print_json
     from perhop.folder import always, never, write_file
-    from perhop.record import StoredRun
 
-    stored = StoredRun.load(run)
-    if name not in stored.tables:
-        known = ", ".join(stored.tables)
-        raise CommandError(ExitCode.USAGE, f"{run}: no table {name!r}", f"there is {known}")
-    table = stored.tables[name]
+    table = _kept(_found(run, name), where or [])
     if as_json:
         print_json(table.to_dicts())
     elif out is None:
@@ -50,3 +59,45 @@ def command(
         options.check_target(out, may_replace)
         write_file(out, content.getvalue(), may_replace)
         print(out)
+
+
+def _found(folder: Path, name: str) -> pl.DataFrame:
+    """Return a table of a run or of a store, or say which there are."""
+    from perhop.cli.report import is_store
+    from perhop.experiment.store import Store
+    from perhop.record import StoredRun
+
+    if is_store(folder):
+        if name != "scalars":
+            raise CommandError(ExitCode.USAGE, f"{folder}: no table {name!r}", "a store has scalars")
+        return Store.open(folder).scalars()
+    tables = StoredRun.load(folder).tables
+    if name not in tables:
+        known = ", ".join(tables)
+        raise CommandError(ExitCode.USAGE, f"{folder}: no table {name!r}", f"there is {known}")
+    return tables[name]
+
+
+def _kept(table: pl.DataFrame, conditions: list[str]) -> pl.DataFrame:
+    """Return the rows that meet every condition; numbers are compared as numbers."""
+    import polars as pl
+
+    for condition in conditions:
+        column, equals, value = condition.partition("=")
+        if not equals or column not in table.columns:
+            known = ", ".join(table.columns)
+            raise CommandError(
+                ExitCode.USAGE,
+                f"--where {condition}: no column {column!r}",
+                f"COLUMN=VALUE with one of {known}",
+            )
+        if not table[column].dtype.is_numeric():
+            table = table.filter(pl.col(column).cast(pl.String) == value)
+            continue
+        try:
+            table = table.filter(pl.col(column) == float(value))
+        except ValueError:
+            raise CommandError(
+                ExitCode.USAGE, f"--where {condition}: {value!r} is no number", f"{column} has numbers"
+            ) from None
+    return table

@@ -115,7 +115,8 @@ def what_mattered(one: Analysis) -> list[str]:
     if one.tests.is_empty():
         return said
     said += _levels(one, unit) if len(one.factors) == 1 else _largest(one, unit)
-    return [*said, *_shares(one), *_found(one)]
+    best = _extremes(one, unit) if one.effects is not None and len(one.factors) > 1 else []
+    return [*said, *_shares(one), *_found(one), *best]
 
 
 def _tests(one: Analysis) -> pl.DataFrame:
@@ -229,7 +230,8 @@ def _extremes(one: Analysis, unit: Scale) -> list[str]:
 
 
 def _own(row: Mapping[str, Any], unit: Scale) -> str:
-    return unit.value(row["mean"], (row["high"] - row["low"]) / 2)
+    half = math.nan if row["high"] is None else (row["high"] - row["low"]) / 2
+    return unit.value(row["mean"], half)
 
 
 def how_sure(one: Analysis) -> list[str]:

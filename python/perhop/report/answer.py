@@ -77,7 +77,7 @@ def of_figures(run: StoredRun, meaning: Description, drawable: Sequence[Figure],
     view
         As for `Figure.draw`.
     """
-    said = (sentences.got(run, meaning), sentences.lost(run), sentences.delayed(run, meaning))
+    said = (sentences.got(run, meaning), sentences.lost(run), sentences.delays(run, meaning))
     return Answer(
         tuple(one for one in said if one), _picture(run, meaning, drawable, view), tuple(_pills(run, meaning))
     )

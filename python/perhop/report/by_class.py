@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop import summary
-from perhop.plot import by_class, series
+from perhop.plot import by_class, cdf, series
 from perhop.report.figure import Figure
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def figures(run: StoredRun, meaning: Description) -> Iterator[Figure]:
             "classes",
         )
     yield from _delays(run.table("classes"))
+    yield from _distributions(run.table("classes"))
     yield from _waits(run.table("queues"))
 
 
@@ -73,6 +74,34 @@ def _delays(classes: pl.DataFrame) -> Iterator[Figure]:
             lambda: measured.select("class", pl.selectors.starts_with("delay_")),
             "classes",
         )
+
+
+def _distributions(classes: pl.DataFrame) -> Iterator[Figure]:
+    """Give a figure of the delays of each class as distributions, where they were measured."""
+    rows = classes.head(_MOST_ROWS).to_dicts()
+    curves = [one for row in rows if (one := cdf.curve(row["class"], row)) is not None]
+    if not curves:
+        return
+
+    def data() -> pl.DataFrame:
+        return pl.DataFrame(
+            [
+                {"class": one.label, "share": share, "delay_s": delay}
+                for one in curves
+                for share, delay in zip(one.shares, one.delays_s, strict=True)
+            ]
+        )
+
+    title = "Distribution of one-way delay by class"
+    yield Figure(
+        "class-cdf",
+        title,
+        "Share of the packets with data that took at most so long, after the warm-up. The marks are what was "
+        "measured, at 0, 50, 95, 99, 99.9 and 100 %; the lines only join them.",
+        lambda: cdf.draw(curves, title),
+        data,
+        "classes",
+    )
 
 
 def _waits(queues: pl.DataFrame) -> Iterator[Figure]:

@@ -75,7 +75,7 @@ def render(store: Store) -> str:
                 "status": f"perhop campaign status {where}",
                 "analyze": f"perhop analyze {where}",
                 "report": f"perhop report {where}",
-                "table": _read(store),
+                "table": f"perhop table {where} scalars",
             },
         },
     )
@@ -229,10 +229,3 @@ def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str) -> list[dict
         {"said": "Numbers of this page, as text or JSON:", "command": f"perhop analyze {where} --json"}
     )
     return found
-
-
-def _read(store: Store) -> str:
-    code = (
-        f"import polars as pl; print(pl.read_parquet({str(store.folder / 'scalars.parquet')!r}, glob=False))"
-    )
-    return f"python -c {shlex.quote(code)}"

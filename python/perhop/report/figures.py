@@ -24,6 +24,7 @@ ALIASES = {
     "queue": "backlog_packets",
     "drops": "dropped_packets",
     "delay": "class-delay",
+    "cdf": "class-cdf",
     "wait": "queue-wait",
     "classes": "class-goodput",
     "red": "early-0",
@@ -79,6 +80,14 @@ def find(run: StoredRun, name: str, view: tcp.View | None = None) -> Figure:
 def names(run: StoredRun) -> dict[str, str]:
     """Return name and title of each figure of a run, in the order of its page."""
     return {one.name: one.title for one in of_run(run, run.scenario().describe())}
+
+
+def hint(run: StoredRun, meaning: Description) -> str:
+    """Return the command that records the averages of early detection, where a queue has one and none was."""
+    detects = any(own.thresholds for link in meaning.links for own in link.port.classes)
+    if not detects or run.tables["series"]["quantity"].str.starts_with("average_").any():
+        return ""
+    return f"{run.record.command} -s 'run.series=[\"averages\"]'"
 
 
 def _links(meaning: Description) -> pl.DataFrame:

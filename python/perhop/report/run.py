@@ -72,6 +72,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "marks": _listing(_by_mark(run.table("marks")), first="[[flow]] and [[udp]]"),
             "link_views": {link.name: link for link in meaning.links},
             "silent": silent,
+            "averages": figures.hint(run, meaning),
             "tcp": traced,
             "live": live.part(run, meaning),
             "commands": _commands(run, view),

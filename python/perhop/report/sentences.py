@@ -182,7 +182,7 @@ def _where(places: Sequence[Loss]) -> str:
     return f"{total} {were} lost, {first.lost} of them in {first.place}{share}"
 
 
-def delayed(run: StoredRun, meaning: Description) -> str:
+def delays(run: StoredRun, meaning: Description) -> str:
     """Say how long packets with data were on their way, by class, or by flow where there are few of one.
 
     Parameters

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from perhop.report import page
+from perhop.report.answer_study import main_claims, of_study, questions, stand
+from perhop.units import counted
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ def judged(document: Mapping[str, Any]) -> dict[str, Any]:
     main = main_claims(document)
     return {
         "document": document,
+        "answer": of_study(document),
+        "questions": questions(document),
         "claims": main,
         "verdicts": Counter(claim["verdict"] for claim in main),
         "per_row": per_row(document["claims"]),
@@ -136,25 +140,28 @@ def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]]
     command
         What makes all of them again.
     """
-    shown = [
+    shown: list[dict[str, Any]] = [
         {
             "title": title,
             "document": document,
             "claims": main_claims(document),
             "verdicts": Counter(claim["verdict"] for claim in main_claims(document)),
             "left_out": left_out,
+            "questions": questions(document, f"{document['paper']}/report.html"),
         }
         for title, document, left_out in studies
     ]
     return page.render(
         "index.html.j2",
-        {"title": "Published studies, again", "studies": shown, "command": command},
+        {
+            "title": "Published studies, again",
+            "stand": stand(
+                [claim for one in shown for claim in one["claims"]], f" of {counted(len(shown), 'paper')}"
+            ),
+            "studies": shown,
+            "command": command,
+        },
     )
-
-
-def main_claims(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the claims without the verdicts on single rows, ``K9/2.3``."""
-    return [claim for claim in document["claims"] if "/" not in claim["id"]]
 
 
 def per_row(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:

@@ -14,3 +14,11 @@ for (const figure of document.querySelectorAll("figure")) {
   });
   place.prepend(link, " ");
 }
+// What a link leads to is opened where it is folded away.
+const unfold = () => {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+  if (target) target.scrollIntoView();
+};
+addEventListener("hashchange", unfold);
+unfold();

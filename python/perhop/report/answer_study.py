@@ -1,0 +1,153 @@
+"""The first screen of a study: yes or no to each of its claims, with what is claimed and what came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from perhop.plot import forest
+from perhop.report import page
+from perhop.report.answer import Answer, Pill
+from perhop.units import counted
+
+_SAID = {"supported": "Yes", "contradicted": "No", "inconclusive": "Open", "not judged": "Not judged"}
+"""What a verdict answers."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A claim as a question: what it leads to, its answer, and the two numbers it is decided by."""
+
+    pill: Pill
+    statement: str
+    numbers: str
+
+
+def main_claims(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the claims without the verdicts on single rows, ``K9/2.3``."""
+    return [claim for claim in document["claims"] if "/" not in claim["id"]]
+
+
+def of_study(document: Mapping[str, Any]) -> Answer:
+    """Return the answer of a study: how its claims stand, and each of them drawn.
+
+    Parameters
+    ----------
+    document
+        Rows and claims, as ``perhop reproduce --json`` prints them.
+    """
+    claims = main_claims(document)
+    return Answer((stand(claims),), _picture(claims), ()) if claims else Answer((), None, ())
+
+
+def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
+    """Say of how many claims what was found.
+
+    Parameters
+    ----------
+    claims
+        One or more.
+    of
+        What they are of, such as `` of 4 studies``.
+    """
+    tally = Counter(claim["verdict"] for claim in claims)
+    told = [
+        f"{tally[verdict]} {one if tally[verdict] == 1 else many}"
+        for verdict, one, many in (
+            ("supported", "holds here", "hold here"),
+            ("contradicted", "does not", "do not"),
+            ("inconclusive", "is open", "are open"),
+            ("not judged", "is not judged", "are not judged"),
+        )
+        if tally[verdict]
+    ]
+    return f"Of {counted(len(claims), 'claim')}{of} {', '.join(told)}."
+
+
+def questions(document: Mapping[str, Any], page: str = "") -> list[Question]:
+    """Return each claim as a question with its answer.
+
+    Parameters
+    ----------
+    document
+        As for `of_study`.
+    page
+        Address of the page that the pills lead to; without it, the same.
+    """
+    found = []
+    for claim in main_claims(document):
+        pill = Pill(
+            f"{claim['id']} {_SAID[claim['verdict']]}", f"{page}#claim-{claim['id']}", claim["verdict"]
+        )
+        part = deciding(claim)
+        found.append(Question(pill, claim["statement"], "" if part is None else numbers(claim, part)))
+    return found
+
+
+def deciding(claim: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the part that a claim is shown by.
+
+    Of parts with the claim's own verdict: of a contradicted claim the one whose interval is farthest outside
+    what is claimed, of another the one that is nearest to an end of it; distances are relative to the largest
+    of the part's numbers. None where no part has a number.
+    """
+    known = [part for part in claim["parts"] if part["mean"] is not None]
+    own = [part for part in known if part["verdict"] == claim["verdict"]] or known
+    return min(own, key=_margin, default=None)
+
+
+def _margin(part: Mapping[str, Any]) -> float:
+    """Return how far inside of what is claimed an interval lies, negative outside, relative."""
+    low, high = part["ci95"] or (part["mean"], part["mean"])
+    least, most = part["claimed"]
+    inside = [low - least] if least is not None else []
+    inside += [most - high] if most is not None else []
+    size = max(abs(one) for one in (low, high, least, most) if one is not None)
+    return min(inside, default=0.0) / size if size else 0.0
+
+
+def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    """Return the two numbers of a part in words: what came out, and what is claimed."""
+    least, most = part["claimed"]
+    if least is not None and least == most:
+        claimed = f"{least:.4g}"
+    elif least is not None and most is not None:
+        claimed = f"{least:.4g} to {most:.4g}"
+    elif least is not None:
+        claimed = f"at least {least:.4g}" if least else "above 0"
+    else:
+        claimed = (f"at most {most:.4g}" if most else "below 0") if most is not None else "no range"
+    many = f", one of {len(claim['parts'])} parts" if len(claim["parts"]) > 1 else ""
+    return f"{part['quantity']}: {part['mean']:.4g}; claimed is {claimed}{many}"
+
+
+def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
+    rows = []
+    for claim in claims:
+        part = deciding(claim)
+        if part is not None:
+            told = numbers({"parts": ()}, part).removeprefix(f"{part['quantity']}: ")
+            ends = part["ci95"]
+            rows.append(
+                forest.Row(
+                    claim["id"],
+                    told.replace("claimed is ", "claimed "),
+                    claim["verdict"],
+                    (part["claimed"][0], part["claimed"][1]),
+                    part["mean"],
+                    None if ends is None else (ends[0], ends[1]),
+                )
+            )
+    if not rows:
+        return None
+    title = "Claims against what was simulated"
+    return page.drawing(
+        "forest",
+        title,
+        forest.draw(rows, title),
+        "Each claim by the part that comes nearest to an end of what is claimed, or is farthest outside: "
+        "grey is what is claimed, the line the 95 % interval as fitted. Each row has a scale of its own; the "
+        "verdict is over all readings.",
+    )

@@ -1,0 +1,93 @@
+"""The first screen of a study: yes or no to each claim, the part it is shown by, and the forest of claims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from perhop.plot import forest
+from perhop.report.answer_study import deciding, of_study, questions, stand
+
+
+def part(
+    mean: float | None, claimed: tuple[float | None, float | None], verdict: str, **more: Any
+) -> dict[str, Any]:
+    half = more.pop("half", 0.01)
+    ends = None if mean is None else [mean - half, mean + half]
+    return {"quantity": f"q{mean}", "mean": mean, "ci95": ends, "claimed": list(claimed), "verdict": verdict}
+
+
+def claim(id: str, verdict: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    return {"id": id, "verdict": verdict, "statement": f"{id} is so.", "parts": list(parts)}
+
+
+NO = claim(
+    "C2",
+    "contradicted",
+    part(0.9, (0.0, 1.0), "supported"),
+    part(2.0, (0, 1), "contradicted"),
+    part(5.0, (0, 1), "contradicted"),
+)
+YES = claim(
+    "C1", "supported", part(5.0, (0.0, None), "supported"), part(0.1, (0.0, None), "supported", half=0.09)
+)
+DOCUMENT = {
+    "claims": [
+        YES,
+        NO,
+        claim("C2/row", "supported"),
+        claim("C3", "not judged", part(None, (0.0, None), "not judged")),
+    ]
+}
+
+
+def test_a_claim_is_shown_by_its_worst_part_of_its_own_verdict() -> None:
+    shown = [deciding(one) for one in (YES, NO)]
+    assert [one["mean"] for one in shown if one is not None] == [0.1, 5.0]
+    assert deciding(DOCUMENT["claims"][3]) is None
+
+
+def test_each_claim_is_a_question_with_two_numbers_and_a_way_to_its_parts() -> None:
+    yes, no, unjudged = questions(DOCUMENT, "x/report.html")
+    assert (yes.pill.text, yes.pill.target, yes.pill.look) == (
+        "C1 Yes",
+        "x/report.html#claim-C1",
+        "supported",
+    )
+    assert no.pill.text == "C2 No"
+    assert no.numbers == "q5.0: 5; claimed is 0 to 1, one of 3 parts"
+    assert (unjudged.pill.text, unjudged.numbers) == ("C3 Not judged", "")
+
+
+def test_the_claims_are_counted_by_verdict() -> None:
+    assert of_study(DOCUMENT).sentences == ("Of 3 claims 1 holds here, 1 does not, 1 is not judged.",)
+    assert stand([YES, YES], " of 2 papers") == "Of 2 claims of 2 papers 2 hold here."
+    assert of_study({"claims": []}).sentences == ()
+
+
+def test_the_forest_has_a_row_for_each_claim_with_numbers() -> None:
+    figure = of_study(DOCUMENT).figure
+    assert figure is not None
+    for text in (">C1<", ">C2<", ">supported<", ">contradicted<"):
+        assert text in figure.svg
+    assert ">C3<" not in figure.svg
+    assert "C2 contradicted: 5; claimed 0 to 1" in figure.svg
+
+
+@pytest.mark.parametrize(
+    ("claimed", "mean", "interval"),
+    [((0.0, 1.0), 0.5, (0.4, 0.6)), ((None, 1.0), 3.0, (2.0, 4.0)), ((-2.0, None), 3.0, None)],
+)
+def test_places_keep_the_order_of_the_numbers(
+    claimed: tuple[float | None, float | None], mean: float, interval: tuple[float, float] | None
+) -> None:
+    row = forest.Row("C", "", "supported", claimed, mean, interval)
+    values = sorted({one for one in (*claimed, mean, *(interval or ())) if one is not None})
+    places = [forest.place_of(row, value) for value in values]
+    assert places == sorted(set(places))
+    assert 0.0 < places[0] < places[-1] < 1.0
+
+
+def test_a_row_of_one_number_is_in_the_middle() -> None:
+    assert forest.place_of(forest.Row("C", "", "supported", (0.0, 0.0), 0.0, None), 0.0) == 0.5
