@@ -489,3 +489,20 @@ def test_what_perhop_cannot_run_is_no_scenario(cli: Cli) -> None:
     done = cli("import", "ns2", "odd.tcl", "-o", "odd.toml")
     assert (done.code, Path("odd.toml").exists()) == (3, False)
     assert "the scenario that it makes is not valid" in done.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 3000,
+        "{" * 3000,
+        "expr " + "(" * 2000,
+        "expr {" + "-" * 30000 + "1}",
+        "if {1} {" * 99 + "}" * 99,
+        "foreach a {1 2} {" * 12 + "}" * 12,
+        "set x {}\nfor {} {1} {} {lappend x 1 2 3}\n",
+        "\\" * 10001,
+    ],
+)
+def test_what_is_deep_or_endless_is_refused_in_time(text: str) -> None:
+    assert imported(text, "deep.tcl").refused

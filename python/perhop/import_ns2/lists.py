@@ -11,6 +11,8 @@ from perhop.import_ns2.syntax import Literal
 
 def split(text: str) -> list[str]:
     """Return the elements of a list; `$` and `[` are only characters in it."""
+    if text.isascii() and not any(char in text for char in '{}"\\'):
+        return text.split()
     quoted = text.replace("\\\n", " ").translate({ord("\n"): " ", ord(";"): "\\;"})
     quoted = quoted.replace("$", "\\$").replace("[", "\\[")
     if quoted.lstrip().startswith("#"):

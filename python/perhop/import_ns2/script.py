@@ -82,7 +82,7 @@ def _lines(interpreter: Interpreter, network: Network, text: str) -> None:
             interpreter.left_out.add(command.line, command.text, "it stands behind `$ns run`")
         else:
             interpreter.run((command,))
-    if not network.runs:
+    if not network.runs and not interpreter.refused:
         interpreter.refused.add(0, "", "the script has no `$ns run` that is taken")
 
 
@@ -108,7 +108,7 @@ class _Events:
         if ends_at and min(ends_at) > 0:
             self.script.end_ns = min(ends_at)
             self.check_stops()
-        elif self.script.network.runs:
+        elif self.script.network.runs and not self.interpreter.refused:
             why = "no `$ns at` ends the run, by `exit`, `$ns halt` or a procedure that has one of them"
             self.interpreter.refused.add(0, "", why)
 
