@@ -34,6 +34,10 @@ def test_runs_side_by_side_in_words_a_table_and_a_page(cli: Cli, runs: tuple[str
     text = Path("both.html").read_text()
     assert "<code>perhop compare slow fast -o both.html</code>" in text
     assert "+rate = &#34;8Mbit/s&#34;" in text
+    printed = cli("compare", *runs, "-o", "-")
+    assert printed.out.rstrip() == text.replace("-o both.html", "-o -").rstrip()
+    assert not Path("-").exists()
+    assert cli("compare", *runs, "-o", "-", "--json").code == 2
     rows = {row["class"]: row for row in json.loads(cli("compare", *runs, "--json").out)}
     assert rows["assured"]["fast"]["goodput_bit_s"] > 1.3 * rows["assured"]["slow"]["goodput_bit_s"]
     assert rows["premium"]["slow"]["retransmitted"] is None  # UDP repeats nothing

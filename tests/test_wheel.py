@@ -45,6 +45,8 @@ def test_the_wheel_works_where_nothing_else_is(tmp_path: Path) -> None:
     assert "perhop/py.typed" in names
     assert "perhop/_core.pyi" in names
     assert "perhop/report/templates/run.html.j2" in names
+    assert "perhop/serve/serve.js" in names
+    assert "perhop/serve/templates/form.html.j2" in names
     assert "perhop/papers_data/kalampoukas/claims.toml" in names
 
     call(sys.executable, "-m", "venv", "clean")

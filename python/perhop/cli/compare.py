@@ -34,7 +34,8 @@ def command(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Page to write about runs.")
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Page to write about runs, - for stdout."),
     ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -91,14 +92,21 @@ def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> 
             f"{len(what)} named: compare takes 2 to {_MOST} runs",
             "perhop compare out/a out/b",
         )
+    to_stdout = str(out) == "-"
+    if to_stdout and as_json:
+        raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
     may_replace = always if force else never
-    if out is not None:
+    if out is not None and not to_stdout:
         options.check_target(out, may_replace)
     arms = _arms(what)
     rows = side_by_side.table(arms)
     if out is not None:
         again = shlex.join(["perhop", "compare", *what, "-o", str(out)])
-        write_page(out, side_by_side.render(arms, again), may_replace)
+        page = side_by_side.render(arms, again)
+        if to_stdout:
+            print(page)
+            return
+        write_page(out, page, may_replace)
     if as_json:
         print_json([{"class": row.of, **dict(row.arms)} for row in rows])
         return

@@ -20,6 +20,7 @@ COMMANDS = (
     "compare",
     "figure",
     "table",
+    "serve",
     "analyze",
     "replay",
     "reproduce",

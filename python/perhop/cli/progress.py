@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from types import TracebackType
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 _SECONDS_BETWEEN_LINES = 5.0
+
+
+def _between() -> float:
+    """Return the seconds between two lines: `PERHOP_PROGRESS`, for who shows them to somebody who waits."""
+    try:
+        return float(os.environ.get("PERHOP_PROGRESS", ""))
+    except ValueError:
+        return _SECONDS_BETWEEN_LINES
 
 
 class Progress:
@@ -36,6 +45,7 @@ class Progress:
         self._bar: Bar | None = None
         self._began = self._said = time.monotonic()
         self._first: float | None = None
+        self._between = _between()
 
     def __enter__(self) -> Progress:
         if not self._quiet and sys.stderr.isatty():
@@ -74,7 +84,7 @@ class Progress:
             self._bar.update(self._bar.task_ids[0], completed=done, total=total, description=self._label)
             return
         now = time.monotonic()
-        if self._quiet or now - self._said < _SECONDS_BETWEEN_LINES or done <= self._first:
+        if self._quiet or now - self._said < self._between or done <= self._first:
             return
         self._said = now
         left = (now - self._began) * (total - done) / (done - self._first)

@@ -1,0 +1,63 @@
+"""`perhop serve`: runs and campaigns in the browser, on this machine alone."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perhop.cli import options
+from perhop.cli.exit import CommandError, ExitCode
+
+
+def command(
+    places: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[STORE|FOLDER]...",
+            help="Stores, runs, scenario files, or folders with such in them; default out.",
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, metavar="N", help="Port; 0 is a free one.")
+    ] = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Show runs and campaigns in the browser, change settings and run them; on this machine alone."""
+    from perhop.cli.output import note, print_json
+
+    given = list(dict.fromkeys(places or [Path("out")]))
+    for place in places or []:
+        place.stat()
+    try:
+        from perhop.serve.server import HOST, listen, serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("perhop", ""):
+            raise
+        raise CommandError(
+            ExitCode.MACHINE,
+            f"perhop serve needs {error.name}, which is not installed",
+            "pip install 'perhop[ui]'",
+        ) from error
+    try:
+        own = listen(port)
+    except OSError as error:
+        why = {errno.EADDRINUSE: "is taken", errno.EACCES: "is not for everybody"}.get(error.errno or 0)
+        if why is None:
+            raise
+        raise CommandError(
+            ExitCode.USAGE, f"--port {port}: the port {why} on {HOST}", "give another, or none for a free one"
+        ) from error
+
+    def tell(address: str) -> None:
+        if as_json:
+            print_json({"address": address})
+        else:
+            print(address)
+        sys.stdout.flush()
+        note("open it in a browser of this machine; it works once. Ctrl-C ends the server")
+
+    serve(given, own, tell)

@@ -1,0 +1,1 @@
+"""`perhop serve`: runs and campaigns in the browser, on this machine alone."""

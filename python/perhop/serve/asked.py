@@ -1,0 +1,177 @@
+"""What is asked for on the page of a form: a scenario with overrides, and the command that runs it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from perhop.scenario import Scenario
+from perhop.serve import listing
+from perhop.serve.places import Place, UnknownPlaceError
+from perhop.serve.settings import Form, form, laid_over
+from perhop.tables import TRACES
+
+if TYPE_CHECKING:
+    from perhop.serve.site import Site
+
+_VALUE = "value:"
+_MOST_FIELDS = 50_000
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class FilledInError(Exception):
+    """A form with something in it that no form of ours sends, or a name that no folder can have."""
+
+
+@dataclass
+class Filled:
+    """A form as it was filled in.
+
+    Parameters
+    ----------
+    sets
+        Overrides that it began with.
+    values
+        Text by path.
+    trace, name
+        What is traced, and the folder for the run.
+    """
+
+    sets: list[str] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+    trace: list[str] = field(default_factory=list)
+    name: str = ""
+
+
+def read(body: bytes) -> Filled:
+    """Read a form.
+
+    Raises
+    ------
+    FilledInError
+        It is none of ours.
+    """
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError as error:
+        raise FilledInError(f"the form cannot be read: {error}") from error
+    found = Filled()
+    for name, value in pairs:
+        if _UNPRINTABLE.search(name + value):
+            raise FilledInError(
+                f"{name.removeprefix(_VALUE)!r}: {value!r} has characters that no setting has"
+            )
+        if name == "set":
+            found.sets.append(value)
+        elif name == "trace" and value in TRACES:
+            found.trace.append(value)
+        elif name == "name" and _NAME.fullmatch(value.strip()):
+            found.name = value.strip()
+        elif name.startswith(_VALUE):
+            found.values[name.removeprefix(_VALUE)] = value
+        else:
+            raise FilledInError(f"{name}={value}: a folder's name has letters, digits, `.`, `_` and `-`")
+    return found
+
+
+@dataclass(frozen=True)
+class Base:
+    """The scenario of a run or of a file, with what it was changed by.
+
+    Parameters
+    ----------
+    scenario
+        As it is written.
+    sets, trace
+        Overrides and traces that the run had.
+    word
+        The file as a word of a command.
+    stem
+        What runs of it are called.
+    """
+
+    scenario: Scenario
+    sets: list[str]
+    trace: list[str]
+    word: str
+    stem: str
+
+    def with_sets(self, sets: Sequence[str]) -> Scenario:
+        """Return the scenario with overrides."""
+        return self.scenario.override(*sets)
+
+
+def base_of(place: Place) -> Base:
+    """Return what a form begins with.
+
+    Raises
+    ------
+    UnknownPlaceError
+        It is the place of no scenario.
+    OSError, ValueError
+        It cannot be read.
+    """
+    if place.kind == "run":
+        head = listing.head(place)
+        word = f"{place.word}/scenario.toml"
+        stem = re.sub(r"-\d+$", "", place.path.resolve().name)
+        return Base(Scenario.load(Path(word)), head.overrides, head.trace, word, _clean(stem))
+    if place.kind == "scenario":
+        return Base(Scenario.load(Path(place.word)), [], [], place.word, _clean(place.path.stem))
+    raise UnknownPlaceError(place.key)
+
+
+def _clean(stem: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]", "-", stem).lstrip(".-")[:80] or "run"
+
+
+@dataclass
+class Offer:
+    """A form to be shown, what it amounts to, and what is wrong with that."""
+
+    form: Form
+    shown: list[str]
+    sets: list[str]
+    mistakes: list[str]
+    warnings: list[str]
+
+
+def offer(base: Base, filled: Filled, settle: bool = True) -> Offer:
+    """Work out what a form amounts to.
+
+    Parameters
+    ----------
+    base, filled
+        The scenario, and the form about it.
+    settle
+        Show the form of the changed scenario, where that is valid: other settings may follow from a change.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario is invalid before any change.
+    """
+    before = base.with_sets(filled.sets)
+    shown = form(before.resolve(), filled.values)
+    sets = laid_over(filled.sets, shown.overrides)
+    after = base.with_sets(sets)
+    mistakes, warnings = ([one["rendered"].rstrip() for one in found] for found in after.diagnose())
+    if not settle or mistakes or not shown.overrides:
+        return Offer(shown, filled.sets, sets, mistakes, warnings)
+    return Offer(form(after.resolve(), {}), sets, sets, mistakes, warnings)
+
+
+def run_words(site: Site, base: Base, sets: Sequence[str], trace: Sequence[str], name: str) -> list[str]:
+    """Return the command that runs what a form asks for."""
+    words = ["run", base.word]
+    for one in sets:
+        words += ["-s", one]
+    if trace:
+        words += ["--trace", ",".join(trace)]
+    folder = str(site.home / (name or site.free_name(base.stem)))
+    return [*words, "-o", f"./{folder}" if folder.startswith("-") else folder]

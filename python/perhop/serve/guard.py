@@ -1,0 +1,158 @@
+"""Who may ask for what: loopback names, a token, forms of our own; and a strict policy in every answer."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+from urllib.parse import parse_qs
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
+_LARGEST_BODY = 1_000_000
+_SAFE = ("GET", "HEAD")
+
+_ALWAYS = {
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+_NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+def policy(nonce: str) -> str:
+    """Return the Content-Security-Policy of the server's own pages."""
+    return (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+class Guard:
+    """ASGI middleware that lets through only who has the token, from a page of this server.
+
+    Parameters
+    ----------
+    app
+        What is behind it.
+    port
+        Of the server: its cookie is called by it, as browsers send cookies to every port.
+    """
+
+    def __init__(self, app: App, port: int) -> None:
+        self._app = app
+        self._cookie = f"perhop-{port}"
+        self._secret = secrets.token_urlsafe(32)
+        self.token: str | None = secrets.token_urlsafe(32)
+        """What opens the server once; None when it has."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on with a nonce for the page that it gets."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        nonce = secrets.token_urlsafe(16)
+        scope.setdefault("state", {})["nonce"] = nonce
+        headers = _headers(scope)
+        refused = _refused(scope, headers)
+        if refused is None and not self._has_cookie(headers.get("cookie", "")):
+            if await self._open(scope, send):
+                return
+            refused = 403, "This address opens with the link that `perhop serve` printed; it works once."
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        await self._app(scope, _bounded(receive), _with_headers(send))
+
+    def _has_cookie(self, text: str) -> bool:
+        pairs = [pair.strip().partition("=") for pair in text.split(";")]
+        given = [value for name, _, value in pairs if name == self._cookie]
+        return any(secrets.compare_digest(one.encode(), self._secret.encode()) for one in given)
+
+    async def _open(self, scope: Scope, send: Send) -> bool:
+        """Give the cookie for the token, which then has done its work."""
+        if scope["path"] != "/" or scope["method"] != "GET" or self.token is None:
+            return False
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if not secrets.compare_digest(given.encode(), self.token.encode()):
+            return False
+        self.token = None
+        cookie = f"{self._cookie}={self._secret}; HttpOnly; SameSite=Strict; Path=/"
+        await _answer(send, 303, "", location="/", set_cookie=cookie)
+        return True
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """Return the headers; of one that comes twice, both, so that neither is overlooked."""
+    found: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        found[key] = f"{found[key]}; {text}" if key in found else text
+    return found
+
+
+def _refused(scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+    """Say why a request is answered to nobody, whatever token it has."""
+    host = headers.get("host", "")
+    if not _LOOPBACK.fullmatch(host):
+        return 421, "The address is not one of this machine: open 127.0.0.1 or localhost."
+    if scope["method"] not in (*_SAFE, "POST"):
+        return 405, "Only GET, HEAD and POST are answered."
+    own = f"http://{host}"
+    if scope["method"] not in _SAFE and headers.get("origin") != own:
+        return 403, "This did not come from a page of this server."
+    site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode", "")
+    if site not in ("none", "same-origin") and mode != "navigate":
+        return 403, "Pages of others may lead here and nothing else."
+    if (
+        not headers.get("content-length", "0").isdigit()
+        or int(headers.get("content-length", 0)) > _LARGEST_BODY
+    ):
+        return 413, "That is too much."
+    return None
+
+
+def _bounded(receive: Receive) -> Receive:
+    """Cut off who sends more than was announced, or announced nothing."""
+    left = _LARGEST_BODY
+
+    async def bounded() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        return {"type": "http.disconnect"} if left < 0 else message
+
+    return bounded
+
+
+def _with_headers(send: Send) -> Send:
+    """Put into every answer what browsers must know; without a policy of its own a page may do nothing."""
+
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            have = {name.lower() for name, _ in message["headers"]}
+            more = {"content-security-policy": _NOTHING} | _ALWAYS
+            pairs = [(name.encode(), value.encode()) for name, value in more.items()]
+            message["headers"] = [*message["headers"], *(pair for pair in pairs if pair[0] not in have)]
+        await send(message)
+
+    return sent
+
+
+async def _answer(send: Send, status: int, text: str, **more: str) -> None:
+    headers = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(text.encode()))}
+    headers |= {name.replace("_", "-"): value for name, value in more.items()}
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    sent = _with_headers(send)
+    await sent({"type": "http.response.start", "status": status, "headers": pairs})
+    await sent({"type": "http.response.body", "body": text.encode()})

@@ -1,0 +1,262 @@
+"""Commands of perhop as processes: what they print as it comes, and how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import itertools
+import os
+import re
+import shlex
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+from perhop.serve.places import Place
+
+_MOST_KEPT = 1_000_000
+"""Characters kept of what a job prints."""
+
+_MOST_ENDED = 100
+_LET_END_S = 10.0
+_PROGRESS = re.compile(r".*: (\d{1,3})%.* left\n?")
+
+State = Literal["going", "ended"]
+
+
+class BusyError(Exception):
+    """As many jobs are going as there may be."""
+
+
+def command(words: Sequence[str]) -> list[str]:
+    """Return what runs a command of perhop with this very perhop."""
+    return [sys.executable, "-m", "perhop.cli", *words]
+
+
+@dataclass
+class Job:
+    """A command that was started.
+
+    Parameters
+    ----------
+    id, words
+        Its number, and the command from the word after ``perhop``.
+    result
+        The run or the store that it makes, by key.
+    """
+
+    id: int
+    words: tuple[str, ...]
+    result: str
+    began: float = field(default_factory=time.time)
+    state: State = "going"
+    code: int | None = None
+    asked_to_end: bool = False
+    printed: list[tuple[str, str]] = field(default_factory=list)
+    kept: int = 0
+    process: asyncio.subprocess.Process | None = None
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    @property
+    def line(self) -> str:
+        """The command, to be copied."""
+        return shlex.join(["perhop", *self.words])
+
+    def text(self, stream: str) -> str:
+        """Return what was printed to a stream."""
+        return "".join(text for name, text in self.printed if name == stream)
+
+    @property
+    def percent(self) -> int | None:
+        """How far it says it is."""
+        if self.state == "ended":
+            return 100 if self.code == 0 else None
+        found = _PROGRESS.fullmatch(self.progress)
+        return min(int(found[1]), 100) if found else None
+
+    @property
+    def progress(self) -> str:
+        """The latest line of progress."""
+        return next((text for name, text in reversed(self.printed) if name == "progress"), "")
+
+    async def add(self, stream: str, text: str) -> None:
+        """Keep what was printed, of very much the beginning, and tell who waits."""
+        if not text or self.kept > _MOST_KEPT:
+            return
+        self.kept += len(text)
+        cut = "\n(the rest is left out)\n" if self.kept > _MOST_KEPT else ""
+        async with self.changed:
+            self.printed.append((stream, text[:_MOST_KEPT] + cut))
+            self.changed.notify_all()
+
+    async def news(self, seen: int, wait_s: float) -> list[tuple[str, str]]:
+        """Return what was printed after `seen` parts, and wait so long for something."""
+        async with self.changed:
+            if len(self.printed) <= seen and self.state == "going":
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.changed.wait(), wait_s)
+            return self.printed[seen:]
+
+
+class Jobs:
+    """All jobs of a server.
+
+    Parameters
+    ----------
+    most
+        How many may go side by side.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.all: dict[int, Job] = {}
+        self._numbers = itertools.count(1)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._groups: set[int] = set()
+
+    def going(self) -> list[Job]:
+        """Return those that have not ended."""
+        return [job for job in self.all.values() if job.state == "going"]
+
+    def start(self, words: Sequence[str], result: str) -> Job:
+        """Start a command.
+
+        Raises
+        ------
+        BusyError
+            Too many are going.
+        """
+        if len(self.going()) >= self.most:
+            raise BusyError(f"{self.most} commands are going, as many as this machine has cores")
+        ended = [job.id for job in self.all.values() if job.state == "ended"]
+        for old in ended[: max(0, len(ended) - _MOST_ENDED)]:
+            del self.all[old]
+        job = Job(next(self._numbers), tuple(words), result)
+        self.all[job.id] = job
+        task = asyncio.create_task(self._run(job))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return job
+
+    async def _run(self, job: Job) -> None:
+        try:
+            job.process = process = await self._process(job.words)
+            assert process.stdout is not None
+            assert process.stderr is not None
+            if job.asked_to_end:
+                self.end(job)
+            streams = (("stdout", process.stdout), ("stderr", process.stderr))
+            await asyncio.gather(*(_read(job, name, stream) for name, stream in streams))
+            job.code = await process.wait()
+            self._groups.discard(process.pid)
+        except OSError as error:
+            await job.add("stderr", f"error: {error}\n")
+            job.code = 1
+        finally:
+            async with job.changed:
+                job.state = "ended"
+                job.changed.notify_all()
+
+    async def _process(self, words: Sequence[str]) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            *command(words),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PERHOP_PROGRESS": "0.3", "NO_COLOR": "1"},
+            start_new_session=True,
+        )
+        self._groups.add(process.pid)
+        return process
+
+    async def printed(self, words: Sequence[str]) -> tuple[int, str, str]:
+        """Run a command to its end; return its exit status and what it printed."""
+        process = await self._process(words)
+        try:
+            out, err = await process.communicate()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            raise
+        self._groups.discard(process.pid)
+        return process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace")
+
+    def end(self, job: Job) -> None:
+        """Ask a job to end, as ``kill`` does: it leaves nothing half-written."""
+        job.asked_to_end = True
+        if job.process is not None and job.state == "going":
+            with suppress(ProcessLookupError):
+                job.process.terminate()
+
+    async def close(self) -> None:
+        """End all jobs and wait for them; what does not end is killed."""
+        for job in self.going():
+            self.end(job)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_LET_END_S)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill what still goes."""
+        for group in self._groups:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+        self._groups.clear()
+
+
+async def _read(job: Job, name: str, stream: asyncio.StreamReader) -> None:
+    """Take what a process prints, in whole lines; lines of progress are apart from others."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    rest = ""
+    while data := await stream.read(1 << 16):
+        *lines, rest = (rest + decoder.decode(data)).split("\n")
+        for is_progress, some in itertools.groupby(lines, lambda line: bool(_PROGRESS.fullmatch(line))):
+            for text in [f"{line}\n" for line in some] if is_progress else ["\n".join(some) + "\n"]:
+                await job.add("progress" if is_progress and name == "stderr" else name, text)
+    await job.add(name, rest + decoder.decode(b"", final=True))
+
+
+class Pages:
+    """Pages that commands print, kept as long as what they are made from stays as it is.
+
+    Parameters
+    ----------
+    jobs
+        Run the commands.
+    """
+
+    _MOST = 32
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._kept: dict[tuple[object, ...], str] = {}
+        self._turn = asyncio.Semaphore(2)
+
+    async def page(self, words: Sequence[str], places: Sequence[Place]) -> tuple[int, str]:
+        """Return the exit status of a command and the page, or what it says of its failure."""
+        stamp = (*words, *(place.stamp() for place in places))
+        if stamp in self._kept:
+            return 0, self._kept[stamp]
+        async with self._turn:
+            code, out, err = await self._jobs.printed(words)
+        if code != 0:
+            return code, err
+        while len(self._kept) >= self._MOST:
+            del self._kept[next(iter(self._kept))]
+        self._kept[stamp] = out
+        return 0, out
+
+
+async def following(job: Job, seen: int, stopping: asyncio.Event) -> AsyncIterator[tuple[int, str, str]]:
+    """Give what a job prints after `seen` parts, with their numbers, until it ends or the server does."""
+    while not stopping.is_set():
+        ended = job.state == "ended"
+        for stream, text in await job.news(seen, 0.5):
+            seen += 1
+            yield seen, stream, text
+        if ended:
+            return

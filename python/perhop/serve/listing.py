@@ -1,0 +1,81 @@
+"""What the first page says of each run and store, from little of each."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import msgspec
+
+from perhop.experiment import kept, ledger
+from perhop.experiment.ledger import StoreError
+from perhop.serve.places import Place
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What is read of a run's ``record.json``."""
+
+    scenario: str
+    seed: int
+    replication: int
+    overrides: list[str]
+    trace: list[str]
+    invariants: list[str]
+    command: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on the list; `fault` says why there is no `head`."""
+
+    place: Place
+    when: str
+    head: Head | None
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A store on the list; `fault` says why there are no `states`."""
+
+    place: Place
+    when: str
+    name: str
+    states: dict[str, int]
+    running: str
+    fault: str = ""
+
+
+def head(place: Place) -> Head:
+    """Read what the list says of a run.
+
+    Raises
+    ------
+    ValueError, OSError, RecursionError
+        It cannot be read.
+    """
+    return msgspec.json.decode((place.path / "record.json").read_bytes(), type=Head)
+
+
+def run(place: Place) -> Run:
+    """Return a run's line."""
+    try:
+        return Run(place, when(place), head(place))
+    except (OSError, ValueError, RecursionError) as error:
+        return Run(place, when(place), None, f"record.json is damaged: {error}")
+
+
+def campaign(place: Place) -> Campaign:
+    """Return a store's line."""
+    try:
+        with ledger.read(place.path) as book:
+            meta, states = book.meta(), book.states()
+        name = kept.decode(meta["campaign"]).name
+    except (StoreError, OSError, ValueError, KeyError) as error:
+        return Campaign(place, when(place), "", {}, "", str(error))
+    return Campaign(place, when(place), name, states, ledger.driver(place.path) or "")
+
+
+def when(place: Place) -> str:
+    """Return when it was last written."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(place.stamp()[0] / 1e9))

@@ -1,0 +1,90 @@
+"""The server: a socket on loopback, the address with its token, and an end that leaves no process behind."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from perhop.serve.app import build
+from perhop.serve.jobs import Jobs
+from perhop.serve.places import kind_of
+from perhop.serve.site import Site
+
+HOST = "127.0.0.1"
+_LET_END_S = 2
+
+
+class _Server(uvicorn.Server):
+    """Tells those who follow a job that the end has come, before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+        super().__init__(config)
+        self._site = site
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End, at Ctrl-C or SIGTERM."""
+        self._site.stopping.set()
+        super().handle_exit(sig, frame)
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket on loopback; port 0 is a free one.
+
+    Raises
+    ------
+    OSError
+        The port is taken, or not for everybody.
+    """
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((HOST, port))
+        found.listen()
+    except OSError:
+        found.close()
+        raise
+    return found
+
+
+def home_of(given: Sequence[Path]) -> Path:
+    """Return the folder for what is run from the browser: the first one given that is a plain folder."""
+    return next((path for path in given if path.is_dir() and kind_of(path) is None), Path("out"))
+
+
+def serve(given: Sequence[Path], own: socket.socket, tell: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM, which are raised again when all has ended.
+
+    Parameters
+    ----------
+    given
+        Folders, stores, runs and scenario files.
+    own
+        The socket; see `listen`.
+    tell
+        Is called with the address that opens the server, once.
+    """
+    port = own.getsockname()[1]
+    jobs = Jobs(max(2, os.cpu_count() or 1))
+    site = Site(given, home_of(given), jobs)
+    guard = build(site, port)
+    config = uvicorn.Config(
+        guard,
+        http="h11",
+        ws="none",
+        lifespan="on",
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_LET_END_S,
+    )
+    tell(f"http://{HOST}:{port}/?token={guard.token}")
+    try:
+        _Server(config, site).run(sockets=[own])
+    finally:
+        jobs.kill()

@@ -1,0 +1,268 @@
+"""A form from the JSON Schema of scenarios: every setting, its value, and the overrides that changes are."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from perhop import _core
+from perhop.overrides import toml
+
+_NAMES = {"name", "ends", "at", "to", "from", "between"}
+"""What an element is called, or is between: its path follows from these."""
+
+_MOST_OF_A_LIST = 40
+
+
+@dataclass(frozen=True)
+class Field:
+    """A setting.
+
+    Parameters
+    ----------
+    path, name
+        Of the setting; its last key.
+    text
+        What the field holds.
+    base
+        What the scenario has; empty where it has nothing.
+    about
+        What the schema says of it.
+    choices
+        Its words, where it is one of some.
+    hint
+        A default or an example.
+    swaps
+        Whether other settings come with another value.
+    """
+
+    path: str
+    name: str
+    text: str
+    base: str
+    about: str
+    choices: tuple[str, ...] = ()
+    hint: str = ""
+    swaps: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Whether the field holds something else than the scenario has."""
+        return self.text not in ("", self.base)
+
+
+@dataclass
+class Group:
+    """A table of the scenario: its settings and the tables in it."""
+
+    title: str
+    about: str = ""
+    fields: list[Field] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    left_out: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether a setting in it, however deep, was changed."""
+        return any(one.changed for one in self.fields) or any(one.changed for one in self.groups)
+
+
+@dataclass
+class Form:
+    """All settings of a scenario, and the overrides that what was given amounts to."""
+
+    groups: list[Group]
+    overrides: list[str]
+
+
+def laid_over(overrides: Sequence[str], more: Sequence[str]) -> list[str]:
+    """Return overrides with further ones, without those that the further ones write anew."""
+    paths = [one.partition("=")[0] for one in more]
+    kept = [
+        one
+        for one in overrides
+        if not any(f"{one.partition('=')[0]}.".startswith(f"{path}.") for path in paths)
+    ]
+    return [*kept, *more]
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """Return what ``perhop schema`` prints."""
+    found: dict[str, Any] = json.loads(_core.schema())
+    return found
+
+
+def form(resolved: str, given: Mapping[str, str]) -> Form:
+    """Make the form of a scenario.
+
+    Parameters
+    ----------
+    resolved
+        The scenario with every default filled in.
+    given
+        Text by path, as the form was filled in; empty where nothing is to change.
+    """
+    walk = _Walk(given)
+    for name, part in schema()["properties"].items():
+        value = tomllib.loads(resolved).get(name)
+        if isinstance(value, dict):
+            walk.groups.append(walk.table(name, name, part, value))
+        elif value:
+            walk.groups.append(walk.elements(name, name, part, [(_named(name, one), one) for one in value]))
+    return Form(walk.groups, walk.overrides)
+
+
+def _named(kind: str, value: Mapping[str, Any]) -> str:
+    """Return the name that paths have for an element."""
+    if kind not in ("link", "port"):
+        return str(value["name"])
+    return _joined(value.get("ends") or value.get("between") or (value["at"], value["to"]))
+
+
+def _joined(ends: Any) -> str:
+    return "-".join(str(end).replace("[*]", "") for end in ends)
+
+
+def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Follow references; what is said beside one goes before what it leads to."""
+    found = dict(part)
+    while "$ref" in found:
+        name = found.pop("$ref").rsplit("/", 1)[-1]
+        found = schema()["$defs"][name] | found
+    return found
+
+
+def _kinds(part: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the tables that a setting may be, by their ``kind``."""
+    variants = [_plain(one) for one in part.get("oneOf", ())]
+    kinds = {one.get("properties", {}).get("kind", {}).get("const"): one for one in variants}
+    return {} if None in kinds else kinds
+
+
+def _choices(part: Mapping[str, Any]) -> tuple[str, ...]:
+    if part.get("type") == "boolean":
+        return ("true", "false")
+    words = part.get("enum") or [one.get("const") for one in part.get("oneOf", ())]
+    return tuple(words) if words and all(isinstance(word, str) for word in words) else ()
+
+
+def _text(value: Any, path: str) -> str:
+    return "" if value is None else value if isinstance(value, str) else toml(value, path)
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(f"x = {text}")
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _written(text: str, part: Mapping[str, Any], path: str) -> str:
+    """Return a field's text as an override has it: a word that could be a number stays a word."""
+    words = part.get("type") == "string" or bool(_choices(part) and part.get("type") != "boolean")
+    return toml(text, path) if words and _is_toml(text) else text
+
+
+class _Walk:
+    """Goes through the schema and a scenario side by side."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self.given = given
+        self.groups: list[Group] = []
+        self.overrides: list[str] = []
+
+    def elements(self, title: str, path: str, part: Any, found: list[tuple[str, dict[str, Any]]]) -> Group:
+        """Return a group of a list of tables that have names."""
+        items = _plain(part)["items"]
+        shown = found[:_MOST_OF_A_LIST]
+        groups = [self.table(name, f"{path}.{name}", items, value) for name, value in shown]
+        for one in groups:
+            one.about = ""
+        return Group(title, part.get("description", ""), [], groups, len(found) - len(shown))
+
+    def table(self, title: str, path: str, part: Any, value: Mapping[str, Any]) -> Group:
+        """Return the group of a table."""
+        part = _plain(part)
+        kinds = _kinds(part)
+        if kinds:
+            return self._one_of(title, path, part, kinds, value)
+        group = Group(title, part.get("description", ""))
+        for name, own in part.get("properties", {}).items():
+            if name not in _NAMES or (name == "from" and "ends" in part):
+                self._put(group, name, f"{path}.{name}", own, value.get(name))
+        return group
+
+    def _put(self, group: Group, name: str, path: str, part: Any, value: Any) -> None:
+        """Put a setting into its group: as a field, or as a group where it is a table."""
+        plain = _plain(part)
+        is_table = isinstance(value, dict)
+        if is_table and (plain.get("properties") or _kinds(plain)):
+            group.groups.append(self.table(name, path, part, value))
+        elif is_table and all(not isinstance(one, dict | list) for one in value.values()):
+            inside = Group(name, plain.get("description", ""))
+            inside.fields = [self._field(key, f"{path}.{key}", {}, one) for key, one in value.items()]
+            group.groups.append(inside)
+        elif (
+            isinstance(value, list)
+            and value
+            and all(isinstance(one, dict) and "name" in one for one in value)
+        ):
+            named = [(str(one["name"]), one) for one in value]
+            group.groups.append(self.elements(name, path, part, named))
+        else:
+            group.fields.append(self._field(name, path, plain, value))
+
+    def _field(self, name: str, path: str, part: Mapping[str, Any], value: Any, tell: bool = True) -> Field:
+        """Return a field; with `tell` what it changes is an override of its own."""
+        base = _text(value, path)
+        text = self.given.get(path, "").strip() or base
+        examples = [f"such as {_text(one, path)}" for one in part.get("examples", ())]
+        hint = base or _text(part.get("default"), path) or "".join(examples[:1])
+        about, swaps = part.get("description", ""), name == "profile"
+        found = Field(path, name, text, base, about, _choices(part), hint, swaps)
+        if tell and found.changed:
+            self.overrides.append(f"{path}={_written(text, part, path)}")
+        return found
+
+    def _one_of(
+        self,
+        title: str,
+        path: str,
+        part: Mapping[str, Any],
+        kinds: Mapping[str, dict[str, Any]],
+        value: Mapping[str, Any],
+    ) -> Group:
+        """Return the group of a table of several kinds; another kind than it has is written as a whole."""
+        base = str(value.get("kind"))
+        asked = self.given.get(f"{path}.kind", "") or base
+        kind = asked if asked in kinds else base
+        own = kinds.get(kind, {"properties": {}})
+        about = part.get("description") or own.get("description", "")
+        choice = Field(f"{path}.kind", "kind", kind, base, own.get("description", ""), tuple(kinds), "", True)
+        group = Group(title, about, [choice])
+        settings = {name: one for name, one in own.get("properties", {}).items() if name != "kind"}
+        if kind == base:
+            for name, one in settings.items():
+                self._put(group, name, f"{path}.{name}", one, value.get(name))
+            return group
+        whole: dict[str, Any] = {"kind": kind}
+        for name, one in settings.items():
+            found = self._field(name, f"{path}.{name}", _plain(one), None, tell=False)
+            group.fields.append(found)
+            if found.text:
+                whole[name] = _value(found.text, _plain(one))
+        self.overrides.append(f"{path}={toml(whole, path)}")
+        return group
+
+
+def _value(text: str, part: Mapping[str, Any]) -> Any:
+    """Return what a field's text means as a value of TOML."""
+    if part.get("type") == "string" or not _is_toml(text):
+        return text
+    return tomllib.loads(f"x = {text}")["x"]

@@ -1,0 +1,76 @@
+"""What the parts of a server share: places, jobs, pages, and how a page of its own is made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from perhop.folder import is_there
+from perhop.report.page import render
+from perhop.serve.guard import policy
+from perhop.serve.jobs import Jobs, Pages
+from perhop.serve.places import Found, Place, look_up, search
+
+
+@dataclass
+class Site:
+    """A server.
+
+    Parameters
+    ----------
+    given
+        Folders, stores, runs and files that are served.
+    home
+        Folder for what is run from here.
+    jobs
+        Commands that were started.
+    """
+
+    given: Sequence[Path]
+    home: Path
+    jobs: Jobs
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    pages: Pages = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pages = Pages(self.jobs)
+        self.roots = [*self.given, *([] if self.home in self.given else [self.home])]
+
+    @property
+    def home_key(self) -> str:
+        """Key of the folder for what is run from here."""
+        return str(self.roots.index(self.home))
+
+    def search(self) -> Found:
+        """Find everything that is served."""
+        return search(self.roots)
+
+    def look_up(self, key: str) -> Place:
+        """Return what a key names; see `perhop.serve.places.look_up`."""
+        return look_up(self.roots, key)
+
+    def free_name(self, stem: str) -> str:
+        """Return a name that nothing in the folder for results has."""
+        number = 1
+        while is_there(self.home / f"{stem}-{number}"):
+            number += 1
+        return f"{stem}-{number}"
+
+
+def own_page(request: Request, template: str, context: Mapping[str, Any], status: int = 200) -> HTMLResponse:
+    """Return a page of the server's own, under its policy."""
+    nonce = request.state.nonce
+    html = render(f"templates/{template}", {"nonce": nonce, **context}, "perhop.serve")
+    return HTMLResponse(html, status, {"content-security-policy": policy(nonce)})
+
+
+def problem(request: Request, status: int, title: str, text: str, command: str = "") -> HTMLResponse:
+    """Return the page of something that cannot be, in the words of the command line."""
+    context = {"title": title, "text": text.rstrip(), "command": command}
+    return own_page(request, "problem.html.j2", context, status)
