@@ -4,6 +4,7 @@
 # make test       everything CI runs
 # make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweep of the TCP laws
 # make docs       the site out/site: README, docs, the API and all they link to; a broken link fails
+# make wheel      dist/perhop-*.whl, with every study in it, for Linux with this machine's glibc or a newer one
 # make bench      speed and memory, as JSON
 # make clean      remove what the others made
 
@@ -11,7 +12,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := build
-.PHONY: demo emulate-demo build test test-long docs bench clean rust-test python-test lint lint-rust lint-python
+.PHONY: demo emulate-demo build test test-long docs wheel bench clean rust-test python-test lint lint-rust lint-python
 
 PYTHON ?= python3
 VENV   := .venv
@@ -100,6 +101,10 @@ test-long: test
 
 docs: build
 	$(BIN)/python docs/site/build.py
+
+# maturin looks at the symbols and gives the lowest manylinux tag that holds, and `linux` where none does.
+wheel: build
+	$(BIN)/maturin build --release --locked -i $(BIN)/python -o dist
 
 bench: build
 	$(BIN)/perhop bench --json

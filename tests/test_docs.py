@@ -45,9 +45,10 @@ PAGES = (
     "docs/recommend.md",
     "docs/statistics.md",
 )
+LESSONS = ("docs/lessons/red.md", "docs/lessons/af.md", "docs/lessons/upload.md")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [*PAGES, *(pytest.param(page, marks=pytest.mark.long) for page in LESSONS)])
 def test_a_page_prints_what_its_commands_print(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
