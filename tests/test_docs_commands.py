@@ -1,0 +1,47 @@
+"""Every page with commands has a test that runs them, or is listed here with the reason why not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from test_docs import LESSONS, PAGES
+
+TOP = Path(__file__).parents[1]
+COMMAND = re.compile(r"^(?:perhop|make|dask|uv|cargo|\.venv/bin/\S+) \S", re.MULTILINE)
+BLOCK = re.compile(r"^```(?:sh|bash|shell|console)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+ELSEWHERE = {
+    "docs/gallery/README.md": "test_gallery.py",
+}
+"""Pages whose commands another test runs."""
+
+STUDY = "runs of minutes; tests/test_papers_*.py runs the study itself, and make test-long all of it"
+NOT_RUN = {
+    "docs/benchmarks.md": "measures the machine for minutes, and needs cargo",
+    "docs/clusters.md": "needs several machines; test_campaign_many.py uses a cluster on this one",
+    "docs/decisions/0009-warm-up.md": "records what was run when it was decided",
+    "docs/deploy.md": "changes the rules of the host; test_deploy*.py hold what is printed and what it does",
+    "docs/emulate.md": "needs namespaces, and takes real time; test_live.py has such runs",
+    "docs/figures.md": "its runs are placeholders; test_figure.py and test_compare.py run such commands",
+    "docs/pcap.md": "needs tcpdump; test_pcap.py runs the capture",
+    "docs/running-campaigns.md": "c.toml is a placeholder; test_campaign_run.py runs the commands",
+    "docs/tcp-laws.md": "a sweep of many runs; make test-long repeats it",
+    "docs/serve.md": "serves until it is stopped; test_serve_cli.py starts and stops it",
+    "papers/feroz/README.md": STUDY,
+    "papers/kalampoukas/README.md": STUDY,
+    "papers/laatu/README.md": STUDY,
+    "papers/papagiannaki/README.md": STUDY,
+}
+"""Pages whose commands no test runs as they are written."""
+
+
+def test_every_page_with_commands_is_run_or_says_why_not() -> None:
+    pages = {
+        str(page.relative_to(TOP))
+        for page in [TOP / "README.md", *TOP.glob("docs/**/*.md"), *TOP.glob("papers/*/README.md")]
+        if any(COMMAND.search(block) for block in BLOCK.findall(page.read_text(encoding="utf-8")))
+    }
+    assert pages >= {"README.md", *LESSONS, "docs/gallery/README.md"}
+    assert pages - {*PAGES, *LESSONS, *ELSEWHERE} == set(NOT_RUN)
+    assert [name for name in ELSEWHERE.values() if not (TOP / "tests" / name).exists()] == []
