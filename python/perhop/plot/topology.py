@@ -31,12 +31,12 @@ def draw(meaning: Description) -> str:
     members: dict[str, int] = {}
     kinds: dict[str, str] = {}
     for node in meaning.nodes:
-        members[_group(node.name)] = members.get(_group(node.name), 0) + 1
-        kinds[_group(node.name)] = node.kind
+        members[group(node.name)] = members.get(group(node.name), 0) + 1
+        kinds[group(node.name)] = node.kind
     edges: dict[tuple[str, str], LinkView] = {}
     delays: dict[tuple[str, str], list[float]] = {}
     for link in meaning.links:
-        ends = (_group(link.source), _group(link.target))
+        ends = (group(link.source), group(link.target))
         edges.setdefault(ends, link)
         delays.setdefault(ends, []).append(link.delay_s)
     places = _places(meaning, list(members), list(edges))
@@ -59,7 +59,16 @@ def draw(meaning: Description) -> str:
         return style.svg(made, "Topology", f"{len(meaning.nodes)} nodes; links {described}")
 
 
-def _group(name: str) -> str:
+def places(meaning: Description) -> dict[str, tuple[float, float, bool]]:
+    """Return where each node, or group of a counted one, is drawn: x to the right, y up, whether a router."""
+    kinds = {group(node.name): node.kind for node in meaning.nodes}
+    edges = dict.fromkeys((group(link.source), group(link.target)) for link in meaning.links)
+    found = _places(meaning, list(kinds), list(edges))
+    return {name: (one.x, one.y, kinds[name] == "router") for name, one in found.items()}
+
+
+def group(name: str) -> str:
+    """Return what the members of a counted node share: ``host`` of ``host[3]``."""
     return re.sub(r"\[\d+\]$", "", name)
 
 
@@ -67,8 +76,8 @@ def _places(meaning: Description, names: list[str], edges: list[tuple[str, str]]
     """Columns by distance from those that only send, or the first sender; rows as they appear, centred."""
     ends = [(flow.source, flow.target) for flow in meaning.flows]
     ends += [(flow.source, flow.target) for flow in meaning.udp]
-    senders = dict.fromkeys(_group(source) for source, _ in ends)
-    receivers = {_group(target) for _, target in ends}
+    senders = dict.fromkeys(group(source) for source, _ in ends)
+    receivers = {group(target) for _, target in ends}
     first = [name for name in senders if name not in receivers] or list(senders)[:1] or names[:1]
     distance = dict.fromkeys(first, 0)
     reached = list(distance)

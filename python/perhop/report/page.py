@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -48,7 +48,9 @@ def drawing(
     return Drawing(id, title, Markup(svg), caption, command, csv)
 
 
-def render(template: str, context: Mapping[str, Any], package: str | None = None) -> str:
+def render(
+    template: str, context: Mapping[str, Any], package: str | None = None, scripts: Sequence[str] = ()
+) -> str:
     """Fill a template of ``report/templates``; a name it lacks is an error, text is escaped.
 
     Parameters
@@ -59,6 +61,8 @@ def render(template: str, context: Mapping[str, Any], package: str | None = None
         What its names stand for.
     package
         One that has templates of its own, beside its modules.
+    scripts
+        Files of ``report/templates`` that the page runs beside `page.js`; its policy allows nothing else.
     """
     own = [] if package is None else [PackageLoader(package, "")]
     environment = Environment(
@@ -75,7 +79,8 @@ def render(template: str, context: Mapping[str, Any], package: str | None = None
         "size": size,
         "number": _number,
     }
-    script = files("perhop.report").joinpath("templates/page.js").read_text()
+    folder = files("perhop.report").joinpath("templates")
+    script = "\n".join(folder.joinpath(name).read_text() for name in ("page.js", *scripts))
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     shared = {"script": Markup(script), "script_hash": f"sha256-{digest}"}
     return environment.get_template(template).render(**shared, **context)

@@ -11,7 +11,7 @@ import polars as pl
 
 from perhop import summary
 from perhop.record import StoredRun
-from perhop.report import answer, figures, live, page, tcp
+from perhop.report import answer, figures, live, page, player, tcp
 from perhop.scenario import Scenario
 from perhop.tables import labels_of
 
@@ -55,6 +55,8 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "title": f"{Path(run.record.scenario).name}, seed {run.record.seed}",
             "record": run.record,
             "answer": first,
+            "play": player.data(run, meaning),
+            "most_packets": player.MOST_PACKETS,
             "meaning": meaning,
             "resolved": resolved.decode(),
             "drawn": drawn,
@@ -77,6 +79,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "live": live.part(run, meaning),
             "commands": _commands(run, view),
         },
+        scripts=("player.js",),
     )
 
 

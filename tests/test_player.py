@@ -1,0 +1,79 @@
+"""The part of a run's page that plays: what it is given, and that a browser shows it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perhop.record import StoredRun
+from perhop.report import player
+from test_report import CHROMIUM, check_page, needs_chromium
+
+SHORT = ("-s", "run.duration=2s", "-s", "run.warmup=500ms", "-s", "run.interval=100ms")
+
+
+@pytest.fixture
+def traced(cli: Cli) -> Path:
+    assert cli("init", "--pack", "diffserv", "lab").code == 0
+    assert cli("run", "lab/diffserv.toml", *SHORT, "--trace", "packets", "-o", "traced", "--report").code == 0
+    return Path("traced")
+
+
+def test_links_queues_and_packets_are_those_of_the_run(cli: Cli, traced: Path) -> None:
+    run = StoredRun.load(traced)
+    text = player.data(run, run.scenario().describe())
+    assert text is not None
+    found = json.loads(text)
+    names = [node["name"] for node in found["nodes"]]
+    assert {"edge", "core", "bulk_host", "server"} <= set(names)  # members of a counted node share one place
+    assert [node["name"] for node in found["nodes"] if node["router"]] == ["edge", "core"]
+    ends = [(names[link["from"]], names[link["to"]]) for link in found["links"]]
+    bottleneck = found["links"][ends.index(("edge", "core"))]
+    series = run.tables["series"]
+    busy = series.filter(path="link.edge->core", quantity="utilization").sort("time_s")["value"]
+    assert bottleneck["busy"] == [round(100 * share) for share in busy]
+    assert len(bottleneck["waiting"]) == len(found["times"]) == len(busy)
+    assert max(bottleneck["waiting"]) > 0
+    sent, arrived, link, color, ack = found["packets"]
+    assert len(sent) == len(arrived) == len(link) == len(color) == len(ack) > 500
+    assert sent[0] >= 0.5
+    assert all(after > before for before, after in zip(sent, arrived, strict=True))
+    assert set(color) <= {0, 1, 2}
+    # on one link packets arrive in the order in which they were sent
+    own = [end for end, place in zip(arrived, link, strict=True) if ends[place] == ("edge", "core")]
+    assert own == sorted(own)
+
+
+def test_without_a_trace_the_series_is_played(cli: Cli, traced: Path) -> None:
+    assert cli("run", "lab/diffserv.toml", *SHORT, "-o", "plain", "--report").code == 0
+    run = StoredRun.load("plain")
+    text = player.data(run, run.scenario().describe())
+    assert text is not None
+    assert json.loads(text)["packets"] is None
+    assert "--trace packets" in Path("plain/report.html").read_text()
+
+
+@needs_chromium
+def test_a_browser_shows_it_and_nothing_moves_unasked(traced: Path) -> None:
+    page = traced / "report.html"
+    check_page(page)
+    assert CHROMIUM is not None
+    done = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", page.resolve().as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    (stage,) = re.findall(r'<div class="stage">(.*?)</div>', done.stdout, re.DOTALL)
+    assert stage.count("<line") == 12  # two directions of six links
+    assert ">edge</text>" in stage
+    assert re.search(r"<output>0\.50\d s</output>", done.stdout)
+    assert '<div id="play"' in done.stdout
+    assert not re.search(r'<div id="play"[^>]*\shidden', done.stdout)
+    assert ">Play</button>" in done.stdout
