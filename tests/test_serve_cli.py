@@ -61,7 +61,8 @@ def served(tmp_path: Path) -> Iterator[Served]:
         with httpx.Client(base_url=base, follow_redirects=True, timeout=WAIT_S) as client:
             assert client.get(address).status_code == 200
             yield Served(process, base, client)
-        process.kill()
+        process.terminate()  # killed, it would leave its runs behind
+        process.wait(WAIT_S)
 
 
 def test_a_run_from_the_form_is_the_command_that_it_shows(served: Served, tmp_path: Path) -> None:
