@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.paint import painted
 
 if TYPE_CHECKING:
     import typer
@@ -130,8 +131,8 @@ def _usage(error: typer.TyperException) -> int:
     """Print what is wrong with the command line, and where its help is."""
     context = getattr(error, "ctx", None)
     message = _bad_value(error) or getattr(error, "format_message", error.__str__)()
-    print(f"error: {message}", file=sys.stderr)
-    print(f"hint: {context.command_path if context else 'perhop'} --help", file=sys.stderr)
+    place = context.command_path if context else "perhop"
+    print(painted(f"error: {message}\nhint: {place} --help"), file=sys.stderr)
     return ExitCode.USAGE
 
 
@@ -161,7 +162,7 @@ def _report(error: BaseException, arguments: list[str]) -> int:
             f"internal error: {type(error).__name__}: {error}\n"
             f"to see where: perhop --debug {shlex.join(arguments)}"
         )
-    print(text, file=sys.stderr)
+    print(painted(text), file=sys.stderr)
     return code
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from perhop.cli.paint import painted
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -34,7 +36,7 @@ def print_json(value: Any) -> None:
 def note(text: str) -> None:
     """Print a remark to stderr; that nobody reads it any more is no reason to end."""
     with suppress(BrokenPipeError):
-        print(text, file=sys.stderr, flush=True)
+        print(painted(text), file=sys.stderr, flush=True)
 
 
 def print_lines(title: str, lines: Sequence[str], whole: str = "") -> None:

@@ -27,6 +27,7 @@ COMMANDS = (
     "schema",
     "bench",
     "doctor",
+    "man",
 )
 
 GROUPS = {"campaign": "campaign", "import": "importing"}
@@ -54,7 +55,6 @@ def build_app() -> typer.Typer:
     """Return the parser with every command."""
     app = typer.Typer(
         name="perhop",
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         callback=_global_options,

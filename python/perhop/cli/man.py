@@ -1,0 +1,74 @@
+"""`perhop man`: the manual page, made of what the commands say of themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from perhop.cli import options
+
+
+def command(as_json: options.Json = False) -> None:
+    """Print the manual page: perhop man | man -l -; or into a folder man1 of MANPATH."""
+    from perhop.cli.output import print_json
+
+    page = "\n".join(_page())
+    if as_json:
+        print_json({"roff": page})
+    else:
+        print(page)
+
+
+def _page() -> Iterator[str]:
+    import typer
+
+    import perhop
+    from perhop.cli.parser import build_app
+
+    whole: Any = typer.main.get_command(build_app())
+    yield f'.TH PERHOP 1 "" "perhop {perhop.__version__}" "User Commands"'
+    yield ".SH NAME"
+    yield f"perhop \\- {_text(_first(whole.help))}"
+    yield ".SH SYNOPSIS"
+    yield ".B perhop\n.I COMMAND\n[\\fIOPTION\\fR]..."
+    yield ".SH COMMANDS"
+    for name, one in whole.commands.items():
+        for path, own in _each(name, one):
+            yield f".SS {path}"
+            yield _text(own.help or "")
+            for parameter in own.params:
+                yield from _parameter(parameter)
+    yield ".SH EXIT STATUS"
+    yield _text((whole.epilog or "").removeprefix("Exit: "))
+    yield ".SH ENVIRONMENT"
+    yield ".TP\n.B NO_COLOR\nNo colour, whatever the terminal."
+
+
+def _each(path: str, one: Any) -> Iterator[tuple[str, Any]]:
+    if hasattr(one, "commands"):
+        for name, own in one.commands.items():
+            yield from _each(f"{path} {name}", own)
+    else:
+        yield path, one
+
+
+def _parameter(parameter: Any) -> Iterator[str]:
+    """Describe an argument or an option, as its help does."""
+    told = _text(getattr(parameter, "help", None) or "")
+    words = [*parameter.opts, *parameter.secondary_opts]
+    if parameter.param_type_name == "argument":
+        yield f".TP\n.I {_text(parameter.metavar or parameter.name.upper())}\n{told}"
+        return
+    value = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar or 'VALUE'}"
+    yield f".TP\n.B {_text(', '.join(words) + value)}\n{told}"
+
+
+def _first(text: str | None) -> str:
+    return (text or "").strip().splitlines()[0]
+
+
+def _text(text: str) -> str:
+    """Return text as roff takes it: backslashes and hyphens named, no line that begins as a request does."""
+    text = " ".join(re.sub(r"\\", r"\\e", text).replace("-", "\\-").split())
+    return f"\\&{text}" if text.startswith((".", "'")) else text
