@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+import polars as pl
 import pytest
 
-from perhop.plot import by_class, style
+from perhop.plot import by_class, series, style
 
 
 @pytest.mark.parametrize(("high", "told"), [(0.02, "delay in ms"), (2.0, "delay in ms, logarithmic")])
@@ -23,3 +24,26 @@ def test_scale_and_label_go_together(which: Literal["x", "y"]) -> None:
         assert (axes.get_xscale() == "log", axes.get_yscale() == "log") == (which == "x", which == "y")
         told = {"x": axes.get_xlabel(), "y": axes.get_ylabel()}
         assert [name for name, label in told.items() if label.endswith(", logarithmic")] == [which]
+
+
+def test_idle_links_are_left_out_and_flows_are_not() -> None:
+    shares = {"link.a->b": 1.0, "link.b->a": 0.00267, "link.c->a": 0.02}
+    rows = [
+        {"time_s": time, "path": path, "quantity": "utilization", "value": share}
+        for path, share in shares.items()
+        for time in (1.0, 2.0)
+    ]
+    quantity = next(one for one in series.QUANTITIES if one.name == "utilization")
+    drawn = series.draw(pl.DataFrame(rows), quantity)
+    assert drawn is not None
+    assert "b-&gt;a" not in drawn
+    assert "1 idle left out" in drawn
+    assert "a-&gt;b" in drawn
+    assert "c-&gt;a" in drawn
+    flows = pl.DataFrame(rows).with_columns(
+        path=pl.col("path").str.replace("link", "flow"), quantity=pl.lit("goodput_bit_s")
+    )
+    goodput = next(one for one in series.QUANTITIES if one.name == "goodput_bit_s")
+    all_flows = series.draw(flows, goodput)
+    assert all_flows is not None
+    assert "b-&gt;a" in all_flows

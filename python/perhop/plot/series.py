@@ -19,6 +19,8 @@ _MOST_LINES = 8
 _MOST_PANELS = 3
 # a line whose maximum is this many times smaller than its neighbour's goes into a panel of its own
 _FLATTENED = 8.0
+# a link or a queue whose maximum is this many times smaller than the largest was idle, and is not drawn
+_IDLE = 100.0
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,8 @@ def draw(
         rows = rows.filter(pl.col("path").is_in(list(class_of)))
     if rows.filter(pl.col("value").fill_null(0.0) != 0.0).is_empty():
         return None
+    idle = [] if of_flows or quantity.prefix == CLASSES.prefix else _idle(rows)
+    rows = rows.filter(~pl.col("path").is_in(idle))
     paths = rows["path"].unique(maintain_order=True).to_list()
     count = len(paths)
     population = count > _MOST_LINES and of_flows
@@ -214,11 +218,21 @@ def draw(
             axes.set_ylim(0, axes.dataLim.ymax * 1.08 or 1.0)
             axes.margins(x=0.01)
             style.legend_beside(axes)
-        if len(paths) < count and not population:
-            grid[0, 0].get_legend().set_title(f"largest of {count}")
+        cut = [f"largest of {count}"] if len(paths) < count and not population else []
+        left_out = [f"{len(idle)} idle left out"] if idle else []
+        if cut or left_out:
+            grid[0, 0].get_legend().set_title("\n".join(cut + left_out))
         grid[-1, 0].set_xlabel("time in s")
         made.supylabel(quantity.label, fontsize=11, color=style.INK)
         return style.svg(made, quantity.title, f"{quantity.label} against time for {count} paths")
+
+
+def _idle(rows: pl.DataFrame) -> list[str]:
+    """Return the paths that had next to nothing beside the one with the most."""
+    values = rows.group_by("path", maintain_order=True).agg(most=pl.col("value").fill_nan(None).abs().max())
+    few = pl.col("most").fill_null(0.0) * _IDLE < pl.col("most").max()
+    found: list[str] = values.filter(few)["path"].to_list()
+    return found
 
 
 def _largest(rows: pl.DataFrame) -> list[str]:
