@@ -55,6 +55,32 @@ def test_a_link_that_leads_nowhere_is_named(build: ModuleType, tmp_path: Path) -
     assert stage.wrong == ["docs/guide.md: not-there.md leads nowhere"]
 
 
+FAULTS = {
+    "a heading": ("[a](#not-there)", "rate"),
+    "a page": ("[a](not-there.md)", "rate"),
+    "a parameter": ("", "not_there"),
+}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["a heading", *(pytest.param(one, marks=pytest.mark.long) for one in (None, "a page", "a parameter"))],
+)
+def test_a_fault_fails_the_build(
+    build: ModuleType, fault: str | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text, parameter = FAULTS.get(fault or "", ("", "rate"))
+    stage = build.Stage(tmp_path / "src")
+    (stage.source / "site").mkdir(parents=True)
+    (stage.source / "README.md").write_text(f"# A page\n\n{text}\n\n::: made\n")
+    docstring = f"Say it.\n\n    Parameters\n    ----------\n    {parameter}\n        What it is.\n    "
+    (tmp_path / "made.py").write_text(f'"""Made."""\n\n\ndef f(rate: int) -> None:\n    """{docstring}"""\n')
+    done = build.finish(stage, [{"A": "README.md"}], tmp_path, tmp_path / "out")
+    assert (done == 0) == (fault is None)
+    assert ("not" in capfd.readouterr().err) == (fault is not None)
+    assert (tmp_path / "out" / "index.html").exists() == (fault is None)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "site"

@@ -134,16 +134,32 @@ def build(output: Path) -> int:
         if stage.wrong:
             print("\n".join(stage.wrong), file=sys.stderr)
             return 1
+        return finish(stage, table, TOP / "python", output)
+
+
+def finish(stage: Stage, table: list[object], package: Path, output: Path) -> int:
+    """Build what is staged, with the docstrings below `package`; return mkdocs's exit status."""
+    with tempfile.TemporaryDirectory() as folder:
         for name in ("iframe-worker.js", "extra.css"):
             (stage.source / "site").mkdir(exist_ok=True)
             shutil.copyfile(HERE / name, stage.source / "site" / name)
         settings = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
-        settings = settings.replace("PYTHON", json.dumps(str(TOP / "python")))
+        settings = settings.replace("PYTHON", json.dumps(str(package)))
         file = Path(folder) / "mkdocs.yml"
+        settings = settings.replace("docs_dir: src", f"docs_dir: {json.dumps(str(stage.source))}")
         file.write_text(f"{settings}\nnav: {json.dumps(table)}\n", encoding="utf-8")
-        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-f", str(file)]
+        # not --quiet: it hides the warnings from --strict, too
+        command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(file)]
         aside = Path(folder) / "site"
-        done = subprocess.run([*command, "-d", str(aside)], env=os.environ | {"NO_MKDOCS_2_WARNING": "1"})
+        done = subprocess.run(
+            [*command, "-d", str(aside)],
+            env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        told = [line for line in done.stderr.splitlines() if not line.startswith("INFO")]
+        if done.returncode != 0:
+            print("\n".join(told), file=sys.stderr)
         if done.returncode == 0:
             shutil.rmtree(output, ignore_errors=True)
             output.parent.mkdir(parents=True, exist_ok=True)
