@@ -22,7 +22,8 @@ _MOST_KEPT = 1_000_000
 """Characters kept of what a job prints."""
 
 _MOST_ENDED = 100
-_LET_END_S = 10.0
+_LET_END_S = 60.0
+"""A run notices that it shall end at the end of a slice, which takes seconds on a busy machine."""
 _PROGRESS = re.compile(r".*: (\d{1,3})%.* left\n?")
 
 State = Literal["going", "ended"]
