@@ -236,7 +236,8 @@ def run(
     if pcap:
         simulation.capture([(link, str(path)) for link, path in pcap.items()])
     duration = simulation.duration_s
-    reached, step = 0.0, duration / 1000
+    # short at first: how long a simulated second takes is not known yet, and Ctrl-C waits for a slice
+    reached, step = 0.0, min(duration / 1000, 1.0)
     while reached < duration:
         reached = min(duration, reached + step)
         began = time.perf_counter()
