@@ -16,7 +16,7 @@ from typing import Any
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-_WAIT_S = 60.0
+_WAIT_S = 60
 
 #: a browser reads commands from descriptor 3 and writes to 4
 _BEGIN = """

@@ -24,10 +24,14 @@ ELEMENTS = {
 
 
 def code() -> dict[str, str]:
-    """Return the product's code without comments and tests, by path."""
+    """Return the product's code by path, without comments, tests, and what reads the words of ns-2."""
     files = [*TOP.glob("crates/*/src/**/*.rs"), *TOP.glob("python/perhop/**/*.py")]
     places = {str(file.relative_to(TOP)): file for file in files}
-    kept = {name: file for name, file in places.items() if not re.search("testkit|papers/|/tests?[/.]", name)}
+    kept = {
+        name: file
+        for name, file in places.items()
+        if not re.search("testkit|papers/|import_ns2/|/tests?[/.]", name)
+    }
     return {name: re.sub(r"(//|#).*", "", file.read_text(encoding="utf-8")) for name, file in kept.items()}
 
 
