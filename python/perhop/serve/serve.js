@@ -64,6 +64,8 @@ function check(form) {
   form.addEventListener("change", (event) => {
     if (event.target.dataset.swaps !== undefined) form.requestSubmit(byId("settle"));
   });
+  // what was typed before this script came, or is kept by the browser
+  ask();
 }
 
 function find(box) {
