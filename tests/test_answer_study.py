@@ -32,13 +32,14 @@ NO = claim(
 YES = claim(
     "C1", "supported", part(5.0, (0.0, None), "supported"), part(0.1, (0.0, None), "supported", half=0.09)
 )
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
+    "command": "perhop reproduce x --quick",
     "claims": [
         YES,
         NO,
         claim("C2/row", "supported"),
         claim("C3", "not judged", part(None, (0.0, None), "not judged")),
-    ]
+    ],
 }
 
 
@@ -61,7 +62,14 @@ def test_each_claim_is_a_question_with_two_numbers_and_a_way_to_its_parts() -> N
 
 
 def test_the_claims_are_counted_by_verdict() -> None:
-    assert of_study(DOCUMENT).sentences == ("Of 3 claims 1 holds here, 1 does not, 1 is not judged.",)
+    stands = "Of 3 claims 1 holds here, 1 does not, 1 is not judged."
+    shorter = (
+        "These runs are shorter than the study's, too short for some verdicts: "
+        "perhop reproduce x makes them as long."
+    )
+    assert of_study(DOCUMENT).sentences == (stands, shorter)
+    assert of_study(DOCUMENT | {"command": "perhop reproduce x"}).sentences == (stands,)
+    assert of_study(DOCUMENT | {"claims": [YES, NO]}).sentences == ("Of 2 claims 1 holds here, 1 does not.",)
     assert stand([YES, YES], " of 2 papers") == "Of 2 claims of 2 papers 2 hold here."
     assert of_study({"claims": []}).sentences == ()
 

@@ -265,7 +265,7 @@ def test_the_document_and_the_page() -> None:
     for words in (
         "The 64 runs behind the verdicts",
         "perhop run papers/papagiannaki/y.toml -s run.duration=100s",
-        '<a href="#runs">',
+        '<a href="#runs-1">as fitted</a>',
         "Figure 7",
         "Figure 2 and 3",
         "Figure 6",

@@ -24,9 +24,9 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
     -------
     dict
         `runs`: of each campaign, what it is `of`, the `store` that keeps its runs, beside the folder of the
-        page, how many `replications` and `runs` it has, and the `command` that they have in common.
-        `treatments`: of each its `name`, and the `settings` to add to a command. A replication is one setting
-        more, `-s run.replication=0` and so on.
+        page, how many `replications` and `runs` it has, the `command` that they have in common, and the names
+        of its `treatments`. `treatments`: of each its `name`, and the `settings` to add to a
+        command. A replication is one setting more, `-s run.replication=0` and so on.
 
     Raises
     ------
@@ -38,10 +38,13 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
         design = campaign.design
         if design.seeds != "common":
             raise ValueError(f"{campaign.name}: the random numbers of treatments are not common")
+        names = []
         for one in design.treatments:
-            settings = _settings(one.overrides)
-            if treatments.setdefault(one.name, settings) != settings:
-                treatments[f"{one.name} ({of})"] = settings
+            settings, name = _settings(one.overrides), one.name
+            if treatments.setdefault(name, settings) != settings:
+                name = f"{one.name} ({of})"
+                treatments[name] = settings
+            names.append(name)
         command = f"perhop run {_file(plan.pack, campaign)} {_settings(campaign.scenario.overrides)}"
         runs.append(
             {
@@ -50,6 +53,7 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
                 "replications": design.replications,
                 "runs": len(design.treatments) * design.replications,
                 "command": command.rstrip(),
+                "treatments": names,
             }
         )
     listed = [{"name": name, "settings": settings} for name, settings in treatments.items()]

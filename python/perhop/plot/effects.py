@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKERS = "osD^vP*X"
+
+_LONGEST_LINE = 24
+"""Letters beside a pair of axes on one line."""
 
 
 class Mean(NamedTuple):
@@ -69,7 +73,8 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
     """
     across = min(len(panels), 4 if all(len(panel.lines) == 1 for panel in panels) else 3)
     rows = math.ceil(len(panels) / across)
-    height = 0.4 + 2.7 * rows
+    turned = any(_crowd(panel.levels) for panel in panels)
+    height = 0.4 + (3.4 if turned else 2.7) * rows
     with style.figure(8.6, height, nrows=rows, ncols=across, squeeze=False, sharey=True) as (made, grid):
         for axes, panel in zip(grid.flat, panels, strict=False):
             if grand is not None:
@@ -79,12 +84,15 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
             _crowded(axes, panel.levels)
             axes.set_xlim(-0.5, len(panel.levels) - 0.5)
             axes.set_xlabel(panel.factor)
-            if len(panel.lines) > 1:
+            if len(panel.lines) > 1 and len(panels) == 1:
+                style.legend_beside(axes)
+                axes.get_legend().set_title(panel.other)
+            elif len(panel.lines) > 1:
                 axes.legend(title=panel.other, fontsize=9, title_fontsize=9, loc="best", handlelength=2.4)
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
         for row in grid:
-            row[0].set_ylabel(label)
+            row[0].set_ylabel(textwrap.fill(label, _LONGEST_LINE))
         return style.svg(made, title, f"{label}. " + "; ".join(_told(panel) for panel in panels))
 
 
@@ -156,10 +164,14 @@ def _lines(axes: Axes, panel: Panel, x: Sequence[float], bands: bool = False) ->
 
 def _crowded(axes: Axes, levels: Sequence[str]) -> None:
     """Turn the names of levels where they would run into each other."""
-    if sum(len(level) + 2 for level in levels) > 34 and max(map(len, levels)) > 4:
+    if _crowd(levels):
         axes.tick_params(axis="x", labelrotation=35)
         for text in axes.get_xticklabels():
             text.set_horizontalalignment("right")
+
+
+def _crowd(levels: Sequence[str]) -> bool:
+    return sum(len(level) + 2 for level in levels) > 34 and max(map(len, levels)) > 4
 
 
 def _told(panel: Panel) -> str:

@@ -39,7 +39,19 @@ def of_study(document: Mapping[str, Any]) -> Answer:
         Rows and claims, as ``perhop reproduce --json`` prints them.
     """
     claims = main_claims(document)
-    return Answer((stand(claims),), _picture(claims), ()) if claims else Answer((), None, ())
+    if not claims:
+        return Answer((), None, ())
+    return Answer((stand(claims), *_shorter(document, claims)), _picture(claims), ())
+
+
+def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Say what judges the claims that shorter runs do not."""
+    whole, quick, _ = document["command"].partition(" --quick")
+    if not quick or all(claim["verdict"] != "not judged" for claim in claims):
+        return ()
+    return (
+        f"These runs are shorter than the study's, too short for some verdicts: {whole} makes them as long.",
+    )
 
 
 def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
