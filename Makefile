@@ -29,10 +29,13 @@ export UV_PYTHON_DOWNLOADS := never
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # the interpreter that the bindings are built against wherever cargo builds them without maturin
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+# where it is set, as in many containers, each of the hundreds of programs that the tests start would compile its modules anew
+export PYTHONDONTWRITEBYTECODE :=
 
 build: $(VENV)/.synced
 	@echo "building the core and installing perhop into $(VENV)"
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall-package perhop -e .
+	$(BIN)/python -m compileall -q python/perhop
 	cargo build --release --locked --quiet -p perhop-live
 	install -D "$${CARGO_TARGET_DIR:-target}/release/perhop-live" python/perhop/bin/perhop-live
 
@@ -43,7 +46,7 @@ $(VENV)/.synced: pyproject.toml uv.lock
 	set -m; cargo build --release --locked --quiet -p perhop-sim & rust=$$!; set +m
 	trap 'kill -- -$$rust 2>/dev/null || true' EXIT
 	$(BIN)/python -m pip install --quiet uv==$(UV_VERSION)
-	$(BIN)/uv sync --frozen --inexact --no-install-project --quiet
+	$(BIN)/uv sync --frozen --inexact --no-install-project --compile-bytecode --quiet
 	wait $$rust
 	trap - EXIT
 	touch $@

@@ -35,12 +35,12 @@ fn transfers_have_data() {
 
 #[test]
 fn some_recoveries_only_have_prr() {
-    assert_snapshot!(tcp(r#"recovery = "reno", prr = true"#), @r#"48:34 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (reno) (write `prr = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp(r#"recovery = "reno", prr = true"#), @r#"48:34 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 9937), not recovery (reno) (write `prr = false` or `recovery = "sack"`)"#);
     assert_snapshot!(tcp(r#"profile = "linux", recovery = "newreno""#), @r#"
-    48:39 flow.up.tcp.recovery: prr (true, from profile linux) needs what SACK reports (RFC 6937), not recovery (newreno) (write `prr = false` or `recovery = "sack"`)
+    48:39 flow.up.tcp.recovery: prr (true, from profile linux) needs what SACK reports (RFC 9937), not recovery (newreno) (write `prr = false` or `recovery = "sack"`)
     48:39 flow.up.tcp.recovery: rack (true, from profile linux) needs what SACK reports (RFC 8985), not recovery (newreno) (write `rack = false` or `recovery = "sack"`)
     "#);
-    assert_snapshot!(tcp(r#"prr = true, recovery = "sack-1996""#), @r#"48:15 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 6937), not recovery (sack-1996) (write `prr = false` or `recovery = "sack"`)"#);
+    assert_snapshot!(tcp(r#"prr = true, recovery = "sack-1996""#), @r#"48:15 flow.up.tcp.prr: prr (true) needs what SACK reports (RFC 9937), not recovery (sack-1996) (write `prr = false` or `recovery = "sack"`)"#);
     assert_snapshot!(tcp(r#"prr = true, recovery = "sack""#), @"no mistake");
     assert_snapshot!(tcp(r#"frto = true, recovery = "tahoe""#), @"no mistake");
 }

@@ -52,7 +52,7 @@ pub struct TcpParams {
     pub limited_transmit: bool,
     /// Whether that segment may be one sent before, as after a time-out; RFC 3042 speaks of unsent data only.
     pub limited_transmit_resends: bool,
-    /// Proportional rate reduction (RFC 6937), with `RecoveryKind::Sack`.
+    /// Proportional rate reduction (RFC 9937), with `RecoveryKind::Sack`.
     pub prr: bool,
     /// Losses found by time, and probes of the tail (RFC 8985), with `RecoveryKind::Sack`.
     pub rack: bool,

@@ -16,6 +16,7 @@ pub mod meter;
 pub mod packet;
 pub mod permit;
 pub mod probe;
+pub mod prr;
 pub mod queue;
 pub mod rack;
 pub mod sack;

@@ -4,6 +4,7 @@ use perhop_tcp::recovery::DUPLICATE_THRESHOLD;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::settings::{Guard, RecoveryKind, TcpParams};
 
+use crate::prr::{Heard, Prr};
 use crate::rack::Rack;
 use crate::sack::Reported;
 
@@ -50,15 +51,6 @@ struct Repair {
     /// Segments in the network as Fall and Floyd 1996 count them.
     counted: i64,
     prr: Prr,
-}
-
-/// The variables of RFC 6937 section 3.
-#[derive(Clone, Copy, Debug)]
-struct Prr {
-    delivered: u64,
-    out: u64,
-    recover_fs: u64,
-    sndcnt: u64,
     /// What had been delivered when the last acknowledgment was heard.
     before: u64,
 }
@@ -83,6 +75,8 @@ pub struct Permit {
     refilling: bool,
     /// RFC 5682 looks at a time-out once this is acknowledged.
     expired_to: u64,
+    /// The last acknowledgment told of a loss that was not known.
+    losses: bool,
     /// In place of the rest, where losses are found by time.
     pub rack: Option<Rack>,
 }
@@ -104,6 +98,7 @@ impl Permit {
             timed_out: false,
             refilling: false,
             expired_to: 0,
+            losses: false,
             rack: params.rack.then(|| Rack::new(params)),
         }
     }
@@ -165,7 +160,9 @@ impl Permit {
         let same_window = at.window == ack.window.0;
         let deaf = self.params.recovery == RecoveryKind::Sack1996 && self.timed_out;
         let blocks = if self.sack() && !deaf { ack.sack.as_slice() } else { &[] };
+        let (before, known) = (at.una + self.reported.len(), self.reported.lost().max(ack.ack));
         let news = self.reported.update(at.una, at.max, self.mss, blocks);
+        self.losses = (known..self.reported.lost()).any(|byte| !self.reported.contains(byte));
         if ack.ack < at.una {
             return false;
         }
@@ -176,13 +173,13 @@ impl Permit {
             self.advance(at, ack.ack, cwnd);
             at.una = ack.ack;
             let news = self.params.recovery == RecoveryKind::Sack && self.recovery.is_none() && fresh > 0;
-            return news && self.duplicate(at, fresh, cwnd);
+            return news && self.duplicate(at, fresh, before, cwnd);
         }
         let duplicate = at.max > at.una && at.window > 0 && (same_window || fresh > 0);
         if duplicate {
             self.frto = Frto::Off;
         }
-        duplicate && self.duplicate(at, fresh, cwnd)
+        duplicate && self.duplicate(at, fresh, before, cwnd)
     }
 
     /// `ack` acknowledges new data.
@@ -211,7 +208,9 @@ impl Permit {
                     recovery.window = recovery.window.saturating_sub(acked).max(self.mss) + back;
                     self.due = Due::Repair;
                 }
-                RecoveryKind::Sack => self.proportion(&Outstanding { una: ack, ..*at }, cwnd),
+                RecoveryKind::Sack => {
+                    self.proportion(&Outstanding { una: ack, ..*at }, !self.losses, cwnd);
+                }
                 _ => recovery.counted -= 2,
             }
             return;
@@ -234,12 +233,12 @@ impl Permit {
         }
     }
 
-    /// A duplicate arrived with `fresh` bytes of news. Returns whether a recovery begins.
-    fn duplicate(&mut self, at: &Outstanding, fresh: usize, cwnd: u64) -> bool {
+    /// A duplicate arrived with `fresh` bytes of news, and `before` had been delivered. Returns whether a recovery begins.
+    fn duplicate(&mut self, at: &Outstanding, fresh: usize, before: u64, cwnd: u64) -> bool {
         if let Some(recovery) = &mut self.recovery {
             recovery.window += self.mss;
             recovery.counted -= 1;
-            self.proportion(at, cwnd);
+            self.proportion(at, false, cwnd);
             return false;
         }
         if self.sack() && fresh == 0 {
@@ -253,7 +252,7 @@ impl Permit {
         };
         let enters = lost && self.allowed(at.una);
         if enters {
-            self.enter(at, fresh as u64, cwnd);
+            self.enter(at, before, cwnd);
         }
         enters
     }
@@ -268,7 +267,7 @@ impl Permit {
         }
     }
 
-    fn enter(&mut self, at: &Outstanding, fresh: u64, cwnd: u64) {
+    fn enter(&mut self, at: &Outstanding, before: u64, cwnd: u64) {
         self.point = Some(at.max);
         if self.params.recovery == RecoveryKind::Tahoe {
             self.due = Due::Restart;
@@ -281,30 +280,19 @@ impl Permit {
             window: cwnd + u64::from(DUPLICATE_THRESHOLD) * self.mss,
             rescued: 0,
             counted: outstanding - i64::from(DUPLICATE_THRESHOLD),
-            prr: Prr {
-                delivered: 0,
-                out: 0,
-                recover_fs: at.max - at.una,
-                sndcnt: 0,
-                before: at.una + self.reported.len() - fresh,
-            },
+            prr: Prr::new(at.max - before),
+            before,
         });
-        self.proportion(at, cwnd);
+        self.proportion(at, false, cwnd);
     }
 
-    /// The algorithm of RFC 6937 section 3, with the slow start reduction bound.
-    fn proportion(&mut self, at: &Outstanding, ssthresh: u64) {
+    /// An acknowledgment in a recovery, a safe one or not.
+    fn proportion(&mut self, at: &Outstanding, safe: bool, ssthresh: u64) {
         let Some(recovery) = &mut self.recovery else { return };
-        let prr = &mut recovery.prr;
         let total = at.una + self.reported.len();
-        let data = total.saturating_sub(std::mem::replace(&mut prr.before, total));
-        prr.delivered += data;
-        let pipe = self.reported.pipe(at.una, at.max);
-        prr.sndcnt = if pipe > ssthresh {
-            (prr.delivered * ssthresh).div_ceil(prr.recover_fs).saturating_sub(prr.out)
-        } else {
-            (ssthresh - pipe).min(prr.delivered.saturating_sub(prr.out).max(data) + self.mss)
-        };
+        let delivered = total.saturating_sub(std::mem::replace(&mut recovery.before, total));
+        let inflight = self.reported.pipe(at.una, at.max);
+        recovery.prr.heard(Heard { delivered, safe }, inflight, ssthresh, self.mss);
     }
 
     /// Time passes. Returns whether the reordering timer begins a recovery.
@@ -364,8 +352,7 @@ impl Permit {
                 self.reported.mark_resent(end);
                 if let Some(recovery) = &mut self.recovery {
                     recovery.rescued = end;
-                    recovery.prr.out += end - seq;
-                    recovery.prr.sndcnt = recovery.prr.sndcnt.saturating_sub(end - seq);
+                    recovery.prr.sent(end - seq);
                 }
                 return;
             }
@@ -430,7 +417,7 @@ impl Permit {
         let Segment { seq, end, .. } = *segment;
         let pipe = self.reported.pipe(at.una, at.max);
         if self.params.prr {
-            assert!(recovery.prr.sndcnt > 0, "{segment:?} without a share of {recovery:?}, pipe {pipe}");
+            assert!(recovery.prr.permits(pipe), "{segment:?} without a share of {recovery:?}, pipe {pipe}");
         } else {
             assert!(cwnd >= pipe + self.mss, "{segment:?} with {pipe} in the network of {cwnd}");
         }
@@ -455,8 +442,7 @@ impl Permit {
         assert_eq!(arrived, None, "{segment:?} has been reported");
         if let Some(recovery) = &mut self.recovery {
             recovery.rescued = rescued;
-            recovery.prr.out += end - seq;
-            recovery.prr.sndcnt = recovery.prr.sndcnt.saturating_sub(end - seq);
+            recovery.prr.sent(end - seq);
         }
     }
 

@@ -6,6 +6,7 @@ use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::settings::TcpParams;
 
 use crate::permit::Outstanding;
+use crate::prr::{Heard, Prr};
 
 /// An outstanding segment (section 5.2).
 #[derive(Clone, Copy, Debug)]
@@ -16,15 +17,6 @@ struct Left {
     retransmitted: bool,
     lost: bool,
     sacked: bool,
-}
-
-/// The variables of RFC 6937 section 3.
-#[derive(Clone, Copy, Debug)]
-struct Prr {
-    delivered: u64,
-    out: u64,
-    recover_fs: u64,
-    sndcnt: u64,
 }
 
 /// What is known of the segments, and what follows from it.
@@ -202,13 +194,13 @@ impl Rack {
         if (at.una..=at.max).contains(&ack.ack) {
             at.window = ack.window.0;
         }
-        at.una = una;
-        self.detect(at, cwnd, true)
+        let advanced = una > std::mem::replace(&mut at.una, una);
+        self.detect(at, cwnd, Some(advanced))
     }
 
     /// The reordering timer, if it has expired. Returns whether a recovery begins.
     pub fn tick(&mut self, at: &Outstanding, cwnd: u64) -> bool {
-        self.look.is_some_and(|look| look <= self.now) && self.detect(at, cwnd, false)
+        self.look.is_some_and(|look| look <= self.now) && self.detect(at, cwnd, None)
     }
 
     /// Section 6.2, step 4, without DSACK.
@@ -222,7 +214,7 @@ impl Rack {
     }
 
     /// Section 6.2, step 5; then the rate reduction counts what has been delivered.
-    fn detect(&mut self, at: &Outstanding, cwnd: u64, heard: bool) -> bool {
+    fn detect(&mut self, at: &Outstanding, cwnd: u64, heard: Option<bool>) -> bool {
         let wait = self.rtt + self.reo_wnd();
         let mut losses = false;
         self.look = None;
@@ -238,26 +230,21 @@ impl Rack {
         let begins = self.point.is_none() && self.segments.iter().any(|left| left.lost);
         if begins {
             (self.recovering, self.repair, self.point, self.probe) = (true, true, Some(at.max), None);
-            self.prr = Some(Prr { delivered: 0, out: 0, recover_fs: at.max - at.una, sndcnt: 0 });
+            self.prr = Some(Prr::new(at.max - self.before));
         }
-        if heard || losses {
-            self.proportion(at, cwnd);
+        if let Some(advanced) = heard {
+            self.proportion(at, advanced && !losses, cwnd);
         }
         begins
     }
 
-    /// The algorithm of RFC 6937 section 3, with the slow start reduction bound.
-    fn proportion(&mut self, at: &Outstanding, ssthresh: u64) {
+    /// An acknowledgment, a safe one or not.
+    fn proportion(&mut self, at: &Outstanding, safe: bool, ssthresh: u64) {
         let total = at.una + self.sacked();
-        let data = total.saturating_sub(std::mem::replace(&mut self.before, total));
-        let pipe = self.pipe();
+        let delivered = total.saturating_sub(std::mem::replace(&mut self.before, total));
+        let inflight = self.pipe();
         let Some(prr) = &mut self.prr else { return };
-        prr.delivered += data;
-        prr.sndcnt = if pipe > ssthresh {
-            (prr.delivered * ssthresh).div_ceil(prr.recover_fs).saturating_sub(prr.out)
-        } else {
-            (ssthresh - pipe).min(prr.delivered.saturating_sub(prr.out).max(data) + self.params.mss.0)
-        };
+        prr.heard(Heard { delivered, safe }, inflight, ssthresh, self.params.mss.0);
     }
 
     /// The retransmission timer expired and cut the window (section 6.3).
@@ -294,7 +281,7 @@ impl Rack {
     pub fn send(&mut self, at: &Outstanding, segment: &Segment, cwnd: u64) {
         let (len, pipe) = (segment.end - segment.seq, self.pipe());
         let room = match &self.prr {
-            Some(prr) if self.params.prr => prr.sndcnt > 0,
+            Some(prr) if self.params.prr => prr.permits(pipe),
             _ => cwnd >= pipe + self.params.mss.0,
         };
         let first = self.segments.iter().find(|left| left.lost).map(|left| (left.start, left.end));
@@ -316,8 +303,7 @@ impl Rack {
         }
         self.repair = false;
         if let Some(prr) = &mut self.prr {
-            prr.out += len;
-            prr.sndcnt = prr.sndcnt.saturating_sub(len);
+            prr.sent(len);
         }
     }
 

@@ -33,6 +33,12 @@ impl Reported {
             || above().count() as u64 > u64::from(DUPLICATE_THRESHOLD - 1) * mss
     }
 
+    /// One past the highest byte that counts as lost.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
     /// Whether the byte counts as lost, if it has not been reported.
     #[must_use]
     pub const fn is_lost(&self, seq: u64) -> bool {

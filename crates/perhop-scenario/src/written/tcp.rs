@@ -153,7 +153,7 @@ settings! {
     /// Whether that segment may also be one that was sent before, as after a time-out; RFC 3042 speaks of unsent data
     /// only.
     limited_transmit_resends: bool,
-    /// Proportional rate reduction (RFC 6937); needs `recovery = "sack"`.
+    /// Proportional rate reduction (RFC 9937); needs `recovery = "sack"`.
     prr: bool,
     /// Losses found by time, and probes of the tail (RFC 8985); needs `recovery = "sack"`.
     rack: bool,

@@ -1,6 +1,6 @@
 //! Recovery by time: a segment is lost when one sent later has arrived and a reordering window has passed.
 //!
-//! Source: RFC 8985 sections 5 and 6; RFC 6937 (proportional rate reduction) as an option; the probe of the tail (section 7) is
+//! Source: RFC 8985 sections 5 and 6; RFC 9937 (proportional rate reduction) as an option; the probe of the tail (section 7) is
 //! the sender's. What RFC 8985 leaves open is as in Linux: lost segments leave first, in order, then new data, while cwnd
 //! exceeds what is in the network; what was reported is kept after a time-out, unless the first outstanding segment is
 //! among it (decision 0025). Different: no DSACK, so the reordering window does not widen (`reo_wnd_mult` is 1). Units:
@@ -8,7 +8,7 @@
 
 use perhop_core::time::{Instant, Span};
 
-use super::prr::Prr;
+use super::prr::{Heard, Prr};
 use super::sent::{Key, Segment, Sent};
 use super::{DUPLICATE_THRESHOLD, Flight, LossRecovery, Next, OnDuplicate, OnNewAck};
 use crate::settings::TcpParams;
@@ -149,14 +149,14 @@ impl Rack {
         Span::from_nanos(quarter.min(srtt.as_nanos()))
     }
 
-    /// An acknowledgment has been heard, or losses found: proportional rate reduction counts what has been delivered.
-    pub fn count_delivered(&mut self, flight: &Flight) {
+    /// An acknowledgment has been heard, a safe one or not: proportional rate reduction counts what it delivered.
+    pub fn count_delivered(&mut self, flight: &Flight, safe: bool) {
         let total = flight.una + self.sent.sacked();
-        let fresh = total - self.delivered.min(total);
+        let delivered = total - self.delivered.min(total);
         self.delivered = total;
-        let pipe = self.pipe(flight);
+        let heard = Heard { delivered, pipe: self.pipe(flight), safe };
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(fresh, pipe, flight.cwnd, flight.mss);
+            prr.on_ack(heard, flight.cwnd, flight.mss);
         }
     }
 
@@ -184,6 +184,7 @@ impl Rack {
         self.sent.last()
     }
 
+    //= rfc9937-6.2-inflight
     /// Bytes in the network: neither reported nor lost.
     const fn pipe(&self, flight: &Flight) -> u64 {
         (flight.max - flight.una).saturating_sub(self.sent.gone())
@@ -191,7 +192,7 @@ impl Rack {
 
     fn room(&self, flight: &Flight) -> bool {
         match &self.prr {
-            Some(prr) => prr.budget > 0,
+            Some(prr) => prr.permits(self.pipe(flight)),
             None => flight.cwnd >= self.pipe(flight) + flight.mss,
         }
     }
@@ -231,7 +232,7 @@ impl LossRecovery for Rack {
         self.recovering = true;
         self.repair = true;
         self.point = Some(flight.max);
-        self.prr = self.use_prr.then(|| Prr::new(flight.max - flight.una));
+        self.prr = self.use_prr.then(|| Prr::new(flight.max - self.delivered.min(flight.max)));
     }
 
     fn on_new_ack(&mut self, _flight: &Flight, ack: u64) -> OnNewAck {

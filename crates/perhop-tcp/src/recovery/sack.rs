@@ -1,13 +1,13 @@
 //! Recovery by selective acknowledgments.
 //!
-//! Source: RFC 6675 sections 4 and 5; RFC 6937 (proportional rate reduction) as an option. After a time-out
+//! Source: RFC 6675 sections 4 and 5; RFC 9937 (proportional rate reduction) as an option. After a time-out
 //! what had been reported is forgotten (RFC 2018 sections 5 and 5.1), and what is reported since is not sent again; what
 //! was outstanding counts as lost, and what has left since as the pipe, which cwnd bounds (RFC 6675 section 5.1 leaves
 //! that open).
 //! Different: every time-out moves the recovery point, not only one in a recovery (as RFC 6582 section 4 has it).
 
 use super::duplicates::Recover;
-use super::prr::Prr;
+use super::prr::{Heard, Prr};
 use super::scoreboard::Scoreboard;
 use super::{DUPLICATE_THRESHOLD, Flight, LossRecovery, Next, OnDuplicate, OnNewAck};
 use crate::settings::{Guard, TcpParams};
@@ -31,8 +31,10 @@ pub struct Sack {
     limited: u64,
     prr: Option<Prr>,
     use_prr: bool,
-    /// Bytes that the last duplicate delivered.
+    /// Bytes that the present acknowledgment delivers.
     fresh: u64,
+    /// It tells of a loss that was not known.
+    losses: bool,
     /// `una` and bytes reported at the last acknowledgment, for what the next one delivers.
     delivered: u64,
 }
@@ -55,8 +57,14 @@ impl Sack {
             prr: None,
             use_prr: params.prr,
             fresh: 0,
+            losses: false,
             delivered: 0,
         }
+    }
+
+    /// An acknowledgment has arrived; its blocks follow.
+    pub const fn begin_ack(&mut self) {
+        (self.fresh, self.losses) = (0, false);
     }
 
     /// What to send in recovery (NextSeg).
@@ -90,7 +98,7 @@ impl Sack {
     //= rfc5681-4.3-half-rate
     fn room(&self, flight: &Flight) -> bool {
         match &self.prr {
-            Some(prr) => prr.budget > 0,
+            Some(prr) => prr.permits(self.board.pipe(flight.una, flight.max)),
             None => self.pipe_permits(flight),
         }
     }
@@ -100,13 +108,14 @@ impl Sack {
         flight.cwnd >= self.board.pipe(flight.una, flight.max) + flight.mss
     }
 
-    fn feed_prr(&mut self, flight: &Flight, una: u64) {
+    /// An acknowledgment in a recovery, a safe one or not.
+    fn feed_prr(&mut self, flight: &Flight, una: u64, safe: bool) {
         let total = una + self.board.sacked();
-        let fresh = total - self.delivered.min(total);
+        let delivered = total - self.delivered.min(total);
         self.delivered = total;
-        let pipe = self.board.pipe(una, flight.max);
+        let heard = Heard { delivered, pipe: self.board.pipe(una, flight.max), safe };
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(fresh, pipe, flight.cwnd, flight.mss);
+            prr.on_ack(heard, flight.cwnd, flight.mss);
         }
     }
 }
@@ -115,7 +124,9 @@ impl LossRecovery for Sack {
     //= rfc6675-5-b-update
     //= rfc6675-5.1-update
     fn on_sack(&mut self, flight: &Flight, blocks: &[(u64, u64)]) -> u64 {
-        self.board.update(flight.una, flight.max, flight.mss, blocks)
+        let news = self.board.update(flight.una, flight.max, flight.mss, blocks);
+        (self.fresh, self.losses) = (news.fresh, news.losses);
+        news.fresh
     }
 
     //= rfc5681-3.2-sack-news
@@ -126,14 +137,13 @@ impl LossRecovery for Sack {
     //= rfc6675-5-2-is-lost
     fn on_duplicate(&mut self, flight: &Flight, fresh: u64) -> OnDuplicate {
         if self.recovering {
-            self.feed_prr(flight, flight.una);
+            self.feed_prr(flight, flight.una, false);
             return OnDuplicate::Wait;
         }
         if fresh == 0 {
             return OnDuplicate::Wait;
         }
         self.duplicates += 1;
-        self.fresh = fresh;
         let lost = self.duplicates >= DUPLICATE_THRESHOLD || self.board.is_lost(flight.una);
         if lost && self.recover.allows(flight.una) { OnDuplicate::Recover } else { OnDuplicate::Wait }
     }
@@ -147,18 +157,18 @@ impl LossRecovery for Sack {
         self.rescued = None;
         self.recover.point = Some(flight.max);
         self.board.begin(flight.una);
-        self.delivered = flight.una + self.board.sacked();
-        self.prr = self.use_prr.then(|| Prr::new(flight.max - flight.una));
-        let pipe = self.board.pipe(flight.una, flight.max);
-        if let Some(prr) = &mut self.prr {
-            // the acknowledgment that begins a recovery is its first
-            prr.on_ack(self.fresh, pipe, flight.cwnd, flight.mss);
-        }
+        let total = flight.una + self.board.sacked();
+        self.delivered = total - self.fresh;
+        self.prr = self.use_prr.then(|| Prr::new(flight.max - self.delivered));
+        // the acknowledgment that begins a recovery is its first
+        self.feed_prr(flight, flight.una, false);
     }
 
     //= rfc6675-5-a-end
     fn on_new_ack(&mut self, flight: &Flight, ack: u64) -> OnNewAck {
+        let known = flight.una + self.board.sacked();
         self.board.advance(ack);
+        self.fresh += ack + self.board.sacked() - known;
         //= rfc6675-5-reset-count
         self.duplicates = 0;
         self.limited = 0;
@@ -173,7 +183,7 @@ impl LossRecovery for Sack {
             self.board.begin(ack);
             return OnNewAck::Exit;
         }
-        self.feed_prr(flight, ack);
+        self.feed_prr(flight, ack, !self.losses);
         OnNewAck::Partial { deflate: 0, restart_timer: true }
     }
 

@@ -65,7 +65,7 @@ impl Sack1996 {
 
 impl LossRecovery for Sack1996 {
     fn on_sack(&mut self, flight: &Flight, blocks: &[(u64, u64)]) -> u64 {
-        if self.deaf { 0 } else { self.board.update(flight.una, flight.max, flight.mss, blocks) }
+        if self.deaf { 0 } else { self.board.update(flight.una, flight.max, flight.mss, blocks).fresh }
     }
 
     fn on_duplicate(&mut self, flight: &Flight, fresh: u64) -> OnDuplicate {

@@ -25,10 +25,19 @@ pub struct Scoreboard {
     sacked_below_resent: u64,
 }
 
+/// What an acknowledgment reports that was not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct News {
+    /// Bytes that have arrived.
+    pub fresh: u64,
+    /// Something is lost.
+    pub losses: bool,
+}
+
 impl Scoreboard {
-    /// Takes in ranges between `una` and `max`; returns bytes that were not known.
+    /// Takes in ranges between `una` and `max`.
     //= rfc6675-4-update
-    pub fn update(&mut self, una: u64, max: u64, mss: u64, blocks: &[(u64, u64)]) -> u64 {
+    pub fn update(&mut self, una: u64, max: u64, mss: u64, blocks: &[(u64, u64)]) -> News {
         let before = self.sacked;
         for &(start, end) in blocks {
             if start < end && end <= max && end > una {
@@ -36,10 +45,13 @@ impl Scoreboard {
             }
         }
         let fresh = self.sacked - before;
-        if fresh > 0 {
-            self.move_lost(mss);
+        if fresh == 0 {
+            return News::default();
         }
-        fresh
+        let known = self.lost.max(una);
+        self.move_lost(mss);
+        let losses = self.lost > known && self.lost - known > self.between(known, self.lost);
+        News { fresh, losses }
     }
 
     fn insert(&mut self, start: u64, end: u64) {

@@ -119,7 +119,7 @@ impl Sent {
             at = self.board.skip(segment.end);
         }
         let (una, max) = (self.segments.front().map_or(end, |first| first.start), self.max());
-        self.board.update(una, max, mss, &[(start, end)])
+        self.board.update(una, max, mss, &[(start, end)]).fresh
     }
 
     /// Takes for lost what was sent before `latest` and at least `wait` ago. Returns the last time at which something else

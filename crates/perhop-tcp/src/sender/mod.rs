@@ -260,6 +260,7 @@ impl Sender {
     //= rfc5681-4.3-after
     //= rfc6582-3.2-full-window
     //= rfc6582-6-exit-event
+    //= rfc9937-6.4-end
     fn leave_recovery(&mut self, now: Instant, sample: &AckSample) {
         match self.rules.recovery_exit {
             RecoveryExit::Ssthresh => self.cc.on_recovery_exit(now),

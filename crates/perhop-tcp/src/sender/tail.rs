@@ -62,9 +62,14 @@ impl Sender {
     /// An acknowledgment has arrived and nothing has been made of it yet.
     pub(super) fn begin_ack(&mut self, now: Instant, ack: &Ack) {
         let una = if ack.ack > self.max { self.una } else { ack.ack.max(self.una) };
-        let Recovery::Rack(rack) = &mut self.recovery else { return };
-        rack.begin_ack(now, self.rules.timestamps.then_some(ack.echo), una);
-        self.follow_probe(now, ack);
+        match &mut self.recovery {
+            Recovery::Rack(rack) => {
+                rack.begin_ack(now, self.rules.timestamps.then_some(ack.echo), una);
+                self.follow_probe(now, ack);
+            }
+            Recovery::Sack(sack) => sack.begin_ack(),
+            _ => {}
+        }
     }
 
     /// The acknowledgment of a probe that was sent before tells whether the probe was needed.
@@ -92,7 +97,7 @@ impl Sender {
         if !matches!(self.recovery, Recovery::Rack(_)) {
             return;
         }
-        self.detect_losses(now, true);
+        self.detect_losses(now, Some(self.una > before));
         let quiet = self.may_probe();
         self.tail.due &= quiet;
         match self.tail.early {
@@ -103,8 +108,9 @@ impl Sender {
         }
     }
 
-    /// Finds losses, begins a recovery if there are any, and sets the reordering timer; after an acknowledgment if `heard`.
-    fn detect_losses(&mut self, now: Instant, heard: bool) {
+    /// Finds losses, begins a recovery if there are any, and sets the reordering timer; after an acknowledgment `heard` says
+    /// whether that was of new data.
+    fn detect_losses(&mut self, now: Instant, heard: Option<bool>) {
         let srtt = self.rtt.srtt().unwrap_or(Span::from_nanos(u64::MAX));
         let Recovery::Rack(rack) = &mut self.recovery else { return };
         let found = rack.detect(now, srtt);
@@ -119,9 +125,9 @@ impl Sender {
         }
         let flight = self.flight();
         if let Recovery::Rack(rack) = &mut self.recovery
-            && (heard || found.losses)
+            && let Some(advanced) = heard
         {
-            rack.count_delivered(&flight);
+            rack.count_delivered(&flight, advanced && !found.losses);
         }
     }
 
@@ -176,7 +182,7 @@ impl Sender {
         match self.tail.early {
             Early::Detect(at) if at <= now => {
                 self.tail.early = Early::Nothing;
-                self.detect_losses(now, false);
+                self.detect_losses(now, None);
             }
             Early::Probe(at) if at <= now => {
                 self.tail.early = Early::Nothing;

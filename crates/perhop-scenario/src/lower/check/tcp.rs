@@ -129,7 +129,7 @@ fn clock(tcp: &Tcp, at: &[Step], report: &mut Report) {
 /// Extensions of TCP: what goes together, and what fits into a header.
 //= rfc2018-3-length
 fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
-    for (name, on, source) in [("prr", tcp.prr, "RFC 6937"), ("rack", tcp.rack, "RFC 8985")] {
+    for (name, on, source) in [("prr", tcp.prr, "RFC 9937"), ("rack", tcp.rack, "RFC 8985")] {
         let recovery = ("recovery", word(tcp.recovery));
         let hint = Some(format!("write `{name} = false` or `recovery = \"sack\"`"));
         let holds = !on || tcp.recovery == RecoveryKind::Sack;

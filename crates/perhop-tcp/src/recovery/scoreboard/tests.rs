@@ -22,17 +22,17 @@ fn board(max: u64, segments: &[u64]) -> Scoreboard {
 #[test]
 fn ranges_that_touch_become_one_and_what_is_known_is_not_counted_again() {
     let mut board = board(10, &[2, 4]);
-    assert_eq!(board.update(0, 100, MSS, &[(30, 40), (20, 50)]), 10);
+    assert_eq!(board.update(0, 100, MSS, &[(30, 40), (20, 50)]).fresh, 10);
     assert_eq!((board.sacked(), board.hole(0)), (30, Some((0, 20))));
-    assert_eq!(board.update(0, 100, MSS, &[(20, 50)]), 0);
+    assert_eq!(board.update(0, 100, MSS, &[(20, 50)]).fresh, 0);
 }
 
 #[test]
 fn what_was_never_sent_or_is_empty_or_is_acknowledged_is_not_taken() {
     let mut board = Scoreboard::default();
-    assert_eq!(board.update(20, 100, MSS, &[(90, 101), (50, 50), (60, 50), (0, 20)]), 0);
+    assert_eq!(board.update(20, 100, MSS, &[(90, 101), (50, 50), (60, 50), (0, 20)]).fresh, 0);
     assert!(board.ranges.is_empty(), "what ends where the unacknowledged begins is no range of none, either");
-    assert_eq!(board.update(20, 100, MSS, &[(10, 30)]), 10, "of the range 20 to 30 lies beyond");
+    assert_eq!(board.update(20, 100, MSS, &[(10, 30)]).fresh, 10, "of the range 20 to 30 lies beyond");
 }
 
 //= test rfc6675-4-is-lost
@@ -127,8 +127,10 @@ fn agree(ops: Vec<Op>) {
         match op {
             Op::Report(start, end) => {
                 let block = [(una + start, una + end)];
-                let news = model.update(una, max, MSS, &block).len() as u64;
-                assert_eq!(board.update(una, max, MSS, &block), news);
+                let known = model.lost().max(una);
+                let fresh = model.update(una, max, MSS, &block).len() as u64;
+                let losses = (known..model.lost()).any(|seq| !model.contains(seq));
+                assert_eq!(board.update(una, max, MSS, &block), News { fresh, losses });
             }
             Op::Advance(by) => {
                 una = max.min(una + by);
