@@ -88,7 +88,16 @@ def arms(study: Study[Any, Any]) -> tuple[Arm, ...]:
     def under(campaigns: Sequence[Campaign], settings: Sequence[str], lacking: tuple[str, ...]) -> Plan:
         fitted = tuple(short(one, (*given["set"], *settings), given["replications"]) for one in campaigns)
         left_out = tuple(given["left_out"])
-        return replace(whole, fitted=fitted, read=(), beyond=(), drawn=(), left_out=left_out, without=lacking)
+        return replace(
+            whole,
+            fitted=fitted,
+            read=(),
+            beyond=(),
+            drawn=(),
+            left_out=left_out,
+            without=lacking,
+            replications=given["replications"],
+        )
 
     return (
         Arm("simulator", "perhop's TCP in virtual time", under(some, given.get("simulator", ()), ())),

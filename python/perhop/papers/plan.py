@@ -62,6 +62,8 @@ class Plan:
         Single runs whose series or traces are needed, each with a name of its own.
     without
         Levels of factors whose treatments are not run here.
+    replications
+        How many replications tables are of; as many as the paper's where it is None.
     """
 
     pack: Pack
@@ -72,6 +74,7 @@ class Plan:
     left_out: tuple[str, ...] = ()
     drawn: tuple[AnyJob, ...] = ()
     without: tuple[str, ...] = field(default=(), kw_only=True)
+    replications: int | None = field(default=None, kw_only=True)
 
     @property
     def campaigns(self) -> tuple[Campaign, ...]:

@@ -120,7 +120,7 @@ def judge_claim(
 
 def rows(plan: Plan, m: Measured) -> list[dict[str, Any]]:
     """Give Tables 2 to 8, and what the paper does not print."""
-    found, samples = [], m.samples[:TABLES]
+    found, samples = [], m.samples[: plan.replications or TABLES]
     for figure in plan.pack.figures:
         name, (variation, effects) = figure["traffic"], figure["tables"][:2]
         for marking in MARKINGS:
