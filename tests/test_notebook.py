@@ -13,10 +13,12 @@ from pathlib import Path
 import nbclient
 import nbformat
 import pandas as pd
+import polars as pl
 import pytest
 
 import perhop
 from conftest import Cli
+from perhop import notebook
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "three-losses.toml"
 
@@ -61,6 +63,8 @@ def test_tables_go_to_pandas(result: perhop.Result, tmp_path: Path) -> None:
     assert result.save(tmp_path / "run").pandas("links").equals(result.pandas("links"))
     with pytest.raises(ValueError, match="no table 'nix'"):
         result.pandas("nix")
+    some = pl.DataFrame({"count": [2**60 + 1, None]})
+    assert notebook.pandas({"some": some}, "some")["count"].tolist() == [2**60 + 1, pd.NA]
 
 
 def test_a_scenario_is_taken_from_a_dictionary() -> None:
@@ -72,8 +76,12 @@ def test_a_scenario_is_taken_from_a_dictionary() -> None:
 
 
 def test_results_compare_and_are_sent(result: perhop.Result) -> None:
-    assert result == result
-    assert result != perhop.Scenario.load(EXAMPLE).run()
+    scenario = perhop.Scenario.load(EXAMPLE)
+    again, traced, other = scenario.run(), scenario.run(trace=["tcp"]), scenario.override("run.seed=2").run()
+    assert result == again == traced
+    assert len({result, again, traced, other}) == 2
+    assert result != other
+    assert result != "a run"
     assert pickle.loads(pickle.dumps(result.scenario)) == result.scenario
 
 

@@ -35,6 +35,9 @@ class Shown:
         picture = self.figure.svg()
         return "" if picture is None else style.alone(picture)
 
+    def _repr_svg_(self) -> str | None:
+        return self.svg or None
+
     def _repr_html_(self) -> str:
         return self.svg or f"<p>{self.figure.title}: every value is zero.</p>"
 
@@ -119,8 +122,14 @@ def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
         raise ImportError(
             "pandas is not installed: pip install pandas; without it, take the polars frame"
         ) from None
+
     # without pyarrow, which polars' own conversion needs
-    return pd.DataFrame({column: tables[name][column].to_numpy() for column in tables[name].columns})
+    def column(one: pl.Series) -> object:
+        if one.dtype.is_integer() and one.null_count():
+            return pd.array(one.to_list(), dtype="Int64")
+        return one.to_numpy()
+
+    return pd.DataFrame({one.name: column(one) for one in tables[name].iter_columns()})
 
 
 def html(run: StoredRun) -> str:

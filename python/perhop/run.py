@@ -63,7 +63,7 @@ _SLICE_WALL_S = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a run returns. Two are equal only if they are the same; `event_digest` compares runs.
+    """What a run returns. Two are equal if scenario, seed, events and tables are, traced or not.
 
     Parameters
     ----------
@@ -106,6 +106,17 @@ class Result:
         """Return the tables that are hashed, by name."""
         return {name: getattr(self, name) for name in TABLES}
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Result):
+            return NotImplemented
+        own, others = self.tables(), other.tables()
+        return (
+            (self.scenario.key(), self.event_digest) == (other.scenario.key(), other.event_digest)
+        ) and all(own[name].equals(others[name]) for name in own)
+
+    def __hash__(self) -> int:
+        return hash(self.event_digest)
+
     @property
     def plot(self) -> Plots:
         """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; see `perhop.notebook.Plots`."""
@@ -126,7 +137,7 @@ class Result:
         return StoredRun.load(self._folder)
 
     def pandas(self, table: str = "flows") -> pandas.DataFrame:
-        """Return a table as pandas has it; what does not exist is NaN.
+        """Return a table as pandas has it; what does not exist is NaN, and NA among whole numbers.
 
         Parameters
         ----------
