@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from conftest import Cli
+from perhop.cli import sweep
 from perhop.experiment import campaign, ledger
 from perhop.experiment.campaign import plan
 from perhop.experiment.definition import Campaign
@@ -161,6 +162,22 @@ def test_what_cannot_be_is_told(cli: Cli, file: Path, words: list[str], code: in
     assert done.code == code
     assert told in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("values", "called"),
+    [
+        (["1Mbit/s", "2Mbit/s"], ["1Mbit/s", "2Mbit/s"]),
+        (['{ limit = "5p", kind = "fifo" }', '{ kind = "red", limit = "5p" }'], ["fifo", "red"]),
+        (['{ kind = "fifo", limit = "5p" }', '{ kind = "fifo", limit = "9p" }'], ["5p", "9p"]),
+        (['{ kind = "fifo" }', '{ kind = "fifo", limit = "9p" }'], ["no limit", "9p"]),
+        (["{ a = 1 }", "{ a = 1 }"], ["{ a = 1 }", "{ a = 1 }"]),
+    ],
+)
+def test_a_level_that_is_a_table_is_called_by_what_tells_it_from_others(
+    values: list[str], called: list[str]
+) -> None:
+    assert sweep.names(values) == called
 
 
 def test_a_sweep_is_a_campaign(cli: Cli, file: Path) -> None:

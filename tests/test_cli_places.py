@@ -201,7 +201,7 @@ def test_run_folders_that_cannot_be_trusted(cli: Cli, run_folder: Path, command:
     else:
         (run_folder / "flows.parquet").write_bytes((run_folder / "flows.parquet").read_bytes()[:100])
     done = cli(command, run_folder)
-    assert done.code == ExitCode.STORE
+    assert done.code == (ExitCode.USAGE if damage == "missing" else ExitCode.STORE)
     assert done.err.startswith("error: ")
     assert "Traceback" not in done.err
 

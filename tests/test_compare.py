@@ -69,7 +69,7 @@ def test_what_cannot_be_compared_is_told(cli: Cli, runs: tuple[str, str]) -> Non
     for arguments, code, told in (
         (("slow",), 2, "2 to 8"),
         (("slow", "slow"), 2, "twice"),
-        (("slow", "nowhere"), 8, "not a run folder"),
+        (("slow", "nowhere"), 2, "nowhere: no such folder"),
         (("slow", "fast", "--margin", "2%"), 2, "campaign"),
     ):
         done = cli("compare", *arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -127,3 +128,32 @@ def test_the_distribution_of_delays_goes_through_what_was_measured(run: Path) ->
         row[f"delay_{name}_s"] for name in ("min", "p50", "p95", "p99", "p999", "max")
     ]
     assert numbers["delay_s"].is_sorted()
+
+
+def test_averages_that_were_not_recorded_are_told_with_their_command(cli: Cli, tmp_path: Path) -> None:
+    lesson = Path(__file__).parents[1] / "examples" / "lessons" / "red.toml"
+    assert (
+        cli("run", lesson, "-s", "run.duration=2s", "-s", "run.warmup=1s", "-o", tmp_path / "run").code == 0
+    )
+    told = cli("figure", tmp_path / "run", "red")
+    assert told.code == 2
+    assert "no average was recorded" in told.err
+    assert "-s 'run.series=[\"averages\"]' -o FOLDER" in told.err
+
+
+def test_what_is_no_run_is_told(cli: Cli, tmp_path: Path) -> None:
+    missing = cli("figure", tmp_path / "nix", "cwnd")
+    assert (missing.code, "nix: no such folder" in missing.err) == (2, True)
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "ledger.sqlite").touch()
+    told = cli("compare", tmp_path / "nix", store)
+    assert told.code == 2
+    told = cli("figure", store, "cwnd")
+    assert (told.code, "is the store of a campaign, not a run" in told.err) == (8, True)
+
+
+def test_short_names_stand_beside_the_long_ones(cli: Cli, run: Path) -> None:
+    listed = cli("figure", run).out
+    assert re.search(r"cwnd_bytes +cwnd ", listed)
+    assert "cwnd, " in cli("figure", run, "nix").err

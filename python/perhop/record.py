@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
@@ -261,6 +262,14 @@ _MADE = re.compile(
 
 
 def _read_record(folder: Path) -> Record:
+    if not folder.exists():
+        told = "no such folder; `perhop run FILE -o FOLDER` makes one"
+        raise FileNotFoundError(errno.ENOENT, told, str(folder))
+    if (folder / "ledger.sqlite").exists():
+        raise DamagedRunError(
+            f"{folder} is the store of a campaign, not a run: `perhop analyze {folder}` says what it found, "
+            f"`perhop report {folder}` draws it"
+        )
     try:
         text = (folder / "record.json").read_bytes()
     except OSError as error:

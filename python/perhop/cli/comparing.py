@@ -41,7 +41,7 @@ def comparisons_of(
 
     first, second = (_treatment(store, name) for name in arms)
     if first == second:
-        raise CommandError(ExitCode.USAGE, f"--compare: {first} twice", "name two treatments")
+        raise CommandError(ExitCode.USAGE, f"{first} is named twice", "name two treatments")
     within = None if margin is None else _margin(margin)
     asked = asked_of(store.campaign, level=level)
     found = []
@@ -68,7 +68,7 @@ def _treatment(store: Store, text: str) -> str:
             return one.name
     names = [one.name for one in design.treatments]
     hint = _core.suggest(text, names) or f"such as {shlex.quote(names[0])}"
-    raise CommandError(ExitCode.USAGE, f"--compare: no treatment {text!r}", hint)
+    raise CommandError(ExitCode.USAGE, f"no treatment {text!r}", hint)
 
 
 def _margin(text: str) -> tuple[Margin, str]:

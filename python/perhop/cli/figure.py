@@ -53,7 +53,9 @@ def command(
         if as_json:
             print_json(rows)
         else:
-            print_table("Figures", ("name", "title"), list(rows.items()), most=len(rows))
+            own = zip(rows, figures.called(rows), rows.values(), strict=True)
+            shown = [(full, "" if short == full else short, title) for full, short, title in own]
+            print_table("Figures", ("name", "or", "title"), shown, most=len(shown))
         return
     to_stdout = str(out) == "-"
     if to_stdout and as_json:
@@ -61,7 +63,11 @@ def command(
     try:
         found = figures.find(stored, name, view_of(stored, flow or [], begin, end))
     except KeyError as error:
-        known = ", ".join(error.args[1])
+        averages = figures.hint(stored, stored.scenario().describe())
+        if averages and figures.ALIASES.get(name, name).startswith("early-"):
+            told = f"{run}: no figure {name!r}, since no average was recorded"
+            raise CommandError(ExitCode.USAGE, told, f"{averages} -o FOLDER") from None
+        known = ", ".join(figures.called(error.args[1]))
         raise CommandError(ExitCode.USAGE, f"{run}: no figure {name!r}", f"there is {known}") from None
     target = out or Path(f"{found.name}.svg")
     form = "svg" if to_stdout else target.suffix.removeprefix(".").lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -89,7 +90,7 @@ def _campaign(
 def factors(vary: Sequence[str]) -> list[Factor]:
     """Return a factor for each `--vary`, called by the last word of its path if no other is."""
     from perhop.experiment.columns import RESERVED, SOURCES
-    from perhop.experiment.design import Factor
+    from perhop.experiment.design import Factor, Level
 
     given = []
     for text in vary:
@@ -109,11 +110,30 @@ def factors(vary: Sequence[str]) -> list[Factor]:
             )
         given.append((path.strip(), split))
     last = Counter(path.split(".")[-1] for path, _ in given)
-    return [
-        Factor.vary(path, values, None if last[word] > 1 or word in (*RESERVED, *SOURCES) else word)
-        for path, values in given
-        for word in [path.split(".")[-1]]
-    ]
+    found = []
+    for path, split in given:
+        word = path.split(".")[-1]
+        name = path if last[word] > 1 or word in (*RESERVED, *SOURCES) else word
+        set_of = zip(names(split), split, strict=True)
+        found.append(Factor(name, tuple(Level(level, (f"{path}={value}",)) for level, value in set_of)))
+    return found
+
+
+def names(values: list[str]) -> list[str]:
+    """Return what levels are called: themselves, tables by what tells them apart, their kind first."""
+    try:
+        tables = [tomllib.loads(f"value = {text}")["value"] for text in values]
+    except tomllib.TOMLDecodeError:
+        return values
+    if not all(isinstance(table, dict) for table in tables):
+        return values
+    keys = sorted({key for table in tables for key in table}, key=lambda key: (key != "kind", key))
+    telling = [key for key in keys if len({repr(table.get(key)) for table in tables}) > 1]
+    for many in range(1, len(telling) + 1):
+        called = [" ".join(str(table.get(key, f"no {key}")) for key in telling[:many]) for table in tables]
+        if len(set(called)) == len(called):
+            return called
+    return values
 
 
 def _values(text: str) -> list[str]:
@@ -149,7 +169,9 @@ def _file(asked: Campaign) -> str:
     ]
     for factor in asked.design.factors:
         path = factor.levels[0].set[0].partition("=")[0]
-        parts = {"name": factor.name, "path": path, "levels": [level.name for level in factor.levels]}
+        set_of = {level.name: level.set[0].partition("=")[2] for level in factor.levels}
+        plain = all(name == value for name, value in set_of.items())
+        parts = {"name": factor.name, "path": path, "levels": list(set_of) if plain else set_of}
         lines += ["", "[[factor]]", *(f"{key} = {toml(value, key)}" for key, value in parts.items())]
     for response in asked.responses:
         lines += ["", "[[response]]", *(f"{key} = {toml(response.text, key)}" for key in ("name", "measure"))]

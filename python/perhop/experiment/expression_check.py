@@ -125,7 +125,10 @@ class Checker(NamedTuple):
             return f"`{spelled}` is a column of {', '.join(kept)}"
         if having:
             return f"`{spelled}` is a column of the trace `{having[0]}`, which a campaign does not keep"
-        return _suggest(wrong, known)
+        same = [name for name in known if sorted(name.split("_")) == sorted(wrong.split("_"))]
+        if same:
+            return f"did you mean `{same[0]}`?"
+        return _suggest(wrong, known) or f"it has {', '.join(known)}"
 
     def doubtful(self) -> Iterator[SyntaxFault]:
         """Yield the words that no row of a sound statistic will have."""

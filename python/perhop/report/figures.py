@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -75,6 +75,12 @@ def find(run: StoredRun, name: str, view: tcp.View | None = None) -> Figure:
     if found is None:
         raise KeyError(name, list(own))
     return found
+
+
+def called(names: Iterable[str]) -> list[str]:
+    """Return the short name of each figure, or its name where it has none."""
+    short = {full: alias for alias, full in ALIASES.items()}
+    return [short.get(name, name) for name in names]
 
 
 def names(run: StoredRun) -> dict[str, str]:
