@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         with httpx.Client(base_url=base, follow_redirects=True, timeout=WAIT_S) as client:
             assert client.get(address).status_code == 200
             yield Served(process, base, client)
-        process.terminate()  # killed, it would leave its runs behind
+        process.terminate()
         process.wait(WAIT_S)
 
 
@@ -132,6 +133,31 @@ def test_it_ends_with_its_runs_and_leaves_nothing_half_written(
     assert not any(Path(f"/proc/{child}").exists() for child in children)
     assert not list(tmp_path.glob("lab/*.partial"))
     assert not (tmp_path / "lab" / "long").exists()
+
+
+def test_a_server_that_is_killed_leaves_no_run_behind(served: Served, tmp_path: Path) -> None:
+    served.post("/run/0/two-way.toml", **LONG, name="long")
+    wait = time.monotonic() + WAIT_S
+    while not list(tmp_path.glob("lab/*.partial")) and time.monotonic() < wait:
+        time.sleep(0.1)
+    children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+    assert children
+    served.process.kill()
+    served.process.wait(WAIT_S)
+    while any(_goes(child) for child in children) and time.monotonic() < wait:
+        time.sleep(0.1)
+    still = [child for child in children if _goes(child)]
+    for child in still:
+        os.kill(int(child), signal.SIGKILL)
+    assert not still
+    assert not list(tmp_path.glob("lab/*.partial"))
+
+
+def _goes(process: str) -> bool:
+    """Tell whether a process has not ended; one that nobody waits for has."""
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
 
 
 def test_a_run_can_be_ended_and_no_more_go_than_there_are_cores(served: Served) -> None:

@@ -34,8 +34,8 @@ class BusyError(Exception):
 
 
 def command(words: Sequence[str]) -> list[str]:
-    """Return what runs a command of perhop with this very perhop."""
-    return [sys.executable, "-m", "perhop.cli", *words]
+    """Return what runs a command of perhop with this very perhop, as long as its standard input is open."""
+    return [sys.executable, "-m", "perhop.cli.tied", *words]
 
 
 @dataclass
@@ -118,6 +118,8 @@ class Jobs:
         self._numbers = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
         self._groups: set[int] = set()
+        # nobody writes to it; its end closes with this process, and every job sees that
+        self._tie, self._held = os.pipe()
 
     def going(self) -> list[Job]:
         """Return those that have not ended."""
@@ -165,7 +167,7 @@ class Jobs:
     async def _process(self, words: Sequence[str]) -> asyncio.subprocess.Process:
         process = await asyncio.create_subprocess_exec(
             *command(words),
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=self._tie,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env={**os.environ, "PERHOP_PROGRESS": "0.3", "NO_COLOR": "1"},
