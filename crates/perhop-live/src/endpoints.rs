@@ -59,6 +59,8 @@ enum Item {
     Listener(Listener),
     Drain(Udp),
     Sender(Sender),
+    /// One that has handed over all its bytes; it may break still.
+    Done(Sender),
     Sink(Stream),
     Gone,
 }
@@ -122,7 +124,7 @@ impl Loop {
             Item::Drain(drain) => self.poller.add(drain.as_fd(), id, Interest::Read)?,
             Item::Sender(sender) => self.poller.add(sender.socket.as_fd(), id, Interest::ReadWrite)?,
             Item::Sink(stream) => self.poller.add(stream.as_fd(), id, Interest::Read)?,
-            Item::Gone => {}
+            Item::Done(_) | Item::Gone => {}
         }
         self.items.push(item);
         Ok(())
@@ -154,12 +156,26 @@ impl Loop {
             Item::Drain(drain) => drain.discard()?,
             Item::Sender(sender) => match sender.push(&self.buffer) {
                 Ok(Fed::Open) => {}
-                Ok(Fed::Done) => self.poller.remove(sender.socket.as_fd())?,
+                Ok(Fed::Done) => {
+                    self.poller.change(sender.socket.as_fd(), id as u64, Interest::End)?;
+                    if let Item::Sender(sender) = std::mem::replace(item, Item::Gone) {
+                        *item = Item::Done(sender);
+                    }
+                }
                 Err(error) => {
                     self.report.broken.push(format!("flow {}: {error}", sender.name));
                     *item = Item::Gone;
                 }
             },
+            Item::Done(sender) => {
+                self.poller.remove(sender.socket.as_fd())?;
+                if let Err(error) = sender.socket.ended() {
+                    self.report.broken.push(format!(
+                        "flow {}: {error}, after its last byte was handed to the kernel",
+                        sender.name
+                    ));
+                }
+            }
             // whoever broke it has said so at the other end
             Item::Sink(stream) => loop {
                 match stream.read(&mut self.buffer) {
@@ -179,7 +195,7 @@ impl Loop {
     /// Reads `TCP_INFO` of every sender.
     fn read(&self) {
         for item in &self.items {
-            let Item::Sender(sender) = item else { continue };
+            let (Item::Sender(sender) | Item::Done(sender)) = item else { continue };
             // a connection that is over keeps what was told last
             if let Ok(info) = sender.socket.info() {
                 let told = &sender.told;
@@ -216,5 +232,63 @@ impl Sender {
                 Some(sent) => self.size = self.size.map(|left| left - sent as u64),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::{SocketAddr, TcpListener, TcpStream};
+
+    use super::*;
+    use crate::kernel::Options;
+
+    /// What is told of a transfer of 1000 bytes over the loopback device, at the other end of which `other` is done.
+    fn told(close: bool, other: impl FnOnce(TcpStream) + Send) -> Vec<String> {
+        let server = TcpListener::bind(("127.0.0.1", 0)).expect("a listener");
+        let SocketAddr::V4(to) = server.local_addr().expect("its address") else { panic!("not IPv4") };
+        let options = Options { max_segment: 1448, ..Options::default() };
+        let (socket, _) = Stream::bound(0, &options).expect("a socket");
+        let told = Arc::<Told>::default();
+        let sender =
+            Sender { name: "short".into(), start: Instant::ZERO, socket, to, size: Some(1000), close, told };
+        let work = Work { senders: [sender].into(), listeners: Vec::new(), drains: Vec::new() };
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let served = scope.spawn(|| serve(work, Clock::starting_in(Span::ZERO), &stop));
+            other(server.accept().expect("a connection").0);
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            stop.store(true, Relaxed);
+            served.join().expect("no panic").expect("no error").broken
+        })
+    }
+
+    /// Waits for data and closes: what was not read makes it a reset.
+    fn reset(stream: TcpStream) {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        stream.peek(&mut [0]).expect("data");
+    }
+
+    #[test]
+    fn a_connection_that_breaks_after_its_last_byte_is_told() {
+        for close in [false, true] {
+            let broken = told(close, reset);
+            assert_eq!(broken.len(), 1, "{broken:?}");
+            assert!(broken[0].starts_with("flow short: Connection reset by peer"), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn one_that_ends_or_stays_is_not() {
+        let read = |mut stream: TcpStream| {
+            stream.read_exact(&mut [0; 1000]).expect("data");
+            stream
+        };
+        assert_eq!(told(true, |stream| drop(read(stream))), Vec::<String>::new());
+        // the other end says nothing more, but has broken nothing
+        assert_eq!(told(false, |stream| drop(read(stream))), Vec::<String>::new());
+        let mut kept = None;
+        assert_eq!(told(false, |stream| kept = Some(read(stream))), Vec::<String>::new());
+        drop(kept);
     }
 }

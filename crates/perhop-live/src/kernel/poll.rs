@@ -14,6 +14,8 @@ pub enum Interest {
     Read,
     /// That there is something to read, or room to write.
     ReadWrite,
+    /// That it is over, which epoll always tells.
+    End,
 }
 
 /// An epoll instance whose descriptors are known by numbers.
@@ -42,18 +44,27 @@ impl Poller {
         self.control(libc::EPOLL_CTL_ADD, fd, id, interest)
     }
 
+    /// Waits for something else of `fd`.
+    ///
+    /// # Errors
+    /// Where it is not waited for.
+    pub fn change(&self, fd: BorrowedFd<'_>, id: u64, interest: Interest) -> io::Result<()> {
+        self.control(libc::EPOLL_CTL_MOD, fd, id, interest)
+    }
+
     /// Waits for `fd` no more.
     ///
     /// # Errors
     /// Where it is not waited for.
     pub fn remove(&self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        self.control(libc::EPOLL_CTL_DEL, fd, 0, Interest::Read)
+        self.control(libc::EPOLL_CTL_DEL, fd, 0, Interest::End)
     }
 
     fn control(&self, what: libc::c_int, fd: BorrowedFd<'_>, id: u64, interest: Interest) -> io::Result<()> {
         let events = match interest {
             Interest::Read => libc::EPOLLIN,
             Interest::ReadWrite => libc::EPOLLIN | libc::EPOLLOUT,
+            Interest::End => 0,
         };
         let mut event = libc::epoll_event { events: events.cast_unsigned(), u64: id };
         // SAFETY: both descriptors are open, and the event lives through the call.

@@ -124,6 +124,25 @@ impl Stream {
         checked(unsafe { libc::shutdown(self.0.as_raw_fd(), libc::SHUT_WR) }).map(drop)
     }
 
+    /// Whether it ended well, asked once: `SO_ERROR`, which asking clears.
+    ///
+    /// # Errors
+    /// What broke it.
+    pub fn ended(&self) -> io::Result<()> {
+        let (mut why, mut len): (libc::c_int, _) = (0, INTEGER_LEN);
+        // SAFETY: the kernel writes at most `len` bytes into an integer that has as many.
+        checked(unsafe {
+            libc::getsockopt(
+                self.0.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_ERROR,
+                (&raw mut why).cast(),
+                &raw mut len,
+            )
+        })?;
+        if why == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(why)) }
+    }
+
     /// What the kernel tells of it.
     ///
     /// # Errors
@@ -254,6 +273,9 @@ impl AsFd for Udp {
 
 #[expect(clippy::cast_possible_truncation, reason = "16")]
 const ADDRESS_LEN: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+
+#[expect(clippy::cast_possible_truncation, reason = "4")]
+const INTEGER_LEN: libc::socklen_t = size_of::<libc::c_int>() as libc::socklen_t;
 
 fn raw(address: SocketAddrV4) -> libc::sockaddr_in {
     #[expect(clippy::cast_possible_truncation, reason = "2")]
