@@ -171,6 +171,11 @@ METERS = {
 }
 """Together every meter, queue and scheduler, a shaper, and a conditioner with a meter of each flow."""
 ELEMENTS = dict(zip(PORTS, METERS, strict=True))
+LINKS = [
+    name
+    for one, other in (("host[0]", "edge"), ("host[1]", "edge"), ("edge", "core"), ("core", "sink"))
+    for name in (f"{one}->{other}", f"{other}->{one}")
+]
 FIFO = PORTS["fifo and strict-priority"]
 TAHOE = ("-s", 'flow.bulk.tcp.profile="rfc"', "-s", 'flow.bulk.tcp.recovery="tahoe"')
 
@@ -340,6 +345,27 @@ def test_a_live_run_is_replayed_by_intervals_and_its_page_has_both_arms(cli: Cli
     link = next(one for one in told["compared"] if one["what"] == "link.edge->core, utilization")
     assert link["recorded"]["mean"] == pytest.approx(1, abs=0.02)
     assert link["replayed"]["mean"] == pytest.approx(1, abs=0.02)
+
+
+@live
+@pytest.mark.parametrize("umask", [0o022, 0o007])
+def test_files_are_the_users_and_may_be_more_than_a_shell_allows_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, umask: int
+) -> None:
+    """As under sudo, the program is started with another umask; and with room for ten files."""
+    start = ["sh", "-c", 'umask 077; ulimit -S -n 10; exec "$@"', "sh", *privileged()]
+    monkeypatch.setattr("perhop.live.privileged", lambda: start)
+    before = os.umask(umask)
+    try:
+        scenario = Scenario.load(_scenario(tmp_path, duration="1s")).override('run.clock="live"')
+        scenario.run(pcap={link: tmp_path / f"{i}.pcapng" for i, link in enumerate(LINKS)})
+    finally:
+        os.umask(before)
+    files = list(tmp_path.glob("*.pcapng"))
+    assert len(files) == len(LINKS)
+    assert {file.stat().st_mode & 0o777 for file in files} == {0o666 & ~umask}
+    assert {file.stat().st_uid for file in files} == {os.geteuid()}
+    assert all(file.stat().st_size > 0 for file in files)
 
 
 POLICED = """

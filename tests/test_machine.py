@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -55,14 +58,23 @@ def test_what_is_tried_is_over() -> None:
 def test_root_finds_what_root_can_do() -> None:
     if os.geteuid():
         pytest.skip("not root")
+    _need_the_program()
     tried = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
     assert (found()["way in"].found == "root") == (tried.returncode == 0)
+
+
+def _need_the_program() -> Path:
+    try:
+        return live.program()
+    except live.LackingError as error:
+        pytest.skip(str(error))
 
 
 def test_where_nothing_works_everything_is_missing_with_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "_works", lambda words: "Operation not permitted")
     monkeypatch.setattr(machine, "which", lambda name: None)
     monkeypatch.setattr(live, "privileged", list)
+    monkeypatch.setattr(live, "probe", lambda words: None)
     monkeypatch.setattr(os, "access", lambda *arguments: False)
     looked = found()
     assert {what for what, one in looked.items() if one.found} <= {
@@ -76,13 +88,81 @@ def test_where_nothing_works_everything_is_missing_with_a_command(monkeypatch: p
 
 def test_an_ordinary_user_takes_a_user_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[list[str]] = []
+    started: list[list[str]] = []
+
+    def probe(words: Sequence[str]) -> live.Probe:
+        started.append(list(words))
+        return live.Probe(device=None, priority="SCHED_FIFO" if words else "normal")
+
     monkeypatch.setattr(machine, "_works", lambda words: tried.append(words))
+    monkeypatch.setattr(live, "probe", probe)
     monkeypatch.setattr(live, "privileged", list)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert found()["way in"].found == "user namespace"
-    assert tried[0] == ["unshare", "--user", "--map-root-user", "--net", "true"]
+    looked = found()
+    assert looked["way in"].found == "user namespace"
+    assert looked["SCHED_FIFO"].found is None
+    assert looked["/dev/net/tun"].found
+    assert started == [[]]
     monkeypatch.setattr(live, "privileged", lambda: ["sudo", "-n"])
-    assert found()["way in"].found == "sudo -n"
+    looked = found()
+    assert looked["way in"].found == "sudo -n"
+    assert looked["SCHED_FIFO"].found == "yes"
+    assert started[1:] == [["sudo", "-n"]]
     assert [*("sudo", "-n"), sys.executable] == next(
         one for one in tried if sys.executable in one and "sudo" in one
     )[:3]
+
+
+@pytest.fixture
+def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A user of this machine for a while, and the program where the user may read it."""
+    if os.geteuid():
+        pytest.skip("only root can make a user and a line of sudoers")
+    for tool in ("sudo", "useradd", "runuser"):
+        if machine.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+    own = _need_the_program()
+    name = f"perhop{os.getpid()}"
+    subprocess.run(["useradd", "--no-create-home", name], check=True, capture_output=True)
+    folder = Path(tempfile.mkdtemp(prefix="perhop-", dir="/var/tmp"))
+    try:
+        folder.chmod(0o755)
+        program = folder / "perhop-live"
+        shutil.copy(own, program)
+        program.chmod(0o755)
+        yield name, program
+    finally:
+        (Path("/etc/sudoers.d") / name).unlink(missing_ok=True)
+        shutil.rmtree(folder)
+        subprocess.run(["userdel", name], check=False, capture_output=True)
+
+
+ASK = """
+import sys
+from pathlib import Path
+from perhop import live
+live.program = lambda: Path(sys.argv[1])
+print(live.privileged())
+"""
+
+
+def test_a_line_of_sudoers_for_this_program_alone_is_enough(user: tuple[str, Path]) -> None:
+    name, program = user
+
+    def privileged(line: str) -> str:
+        rule = Path("/etc/sudoers.d") / name
+        rule.write_text(f"{name} ALL=(root) {line}\n")
+        rule.chmod(0o440)
+        done = subprocess.run(
+            ["runuser", "-u", name, "--", sys.executable, "-B", "-c", ASK, program],
+            capture_output=True, text=True, check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )  # fmt: skip
+        if "Permission denied" in done.stderr or "No module named" in done.stderr:
+            pytest.skip(f"another user cannot read this checkout: {done.stderr.splitlines()[-1]}")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    assert privileged(f"NOPASSWD: {program}").endswith("sudo', '-n']")
+    # to be listed is not to be started
+    assert privileged(f"PASSWD: {program}, NOPASSWD: /usr/bin/true") == "[]"

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from perhop.scenario import Scenario
 
 _PROGRAM = "perhop-live"
+_PROBE_S = 10
+"""A machine that is busy starts sudo and the program in less."""
 
 
 class Quantiles(msgspec.Struct, frozen=True):
@@ -134,17 +136,39 @@ def program() -> Path:
     return Path(found)
 
 
+class Probe(msgspec.Struct, frozen=True):
+    """What ``perhop-live probe`` finds: why there is no device, and how its loop would be scheduled."""
+
+    device: str | None
+    priority: str
+
+
+def probe(words: Sequence[str]) -> Probe | None:
+    """Return what the program finds, started by `words`; None where it is not, or gets no namespace."""
+    try:
+        done = subprocess.run(
+            [*words, program(), "probe"], capture_output=True, check=False, timeout=_PROBE_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return msgspec.json.decode(done.stdout, type=Probe) if done.returncode == 0 else None
+
+
 def privileged() -> list[str]:
-    """Return the words before the program: ``sudo -n`` where that asks nothing, none for root and others.
+    """Return the words before the program: ``sudo -n`` where that starts it, none for root and others.
 
     Those make a user namespace of their own.
+
+    Raises
+    ------
+    LackingError
+        This perhop came without the program.
     """
     if os.geteuid() == 0:
         return []
-    sudo = shutil.which("sudo")
-    if sudo and subprocess.run([sudo, "-n", "true"], capture_output=True, check=False).returncode == 0:
-        return [sudo, "-n"]
-    return []
+    # `sudo -l PROGRAM` would also allow what needs a password
+    words = [sudo, "-n"] if (sudo := shutil.which("sudo")) else []
+    return words if words and probe(words) else []
 
 
 def differences(scenario: Scenario) -> list[str]:
@@ -188,6 +212,9 @@ def run(
             words += ["--trace", kind]
         for link, path in pcap.items():
             words += ["--pcap", f"{link}={path.resolve()}"]
+        # root writes into files that are the user's, with the user's mode
+        for path in (out, *pcap.values()):
+            path.touch()
         with subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         ) as child:

@@ -37,13 +37,12 @@ _ROOT = "run perhop as root, or allow sudo without a password; a container needs
 
 @dataclass(frozen=True)
 class Way:
-    """How a program gets network namespaces: the words before it, and what they are called."""
+    """How a program gets network namespaces: the words before it, their name, what perhop-live finds so."""
 
     name: str
     words: tuple[str, ...]
-    """That start a program with the privilege."""
-    namespace: tuple[str, ...]
-    """That start it in a network namespace of its own."""
+    """That start a program with the privilege; sudo may allow perhop-live alone."""
+    found: live.Probe
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def look(release: str | None = None) -> list[Looked]:
         Looked("perhop-live", _program(), "perhop emulate", "make build"),
         _tun(way),
         *(_control(name) for name in ("reno", "cubic")),
-        _tried("SCHED_FIFO", way, ["chrt", "-f", "50", "true"], "packets on time on a busy machine", _ROOT),
+        Looked("SCHED_FIFO", _priority(way), "packets on time on a busy machine", _ROOT),
         _tried("BPF", way, load, "ACK marking by eBPF", _ROOT),
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
         Looked(_HEADERS.name, _there(_HEADER), _HEADERS.needed_for, adds(_HEADERS, text)),
@@ -140,16 +139,22 @@ def adds(tool: Tool, release: str) -> str:
 
 
 def _way() -> Way | None:
-    """Return the first way that works, in the order in which `perhop emulate` takes them."""
-    before = tuple(live.privileged())
-    ways = [Way("sudo -n" if before else "root", before, (*before, "unshare", "--net"))]
-    if os.geteuid() and not before:
-        user = ("unshare", "--user", "--map-root-user")
-        ways = [Way("user namespace", user, (*user, "--net"))]
-    return next((way for way in ways if _works([*way.namespace, "true"]) is None), None)
+    """Return the way that `perhop emulate` takes, if it works."""
+    try:
+        before = tuple(live.privileged())
+        found = live.probe(before)
+    except live.LackingError:
+        return None
+    if found is None:
+        return None
+    if before or os.geteuid() == 0:
+        return Way("sudo -n" if before else "root", before, found)
+    return Way("user namespace", ("unshare", "--user", "--map-root-user"), found)
 
 
 def _adds_way() -> str:
+    if _program() is None:
+        return "make build"
     if _read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").strip() == "1":
         return "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
     if _read("/proc/sys/user/max_user_namespaces").strip() == "0":
@@ -164,18 +169,17 @@ def _program() -> str | None:
         return None
 
 
+def _priority(way: Way | None) -> str | None:
+    return "yes" if way is not None and way.found.priority == "SCHED_FIFO" else None
+
+
 def _tun(way: Way | None) -> Looked:
     device = "/dev/net/tun"
+    there = os.access(device, os.R_OK | os.W_OK) if way is None else way.found.device is None
     add = "modprobe tun; in a container, --device /dev/net/tun"
-    found = None
-    if way is not None and which("ip"):
-        why = _works([*way.namespace, "ip", "tuntap", "add", "dev", "perhop", "mode", "tun"])
-        found = device if why is None else None
-    elif os.access(device, os.R_OK | os.W_OK):
-        found = device
-    if found is None and os.path.exists(device):
+    if os.path.exists(device):
         add = "sudo chmod 0666 /dev/net/tun"
-    return Looked(device, found, "perhop emulate", add)
+    return Looked(device, device if there else None, "perhop emulate", add)
 
 
 def _control(name: str) -> Looked:

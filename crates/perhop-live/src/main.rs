@@ -1,6 +1,6 @@
 //! `perhop-live`: the part of `perhop emulate` that needs privileges. It reads a scenario, runs it on real packets and writes JSON.
 //!
-//! `perhop-live run SCENARIO OUT [--tied] [--trace KIND]... [--pcap LINK=FILE]...`, `perhop-live differences SCENARIO`, `perhop-live parity SCENARIO`. Tied, it ends when its
+//! `perhop-live run SCENARIO OUT [--tied] [--trace KIND]... [--pcap LINK=FILE]...`, `perhop-live differences SCENARIO`, `perhop-live parity SCENARIO`, `perhop-live probe`. Tied, it ends when its
 //! standard input does, as it does when whoever started it has ended, however that was. Exit status as perhop's: 0 done, 2 usage,
 //! 3 a scenario that cannot be run on a kernel, 7 this machine lacks something, 1 anything else.
 
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use perhop_core::packet::Color;
 use perhop_live::honour::{Honoured, honour};
-use perhop_live::kernel::{enter_user_namespace, is_root};
+use perhop_live::kernel::{Namespace, Tun, enter_user_namespace, is_root, more_files, realtime};
 use perhop_live::parity::replay;
 use perhop_live::run::Asked;
 use perhop_live::{output, run};
@@ -21,7 +21,7 @@ use perhop_sim::{PacketEvent, TraceKinds};
 /// Why it ended: what to say, with which status.
 struct Failure(u8, String);
 
-const USAGE: &str = "usage: perhop-live run SCENARIO OUT [--tied] [--trace KIND]... [--pcap LINK=FILE]... | perhop-live differences SCENARIO | perhop-live parity SCENARIO";
+const USAGE: &str = "usage: perhop-live run SCENARIO OUT [--tied] [--trace KIND]... [--pcap LINK=FILE]... | perhop-live differences SCENARIO | perhop-live parity SCENARIO | perhop-live probe";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +29,7 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["differences", scenario] => differences(scenario),
         ["parity", scenario] => parity(scenario),
+        ["probe"] => probe(),
         ["run", scenario, out, ref options @ ..] => {
             Options::read(options).and_then(|o| live(scenario, out, &o))
         }
@@ -82,9 +83,18 @@ impl Options {
     /// The files of the captures.
     fn files(&self) -> io::Result<Vec<(String, Box<dyn Write + Send>)>> {
         let open = |(link, path): &(String, String)| -> io::Result<(String, Box<dyn Write + Send>)> {
-            Ok((link.clone(), Box::new(BufWriter::new(File::create(path)?))))
+            Ok((link.clone(), Box::new(BufWriter::new(open_file(path)?))))
         };
         self.captures.iter().map(open).collect()
+    }
+}
+
+/// A file to be written. One that is there keeps its owner and its mode: root writes what is another's.
+fn open_file(path: &str) -> io::Result<File> {
+    // not with O_CREAT: that would be refused in a folder like /tmp (fs.protected_regular)
+    match File::options().write(true).truncate(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => File::create_new(path),
+        opened => opened,
     }
 }
 
@@ -104,8 +114,9 @@ fn differences(scenario: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What namespaces and devices need.
+/// What namespaces, devices and their many descriptors need.
 fn rights() -> Result<(), Failure> {
+    more_files().map_err(lacking)?;
     if is_root() {
         return Ok(());
     }
@@ -132,7 +143,7 @@ fn live(path: &str, out: &str, options: &Options) -> Result<(), Failure> {
     let tell = |at: perhop_core::time::Instant| eprintln!("at {:.1} of {all:.1} s", at.as_secs_f64());
     let finished = run(scenario, &honoured, trace_kinds(traces), Asked { arrivals: None, captures }, tell)
         .map_err(lacking)?;
-    let written = File::create(out).and_then(|file| {
+    let written = open_file(out).and_then(|file| {
         let mut out = BufWriter::new(file);
         output::write(&mut out, scenario, &finished, traces, &honoured)?;
         out.flush()
@@ -168,6 +179,15 @@ fn parity(path: &str) -> Result<(), Failure> {
             "arrivals": arrivals.len(), "steps": live.len(), "dropped": dropped, "not_green": coloured, "differ": differ,
         })
     );
+    Ok(())
+}
+
+/// Tries what a run needs, and says what there is: a device (or why there is none), and how the loop would be scheduled.
+fn probe() -> Result<(), Failure> {
+    rights()?;
+    let namespace = Namespace::new().map_err(lacking)?;
+    let device = namespace.inside(|| Tun::open("tun0")).err().map(|error| error.to_string());
+    println!("{}", serde_json::json!({"device": device, "priority": realtime(1).name()}));
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use crate::budget::Errors;
 use crate::frame::Frame;
 use crate::honour::Honoured;
 use crate::intake::{Intake, Refused, write_back};
-use crate::kernel::{Clock, Interest, Poller, Priority, cpu_time, exact_timers, more_files, realtime};
+use crate::kernel::{Clock, Interest, Poller, Priority, cpu_time, exact_timers, realtime};
 use crate::parity::Arrival;
 use crate::tap::Tap;
 use crate::testbed::{Host, Testbed};
@@ -65,7 +65,6 @@ pub fn run(
     asked: Asked<'_>,
     mut tell: impl FnMut(Instant) + Send,
 ) -> io::Result<Finished> {
-    more_files()?;
     let starts = starts(scenario);
     let network = Network::<Frame>::new(scenario, &Registry::new())
         .map_err(|error| io::Error::other(error.to_string()))?;
