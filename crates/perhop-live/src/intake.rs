@@ -192,3 +192,23 @@ pub fn write_back(frame: &mut Frame) {
     // what was read once is IP still
     let _ = perhop_wire::rewrite_ds(&mut contents.bytes, contents.meta.dscp, contents.meta.ecn);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_below_a_segment_in_steps_of_the_field_is_narrow() {
+        let known = |window, scale| Known { header: 40, options: 0, most: 1448, window, first: None, scale };
+        for (window, scale, narrow) in [
+            (4096, Some(12), false),
+            (4095, Some(12), true),
+            (4095, Some(11), false),
+            (1448, Some(0), false),
+            (1448, None, false),
+            (1447, None, true),
+        ] {
+            assert_eq!(known(window, scale).is_narrow(), narrow, "{window} >> {scale:?}");
+        }
+    }
+}

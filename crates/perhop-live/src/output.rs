@@ -120,3 +120,35 @@ fn list(out: &mut impl Write, values: impl Iterator<Item = Value>) -> io::Result
     }
     write!(out, "]")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Errors;
+    use crate::honour::honour;
+    use crate::kernel::Priority;
+    use crate::parity::replay;
+
+    const TEXT: &str = r#"
+node = [{ name = "a" }, { name = "b" }]
+link = [{ ends = ["a", "b"], rate = "1Mbit/s" }]
+flow = [{ name = "f", from = "a", to = "b", tcp = { profile = "linux" } }]
+[run]
+duration = "1s"
+"#;
+
+    #[test]
+    fn a_broken_law_is_no_part_of_the_error_budget() {
+        let loaded = perhop_scenario::load(TEXT.as_bytes(), "a.toml", &[]).expect("a scenario");
+        let honoured = honour(&loaded.scenario).expect("for a kernel");
+        let mut results = replay(&loaded.scenario, &[], perhop_sim::TraceKinds::default()).expect("a run");
+        results.invariants.push("a law".into());
+        let finished =
+            Finished { results, errors: Errors::default(), priority: Priority::Normal, lacking: Vec::new() };
+        let mut out = Vec::new();
+        write(&mut out, &loaded.scenario, &finished, &[], &honoured).expect("written");
+        let told: Value = serde_json::from_slice(&out).expect("JSON");
+        assert_eq!(told["invariants"], json!(["a law"]));
+        assert_eq!(told["live"]["over_budget"], json!([]));
+    }
+}
