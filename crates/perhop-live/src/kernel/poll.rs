@@ -78,19 +78,18 @@ impl Poller {
     /// Of the kernel; a signal is none, it ends the wait.
     pub fn wait(&mut self, longest: Span) -> io::Result<impl Iterator<Item = u64> + '_> {
         let ns = longest.as_nanos().min(1_000_000_000);
-        let timeout = libc::timespec {
-            tv_sec: (ns / 1_000_000_000).cast_signed(),
-            tv_nsec: (ns % 1_000_000_000).cast_signed(),
-        };
+        // a __kernel_timespec, whose seconds have 64 bits where those of libc's timespec may have 32
+        let timeout = [(ns / 1_000_000_000).cast_signed(), (ns % 1_000_000_000).cast_signed()];
         let room = libc::c_int::try_from(self.events.len()).unwrap_or(libc::c_int::MAX);
-        // SAFETY: the kernel writes at most `room` events into a list that has as many, and reads one timespec.
+        // SAFETY: the kernel writes at most `room` events into a list that has as many, and reads one __kernel_timespec,
+        // which is two i64; every argument is as wide as syscall(2) reads it.
         let answer = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
-                self.epoll.as_raw_fd(),
+                libc::c_long::from(self.epoll.as_raw_fd()),
                 self.events.as_mut_ptr(),
-                room,
-                &raw const timeout,
+                libc::c_long::from(room),
+                timeout.as_ptr(),
                 std::ptr::null::<libc::sigset_t>(),
                 0_usize,
             )

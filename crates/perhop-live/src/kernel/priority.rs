@@ -41,8 +41,10 @@ pub fn realtime(level: i32) -> Priority {
 
 /// Lets timers of this thread expire to the nanosecond, instead of within 50 us.
 pub fn exact_timers() {
-    // SAFETY: sets a number of this thread. A kernel without it leaves timers as they are, which the run's lateness shows.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    let ns: libc::c_ulong = 1;
+    // SAFETY: sets a number of this thread, as wide as prctl(2) reads it. A kernel without it leaves timers as they are,
+    // which the run's lateness shows.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
 }
 
 /// Lets the process open as many files as it may.
