@@ -63,6 +63,13 @@ def test_two_treatments_of_a_campaign_differ_by_an_interval(cli: Cli) -> None:
     refused = cli("compare", "store", "0.2")
     assert (refused.code, "--pairs" in refused.err) == (2, True)
     assert cli("compare", "store", "0.2", "0.5", "-o", "x.html").code == 2
+    assert "response-1-curve" in cli("figure", "store").out
+    for form, begins in (("pdf", b"%PDF"), ("svg", b"<svg"), ("csv", b"share,mean,")):
+        assert cli("figure", "store", "curve", "-o", f"x.{form}").code == 0
+        assert Path(f"x.{form}").read_bytes().startswith(begins)
+    cli("report", "store")
+    assert "perhop figure store response-1-curve" in Path("store/report.html").read_text()
+    assert cli("figure", "store", "cwnd").code == cli("figure", "store", "curve", "--from", "1s").code == 2
 
 
 def test_what_cannot_be_compared_is_told(cli: Cli, runs: tuple[str, str]) -> None:

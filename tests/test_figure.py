@@ -146,10 +146,10 @@ def test_what_is_no_run_is_told(cli: Cli, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     (store / "ledger.sqlite").touch()
-    told = cli("compare", tmp_path / "nix", store)
-    assert told.code == 2
-    told = cli("figure", store, "cwnd")
-    assert (told.code, "is the store of a campaign, not a run" in told.err) == (8, True)
+    told = cli("table", store, "flows")
+    assert (told.code, "Traceback" in told.err) == (8, False)
+    told = cli("replay", store)
+    assert (told.code, "not a run" in told.err) == (8, True)
 
 
 def test_short_names_stand_beside_the_long_ones(cli: Cli, run: Path) -> None:

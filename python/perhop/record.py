@@ -268,7 +268,7 @@ def _read_record(folder: Path) -> Record:
     if (folder / "ledger.sqlite").exists():
         raise DamagedRunError(
             f"{folder} is the store of a campaign, not a run: `perhop analyze {folder}` says what it found, "
-            f"`perhop report {folder}` draws it"
+            f"`perhop figure {folder}` draws it"
         )
     try:
         text = (folder / "record.json").read_bytes()

@@ -1,22 +1,28 @@
-"""`perhop figure`: one figure of a run, as a file."""
+"""`perhop figure`: one figure of a run, or of a campaign, as a file."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
+if TYPE_CHECKING:
+    from perhop.report.figure import Figure
+
+_FIRST = "response-1-"
+
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="Figure: cwnd, goodput, queue, delay, red, ...; without it they are listed."
+            metavar="NAME",
+            help="Figure: cwnd, goodput, queue, delay, red, ...; of a campaign main, ...; else all listed.",
         ),
     ] = None,
     out: Annotated[
@@ -39,36 +45,26 @@ def command(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Draw one figure of a run, for a paper, a slide, or a program of your own."""
+    """Draw one figure of a run or a campaign, for a paper, a slide, or a program of your own."""
     from perhop.cli.output import print_json, print_table
-    from perhop.cli.report import view_of
+    from perhop.experiment import ledger
     from perhop.folder import always, never, write_file
-    from perhop.record import StoredRun
-    from perhop.report import figures
     from perhop.report.figure import Format
 
-    stored = StoredRun.load(run)
+    of_store = (run / ledger.FILE).exists()
+    if of_store and (flow or begin or end):
+        raise CommandError(ExitCode.USAGE, f"{run} is a campaign and has no trace", "take one of its runs")
     if name is None:
-        rows = figures.names(stored)
+        rows = _of_store(run) if of_store else _of_run(run)
         if as_json:
-            print_json(rows)
+            print_json({full: title for full, _, title in rows})
         else:
-            own = zip(rows, figures.called(rows), rows.values(), strict=True)
-            shown = [(full, "" if short == full else short, title) for full, short, title in own]
-            print_table("Figures", ("name", "or", "title"), shown, most=len(shown))
+            print_table("Figures", ("name", "or", "title"), rows, most=len(rows))
         return
     to_stdout = str(out) == "-"
     if to_stdout and as_json:
         raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
-    try:
-        found = figures.find(stored, name, view_of(stored, flow or [], begin, end))
-    except KeyError as error:
-        averages = figures.hint(stored, stored.scenario().describe())
-        if averages and figures.ALIASES.get(name, name).startswith("early-"):
-            told = f"{run}: no figure {name!r}, since no average was recorded"
-            raise CommandError(ExitCode.USAGE, told, f"{averages} -o FOLDER") from None
-        known = ", ".join(figures.called(error.args[1]))
-        raise CommandError(ExitCode.USAGE, f"{run}: no figure {name!r}", f"there is {known}") from None
+    found = _in_store(run, name) if of_store else _in_run(run, name, flow or [], begin, end)
     target = out or Path(f"{found.name}.svg")
     form = "svg" if to_stdout else target.suffix.removeprefix(".").lower()
     if form not in get_args(Format):
@@ -90,3 +86,54 @@ def command(
         print_json({"figure": str(target), "name": found.name, "title": found.title})
     else:
         print(target)
+
+
+def _of_run(run: Path) -> list[tuple[str, str, str]]:
+    """Return name, short name and title of each figure of a run."""
+    from perhop.record import StoredRun
+    from perhop.report import figures
+
+    rows = figures.names(StoredRun.load(run))
+    own = zip(rows, figures.called(rows), rows.values(), strict=True)
+    return [(full, "" if short == full else short, title) for full, short, title in own]
+
+
+def _of_store(folder: Path) -> list[tuple[str, str, str]]:
+    """Return name, short name (of the first response) and title of each figure of a store."""
+    from perhop.experiment.store import Store
+    from perhop.report import effects
+
+    own = effects.of_store(Store.open(folder))
+    return [
+        (one.name, one.name.removeprefix(_FIRST) if one.name.startswith(_FIRST) else "", one.title)
+        for one in own
+    ]
+
+
+def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str | None) -> Figure:
+    from perhop.cli.report import view_of
+    from perhop.record import StoredRun
+    from perhop.report import figures
+
+    stored = StoredRun.load(run)
+    try:
+        return figures.find(stored, name, view_of(stored, flow, begin, end))
+    except KeyError as error:
+        averages = figures.hint(stored, stored.scenario().describe())
+        if averages and figures.ALIASES.get(name, name).startswith("early-"):
+            told = f"{run}: no figure {name!r}, since no average was recorded"
+            raise CommandError(ExitCode.USAGE, told, f"{averages} -o FOLDER") from None
+        known = ", ".join(figures.called(error.args[1]))
+        raise CommandError(ExitCode.USAGE, f"{run}: no figure {name!r}", f"there is {known}") from None
+
+
+def _in_store(folder: Path, name: str) -> Figure:
+    from perhop.experiment.store import Store
+    from perhop.report import effects
+
+    own = {one.name: one for one in effects.of_store(Store.open(folder))}
+    found = own.get(name) or own.get(f"{_FIRST}{name}")
+    if found is None:
+        known = ", ".join(own) or "none: nothing was varied, or nothing has run"
+        raise CommandError(ExitCode.USAGE, f"{folder}: no figure {name!r}", f"there is {known}")
+    return found

@@ -94,7 +94,7 @@ def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], v
     asked += ["cwnd_bytes"] if len(meaning.flows) == 1 else []
     asked += ["goodput_bit_s", "throughput_bit_s", "topology"]
     found = {one.name: one for one in drawable}
-    drawn = (found[name].draw(run, view) for name in asked if name in found)
+    drawn = (found[name].draw(run.folder, view) for name in asked if name in found)
     return next((one for one in drawn if one is not None), None)
 
 

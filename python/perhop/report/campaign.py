@@ -17,6 +17,8 @@ from perhop.report import effects, page
 from perhop.stats.contrasts import tukey_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from perhop.experiment.analysis import Analysis
     from perhop.experiment.design import Factor
     from perhop.experiment.store import Store
@@ -42,7 +44,7 @@ def render(store: Store) -> str:
     scalars = store.scalars()
     analyses = analyze(scalars, asked_of(campaign))
     where = shlex.quote(str(store.folder))
-    sections = [_section(one, place, where) for place, one in enumerate(analyses)]
+    sections = [_section(one, place, store.folder) for place, one in enumerate(analyses)]
     answered = recommended(store)
     lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
     return page.render(
@@ -106,11 +108,11 @@ def _levels(factor: Factor) -> list[dict[str, str]]:
     ]
 
 
-def _section(one: Analysis, place: int, where: str) -> dict[str, Any]:
+def _section(one: Analysis, place: int, folder: Path) -> dict[str, Any]:
     """Return all that the page says of one response."""
     id = f"response-{place + 1}"
-    command = f"perhop analyze {where} --response {shlex.quote(one.response)}"
-    curve = effects.curve(one, f"{id}-curve", command)
+    command = f"perhop analyze {shlex.quote(str(folder))} --response {shlex.quote(one.response)}"
+    curve = effects.curve(one, f"{id}-curve")
     unit = scale(one)
     return {
         "id": id,
@@ -119,9 +121,9 @@ def _section(one: Analysis, place: int, where: str) -> dict[str, Any]:
         "mattered": what_mattered(one),
         "sure": how_sure(one),
         "doubt": any(check.holds is False for check in one.checks),
-        "curve": curve,
-        "figures": effects.figures(one, id, command),
-        "residuals": effects.residuals(one, id, command),
+        "curve": curve and curve.draw(folder),
+        "figures": [figure.draw(folder) for figure in effects.figures(one, id)],
+        "residuals": [figure.draw(folder) for figure in effects.residuals(one, id)],
         "outliers": any(check.rows for check in one.checks),
         "tests": _tests(one),
         "effects": _split(_effects(one, unit)),

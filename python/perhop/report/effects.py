@@ -1,4 +1,4 @@
-"""Figures of the analysis of one response."""
+"""Figures of a store by name: each can be drawn alone, and has the table that it is drawn from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perhop.experiment.words import Scale, pairs, scale
 from perhop.plot import effects as drawn
 from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.plot.variation import Part, draw_pareto
-from perhop.report import page
+from perhop.report.figure import Figure
 from perhop.stats.effects import half_width, standard_error
 from perhop.stats.residuals import LEAST, normal_qq
 from perhop.units import quantity, split
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perhop.experiment.analysis import Analysis
+    from perhop.experiment.store import Store
 
 _MOST_LEVELS = 12
 """Factors with more levels than this are left to the tables, but for a curve."""
@@ -32,8 +33,8 @@ _LONGEST_LINE = 40
 _MOST_DOTS = 2000
 
 
-def curve(one: Analysis, id: str, command: str) -> page.Drawing | None:
-    """Draw the response over the single setting that was varied; `None` where several or none were."""
+def curve(one: Analysis, id: str) -> Figure | None:
+    """Return the response over the single setting that was varied; `None` where several or none were."""
     between = [name for name in one.factors if name not in one.within]
     if len(between) != 1 or len(one.within) > 1:
         return None
@@ -51,9 +52,11 @@ def curve(one: Analysis, id: str, command: str) -> page.Drawing | None:
     other = one.within[0] if one.within else ""
     label, title = _label(one, unit), f"{one.name} by {factor}"
     single = numbers is not None and len(groups) == 1 and len(one.frame) <= _MOST_DOTS
-    if numbers is None:
-        svg = drawn.draw_means([drawn.Panel(factor, levels, lines, other)], label, title)
-    else:
+    caption = f"Mean and its {_percent(one)} interval over {_least_runs(one)} replications"
+
+    def svg() -> str:
+        if numbers is None:
+            return drawn.draw_means([drawn.Panel(factor, levels, lines, other)], label, title)
         x, ticks, suffix = numbers
         places = dict(zip(levels, x, strict=True))
         dots = [
@@ -61,10 +64,10 @@ def curve(one: Analysis, id: str, command: str) -> page.Drawing | None:
             for level, value in one.frame.select(factor, "value").iter_rows()
         ]
         panel = drawn.Panel(f"{factor}{suffix}", ticks, lines, other)
-        svg = drawn.draw_curve(x, panel, label, title, dots if single else ())
-    caption = f"Mean and its {_percent(one)} interval over {_least_runs(one)} replications"
+        return drawn.draw_curve(x, panel, label, title, dots if single else ())
+
     caption += "; the dots are single runs." if single else "."
-    return page.drawing(id, title, svg, caption, command)
+    return Figure(id, title, caption, svg, lambda: one.means, "response")
 
 
 def _numbers(levels: Sequence[str]) -> tuple[list[float], list[str], str] | None:
@@ -95,13 +98,13 @@ def _own_mean(one: Analysis, factor: str, level: str, group: str, unit: Scale) -
     return drawn.Mean(*(row[name] / unit.factor for name in ("mean", "low", "high")))
 
 
-def figures(one: Analysis, id: str, command: str) -> list[page.Drawing]:
-    """Draw main effects, interactions and shares of variation, as far as there are any."""
-    found: list[page.Drawing] = []
+def figures(one: Analysis, id: str) -> list[Figure]:
+    """Return main effects, interactions and shares of variation, as far as there are any."""
+    found: list[Figure] = []
     unit = scale(one)
     if one.effects is not None and one.strata is not None and one.method == "factorial":
-        found += _main(one, id, command, unit)
-        found += _interactions(one, id, command, unit)
+        found += _main(one, id, unit)
+        found += _interactions(one, id, unit)
     tests = one.tests.filter(pl.col("source") != "total", pl.col("percent").is_not_null())
     if tests["p"].is_not_null().sum() > 1:
         parts = [
@@ -111,13 +114,23 @@ def figures(one: Analysis, id: str, command: str) -> list[page.Drawing]:
         caption = (
             "What the variation of the response comes from. Hollow: chance may explain it. Grey: no effect."
         )
-        svg = draw_pareto(parts, f"Shares of the variation of {one.name}", add_up=one.strata is not None)
-        found.append(page.drawing(f"{id}-variation", "Shares of the variation", svg, caption, command))
+        title = f"Shares of the variation of {one.name}"
+        found.append(
+            Figure(
+                f"{id}-variation",
+                title,
+                caption,
+                lambda: draw_pareto(parts, title, add_up=one.strata is not None),
+                lambda: tests,
+                "response",
+            )
+        )
     return found
 
 
-def _main(one: Analysis, id: str, command: str, unit: Scale) -> list[page.Drawing]:
+def _main(one: Analysis, id: str, unit: Scale) -> list[Figure]:
     assert one.effects is not None
+    table = one.effects.table
     panels = []
     grand = one.effects.mean.value
     for factor in one.factors:
@@ -132,8 +145,17 @@ def _main(one: Analysis, id: str, command: str, unit: Scale) -> list[page.Drawin
         f"Mean by level of each factor, all others averaged; whiskers: {_percent(one)} interval of the "
         "effect against the grand mean, which is the dotted line."
     )
-    svg = drawn.draw_means(panels, _label(one, unit), title, grand / unit.factor)
-    return [page.drawing(f"{id}-main", title, svg, caption, command)]
+    label = _label(one, unit)
+    return [
+        Figure(
+            f"{id}-main",
+            title,
+            caption,
+            lambda: drawn.draw_means(panels, label, title, grand / unit.factor),
+            lambda: table,
+            "response",
+        )
+    ]
 
 
 def _shifted(row: dict[str, Any], grand: float, unit: Scale) -> drawn.Mean:
@@ -141,7 +163,7 @@ def _shifted(row: dict[str, Any], grand: float, unit: Scale) -> drawn.Mean:
     return drawn.Mean((grand + row["effect"]) / unit.factor, *ends)
 
 
-def _interactions(one: Analysis, id: str, command: str, unit: Scale) -> list[page.Drawing]:
+def _interactions(one: Analysis, id: str, unit: Scale) -> list[Figure]:
     assert one.strata is not None
     panels = []
     cube = one.strata.cube
@@ -176,8 +198,17 @@ def _interactions(one: Analysis, id: str, command: str, unit: Scale) -> list[pag
         f"lines that are not parallel are the interaction. Whiskers: {_percent(one)} interval of a mean, by "
         "the error that the interaction is held against."
     )
-    svg = drawn.draw_means(panels, _label(one, unit), title)
-    return [page.drawing(f"{id}-interactions", title, svg, caption, command)]
+    label = _label(one, unit)
+    return [
+        Figure(
+            f"{id}-interactions",
+            title,
+            caption,
+            lambda: drawn.draw_means(panels, label, title),
+            lambda: one.means,
+            "response",
+        )
+    ]
 
 
 def _order(one: Analysis, first: str, second: str) -> tuple[tuple[str, list[str]], tuple[str, list[str]]]:
@@ -189,8 +220,8 @@ def _order(one: Analysis, first: str, second: str) -> tuple[tuple[str, list[str]
     return both[0], both[1]
 
 
-def residuals(one: Analysis, id: str, command: str) -> list[page.Drawing]:
-    """Draw what the model leaves over, if that can be judged."""
+def residuals(one: Analysis, id: str) -> list[Figure]:
+    """Return what the model leaves over, if that can be judged."""
     if one.strata is None or all(check.holds is None for check in one.checks):
         return []
     unit = scale(one)
@@ -202,28 +233,42 @@ def residuals(one: Analysis, id: str, command: str) -> list[page.Drawing]:
     without = None
     if outliers is not None and left.size > LEAST:
         without = normal_qq(left, outliers.rows)
-    qq = page.drawing(
+    qq = Figure(
         f"{id}-qq",
         f"Residuals of {one.name} against a normal distribution",
-        draw_qq(whole, unit.unit, f"Normal Q-Q plot of {one.name}", without),
         "What the model leaves over, in order; normal residuals lie on the line."
         + (" On the right without the outliers." if without is not None else ""),
-        command,
+        lambda: draw_qq(whole, unit.unit, f"Normal Q-Q plot of {one.name}", without),
+        lambda: one.frame,
+        "response",
     )
     predicted = one.frame["predicted"].to_numpy() / unit.factor
-    spread = page.drawing(
+    spread = Figure(
         f"{id}-residuals",
         f"Residuals of {one.name} against what is predicted",
-        draw_residuals(predicted, left, unit.unit, f"Residuals of {one.name}"),
         "A funnel is a spread that grows with the response; a bow is an effect that the model lacks."
         + (
             f" Of {left.size} residuals some are drawn, the outermost among them."
             if left.size > _MOST_DOTS
             else ""
         ),
-        command,
+        lambda: draw_residuals(predicted, left, unit.unit, f"Residuals of {one.name}"),
+        lambda: one.frame,
+        "response",
     )
     return [qq, spread]
+
+
+def of_store(store: Store) -> list[Figure]:
+    """Return the figures of a store, in the order of its page."""
+    from perhop.experiment.analyze import analyze, asked_of
+
+    found: list[Figure] = []
+    for place, one in enumerate(analyze(store.scalars(), asked_of(store.campaign)), 1):
+        lead = curve(one, f"response-{place}-curve")
+        id = f"response-{place}"
+        found += [*([lead] if lead else []), *figures(one, id), *residuals(one, id)]
+    return found
 
 
 def _label(one: Analysis, unit: Scale) -> str:

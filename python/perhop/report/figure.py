@@ -1,4 +1,4 @@
-"""A figure of a run that is not drawn yet."""
+"""A figure of a run, or of a store, that is not drawn yet."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from perhop.plot import style
 from perhop.report import page
 
 if TYPE_CHECKING:
-    import polars as pl
+    from pathlib import Path
 
-    from perhop.record import StoredRun
+    import polars as pl
 
 Format = Literal["svg", "pdf", "png", "csv"]
 """What a figure is written as; CSV is the table that it is drawn from."""
@@ -21,12 +21,12 @@ Format = Literal["svg", "pdf", "png", "csv"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a run, not drawn yet.
+    """A figure of a run or of a store, not drawn yet.
 
     Parameters
     ----------
     name
-        Its id on the page, unique in a run.
+        Its id on the page, unique in a run or a store.
     title, caption
         What it shows.
     svg
@@ -34,7 +34,8 @@ class Figure:
     data
         The table that it is drawn from, long format, units in the names of columns.
     part
-        Where on the page it is: ``topology``, ``classes``, ``series``, ``early`` or ``tcp``.
+        Where on the page it is: ``topology``, ``classes``, ``series``, ``early`` or ``tcp``; on a
+        store's ``response``.
     """
 
     name: str
@@ -44,20 +45,20 @@ class Figure:
     data: Callable[[], pl.DataFrame]
     part: str
 
-    def draw(self, run: StoredRun, view: str = "") -> page.Drawing | None:
+    def draw(self, folder: Path, view: str = "") -> page.Drawing | None:
         """Return the figure for a page, with the command that draws it alone; None where every value is zero.
 
         Parameters
         ----------
-        run
-            Whose it is.
+        folder
+            Of the run or the store.
         view
             Options that say what of a trace is shown.
         """
         picture = self.svg()
         if picture is None:
             return None
-        words = shlex.join(["perhop", "figure", str(run.folder), self.name])
+        words = shlex.join(["perhop", "figure", str(folder), self.name])
         again = f"{words} {view}".rstrip() if self.part == "tcp" else words
         return page.drawing(
             self.name, self.title, picture, self.caption, again, self.data().write_csv().encode()

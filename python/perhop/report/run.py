@@ -44,7 +44,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     for one in drawable:
         if first.figure is not None and one.name == first.figure.id:
             continue
-        drawing = one.draw(run, view.options())
+        drawing = one.draw(run.folder, view.options())
         if drawing is None:
             silent.append(one.title.lower())
         else:
