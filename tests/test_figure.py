@@ -146,8 +146,7 @@ def test_what_is_no_run_is_told(cli: Cli, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     (store / "ledger.sqlite").touch()
-    told = cli("table", store, "flows")
-    assert (told.code, "Traceback" in told.err) == (8, False)
+    assert cli("table", store, "flows").code == 2  # a campaign has no such table
     told = cli("replay", store)
     assert (told.code, "not a run" in told.err) == (8, True)
 
