@@ -135,8 +135,11 @@ def svg(made: Figure, title: str, description: str) -> str:
     """
     _lay_out(made)
     _write_also(made)
+    for patch in (made.patch, *(axes.patch for axes in made.axes)):
+        patch.set(facecolor="none", edgecolor="none")
     buffer = io.StringIO()
-    made.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    # `savefig` would draw it twice, the first time to lay it out
+    FigureCanvasSVG(made).print_svg(buffer, metadata={"Date": None, "Creator": None})  # type: ignore[no-untyped-call]
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
