@@ -42,6 +42,7 @@ PAGES = (
     "docs/coming-from-ns3.md",
     "docs/coming-from-tc.md",
     "docs/estimate.md",
+    "docs/figures.md",
     "docs/recommend.md",
     "docs/statistics.md",
 )

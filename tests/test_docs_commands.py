@@ -23,7 +23,6 @@ NOT_RUN = {
     "docs/decisions/0009-warm-up.md": "records what was run when it was decided",
     "docs/deploy.md": "changes the rules of the host; test_deploy*.py hold what is printed and what it does",
     "docs/emulate.md": "needs namespaces, and takes real time; test_live.py has such runs",
-    "docs/figures.md": "its runs are placeholders; test_figure.py and test_compare.py run such commands",
     "docs/pcap.md": "needs tcpdump; test_pcap.py runs the capture",
     "docs/running-campaigns.md": "c.toml is a placeholder; test_campaign_run.py runs the commands",
     "docs/tcp-laws.md": "a sweep of many runs; make test-long repeats it",
