@@ -50,6 +50,48 @@ class Retransmissions(msgspec.Struct, frozen=True):
     kernel: int
 
 
+class Iperf3Flow(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What iperf3 measured of a flow over the whole run, beside what was counted here; None if it never ran.
+
+    Parameters
+    ----------
+    acknowledged_bytes
+        By the receiver's kernel, as its ACKs showed; 37 of them are iperf3's own.
+    sent_bytes, retransmissions, seconds
+        Of the client: handed to its kernel; retransmitted; from its first byte until it was interrupted.
+    received_bytes
+        Of the server.
+    client, server
+        All that they said; in a folder ``iperf3.json`` has it.
+    """
+
+    flow: str
+    acknowledged_bytes: int
+    sent_bytes: int | None
+    received_bytes: int | None
+    retransmissions: int | None
+    seconds: float | None
+    client: Any = None
+    server: Any = None
+
+
+class Iperf3(msgspec.Struct, frozen=True):
+    """Which iperf3 had the connections, and what it measured."""
+
+    version: str
+    flows: list[Iperf3Flow]
+
+    def said(self) -> dict[str, Any]:
+        """Return all that it said, by flow."""
+        return {one.flow: {"client": one.client, "server": one.server} for one in self.flows}
+
+    def measured(self) -> Iperf3:
+        """Return what it measured alone."""
+        return Iperf3(
+            self.version, [msgspec.structs.replace(one, client=None, server=None) for one in self.flows]
+        )
+
+
 class Live(msgspec.Struct, frozen=True):
     """How a live run went: what it was told, how late it was, what of its error budget it used.
 
@@ -68,6 +110,8 @@ class Live(msgspec.Struct, frozen=True):
         Why the run is not valid; empty of one that is.
     differences
         What the kernels do otherwise than the scenario says.
+    iperf3
+        Of runs with ``run.endpoint = "iperf3"``.
     """
 
     priority: str
@@ -87,6 +131,7 @@ class Live(msgspec.Struct, frozen=True):
     options_lacking: list[str]
     hosts: dict[str, Host]
     kernel: str = ""
+    iperf3: Iperf3 | None = None
 
 
 class _Raw(msgspec.Struct):

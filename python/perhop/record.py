@@ -256,7 +256,7 @@ class _Mark(msgspec.Struct):
 
 
 _MADE = re.compile(
-    r"scenario(\.resolved)?\.toml|record\.json|report\.html|[a-z.]+\.(parquet|csv)|.+\.pcapng|\.partial-\w+"
+    r"scenario(\.resolved)?\.toml|(record|iperf3)\.json|report\.html|[a-z.]+\.(parquet|csv)|.+\.pcapng|\.partial-\w+"
 )
 """What a run's folder holds: also in later versions, and what a killed `perhop report` left."""
 
@@ -331,18 +331,30 @@ def write(result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[s
         table_hashes=hashes,
         scenario_hashes=_scenario_hashes(texts),
         host=Host(platform.platform(), platform.python_version(), os.cpu_count()),
-        live=result.live,
+        live=_measured(result.live),
     )
     for name, source in texts.items():
         write_file(folder / name, source)
     for name, table in tables.items():
         write_table(table.write_parquet, folder / f"{name}.parquet")
+    if result.live is not None and result.live.iperf3 is not None:
+        write_file(folder / "iperf3.json", _json(result.live.iperf3.said()))
     traces = TraceFiles(folder)
     for kind, table in result.trace.items():
         traces.add(kind, table)
-    text = msgspec.json.format(msgspec.json.encode(record), indent=2)
-    write_file(folder / "record.json", text + b"\n")
+    write_file(folder / "record.json", _json(record))
     return record
+
+
+def _json(document: Any) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
+def _measured(how: Live | None) -> Live | None:
+    """Return how a live run went, without all that iperf3 said."""
+    if how is None or how.iperf3 is None:
+        return how
+    return msgspec.structs.replace(how, iperf3=how.iperf3.measured())
 
 
 def _command(scenario: Scenario, trace: Sequence[str]) -> str:

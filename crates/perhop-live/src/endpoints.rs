@@ -198,11 +198,7 @@ impl Loop {
             let (Item::Sender(sender) | Item::Done(sender)) = item else { continue };
             // a connection that is over keeps what was told last
             if let Ok(info) = sender.socket.info() {
-                let told = &sender.told;
-                told.cwnd.store(info.cwnd * info.mss, Relaxed);
-                told.srtt_ns.store(info.srtt.as_nanos(), Relaxed);
-                told.retransmissions.store(info.retransmissions, Relaxed);
-                told.timeouts.store(info.timeouts, Relaxed);
+                sender.told.tell(&info);
             }
         }
     }

@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perhop_core::time::Span;
-use perhop_scenario::model::{AckPolicy, Flow, NodeKind, Scenario};
+use perhop_scenario::model::{AckPolicy, Endpoint, Flow, NodeKind, Scenario};
 use perhop_tcp::settings::{
     Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, RecoveryExit, RecoveryKind,
     SlowStartKind, TcpParams,
 };
 
-use crate::addresses::MOST_FLOWS;
+use crate::addresses::{MOST_FLOWS, MOST_PROGRAMS};
+use crate::iperf3;
 use crate::kernel::Options;
 
 /// IPv4 and TCP headers without options, bytes.
@@ -69,6 +70,9 @@ pub fn honour(scenario: &Scenario) -> Result<Honoured, Vec<String>> {
     }
     if scenario.flows.len() + scenario.udp.len() > MOST_FLOWS {
         plan.refuse(format!("there are more than {MOST_FLOWS} flows: each needs a port of its own"));
+    }
+    if scenario.run.endpoint == Endpoint::Iperf3 {
+        plan.iperf3();
     }
     for link in &scenario.links {
         if link.port.backpressure.is_some() {
@@ -191,6 +195,47 @@ impl Plan<'_> {
             );
             self.refused.insert(why);
         }
+    }
+
+    /// What iperf3 cannot be told, or does otherwise than perhop's own sockets.
+    fn iperf3(&mut self) {
+        let flows = &self.scenario.flows;
+        if flows.len() > MOST_PROGRAMS {
+            self.refuse(format!("there are more than {MOST_PROGRAMS} TCP flows for iperf3: each has a server at a port of its own"));
+        }
+        for flow in flows {
+            let params = &flow.tcp.params;
+            if params.size.is_some() {
+                self.refuse(format!(
+                    "flow.{}.size: iperf3's server closes when its client has handed over the last byte, and what is on its way \
+                     then is lost: run.endpoint = \"own\" for transfers that end",
+                    flow.name
+                ));
+            }
+            let segment = params.mss.0 + if params.timestamps { TIMESTAMPS } else { 0 };
+            if segment > iperf3::MOST_MSS {
+                self.refuse(format!(
+                    "flow.{}.mss: iperf3 takes no segments above {} bytes",
+                    flow.name,
+                    iperf3::MOST_MSS
+                ));
+            }
+            // iperf3 names it when the connection is there: one that began with BBR would be paced for ever
+            self.route(flow.from, "congctl", congestion(params).to_owned(), flow);
+            let options = options(flow);
+            for (set, how) in [
+                (options.max_rto_ms.is_some(), "max_rto: iperf3 leaves it at 120 s"),
+                (options.max_ack_delay_us.is_some(), "ack_delay: iperf3 leaves it at 40 ms"),
+            ] {
+                if set {
+                    self.differs(how.to_owned());
+                }
+            }
+        }
+        self.differs("iperf3: each connection opens some milliseconds after its start, and its data begin a round trip later, with 37 bytes of iperf3's own".into());
+        self.differs(
+            "iperf3: the connections by which client and server agree pass beside the network".into(),
+        );
     }
 
     fn tcp(&mut self, flow: &Flow) {

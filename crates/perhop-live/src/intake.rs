@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use perhop_core::classify::FlowTable;
+use perhop_core::classify::{Address, FlowTable};
 use perhop_core::packet::{Dir, FlowId, Kind, Meta, TcpView};
 use perhop_core::time::Instant;
 use perhop_scenario::model::Scenario;
 use perhop_wire::{TcpHeader, View};
 
-use crate::addresses::flow_of;
+use crate::addresses::{flow_of, is_agreement};
 use crate::frame::Frame;
 use crate::tap::widen;
 
@@ -17,6 +17,8 @@ use crate::tap::widen;
 pub enum Refused {
     /// It is of no flow: ICMP, say.
     Foreign,
+    /// It is of the connection by which a flow's two programs agree: for this host, beside the network.
+    Agreement(Address),
     /// A checksum is wrong.
     Checksum,
     /// It is larger than the flow's packets may be.
@@ -88,7 +90,7 @@ impl Intake {
     ) -> Result<(), Refused> {
         let contents = frame.get_mut();
         let view = perhop_wire::parse(&contents.bytes).map_err(|_| Refused::Foreign)?;
-        let (flow, dir) = flow_of(&view).ok_or(Refused::Foreign)?;
+        let (flow, dir) = flow_of(&view).ok_or_else(|| beside(&view))?;
         let known = self.flows.get_mut(flow.0 as usize).ok_or(Refused::Foreign)?;
         if !perhop_wire::checksums(&contents.bytes).good() {
             return Err(Refused::Checksum);
@@ -128,6 +130,11 @@ impl Intake {
         contents.meta = meta;
         Ok(())
     }
+}
+
+/// What a packet is that is of no flow.
+fn beside(view: &View) -> Refused {
+    if is_agreement(view) { Refused::Agreement(view.destination) } else { Refused::Foreign }
 }
 
 const SYN: u8 = 0x02;

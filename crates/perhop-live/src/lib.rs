@@ -10,6 +10,7 @@ pub mod endpoints;
 pub mod frame;
 pub mod honour;
 pub mod intake;
+pub mod iperf3;
 pub mod kernel;
 pub mod output;
 pub mod parity;

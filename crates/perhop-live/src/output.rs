@@ -8,7 +8,8 @@ use perhop_sim::tables::{Of, Run, TABLES, Table};
 use serde_json::{Value, json};
 
 use crate::honour::{Honoured, Settings};
-use crate::run::Finished;
+use crate::iperf3::Said;
+use crate::run::{Finished, Iperf3};
 
 /// Writes everything, with the tables of `trace`.
 ///
@@ -76,7 +77,26 @@ fn live(scenario: &Scenario, finished: &Finished, honoured: &Honoured) -> Value 
         "differences": honoured.differences,
         "hosts": hosts,
         "options_lacking": finished.lacking,
+        "iperf3": finished.iperf3.as_ref().map(iperf3),
     })
+}
+
+/// What iperf3 said, and its sums.
+fn iperf3(told: &Iperf3) -> Value {
+    let flow = |(Said { flow, client, server }, acknowledged): &(Said, u64)| {
+        let sum = |said: &Value, name| said.pointer(&format!("/end/{name}")).cloned();
+        json!({
+            "flow": flow,
+            "acknowledged_bytes": acknowledged,
+            "sent_bytes": sum(client, "sum_sent/bytes"),
+            "received_bytes": sum(server, "sum_received/bytes"),
+            "retransmissions": sum(client, "sum_sent/retransmits"),
+            "seconds": sum(client, "sum_sent/seconds"),
+            "client": client,
+            "server": server,
+        })
+    };
+    json!({"version": told.version, "flows": told.flows.iter().map(flow).collect::<Vec<_>>()})
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]
@@ -143,8 +163,13 @@ duration = "1s"
         let honoured = honour(&loaded.scenario).expect("for a kernel");
         let mut results = replay(&loaded.scenario, &[], perhop_sim::TraceKinds::default()).expect("a run");
         results.invariants.push("a law".into());
-        let finished =
-            Finished { results, errors: Errors::default(), priority: Priority::Normal, lacking: Vec::new() };
+        let finished = Finished {
+            results,
+            errors: Errors::default(),
+            priority: Priority::Normal,
+            lacking: Vec::new(),
+            iperf3: None,
+        };
         let mut out = Vec::new();
         write(&mut out, &loaded.scenario, &finished, &[], &honoured).expect("written");
         let told: Value = serde_json::from_slice(&out).expect("JSON");

@@ -50,7 +50,7 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
             Some(flow) => {
                 let size = flow.tcp.params.size.map(|size| size.0);
                 let receiving = Receiving::new(HostMarking::new(&flow.ack_marking), size);
-                let sending = Sending::new(Arc::<Told>::default(), size);
+                let sending = Sending::new(Arc::<Told>::default(), flow.mark, size);
                 (flow.from, flow.to, End::Sending(sending), End::Receiving(receiving))
             }
             None => {

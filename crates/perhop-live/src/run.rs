@@ -4,21 +4,26 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use perhop_core::classify::Address;
+use perhop_core::packet::FlowId;
 use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
+use perhop_core::units::Bytes;
 use perhop_scenario::build::{Network, Registry};
-use perhop_scenario::model::Scenario;
-use perhop_sim::{PacketStore, Recorder, Results, Simulation, TraceKinds, assemble, starts};
+use perhop_scenario::model::{Endpoint, Scenario};
+use perhop_sim::{HostNode, PacketStore, Recorder, Results, Simulation, TraceKinds, assemble, starts};
 
+use crate::addresses::of_node;
 use crate::budget::Errors;
 use crate::frame::Frame;
 use crate::honour::Honoured;
 use crate::intake::{Intake, Refused, write_back};
+use crate::iperf3::Said;
 use crate::kernel::{Clock, Interest, Poller, Priority, cpu_time, exact_timers, realtime};
 use crate::parity::Arrival;
 use crate::tap::Tap;
 use crate::testbed::{Host, Testbed};
-use crate::{endpoints, sources};
+use crate::{endpoints, iperf3, sources};
 
 /// Time for all threads to be ready before the run begins.
 const SETTLE: Span = Span::from_millis(20);
@@ -43,6 +48,17 @@ pub struct Finished {
     pub priority: Priority,
     /// Options of sockets that this kernel does not have.
     pub lacking: Vec<String>,
+    /// Where the programs of flows are iperf3: what they said.
+    pub iperf3: Option<Iperf3>,
+}
+
+/// What iperf3 said.
+#[derive(Debug)]
+pub struct Iperf3 {
+    /// Which one it is.
+    pub version: String,
+    /// Of each flow, beside what was counted here: bytes that its receiver acknowledged.
+    pub flows: Vec<(Said, u64)>,
 }
 
 /// What a run is asked for beside its tables.
@@ -68,7 +84,8 @@ pub fn run(
     let starts = starts(scenario);
     let network = Network::<Frame>::new(scenario, &Registry::new())
         .map_err(|error| io::Error::other(error.to_string()))?;
-    let Testbed { hosts, work, sources, mut ends, lacking } =
+    let version = (scenario.run.endpoint == Endpoint::Iperf3).then(iperf3::version).transpose()?;
+    let Testbed { hosts, work, pairs, sources, mut ends, lacking } =
         Testbed::new(scenario, honoured, &network, &starts)?;
     let tap =
         |node: usize, site: SiteId, ports| Tap::new(site, ports, ends.remove(&node).unwrap_or_default());
@@ -79,8 +96,9 @@ pub fn run(
     let cpu_before = cpu_time()?;
     let clock = Clock::starting_in(SETTLE);
     let stop = AtomicBool::new(false);
-    let (priority, applications, senders) = std::thread::scope(|scope| -> io::Result<_> {
+    let (priority, applications, programs, senders) = std::thread::scope(|scope| -> io::Result<_> {
         let applications = scope.spawn(|| endpoints::serve(work, clock, &stop));
+        let programs = scope.spawn(|| iperf3::serve(pairs, clock, &stop));
         let senders = scope.spawn(|| sources::send(sources, clock, &stop));
         let looped = scope.spawn(|| {
             exact_timers();
@@ -93,11 +111,13 @@ pub fn run(
         stop.store(true, Relaxed);
         let applications =
             applications.join().unwrap_or_else(|_| Err(io::Error::other("the applications panicked")))?;
+        let programs = programs.join().unwrap_or_else(|_| Err(io::Error::other("the programs panicked")))?;
         let senders = senders.join().unwrap_or_else(|_| Err(io::Error::other("the sources panicked")))?;
-        Ok((priority?, applications, senders))
+        Ok((priority?, applications, programs, senders))
     })?;
     driver.errors.applications = applications.lag;
     driver.errors.connections = applications.broken;
+    driver.errors.connections.extend(programs.broken);
     driver.errors.sources = senders.lag;
     driver.errors.unsent = senders.refused;
     driver.errors.cpu = Span::from_nanos(cpu_time()?.as_nanos() - cpu_before.as_nanos());
@@ -105,8 +125,10 @@ pub fn run(
     if let Some(arrivals) = asked.arrivals {
         *arrivals = std::mem::take(&mut driver.arrivals).unwrap_or_default();
     }
+    let flows = driver.beside(scenario, programs.said);
+    let iperf3 = version.map(|version| Iperf3 { version, flows });
     let (results, errors) = driver.finish(scenario)?;
-    Ok(Finished { results, errors, priority, lacking })
+    Ok(Finished { results, errors, priority, lacking, iperf3 })
 }
 
 struct Driver {
@@ -161,22 +183,43 @@ impl Driver {
 
     /// Takes in what a host's kernel has sent.
     fn read(&mut self, clock: Clock, host: usize) -> io::Result<()> {
-        let Host { node, tun, mtu, .. } = &self.hosts[host];
-        let arrivals = &mut self.arrivals;
         for _ in 0..TURN {
+            let Host { node, tun, mtu, .. } = &self.hosts[host];
             let (now, intake, errors) =
                 (clock.now().min(self.simulation.end()), &mut self.intake, &mut self.errors);
             self.simulation.advance_to(now);
-            let mut read = Ok(false);
+            let keep = self.arrivals.as_mut().map(|all| (*node, all));
+            let mut read = Ok(Taken::Nothing);
             self.simulation.at_host(now, *node, |tap, io| {
-                read =
-                    take(tun, *mtu, now, tap, io, intake, errors, arrivals.as_mut().map(|all| (*node, all)));
+                read = take(tun, *mtu, now, tap, io, intake, errors, keep);
             });
-            if !read? {
-                return Ok(());
+            match read? {
+                Taken::Nothing => return Ok(()),
+                Taken::Packet => {}
+                Taken::Agreement(to, bytes) => self.pass(to, &bytes),
             }
         }
         Ok(())
+    }
+
+    /// Writes to a host what is not the network's.
+    fn pass(&mut self, to: Address, bytes: &[u8]) {
+        let address = |host: &&Host| Address(u32::from(of_node(host.node)).into()) == to;
+        let written = self.hosts.iter().find(address).map(|host| host.tun.write(bytes));
+        self.errors.unwritten += u64::from(!matches!(written, Some(Ok(()))));
+    }
+
+    /// What programs said, beside what was counted here.
+    fn beside(&mut self, scenario: &Scenario, said: Vec<Said>) -> Vec<(Said, u64)> {
+        let mut acknowledged = |said: &Said| {
+            let (id, flow) =
+                (0..).map(FlowId).zip(&scenario.flows).find(|(_, flow)| flow.name == said.flow)?;
+            let mut bytes = None;
+            self.simulation.host(flow.to, |tap, _| bytes = tap.receiver(id).map(|(Bytes(bytes), _)| bytes));
+            bytes
+        };
+        let with = |said| (acknowledged(&said).unwrap_or(0), said);
+        said.into_iter().map(with).map(|(bytes, said)| (said, bytes)).collect()
     }
 
     /// Writes what has arrived at hosts.
@@ -224,7 +267,15 @@ impl Driver {
     }
 }
 
-/// Reads one packet from a host's device and gives it to the host; whether there was one.
+/// What a host's device had.
+enum Taken {
+    Nothing,
+    Packet,
+    /// A packet by which programs agree, for the host with this address.
+    Agreement(Address, Vec<u8>),
+}
+
+/// Reads one packet from a host's device and gives it to the host.
 #[expect(clippy::too_many_arguments, reason = "parts of the driver, which is borrowed beside them")]
 fn take(
     tun: &crate::kernel::Tun,
@@ -235,13 +286,13 @@ fn take(
     intake: &mut Intake,
     errors: &mut Errors,
     keep: Option<(usize, &mut Vec<Arrival>)>,
-) -> io::Result<bool> {
+) -> io::Result<Taken> {
     let mut frame = io.fresh();
     let bytes = &mut frame.get_mut().bytes;
     bytes.resize(mtu, 0);
     let Some(len) = tun.read(bytes)? else {
         io.consumed(frame);
-        return Ok(false);
+        return Ok(Taken::Nothing);
     };
     bytes.truncate(len);
     match intake.read(now, &mut frame, |flow| tap.near(flow)) {
@@ -251,14 +302,19 @@ fn take(
             }
             tap.send(now, frame, io);
         }
+        Err(Refused::Agreement(to)) => {
+            let bytes = frame.get().bytes.clone();
+            io.consumed(frame);
+            return Ok(Taken::Agreement(to, bytes));
+        }
         Err(why) => {
             io.consumed(frame);
             *match why {
-                Refused::Foreign => &mut errors.foreign,
+                Refused::Foreign | Refused::Agreement(_) => &mut errors.foreign,
                 Refused::Checksum => &mut errors.checksums,
                 Refused::Size => &mut errors.sizes,
             } += 1;
         }
     }
-    Ok(true)
+    Ok(Taken::Packet)
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use perhop_core::dscp::Dscp;
 use perhop_core::node::{Departure, Node};
 use perhop_core::outgoing::Outgoing;
 use perhop_core::packet::{Dir, FlowId, Meta, Packet, PortId};
@@ -20,6 +21,7 @@ use perhop_sim::{HostMarking, HostNode, MarkCounts, Recorder, SenderReading};
 use perhop_tcp::sender::SenderStats;
 
 use crate::frame::Frame;
+use crate::kernel::TcpInfo;
 
 /// What the kernel told of a connection last; the thread of the sockets writes it, that of the packets reads it.
 #[derive(Debug, Default)]
@@ -34,10 +36,22 @@ pub struct Told {
     pub timeouts: AtomicU64,
 }
 
+impl Told {
+    /// Keeps what the kernel tells.
+    pub fn tell(&self, info: &TcpInfo) {
+        self.cwnd.store(info.cwnd * info.mss, Relaxed);
+        self.srtt_ns.store(info.srtt.as_nanos(), Relaxed);
+        self.retransmissions.store(info.retransmissions, Relaxed);
+        self.timeouts.store(info.timeouts, Relaxed);
+    }
+}
+
 /// The sending end of a TCP flow, as seen from outside.
 #[derive(Debug)]
 pub struct Sending {
     told: Arc<Told>,
+    /// Of all its packets: a program sets it when the connection has begun.
+    mark: Dscp,
     /// Application data to send, and a FIN after it: numbers up to which all must be acknowledged.
     last: Option<u64>,
     segments: u64,
@@ -58,11 +72,12 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// One that has sent nothing; `last` numbers are all, of a transfer that ends.
+    /// One that has sent nothing; its packets carry `mark`; `last` numbers are all, of a transfer that ends.
     #[must_use]
-    pub fn new(told: Arc<Told>, last: Option<u64>) -> Self {
+    pub fn new(told: Arc<Told>, mark: Dscp, last: Option<u64>) -> Self {
         Self {
             told,
+            mark,
             last,
             segments: 0,
             retransmissions: 0,
@@ -214,15 +229,14 @@ impl Tap {
                 let (first, syn) = frame.get().numbered.unwrap_or_default();
                 let len = meta.tcp.map_or(0, |tcp| tcp.seq_end.wrapping_sub(low(first)));
                 end.sent(now, first, first + u64::from(len), syn);
+                frame.meta_mut().dscp = end.mark;
             }
             End::Receiving(end) => {
                 if let Some(tcp) = meta.tcp {
                     end.acknowledged = end.acknowledged.max(widen(end.acknowledged, tcp.ack));
                 }
                 let meta = frame.meta_mut();
-                if let Some(marking) = &mut end.marking {
-                    meta.dscp = marking.mark(meta.class);
-                }
+                meta.dscp = end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(meta.class));
             }
             End::Source(sent) => sent.add(Bytes(frame.get().full_len.into())),
             End::Drain(_) => {}

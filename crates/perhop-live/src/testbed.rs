@@ -10,13 +10,14 @@ use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 use perhop_scenario::build::Network;
-use perhop_scenario::model::Scenario;
+use perhop_scenario::model::{Endpoint, Scenario};
 use perhop_sim::{Departures, HostMarking, MarkCounts};
 
 use crate::addresses::{RECEIVING, of_flow, of_node};
 use crate::endpoints::{Sender, Work};
 use crate::frame::Frame;
 use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
+use crate::iperf3::{Pair, await_servers};
 use crate::kernel::{Listener, Namespace, Stream, Tun, Udp};
 use crate::sources::Source;
 use crate::tap::{End, Place, Receiving, Sending, Told};
@@ -32,7 +33,7 @@ pub struct Host {
     pub tun: Tun,
     /// Largest packet, bytes.
     pub mtu: usize,
-    namespace: Namespace,
+    namespace: Arc<Namespace>,
 }
 
 impl Host {
@@ -53,7 +54,12 @@ impl Host {
             "link set lo up\naddress add {address}/32 dev {DEVICE}\n\
              link set {DEVICE} mtu {mtu} txqueuelen 10000 gso_max_segs 1 up\nroute add default dev {DEVICE}{route}\n"
         ))?;
-        Ok(Self { node, tun, mtu: usize::try_from(mtu).unwrap_or(usize::MAX), namespace })
+        Ok(Self {
+            node,
+            tun,
+            mtu: usize::try_from(mtu).unwrap_or(usize::MAX),
+            namespace: Arc::new(namespace),
+        })
     }
 
     /// Packets that its device dropped on their way out, because they were not read soon enough.
@@ -71,6 +77,8 @@ pub struct Testbed {
     pub hosts: Vec<Host>,
     /// What the applications do.
     pub work: Work,
+    /// Where iperf3 is what sends and receives: its programs, in order of their starts.
+    pub pairs: Vec<Pair>,
     /// What UDP sources do.
     pub sources: Vec<Source>,
     /// By node: the ends of flows there.
@@ -93,8 +101,14 @@ impl Testbed {
         let hosts: io::Result<Vec<Host>> =
             honoured.hosts.iter().map(|(&node, settings)| Host::new(node, settings)).collect();
         let work = Work { senders: VecDeque::new(), listeners: Vec::new(), drains: Vec::new() };
-        let mut testbed =
-            Self { hosts: hosts?, work, sources: Vec::new(), ends: BTreeMap::new(), lacking: Vec::new() };
+        let mut testbed = Self {
+            hosts: hosts?,
+            work,
+            pairs: Vec::new(),
+            sources: Vec::new(),
+            ends: BTreeMap::new(),
+            lacking: Vec::new(),
+        };
         testbed.receivers(scenario)?;
         for (i, &start) in starts.iter().enumerate() {
             let route = &network.routes[i];
@@ -107,6 +121,8 @@ impl Testbed {
         let mut senders: Vec<Sender> = testbed.work.senders.into();
         senders.sort_by_key(|sender| sender.start);
         testbed.work.senders = senders.into();
+        await_servers(&testbed.servers(scenario)?)?;
+        testbed.pairs.sort_by_key(|pair| pair.start);
         testbed.lacking.sort();
         testbed.lacking.dedup();
         Ok(testbed)
@@ -126,7 +142,8 @@ impl Testbed {
     fn receivers(&mut self, scenario: &Scenario) -> io::Result<()> {
         for host in 0..self.hosts.len() {
             let host = &self.hosts[host];
-            if let Some(flow) = scenario.flows.iter().find(|flow| flow.to == host.node) {
+            let own = scenario.run.endpoint == Endpoint::Own;
+            if let Some(flow) = scenario.flows.iter().find(|flow| own && flow.to == host.node) {
                 // the congestion control of a receiver does nothing; its ACKs are marked on their way
                 let options = crate::kernel::Options { tos: 0, congestion: String::new(), ..options(flow) };
                 self.work.listeners.push(host.namespace.inside(|| Listener::new(RECEIVING, &options))?);
@@ -147,24 +164,35 @@ impl Testbed {
     ) -> io::Result<()> {
         let flow = &scenario.flows[i];
         let params = &flow.tcp.params;
-        let options = options(flow);
-        let (socket, lacking) =
-            self.host(flow.from)?.namespace.inside(|| Stream::bound(of_flow(i), &options))?;
-        self.lacking.extend(lacking.into_iter().map(str::to_owned));
         let told = Arc::<Told>::default();
         let size = params.size.map(|size| size.0);
         let close = params.close && size.is_some();
         let last = size.map(|size| size + u64::from(close));
-        self.place(flow.from, i, End::Sending(Sending::new(Arc::clone(&told), last)), ports.0);
+        self.place(flow.from, i, End::Sending(Sending::new(Arc::clone(&told), flow.mark, last)), ports.0);
         self.place(
             flow.to,
             i,
             End::Receiving(Receiving::new(HostMarking::new(&flow.ack_marking), size)),
             ports.1,
         );
+        if scenario.run.endpoint == Endpoint::Iperf3 {
+            let ends = (&self.host(flow.from)?.namespace, &*self.host(flow.to)?.namespace);
+            self.pairs.push(Pair::new(&scenario.run, flow, (i, start), ends, told)?);
+            return Ok(());
+        }
+        let options = options(flow);
+        let (socket, lacking) =
+            self.host(flow.from)?.namespace.inside(|| Stream::bound(of_flow(i), &options))?;
+        self.lacking.extend(lacking.into_iter().map(str::to_owned));
         let to = SocketAddrV4::new(of_node(flow.to), RECEIVING);
         self.work.senders.push_back(Sender { name: flow.name.clone(), start, socket, to, size, close, told });
         Ok(())
+    }
+
+    /// Where a program of a flow's own listens, by flow.
+    fn servers(&self, scenario: &Scenario) -> io::Result<Vec<(Arc<Namespace>, usize)>> {
+        let all = (0..self.pairs.len()).map(|i| (scenario.flows[i].to, i));
+        all.map(|(node, i)| Ok((Arc::clone(&self.host(node)?.namespace), i))).collect()
     }
 
     fn udp(

@@ -181,7 +181,7 @@ fn a_mistake_in_a_profile_is_shown_there_and_once() {
     assert_snapshot!(of("initial_window = 0\nguard = \"of\"\nprofile = \"bsd\""), @r#"
     3:18 profile.a.initial_window: 0 is below 1, the least allowed
     4:9 profile.a.guard: `of` is not one of "off", "less-careful", "careful" (did you mean `off`?)
-    5:1 profile.a.profile: there is no setting `profile` here
+    5:1 profile.a.profile: there is no setting `profile` here (`profile` stands in [flow.tcp])
     "#);
     // The other side of the relation is in the flow.
     let flow = with(&profile("min_rto = \"3s\""), &["flow.up.tcp.profile=a", "flow.up.tcp.max_rto=2s"]);

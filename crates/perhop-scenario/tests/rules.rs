@@ -200,12 +200,20 @@ fn an_ack_is_not_empty() {
 }
 
 #[test]
+fn a_setting_of_another_table_is_told_its_place() {
+    let link =
+        |setting: &str| one(r#"pure_ack_size = "28B""#, &format!("pure_ack_size = \"28B\"\n{setting}"));
+    assert_snapshot!(link(r#"queue = { kind = "fifo" }"#), @"23:1 link.slow-fast.queue: there is no setting `queue` here (`queue` stands in [[port.class]])");
+    assert_snapshot!(link(r#"cir = "1Mbit/s""#), @"23:1 link.slow-fast.cir: there is no setting `cir` here (`cir` stands in [conditioner.meter])");
+}
+
+#[test]
 fn a_scenario_has_nodes_links_and_traffic() {
     assert_snapshot!(lines(load(b"[run]\nduration = \"1s\"\nnode = []", "test.toml", &[])), @r"
     1:1 node: `node` is missing (add a [[node]]: hosts and routers.)
     1:1 link: `link` is missing (add a [[link]]: links between nodes, both directions each.)
     1:1 flow: there is no traffic (add a [[flow]], TCP, or a [[udp]])
-    3:1 run.node: there is no setting `node` here (known here: seed, replication, duration, warmup, interval, packet_size, clock, series)
+    3:1 run.node: there is no setting `node` here (known here: seed, replication, duration, warmup, interval, packet_size, clock, endpoint, series)
     ");
     assert_snapshot!(lines(load(b"node = 1\nlink = [1]", "test.toml", &[])), @r"
     1:1 run: `run` is missing (add a [run]: settings of the run as a whole.)

@@ -67,7 +67,7 @@ fn udp_flows() {
     123:35 udp.cbr.pattern.on: a mean time must be above zero (write `kind = "cbr"` for a flow that never pauses)
     123:47 udp.cbr.pattern.off: a mean time must be above zero (write `kind = "cbr"` for a flow that never pauses)
     "#);
-    assert_snapshot!(udp("tcp = {}"), @"123:1 udp.cbr.tcp: there is no setting `tcp` here (known here: name, from, to, count, class, labels, mark, ports, start, start_jitter, rate, packet_size, pattern)");
+    assert_snapshot!(udp("tcp = {}"), @"123:1 udp.cbr.tcp: there is no setting `tcp` here (`tcp` stands in [[flow]])");
     assert_snapshot!(one("from = \"s[1]\"", "from = \"r2\""), @"120:8 udp.cbr.from: `r2` is a router; connections end at hosts (attach a host to it by a link of its own)");
     assert_snapshot!(one("to = \"d[1]\"", "to = \"s[1]\""), @"121:6 udp.cbr.to: a connection needs two hosts, and both are the same");
     assert_snapshot!(one("name = \"cbr\"", "name = \"bulk\""), @"118:8 udp.bulk.name: there already is a flow `bulk`, in line 107");

@@ -9,6 +9,7 @@ mod device;
 mod namespace;
 mod poll;
 mod priority;
+mod process;
 mod socket;
 mod tcp_info;
 
@@ -17,6 +18,7 @@ pub use device::Tun;
 pub use namespace::{Namespace, enter_user_namespace, is_root};
 pub use poll::{Interest, Poller};
 pub use priority::{Priority, cpu_time, exact_timers, more_files, realtime};
+pub use process::Process;
 pub use socket::{Listener, Options, Stream, Udp};
 pub use tcp_info::TcpInfo;
 
@@ -25,4 +27,13 @@ use std::io;
 /// The result of a system call that returns -1 where it fails.
 fn checked(answer: libc::c_int) -> io::Result<libc::c_int> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// The same of a call by number, which gives a descriptor or 0.
+fn descriptor(answer: libc::c_long) -> io::Result<libc::c_int> {
+    if answer < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        libc::c_int::try_from(answer).map_err(io::Error::other)
+    }
 }

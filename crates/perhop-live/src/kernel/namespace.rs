@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::{Command, Stdio};
 
 use super::checked;
@@ -23,6 +23,10 @@ impl Namespace {
             File::open("/proc/thread-self/ns/net")
         });
         Ok(Self(joined(made.join())?.into()))
+    }
+
+    pub(super) fn descriptor(&self) -> RawFd {
+        self.0.as_raw_fd()
     }
 
     /// Calls `what` on a thread inside the namespace. Sockets and devices that it opens stay there.

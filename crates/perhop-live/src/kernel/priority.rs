@@ -60,17 +60,21 @@ pub fn more_files() -> io::Result<()> {
     checked(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).map(drop)
 }
 
-/// Processor time that the whole process has used, the kernel's work for it included.
+/// Processor time that the whole process has used and the programs it started and waited for, the kernel's work included.
 ///
 /// # Errors
 /// Of the kernel.
 pub fn cpu_time() -> io::Result<Span> {
-    // SAFETY: a struct of integers, for which zeros are valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: writes one rusage.
-    checked(unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) })?;
     let ns = |time: libc::timeval| {
         time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000
     };
-    Ok(Span::from_nanos(ns(usage.ru_utime) + ns(usage.ru_stime)))
+    let mut used = 0;
+    for whose in [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN] {
+        // SAFETY: a struct of integers, for which zeros are valid.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: writes one rusage.
+        checked(unsafe { libc::getrusage(whose, &raw mut usage) })?;
+        used += ns(usage.ru_utime) + ns(usage.ru_stime);
+    }
+    Ok(Span::from_nanos(used))
 }

@@ -80,6 +80,22 @@ impl Stream {
         Ok((Self(fd), lacking))
     }
 
+    /// The port from which it is connected; none while it is not, or where it is no TCP over IPv4.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        let mut address = raw(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
+        let (mut len, to) = (ADDRESS_LEN, (&raw mut address).cast());
+        // SAFETY: the kernel writes at most `len` bytes of an address into a sockaddr_in that has as many, twice.
+        let answer = unsafe {
+            match libc::getpeername(self.0.as_raw_fd(), to, &raw mut len) {
+                0 => libc::getsockname(self.0.as_raw_fd(), to, &raw mut len),
+                none => none,
+            }
+        };
+        let found = answer == 0 && libc::c_int::from(address.sin_family) == libc::AF_INET;
+        found.then(|| u16::from_be(address.sin_port))
+    }
+
     /// Begins to connect to `to`, from any namespace.
     ///
     /// # Errors
@@ -161,6 +177,12 @@ impl Stream {
             )
         })?;
         Ok(TcpInfo::read(&info))
+    }
+}
+
+impl From<OwnedFd> for Stream {
+    fn from(socket: OwnedFd) -> Self {
+        Self(socket)
     }
 }
 

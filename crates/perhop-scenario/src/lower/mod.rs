@@ -48,6 +48,7 @@ pub(crate) fn lower(
         interval: file.run.interval.0,
         packet_size: file.run.packet_size.map(|size| size.0),
         clock: file.run.clock.into(),
+        endpoint: file.run.endpoint.into(),
         series: file.run.series.iter().map(|word| (*word).into()).collect(),
     };
     let made = flows::make(file, &run, &network.names, report);

@@ -55,6 +55,8 @@ pub struct Run {
     pub packet_size: Option<Bytes>,
     /// What moves packets.
     pub clock: Clock,
+    /// What opens TCP connections where the clock is live.
+    pub endpoint: Endpoint,
     /// Series beyond those that every run has.
     pub series: Vec<MoreSeries>,
 }
@@ -66,6 +68,15 @@ pub enum Clock {
     Virtual,
     /// Real time; TCP is the kernel's.
     Live,
+}
+
+/// What opens the TCP connections of a run on real packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// perhop, with sockets of its own.
+    Own,
+    /// Programs: a client and a server for each flow.
+    Iperf3,
 }
 
 impl Run {

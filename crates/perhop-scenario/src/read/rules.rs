@@ -13,6 +13,56 @@ pub(crate) fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
     target.unwrap_or(schema)
 }
 
+/// The tables of a file in which `key` may stand, as they are written: `[[port.class]]`; `None` where there is none, or many,
+/// or where one of them is `here`, of another kind.
+pub(crate) fn elsewhere(root: &Json, key: &str, here: &str) -> Option<String> {
+    let mut found = Vec::new();
+    find(root, root, key, "", &mut found);
+    found.dedup();
+    if found.iter().any(|at| at.trim_matches(['[', ']']) == here) {
+        return None;
+    }
+    (1..=MOST_PLACES).contains(&found.len()).then(|| found.join(" or "))
+}
+
+/// More places than that say nothing.
+const MOST_PLACES: usize = 3;
+/// Tables within tables of a file.
+const DEEPEST: usize = 4;
+
+/// Finds `key` in the tables below `rules`, which stands at `path`.
+fn find(root: &Json, rules: &Json, key: &str, path: &str, found: &mut Vec<String>) {
+    if path.split('.').count() > DEEPEST {
+        return;
+    }
+    let kinds = rules["oneOf"].as_array().into_iter().flatten().map(|kind| resolve(root, kind));
+    for properties in std::iter::once(rules).chain(kinds).filter_map(|table| table["properties"].as_object())
+    {
+        for (name, property) in properties {
+            let below = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            let one = resolve(root, property);
+            let (table, written) = match one["type"].as_str() {
+                Some("array") => (resolve(root, &one["items"]), format!("[[{below}]]")),
+                _ => (one, format!("[{below}]")),
+            };
+            if has(root, table, key) {
+                found.push(written);
+            }
+            find(root, table, key, &below, found);
+        }
+    }
+}
+
+/// Whether a table, or one of its kinds, has `key`.
+fn has(root: &Json, table: &Json, key: &str) -> bool {
+    let in_kinds = || {
+        table["oneOf"]
+            .as_array()
+            .is_some_and(|kinds| kinds.iter().any(|kind| has(root, resolve(root, kind), key)))
+    };
+    table["properties"].get(key).is_some() || in_kinds()
+}
+
 /// A value that `schema` permits, in place of one that it does not.
 pub(crate) fn placeholder(root: &Json, schema: &Json) -> Json {
     let rules = resolve(root, schema);

@@ -102,7 +102,15 @@ impl<'a> Shape<'a> {
                 out.insert(key.clone(), self.value(node, property));
             } else {
                 let keys = known.into_iter().flat_map(Map::keys).map(String::as_str);
-                let hint = self.hint(|| suggest::among(key, keys));
+                let keys: Vec<&str> = keys.collect();
+                let hint = self.hint(|| {
+                    suggest::near(key, keys.iter().copied())
+                        .or_else(|| {
+                            rules::elsewhere(self.root, key, &self.table_path())
+                                .map(|at| format!("`{key}` stands in {at}"))
+                        })
+                        .or_else(|| suggest::among(key, keys.iter().copied()))
+                });
                 let rule = format!("there is no setting `{}` here", suggest::short(key));
                 let error = self.tree.diagnostic_at(&self.at, place, rule);
                 self.found.push(error.with_hint(hint));
@@ -110,6 +118,15 @@ impl<'a> Shape<'a> {
             self.at.pop();
         }
         out
+    }
+
+    /// The names of the tables around the key at hand.
+    fn table_path(&self) -> String {
+        let names = self.at[..self.at.len() - 1].iter().filter_map(|step| match step {
+            Step::Key(name) => Some(name.as_ref()),
+            Step::Index(_) => None,
+        });
+        names.collect::<Vec<_>>().join(".")
     }
 
     fn missing(&mut self, node: &Node, key: &str, property: &'a Json) -> Json {

@@ -12,7 +12,7 @@ use crate::written::names::Label;
 use crate::written::port::Queue;
 use crate::written::units::{Limit, Probability, Size, Time};
 use crate::written::words::{
-    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, Fraction, NewFlow, Shortage,
+    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, Endpoint, Fraction, NewFlow, Shortage,
 };
 
 /// Seed 1: ours.
@@ -27,6 +27,11 @@ pub(crate) fn once() -> u32 {
 /// Virtual time: ours; real time needs a machine that lets packets through.
 pub(crate) fn clock() -> Clock {
     Clock::Virtual
+}
+
+/// perhop's own sockets: ours; iperf3 must be installed.
+pub(crate) fn endpoint() -> Endpoint {
+    Endpoint::Own
 }
 
 /// A host: ours; most nodes of a scenario end connections.

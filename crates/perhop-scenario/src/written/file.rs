@@ -14,7 +14,7 @@ pub use crate::written::port::{Class, Port, Scheduler, Selector};
 pub use crate::written::sources::{Arrivals, Udp};
 pub use crate::written::tcp::{Profile, Tcp};
 use crate::written::units::{Probability, Rate, Size, Time};
-use crate::written::words::{Clock, MoreSeries};
+use crate::written::words::{Clock, Endpoint, MoreSeries};
 
 /// A scenario: nodes, links, ports, flows, and how long to run them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,9 +69,12 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Size")]
     pub packet_size: Option<Size>,
-    /// Whether perhop's TCP runs in virtual time, or the kernel's on real packets.
+    /// Whether perhop's TCP runs in virtual time, which it does if nothing is said, or the kernel's on real packets.
     #[serde(default = "defaults::clock", skip_serializing_if = "Clock::is_virtual")]
     pub clock: Clock,
+    /// What opens the TCP connections of a run on real packets: perhop if nothing is said. The simulator's are its own.
+    #[serde(default = "defaults::endpoint", skip_serializing_if = "Endpoint::is_own")]
+    pub endpoint: Endpoint,
     /// Series beyond those that every run has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<MoreSeries>,

@@ -44,6 +44,24 @@ impl Clock {
 }
 
 word! {
+    /// What opens the TCP connections of a run on real packets.
+    Endpoint => crate::meant::model::Endpoint {
+        /// perhop, with sockets of its own.
+        Own,
+        /// A client and a server of iperf3 for each flow.
+        Iperf3,
+    }
+}
+
+impl Endpoint {
+    /// Whether it is perhop: of a scenario that says nothing, nothing is written.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        *self == Self::Own
+    }
+}
+
+word! {
     /// Series that a run has only where they are asked for.
     MoreSeries => crate::meant::model::MoreSeries {
         /// Of each queue with early detection, by colour: the average, and the probability of a drop at it.

@@ -1,0 +1,262 @@
+//! iperf3 as what sends and receives: a client and a server for each TCP flow, whose agreement passes beside the network.
+//!
+//! Servers listen before the run begins; a client is started when its flow is. The connection of the data is the flow's; what
+//! the kernel tells of it is read from the client's own socket. At the end both are interrupted and say what they measured.
+
+use std::collections::VecDeque;
+use std::io;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use perhop_core::time::{Instant, Span};
+use perhop_scenario::model::{Flow, Run};
+use serde_json::Value;
+
+use crate::addresses::{of_flow, of_node, of_program};
+use crate::honour::options;
+use crate::kernel::{Clock, Namespace, Process};
+use crate::tap::Told;
+
+const PROGRAM: &str = "iperf3";
+/// How often the clients are looked at, and `TCP_INFO` is read.
+const READ_EVERY: Span = Span::from_millis(100);
+/// How long the thread sleeps at most, so that it sees that it is to stop.
+const LONGEST_SLEEP: Span = Span::from_millis(50);
+/// How often it is looked whether a server listens, and how many times: 10 s in all.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LOOKS: u32 = 2000;
+/// The longest that iperf3 takes for the duration of a test, s.
+const MOST_DURATION_S: u32 = 86_400;
+/// The spacings of reports that it takes, s.
+const INTERVALS_S: (f64, f64) = (0.1, 60.0);
+/// The largest segment that it takes, bytes: `MAX_MSS`.
+pub const MOST_MSS: u64 = 9 * 1024;
+
+/// A flow's two programs.
+pub struct Pair {
+    /// The flow's name.
+    pub name: String,
+    /// When its client is started.
+    pub start: Instant,
+    host: Arc<Namespace>,
+    words: Vec<String>,
+    port: u16,
+    told: Arc<Told>,
+    server: Process,
+    client: Option<Process>,
+}
+
+/// What the programs of a flow said: JSON, if they said any.
+#[derive(Debug)]
+pub struct Said {
+    /// The flow's name.
+    pub flow: String,
+    /// What its client said.
+    pub client: Value,
+    /// What its server said.
+    pub server: Value,
+}
+
+/// What the thread says when it stops.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Of each flow.
+    pub said: Vec<Said>,
+    /// What broke, in words.
+    pub broken: Vec<String>,
+}
+
+/// The version of the program, in its own words.
+///
+/// # Errors
+/// Where there is none.
+pub fn version() -> io::Result<String> {
+    let told = Command::new(PROGRAM).arg("--version").output().map_err(|error| {
+        let why = format!("run.endpoint = \"iperf3\": {PROGRAM} cannot be started: {error}");
+        io::Error::new(error.kind(), why)
+    })?;
+    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    Ok(text.split(" (").next().unwrap_or_default().trim().to_owned())
+}
+
+impl Pair {
+    /// The programs of flow number `i`, which starts at `start`, at these hosts. The server is started.
+    ///
+    /// # Errors
+    /// Of the kernel, or where there is no iperf3.
+    pub fn new(
+        run: &Run,
+        flow: &Flow,
+        (i, start): (usize, Instant),
+        (from, to): (&Arc<Namespace>, &Namespace),
+        told: Arc<Told>,
+    ) -> io::Result<Self> {
+        let server = words(&[
+            ("-s", None),
+            ("-1", None),
+            ("-4", None),
+            ("-J", None),
+            ("-B", Some(of_node(flow.to).to_string())),
+            ("-p", Some(of_program(i).to_string())),
+            ("--rcv-timeout", Some((u64::from(MOST_DURATION_S) * 1000).to_string())),
+        ]);
+        Ok(Self {
+            name: flow.name.clone(),
+            start,
+            host: Arc::clone(from),
+            words: client(run, flow, i),
+            port: of_flow(i),
+            told,
+            server: to.spawn(PROGRAM, &server)?,
+            client: None,
+        })
+    }
+
+    fn start(&mut self) -> io::Result<()> {
+        self.client = Some(self.host.spawn(PROGRAM, &self.words)?);
+        Ok(())
+    }
+
+    /// Reads `TCP_INFO` of the client's connection; false once the client has ended.
+    fn read(&mut self) -> io::Result<bool> {
+        let Some(client) = &mut self.client else { return Ok(true) };
+        if client.ended()? {
+            return Ok(false);
+        }
+        if let Some(connection) = client.connection(self.port)?
+            && let Ok(info) = connection.info()
+        {
+            self.told.tell(&info);
+        }
+        Ok(true)
+    }
+
+    /// Ends both, and says what they said.
+    fn end(self) -> io::Result<(Said, Option<String>)> {
+        let started = self.client.is_some();
+        let Self { name, mut client, server, .. } = self;
+        let ended = client.as_mut().map_or(Ok(false), Process::ended)?;
+        client.as_ref().map_or(Ok(()), Process::interrupt)?;
+        server.interrupt()?;
+        let client = json(&client.map_or(Ok(String::new()), Process::said)?);
+        let server = json(&server.said()?);
+        let why = (started && ended).then(|| {
+            let said = client.get("error").or(Some(&client)).and_then(Value::as_str).unwrap_or("no reason");
+            format!("flow {name}: iperf3 ended before the run did: {said}")
+        });
+        Ok((Said { flow: name, client, server }, why))
+    }
+}
+
+/// What a client is told.
+fn client(run: &Run, flow: &Flow, i: usize) -> Vec<String> {
+    let options = options(flow);
+    let interval = run.interval.as_secs_f64().clamp(INTERVALS_S.0, INTERVALS_S.1);
+    words(&[
+        ("-c", Some(of_node(flow.to).to_string())),
+        ("-p", Some(of_program(i).to_string())),
+        ("--cport", Some(of_flow(i).to_string())),
+        ("-J", None),
+        ("-N", None),
+        ("-C", Some(options.congestion)),
+        ("-M", Some(options.max_segment.to_string())),
+        ("-S", Some(options.tos.to_string())),
+        ("-i", Some(interval.to_string())),
+        ("-t", Some(MOST_DURATION_S.to_string())),
+    ])
+}
+
+fn words(options: &[(&str, Option<String>)]) -> Vec<String> {
+    let both = |(name, value): &(&str, Option<String>)| [Some((*name).to_owned()), value.clone()];
+    options.iter().flat_map(both).flatten().collect()
+}
+
+/// What a program said: JSON, else the text, else null.
+fn json(said: &str) -> Value {
+    match said.trim() {
+        "" => Value::Null,
+        text => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
+    }
+}
+
+/// Waits until every server of `pairs` listens in its namespace.
+///
+/// # Errors
+/// Where one does not.
+pub fn await_servers(servers: &[(Arc<Namespace>, usize)]) -> io::Result<()> {
+    for (host, flow) in servers {
+        let row = format!(":{:04X} 00000000:0000 0A", of_program(*flow));
+        let mut listens = false;
+        for _ in 0..LOOKS {
+            listens = host.inside(|| std::fs::read_to_string("/proc/thread-self/net/tcp"))?.contains(&row);
+            if listens {
+                break;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        if !listens {
+            return Err(io::Error::other(format!(
+                "a server of iperf3 does not listen at {}",
+                of_program(*flow)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Starts clients when their flows are due, until `stop`; then ends all.
+///
+/// # Errors
+/// Of the kernel; a program that ended too soon is in the report.
+pub fn serve(pairs: Vec<Pair>, clock: Clock, stop: &AtomicBool) -> io::Result<Report> {
+    let mut waiting: VecDeque<Pair> = pairs.into();
+    let mut running: Vec<Pair> = Vec::new();
+    let mut report = Report::default();
+    let mut next_reading = Instant::ZERO + READ_EVERY;
+    while !(stop.load(Relaxed) || waiting.is_empty() && running.is_empty()) {
+        let first = waiting.front().map_or(Instant::MAX, |pair| pair.start);
+        let sleep = clock.until(first.min(next_reading)).min(LONGEST_SLEEP);
+        std::thread::sleep(Duration::from_nanos(sleep.as_nanos()));
+        let now = clock.now();
+        while let Some(mut pair) = waiting.pop_front_if(|pair| pair.start <= now) {
+            pair.start()?;
+            running.push(pair);
+        }
+        if now >= next_reading {
+            report.over(read(&mut running)?)?;
+            next_reading = now + READ_EVERY;
+        }
+    }
+    report.over(read(&mut running)?)?;
+    for pair in running.into_iter().chain(waiting) {
+        report.over(vec![pair])?;
+    }
+    Ok(report)
+}
+
+/// Reads what the kernel tells; those whose client has ended are taken out.
+fn read(running: &mut Vec<Pair>) -> io::Result<Vec<Pair>> {
+    let mut over = Vec::new();
+    let mut at = 0;
+    while at < running.len() {
+        if running[at].read()? {
+            at += 1;
+        } else {
+            over.push(running.remove(at));
+        }
+    }
+    Ok(over)
+}
+
+impl Report {
+    fn over(&mut self, pairs: Vec<Pair>) -> io::Result<()> {
+        for pair in pairs {
+            let (said, broken) = pair.end()?;
+            self.said.push(said);
+            self.broken.extend(broken);
+        }
+        Ok(())
+    }
+}
