@@ -10,7 +10,7 @@ import pytest
 
 import perhop
 from conftest import Cli
-from perhop import Scenario, ScenarioError, _core
+from perhop import Scenario, ScenarioError, _core, overrides
 
 TEXT = """
 [run]
@@ -81,13 +81,9 @@ def test_its_key_is_what_results_depend_on(scenario: Scenario) -> None:
 
 def test_overrides_take_values_of_python(scenario: Scenario) -> None:
     loss = {"kind": "random", "rate": np.float64(0.25)}
-    changed = scenario.override(
-        "run.duration=2s",
-        {"run.seed": np.int64(3), "flow.up.tcp.window": "64KiB", "link.a-b.loss": loss},
-        run__replication=4,
-        flow__up__tcp={"sack": True, "names": ["x", 'quoted "y"', "\x7f"]},
-    )
-    assert changed.overrides == (
+    given = {"run.seed": np.int64(3), "flow.up.tcp.window": "64KiB", "link.a-b.loss": loss}
+    values = {"run__replication": 4, "flow__up__tcp": {"sack": True, "names": ["x", 'quoted "y"', "\x7f"]}}
+    assert tuple(overrides.assignments(("run.duration=2s", given), values)) == (
         "run.duration=2s",
         "run.seed=3",
         'flow.up.tcp.window="64KiB"',
@@ -108,8 +104,21 @@ def test_an_override_of_another_type_is_refused_at_once(scenario: Scenario) -> N
         scenario.override({3: 4})  # type: ignore[dict-item]
 
 
-def test_mistakes_come_from_whatever_is_asked(scenario: Scenario) -> None:
-    wrong = scenario.override({"run.sed": 3})
+def test_a_mistake_is_raised_at_the_call(scenario: Scenario) -> None:
+    for call in (
+        lambda: scenario.override("run.sed=3"),
+        lambda: scenario.override(run__sed=3),
+        lambda: Scenario.from_text(TEXT.replace("duration", "duratoin")),
+        lambda: Scenario.from_dict({"run": {"duration": "1"}}),
+    ):
+        with pytest.raises(ScenarioError, match=r"did you mean|needs a unit"):
+            call()
+
+
+def test_mistakes_of_a_file_come_from_whatever_is_asked(scenario: Scenario, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(TEXT)
+    wrong = Scenario.load(path, ("run.sed=3",))
     assert [one["path"] for one in wrong.check()] == ["run.sed"]
     assert wrong.warnings() == []
     for ask in (wrong.run, wrong.key, wrong.resolve, wrong.describe, wrong.work, lambda: wrong.seed):

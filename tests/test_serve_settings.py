@@ -92,7 +92,7 @@ def test_another_kind_of_queue_brings_its_settings_and_is_written_as_a_whole() -
     paths = fields(shown.groups)
     assert f"{queue}.min_th" in paths
     assert f"{queue}.min_th" not in fields(made(two_way()).groups)
-    assert "needs min_th, max_th, max_p" in two_way().override(*shown.overrides).check()[0]["rule"]
+    assert "needs min_th, max_th, max_p" in two_way().unread(*shown.overrides).check()[0]["rule"]
     more = {
         f"{queue}.min_th": "5p",
         f"{queue}.max_th": "15p",

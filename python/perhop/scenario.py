@@ -199,7 +199,10 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Scenario:
-    """A scenario file with overrides. It is read when something is first asked of it, and once.
+    """A scenario file with overrides. It is read once: when something is first asked of it.
+
+    What Python gives (`from_text`, `from_dict`, `override`) is read at the call, so that a mistake is raised
+    there; a file that is loaded may have mistakes, which `check` returns.
 
     Parameters
     ----------
@@ -228,8 +231,14 @@ class Scenario:
 
     @classmethod
     def from_text(cls, text: str, name: str = "scenario") -> Scenario:
-        """Take a scenario's text, and what messages shall call it."""
-        return cls(text.encode(), name)
+        """Take a scenario's text, and what messages shall call it.
+
+        Raises
+        ------
+        ScenarioError
+            It has mistakes: its message shows them all.
+        """
+        return cls(text.encode(), name)._read()
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, Value], name: str = "scenario") -> Scenario:
@@ -239,6 +248,8 @@ class Scenario:
         ------
         TypeError
             A value is of a type that TOML has not; the message names its key.
+        ScenarioError
+            It has mistakes.
         """
         lines = (f"{key} = {overrides.toml(value, key)}\n" for key, value in tables.items())
         return cls.from_text("".join(lines), name)
@@ -264,14 +275,28 @@ class Scenario:
         ------
         TypeError
             An assignment is neither, or a value is of a type that TOML has not.
+        ScenarioError
+            The scenario has mistakes with them.
 
         Examples
         --------
-        >>> scenario = Scenario.from_text("")
+        >>> pair = {"name": "a", "kind": "host"}, {"name": "b", "kind": "host"}
+        >>> link = {"ends": ["a", "b"], "rate": "1Mbit/s"}
+        >>> flow = {"name": "up", "from": "a", "to": "b"}
+        >>> run = {"duration": "1s"}
+        >>> scenario = Scenario.from_dict({"run": run, "node": [*pair], "link": [link], "flow": [flow]})
         >>> scenario.override("run.seed=2", {"flow.up.tcp.window": "64KiB"}, run__replication=3).overrides
         ('run.seed=2', 'flow.up.tcp.window="64KiB"', 'run.replication=3')
         """
-        return replace(self, overrides=(*self.overrides, *overrides.assignments(assignments, values)))
+        return self.unread(*overrides.assignments(assignments, values))._read()
+
+    def unread(self, *assignments: str) -> Scenario:
+        """Return the scenario with further overrides, whatever mistakes it has with them: for `check`."""
+        return replace(self, overrides=(*self.overrides, *assignments))
+
+    def _read(self) -> Scenario:
+        _ = self.core
+        return self
 
     @cached_property
     def core(self) -> _core.Scenario:

@@ -31,7 +31,7 @@ def check(design: Design, scenario: Scenario) -> Checked:
     wrong: dict[tuple[str, str], tuple[Diagnostic, set[int]]] = {}
     same: dict[str, int] = {}
     for index, one in enumerate(design.treatments):
-        changed = scenario.override(*one.overrides)
+        changed = scenario.unread(*one.overrides)
         found = changed.check()
         for diagnostic in found:
             key = (diagnostic["path"], diagnostic["rule"])

@@ -146,7 +146,7 @@ class _Reader:
             hint = "the path begins at the folder of this file"
             self.faults.append(Fault(("scenario",), f"{name}: {reason}", hint))
             return None
-        scenario = plain.override(*own, *overrides)
+        scenario = plain.unread(*own, *overrides)
         found = scenario.check()
         before = {(one["path"], one["rule"]) for one in plain.check()} if found else set()
         self.sound = plain if found and not before else scenario if not found else None

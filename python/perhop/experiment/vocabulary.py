@@ -42,7 +42,7 @@ def _of(flow: FlowView | UdpView) -> Iterable[tuple[str, str]]:
 
 def words_of_design(scenario: Scenario, design: Design) -> Vocabulary:
     """Return the words of a scenario and of its treatments: a level may make some."""
-    changed = (scenario.override(*one.overrides) for one in design.treatments)
+    changed = (scenario.unread(*one.overrides) for one in design.treatments)
     found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
     for one in (words(scenario), *(words(each) for each in changed if not each.check())):
         for table, columns in one.items():

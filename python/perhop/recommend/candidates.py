@@ -116,7 +116,7 @@ def checked(scenario: Scenario, sets: Mapping[str, tuple[str, ...]]) -> tuple[li
     """
     levels, left_out = [], []
     for name, of in sets.items():
-        mistakes = scenario.override(*of).check()
+        mistakes = scenario.unread(*of).check()
         if mistakes:
             left_out.append(f"{name}: {mistakes[0]['path']}: {mistakes[0]['rule']}")
         else:

@@ -103,7 +103,7 @@ class Base:
 
     def with_sets(self, sets: Sequence[str]) -> Scenario:
         """Return the scenario with overrides."""
-        return self.scenario.override(*sets)
+        return self.scenario.unread(*sets)
 
 
 def base_of(place: Place) -> Base:
