@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop.cli import sweep
 from perhop.experiment import campaign, ledger
 from perhop.experiment.campaign import plan
 from perhop.experiment.definition import Campaign
+from perhop.experiment.level_names import level_names
 from perhop.experiment.store import Store
 from test_campaign_run import SCENARIO
 
@@ -56,10 +56,10 @@ def test_plan_says_what_it_would_cost_and_writes_nothing(cli: Cli, file: Path) -
 def test_run_prints_means_and_leaves_a_store(cli: Cli, file: Path) -> None:
     done = cli("campaign", "run", file, "-j", "1")
     assert done.code == 0
-    assert "goodput: means, bit/s with 95 % intervals" in done.out
+    assert "goodput: means in Mbit/s with 95 % intervals" in done.out
     scalars = pl.read_parquet("out/c/scalars.parquet")
     down = scalars.filter((pl.col("name") == "down") & (pl.col("rate") == "4Mbit/s"))["value"]
-    assert f"rate=4Mbit/s down {down.mean():.5g}" in " ".join(done.out.split())
+    assert f"rate=4Mbit/s down {down.mean() / 1e6:.5g}" in " ".join(done.out.split())
     again = cli("campaign", "run", file, "--json")
     assert (again.code, again.json()["kept"], again.json()["made"]) == (0, 9, 0)
     assert "9 runs kept, 0 new" in again.err
@@ -177,7 +177,7 @@ def test_what_cannot_be_is_told(cli: Cli, file: Path, words: list[str], code: in
 def test_a_level_that_is_a_table_is_called_by_what_tells_it_from_others(
     values: list[str], called: list[str]
 ) -> None:
-    assert sweep.names(values) == called
+    assert level_names(values) == called
 
 
 def test_a_sweep_is_a_campaign(cli: Cli, file: Path) -> None:

@@ -94,6 +94,44 @@ def test_a_file_is_a_campaign(place: Place):
     assert pickle.loads(pickle.dumps(campaign)) == campaign
 
 
+QUEUES = """\
+scenario = "two-way.toml"
+[[factor]]
+name = "queue"
+path = "port.slow-fast.class.data.queue"
+levels = @@
+[[response]]
+name = "goodput"
+measure = "sum(flows.goodput_bit_s)"
+"""
+FIFO = '{ kind = "fifo", limit = "9p" }'
+RED = '{ kind = "red", limit = "9p", min_th = "2p", max_th = "6p", max_p = 0.1 }'
+
+
+@pytest.mark.parametrize(
+    ("levels", "names"),
+    [
+        (f"[{FIFO}, {RED}]", ["fifo", "red"]),
+        (f"['{FIFO}', '{RED}']", ["fifo", "red"]),
+        (f"{{ short = {FIFO}, early = {RED} }}", ["short", "early"]),
+    ],
+)
+def test_a_level_may_be_a_table(place: Place, levels: str, names: list[str]):
+    campaign = Campaign.load(place(("@@", levels), text=QUEUES))
+    assert [one.name for one in campaign.design.factors[0].levels] == names
+    queues = [
+        campaign.scenario.override(*one.overrides).describe().links[0].port.classes
+        for one in campaign.design.treatments
+    ]
+    assert queues[0] != queues[1]
+
+
+def test_a_mistake_in_a_table_of_a_level_is_told_there(place: Place):
+    with pytest.raises(ScenarioError, match=r"`red` needs min_th") as caught:
+        Campaign.load(place(("@@", f"[{FIFO}, {RED.replace('min_th', 'min_ht')}]"), text=QUEUES))
+    assert caught.value.diagnostics[0]["line"] == 5
+
+
 def test_listed_treatments(place: Place):
     listed = '[[treatment]]\nwindow = "one"\nshare = "0.5"\n[[treatment]]\nshare = "0.25"\nwindow = "small"\n'
     text = FILE[: FILE.index("[[exclude]]")] + listed + FILE[FILE.index("[[response]]") :]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -91,6 +90,7 @@ def factors(vary: Sequence[str]) -> list[Factor]:
     """Return a factor for each `--vary`, called by the last word of its path if no other is."""
     from perhop.experiment.columns import RESERVED, SOURCES
     from perhop.experiment.design import Factor, Level
+    from perhop.experiment.level_names import level_names
 
     given = []
     for text in vary:
@@ -114,26 +114,9 @@ def factors(vary: Sequence[str]) -> list[Factor]:
     for path, split in given:
         word = path.split(".")[-1]
         name = path if last[word] > 1 or word in (*RESERVED, *SOURCES) else word
-        set_of = zip(names(split), split, strict=True)
+        set_of = zip(level_names(split), split, strict=True)
         found.append(Factor(name, tuple(Level(level, (f"{path}={value}",)) for level, value in set_of)))
     return found
-
-
-def names(values: list[str]) -> list[str]:
-    """Return what levels are called: themselves, tables by what tells them apart, their kind first."""
-    try:
-        tables = [tomllib.loads(f"value = {text}")["value"] for text in values]
-    except tomllib.TOMLDecodeError:
-        return values
-    if not all(isinstance(table, dict) for table in tables):
-        return values
-    keys = sorted({key for table in tables for key in table}, key=lambda key: (key != "kind", key))
-    telling = [key for key in keys if len({repr(table.get(key)) for table in tables}) > 1]
-    for many in range(1, len(telling) + 1):
-        called = [" ".join(str(table.get(key, f"no {key}")) for key in telling[:many]) for table in tables]
-        if len(set(called)) == len(called):
-            return called
-    return values
 
 
 def _values(text: str) -> list[str]:

@@ -177,22 +177,25 @@ def means(store: Store) -> list[dict[str, Any]]:
 
 def print_means(store: Store) -> None:
     """Print a table of means for each response; to stderr, which response has no value."""
+    from perhop.experiment.words import Scale
+
     rows = means(store)
     warn_of_none(store)
     for response in store.campaign.responses:
         mine = [row for row in rows if row["response"] == response.name]
         if not mine:
             continue
-        unit = f", {response.unit}" if response.unit else ""
-        always = ", which hold at every look" if mine and mine[0]["holds_at_every_look"] else ""
+        scale = Scale.of(response.unit, max(abs(row["mean"]) for row in mine))
+        unit = f" in {scale.unit}" if scale.unit else ""
+        always = ", which hold at every look" if mine[0]["holds_at_every_look"] else ""
         print_table(
             f"{response.name}: means{unit} with 95 % intervals{always}",
             ("treatment", *response.by, "mean", "+-", "runs"),
             [
                 (
                     *(str(row[name]) for name in ("treatment", *response.by)),
-                    f"{row['mean']:.5g}",
-                    f"{row['half_width']:.2g}" if math.isfinite(row["half_width"]) else "-",
+                    f"{row['mean'] / scale.factor:.5g}",
+                    f"{row['half_width'] / scale.factor:.2g}" if math.isfinite(row["half_width"]) else "-",
                     str(row["runs"]),
                 )
                 for row in mine

@@ -18,8 +18,10 @@ from perhop.experiment.design_check import setting_of
 from perhop.experiment.expression import SyntaxFault
 from perhop.experiment.fault import At, DesignError, Fault
 from perhop.experiment.fractions import Range
+from perhop.experiment.level_names import level_names
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.vocabulary import words, words_of_design
+from perhop.overrides import toml
 from perhop.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ class _Reader:
         levels = self.written["factor"][factor]["levels"]
         place = [*at[:3], *level]
         if level and isinstance(levels, list):
-            place[3:] = [[_text(one) for one in levels].index(str(level[0]))]
+            place[3:] = [level_names([_text(one) for one in levels]).index(str(level[0]))]
         elif level and not isinstance(levels[level[0]], list):
             del place[4:]
         return place
@@ -204,7 +206,9 @@ class _Reader:
         at: At = ("factor", i, "levels")
         if path is not None:
             if isinstance(levels, list):
-                return Factor.vary(path, [_text(value) for value in levels], one["name"])
+                values = [_text(value) for value in levels]
+                called = zip(level_names(values), values, strict=True)
+                return Factor(one["name"], tuple(Level(name, (f"{path}={value}",)) for name, value in called))
             lists = [name for name, value in levels.items() if isinstance(value, list)]
             for name in lists:
                 rule = f"level `{name}` has overrides, but `path` says what is varied"
@@ -286,4 +290,5 @@ def _range(one: dict[str, Any]) -> Range:
 
 
 def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Return a value as it stands after ``path=``; text stands as it is, for a quantity has no quotes."""
+    return value if isinstance(value, str) else toml(value, "levels")

@@ -37,12 +37,12 @@ class Scale:
 
     @classmethod
     def of(cls, unit: str | None, largest: float) -> Scale:
-        """Choose for numbers of this unit, the largest of which is given."""
+        """Choose for numbers of this unit (``1``: of none), the largest of which is given."""
         steps = _SMALL if unit == "s" else _PREFIXES.get(unit or "", ())
         for factor, name in steps:
             if abs(largest) >= factor:
                 return cls(factor, name)
-        return cls(1.0, unit or "")
+        return cls(1.0, "" if unit is None or unit == "1" else unit)
 
     def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
         """Return a value, with what is to either side of it if that is finite, and the unit."""

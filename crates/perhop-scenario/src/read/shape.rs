@@ -89,7 +89,7 @@ impl<'a> Shape<'a> {
         Json::Object(out)
     }
 
-    /// The values of a table's keys; unknown keys are left out.
+    /// The values of a table's keys; left out are unknown ones, and those of a table that may have any.
     fn keys(&mut self, entries: &[Entry], rules: &'a Json) -> Map<String, Json> {
         let known = rules["properties"].as_object();
         let mut out = Map::new();
@@ -100,7 +100,7 @@ impl<'a> Shape<'a> {
                 .or_else(|| rules.get("additionalProperties").filter(|a| a.is_object()));
             if let Some(property) = property {
                 out.insert(key.clone(), self.value(node, property));
-            } else {
+            } else if rules["additionalProperties"] != true {
                 let keys = known.into_iter().flat_map(Map::keys).map(String::as_str);
                 let keys: Vec<&str> = keys.collect();
                 let hint = self.hint(|| {

@@ -89,7 +89,7 @@ pub struct Factor {
 #[serde(untagged)]
 pub enum Levels {
     /// Values, which are their own names.
-    Values(Vec<Value>),
+    Values(Vec<Listed>),
     /// By name.
     Named(BTreeMap<String, Level>),
 }
@@ -108,6 +108,18 @@ pub enum Level {
     Flag(bool),
     /// Overrides.
     Overrides(Vec<String>),
+    /// A value that is a table: a queue, a meter.
+    Table(BTreeMap<String, serde_json::Value>),
+}
+
+/// A value of a setting in a list of levels.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Listed {
+    /// A text, a number, true or false.
+    Value(Value),
+    /// A table: a queue, a meter.
+    Table(BTreeMap<String, serde_json::Value>),
 }
 
 /// The value of a setting.
