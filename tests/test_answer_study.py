@@ -71,6 +71,8 @@ def test_the_claims_are_counted_by_verdict() -> None:
     assert of_study(DOCUMENT | {"command": "perhop reproduce x"}).sentences == (stands,)
     assert of_study(DOCUMENT | {"claims": [YES, NO]}).sentences == ("Of 2 claims 1 holds here, 1 does not.",)
     assert stand([YES, YES], " of 2 papers") == "Of 2 claims of 2 papers 2 hold here."
+    unjudged = DOCUMENT["claims"][3]
+    assert stand([unjudged, unjudged]) == "None of 2 claims is judged."
     assert of_study({"claims": []}).sentences == ()
 
 

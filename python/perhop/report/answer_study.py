@@ -65,6 +65,8 @@ def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
         What they are of, such as `` of 4 studies``.
     """
     tally = Counter(claim["verdict"] for claim in claims)
+    if tally["not judged"] == len(claims) > 1:
+        return f"None of {counted(len(claims), 'claim')}{of} is judged."
     told = [
         f"{tally[verdict]} {one if tally[verdict] == 1 else many}"
         for verdict, one, many in (
@@ -120,6 +122,10 @@ def _margin(part: Mapping[str, Any]) -> float:
     return min(inside, default=0.0) / size if size else 0.0
 
 
+_RISE = 1e-5
+"""Claims that something rises allow for the last digits of a number; the words do not name them."""
+
+
 def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     """Return the two numbers of a part in words: what came out, and what is claimed."""
     least, most = part["claimed"]
@@ -128,7 +134,7 @@ def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     elif least is not None and most is not None:
         claimed = f"{least:.4g} to {most:.4g}"
     elif least is not None:
-        claimed = f"at least {least:.4g}" if least else "above 0"
+        claimed = "above 0" if 0 <= least < _RISE else f"at least {least:.4g}"
     else:
         claimed = (f"at most {most:.4g}" if most else "below 0") if most is not None else "no range"
     many = f", one of {len(claim['parts'])} parts" if len(claim["parts"]) > 1 else ""
