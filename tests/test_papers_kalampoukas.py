@@ -148,7 +148,7 @@ def test_only_runs_with_a_shared_fifo_have_the_bound_of_theorem_2() -> None:
 def test_the_evidence_on_thresholds_says_why() -> None:
     claims = {claim["id"]: claim for claim in reproduce(bounded).document["claims"]}
     for id_ in ("K7", "K8"):
-        assert "within 0.0000 of it" in claims[id_]["evidence"]["notes"][0]
+        assert "within 0.0001 of it" in claims[id_]["evidence"]["notes"][0]
 
 
 def test_a_row_without_a_closed_form_cannot_be_judged() -> None:

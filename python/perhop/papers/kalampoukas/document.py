@@ -129,7 +129,7 @@ def threshold_note(m: Measured) -> list[tuple[str, str]]:
     text = (
         "With a threshold b above one, the ACKs of one window are spread over b data packets, so the slow "
         "connection gains and the fast one loses; that is what the bounded form says, and the simulated "
-        f"efficiencies are within {max(distances):.1g} of it."
+        f"efficiencies are within {max(*distances, 1e-4):.1g} of it."
     )
     return [("", text)]
 
