@@ -135,6 +135,8 @@ def test_mistakes_have_their_place(cli: Cli, file: Path) -> None:
     ("words", "code", "told"),
     [
         (["campaign", "run", "none.toml"], 2, "No such file"),
+        (["campaign", "run", "y.toml"], 2, "y.toml is a scenario, not the file of a campaign"),
+        (["run", "c.toml"], 2, "c.toml is the file of a campaign, not a scenario"),
         (["campaign", "status", "none.toml"], 2, "none.toml: No such file"),
         (["campaign", "status", "c.toml"], 2, "out/c: no such folder; `perhop campaign run FILE` makes it"),
         (["analyze", "out/c"], 2, "out/c: no such folder; `perhop campaign run FILE` makes it"),

@@ -146,12 +146,26 @@ def load(file: Path, out: Path | None, until_ci: str | None = None) -> tuple[Cam
     else:
         found, mistakes, warnings = read(file)
         if found is None:
+            refuse_scenario(file)
             raise CampaignError(mistakes)
         warn([*found.scenario.warnings(), *warnings])
         campaign, folder = found, out or _default(file)
     if until_ci is not None:
         campaign = with_stop(campaign, until_ci)
     return campaign, folder
+
+
+def refuse_scenario(file: Path) -> None:
+    """Tell a scenario that stands where a campaign's file is wanted."""
+    from perhop.scenario import Scenario
+
+    if not Scenario.load(file).check():
+        word = shlex.quote(str(file))
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{file} is a scenario, not the file of a campaign",
+            f"perhop run {word}, or perhop sweep {word} --vary PATH=A,B --measure EXPR",
+        )
 
 
 def run_and_tell(

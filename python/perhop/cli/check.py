@@ -82,7 +82,7 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
     """
     from perhop.experiment.definition import is_campaign
 
-    scenario = options.load(file, overrides)
+    scenario = options.read(file, overrides)
     if is_campaign(scenario.source):
         from perhop.experiment.file import read
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +33,24 @@ _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 def load(
     file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
 ) -> Scenario:
-    """Read a scenario and lay the overrides over it, in the order written, then `--seed` and `--until`."""
+    """Read a scenario as `read` does; a campaign's file in its place is told as such."""
+    scenario = read(file, overrides, seed, until)
+    if scenario.check():
+        from perhop.experiment.definition import is_campaign
+
+        if is_campaign(scenario.source):
+            raise CommandError(
+                ExitCode.USAGE,
+                f"{file} is the file of a campaign, not a scenario",
+                f"perhop campaign run {shlex.quote(str(file))}; its scenario stands after `scenario =`",
+            )
+    return scenario
+
+
+def read(
+    file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
+) -> Scenario:
+    """Read a file and lay the overrides over it, in the order written, then `--seed` and `--until`."""
     from perhop.scenario import Scenario
 
     assignments = list(overrides or [])

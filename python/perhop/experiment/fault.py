@@ -26,7 +26,7 @@ class Fault:
     of_key
         Whether it is the key of the setting that is wrong, not its value.
     shown
-        More about it, several lines, for whom there is no file to point into.
+        More about it, several lines with the hint, for whom there is no file to point into.
     """
 
     at: At
@@ -37,8 +37,9 @@ class Fault:
     of_key: bool = False
 
     def __str__(self) -> str:
-        hint = f" ({self.hint})" if self.hint else ""
-        return f"{self.rule}{hint}" + (f"\n{self.shown}" if self.shown else "")
+        if self.shown:
+            return f"{self.rule}\n{self.shown}"
+        return f"{self.rule} ({self.hint})" if self.hint else self.rule
 
 
 class DesignError(ValueError):
