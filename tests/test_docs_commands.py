@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from conftest import Cli
 from test_docs import LESSONS, PAGES
 
 TOP = Path(__file__).parents[1]
 COMMAND = re.compile(r"^(?:perhop|make|dask|uv|cargo|\.venv/bin/\S+) \S", re.MULTILINE)
+INLINE = re.compile(r"`(perhop [^`\n]+)`")
 BLOCK = re.compile(r"^```(?:sh|bash|shell|console)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 ELSEWHERE = {
     "docs/gallery/README.md": "test_gallery.py",
 }
 """Pages whose commands another test runs."""
+
+ALL = [
+    TOP / "README.md",
+    *sorted(TOP.glob("docs/**/*.md")),
+    *sorted(TOP.glob("papers/*/README.md")),
+    *sorted(TOP.glob("python/perhop/starters/*/README.md")),
+]
 
 STUDY = "runs of minutes; tests/test_papers_*.py runs the study itself, and make test-long all of it"
 NOT_RUN = {
@@ -44,3 +57,30 @@ def test_every_page_with_commands_is_run_or_says_why_not() -> None:
     assert pages >= {"README.md", *LESSONS, "docs/gallery/README.md"}
     assert pages - {*PAGES, *LESSONS, *ELSEWHERE} == set(NOT_RUN)
     assert [name for name in ELSEWHERE.values() if not (TOP / "tests" / name).exists()] == []
+
+
+def _commands(text: str) -> Iterator[str]:
+    """Every command of perhop on a page, without what the shell does with it."""
+    lines = [line for block in BLOCK.findall(text) for line in block.replace("\\\n", " ").splitlines()]
+    for line in [*(line.strip().removeprefix("$ ") for line in lines), *INLINE.findall(text)]:
+        if line.removeprefix(".venv/bin/").startswith("perhop "):
+            yield line
+
+
+def _words(line: str) -> list[str]:
+    shell = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    shell.whitespace_split, shell.commenters = True, "#"
+    words = []
+    for word in shell:
+        if set(word) <= set("|&;<>.") or word.startswith("2>"):
+            break
+        words.append(word)
+    return words[1:]
+
+
+@pytest.mark.parametrize("page", ALL, ids=lambda page: str(page.relative_to(TOP)))
+def test_every_command_on_a_page_is_one_that_perhop_has(cli: Cli, page: Path) -> None:
+    for line in _commands(page.read_text(encoding="utf-8")):
+        # unknown commands and options are told before the help is printed
+        done = cli(*_words(line), "--help")
+        assert (done.code, done.err) == (0, ""), line
