@@ -106,22 +106,25 @@ class StoredRun:
         """
         folder = Path(folder)
         record = _read_record(folder)
+        again = f"make it again: {record.command}"
         try:
             found = _scenario_hashes({name: (folder / name).read_bytes() for name in SCENARIOS})
         except OSError as error:
-            raise DamagedRunError(f"{folder}: a scenario file cannot be read: {error.strerror}") from error
-        try:
-            # a blank or a bracket in the folder's name is part of the name, not a pattern
-            tables = {
-                name: pl.read_parquet(folder / f"{name}.parquet", glob=False)
-                for name in tables_of(record.format)
-            }
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DamagedRunError(f"{folder}: a table cannot be read: {error}") from error
+            told = f"{folder}: a scenario file cannot be read: {error.strerror}"
+            raise DamagedRunError(told, again) from error
+        tables = {}
+        for name in tables_of(record.format):
+            file = folder / f"{name}.parquet"
+            try:
+                # a blank or a bracket in the folder's name is part of the name, not a pattern
+                tables[name] = pl.read_parquet(file, glob=False)
+            except (OSError, pl.exceptions.PolarsError) as error:
+                raise DamagedRunError(f"{file} cannot be read: {error}", again) from error
         changed = [name for name in SCENARIOS if record.scenario_hashes.get(name) != found[name]]
         changed += differing(record.table_hashes, table_hashes(tables))
         if changed:
-            raise DamagedRunError(f"{folder}: {', '.join(changed)} changed since the run was recorded")
+            told = f"{folder}: {', '.join(changed)} changed since the run was recorded"
+            raise DamagedRunError(told, again)
         if record.output_hash != combined_hash(record.table_hashes):
             raise DamagedRunError(f"{folder}: output_hash in record.json does not match the tables")
         stored = cls(folder, record, tables)
@@ -238,7 +241,11 @@ class StoredRun:
 
 
 class DamagedRunError(Exception):
-    """A run folder that cannot be trusted or understood."""
+    """A run folder that cannot be trusted or understood, and what would mend it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class _Format(msgspec.Struct):

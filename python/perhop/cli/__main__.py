@@ -196,7 +196,7 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         from perhop.record import DamagedRunError
 
         if isinstance(error, DamagedRunError):
-            return ExitCode.STORE, f"error: {error}"
+            return ExitCode.STORE, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
     if "perhop.folder" in sys.modules:
         from perhop.folder import PlaceTakenError
 

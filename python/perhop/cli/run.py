@@ -413,4 +413,7 @@ def _print_diffserv(result: Result, folder: Path) -> None:
 def _status(written: Record) -> int:
     for law in written.invariants:
         print(f"broken invariant: {law}", file=sys.stderr)
+    if written.live is not None and written.live.over_budget:
+        told = "where packets were late, run it again with less beside it; perhop doctor says what priority it gets"
+        print(f"hint: the run is not valid; {told}", file=sys.stderr)
     return ExitCode.FAILED_RUNS if written.invariants else ExitCode.DONE
