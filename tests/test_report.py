@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from conftest import Cli, Reproduced
-from perhop import StoredRun
+from perhop import StoredRun, summary
 from perhop.cli.exit import ExitCode
 from perhop.folder import always
 from perhop.plot import topology
@@ -403,3 +403,43 @@ def test_averages_that_were_asked_for_are_drawn_with_their_thresholds(cli: Cli) 
     assert cli("run", "lab/diffserv.toml", *short, "-o", "unasked", "--report").code == 0
     text = html.unescape(Path("unasked/report.html").read_text())
     assert """-s 'run.series=["averages"]'</code>""" in text
+
+
+PAIRS = """
+[run]
+duration = "2s"
+[[node]]
+name = "a"
+count = 2
+[[node]]
+name = "b"
+count = 2
+[[link]]
+ends = ["a[*]", "b[*]"]
+rate = "1Mbit/s"
+[[flow]]
+name = "web"
+from = "a[0]"
+to = "b[0]"
+count = 3
+mark = "AF11"
+tcp = { size = "5kB" }
+[[flow]]
+name = "bulk"
+from = "a[0]"
+to = "b[0]"
+"""
+
+
+def test_what_was_idle_is_left_out_and_transfers_are_one_row_of_marks(tmp_path: Path) -> None:
+    run = Scenario.from_text(PAIRS).run().save(tmp_path / "run")
+    marks = summary.marks(run.table("marks"), run.scenario().describe())
+    assert marks["flow"].to_list() == ["web (3 transfers)", "bulk"]
+    assert marks["flows"].to_list() == [3, 1]
+    assert marks["arrived_bytes"].sum() == run.table("marks")["arrived_bytes"].sum()
+    text = run.report().read_text()
+    links = text[text.index('id="links"') : text.index('id="queues"')]
+    assert "a[0]-&gt;b[0]" in links
+    assert "a[1]-&gt;b[1]" not in links
+    assert "2 through which nothing went are left out" in links
+    assert '<td class="t">web (3 transfers)</td><td class="t">AF11: ' in text

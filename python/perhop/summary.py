@@ -69,6 +69,26 @@ def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     ).drop("times")
 
 
+def marks(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
+    """Return the table of marks, the transfers of each ``[[flow]]`` that stands for several in one row.
+
+    The column ``flows`` says of how many each row is.
+
+    Parameters
+    ----------
+    table
+        ``marks`` of a run.
+    meaning
+        Its scenario.
+    """
+    together = pl.col("flow").is_in(_many(meaning))
+    group = _group("flow")
+    many = pl.format("{} ({} transfers)", group, pl.col("flow").n_unique().over(group))
+    named = pl.when(together).then(many).otherwise(pl.col("flow"))
+    rows = table.with_columns(flow=named, own=pl.col("flow")).group_by("flow", "mark", maintain_order=True)
+    return rows.agg(pl.exclude("own").sum(), flows=pl.col("own").n_unique())
+
+
 def _quantile(times: pl.Series, permille: int) -> float | None:
     """Return what so many thousandths of the times, in order, do not exceed, as in the table `classes`."""
     return times[_core.nearest_rank(len(times), permille) - 1] if len(times) else None

@@ -392,10 +392,11 @@ def _print_diffserv(result: Result, folder: Path) -> None:
             f"in {folder}/conditioners.parquet",
             picked=_IN_ORDER,
         )
-    marked = result.marks.filter(pl.col("mark") != "BE")["flow"].unique()
+    every = summary.marks(result.marks, result.scenario.describe())
+    marked = every.filter(pl.col("mark") != "BE")["flow"].unique()
     if marked.len():
-        marks = result.marks.filter(pl.col("flow").is_in(marked.implode()))
-        plain = result.marks["flow"].n_unique() - marked.len()
+        marks = every.filter(pl.col("flow").is_in(marked.implode()))
+        plain = int(every.filter(~pl.col("flow").is_in(marked.implode()))["flows"].sum())
         left_out = f"; {counted(plain, 'flow')} with BE alone left out" if plain else ""
         print_table(
             f"Arrived after the warm-up, by mark{left_out}",
@@ -414,6 +415,6 @@ def _status(written: Record) -> int:
     for law in written.invariants:
         print(f"broken invariant: {law}", file=sys.stderr)
     if written.live is not None and written.live.over_budget:
-        told = "where packets were late, run it again with less beside it; perhop doctor says what priority it gets"
+        told = "where packets were late, again with less beside it; perhop doctor tells its priority"
         print(f"hint: the run is not valid; {told}", file=sys.stderr)
     return ExitCode.FAILED_RUNS if written.invariants else ExitCode.DONE

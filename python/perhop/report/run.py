@@ -65,13 +65,15 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "labels": _by_labels(run, meaning),
             "transfer": bool(flows["took_s"].is_not_null().any()),
             "transfers": summary.transfers(run.table("flows"), meaning).to_dicts(),
-            "links": _listing(run.table("links"), "utilization"),
-            "queues": _listing(_with_balance(run.table("queues")), "max_packets"),
+            "links": _busy(run.table("links"), "utilization", ("packets", "lost_packets")),
+            "queues": _busy(
+                _with_balance(run.table("queues")), "max_packets", ("in_packets", "initial_backlog_packets")
+            ),
             "unsettled": summary.unsettled(run.tables["series"], meaning),
             "colors": summary.drops_have_colors(run.table("queues"), meaning),
             "conditioners": _listing(run.table("conditioners")),
             "udp": _listing(run.table("udp"), first="[[udp]]"),
-            "marks": _listing(_by_mark(run.table("marks")), first="[[flow]] and [[udp]]"),
+            "marks": _listing(_by_mark(run.table("marks"), meaning), first="[[flow]] and [[udp]]"),
             "link_views": {link.name: link for link in meaning.links},
             "silent": silent,
             "averages": figures.hint(run, meaning),
@@ -118,11 +120,19 @@ def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[st
         "more": max(0, len(table) - _ROWS_FOLDED),
         "ordered": largest,
         "first": first,
+        "idle": 0,
     }
 
 
-def _by_mark(marks: pl.DataFrame) -> pl.DataFrame:
+def _busy(table: pl.DataFrame, largest: str, counts: tuple[str, ...]) -> dict[str, Any]:
+    """Split a table as `_listing` does, without the rows that counted nothing, and how many these are."""
+    busy = table.filter(pl.any_horizontal(pl.col(count) > 0 for count in counts))
+    return _listing(busy, largest) | {"idle": table.height - busy.height}
+
+
+def _by_mark(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     """Return for each flow with marks a list of them: mark, packets, share of the flow's bytes."""
+    marks = summary.marks(table, meaning)
     if marks.is_empty() or (marks["mark"] == "BE").all():
         return pl.DataFrame()
     share = (pl.col("arrived_bytes") / pl.col("arrived_bytes").sum().over("flow")).alias("share")
