@@ -40,9 +40,10 @@ pub struct Pair {
     pub name: String,
     /// When its client is started.
     pub start: Instant,
-    host: Arc<Namespace>,
+    /// Where its client is started, and where its server is.
+    hosts: (Arc<Namespace>, Arc<Namespace>),
     words: Vec<String>,
-    port: u16,
+    flow: usize,
     told: Arc<Told>,
     server: Process,
     client: Option<Process>,
@@ -90,7 +91,7 @@ impl Pair {
         run: &Run,
         flow: &Flow,
         (i, start): (usize, Instant),
-        (from, to): (&Arc<Namespace>, &Namespace),
+        hosts: (Arc<Namespace>, Arc<Namespace>),
         told: Arc<Told>,
     ) -> io::Result<Self> {
         let server = words(&[
@@ -105,17 +106,38 @@ impl Pair {
         Ok(Self {
             name: flow.name.clone(),
             start,
-            host: Arc::clone(from),
             words: client(run, flow, i),
-            port: of_flow(i),
+            flow: i,
             told,
-            server: to.spawn(PROGRAM, &server)?,
+            server: hosts.1.spawn(PROGRAM, &server)?,
             client: None,
+            hosts,
         })
     }
 
+    /// Waits until its server listens.
+    ///
+    /// # Errors
+    /// Where it does not: what it said.
+    pub fn await_server(&mut self) -> io::Result<()> {
+        let row = format!(":{:04X} 00000000:0000 0A", of_program(self.flow));
+        for _ in 0..LOOKS {
+            let table = self.hosts.1.inside(|| std::fs::read_to_string("/proc/thread-self/net/tcp"))?;
+            if table.contains(&row) {
+                return Ok(());
+            }
+            if self.server.ended()? {
+                break;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        let said = self.server.said()?;
+        let why = format!("flow {}: the server of iperf3 does not listen: {}", self.name, said.trim());
+        Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    }
+
     fn start(&mut self) -> io::Result<()> {
-        self.client = Some(self.host.spawn(PROGRAM, &self.words)?);
+        self.client = Some(self.hosts.0.spawn(PROGRAM, &self.words)?);
         Ok(())
     }
 
@@ -125,7 +147,7 @@ impl Pair {
         if client.ended()? {
             return Ok(false);
         }
-        if let Some(connection) = client.connection(self.port)?
+        if let Some(connection) = client.connection(of_flow(self.flow))?
             && let Ok(info) = connection.info()
         {
             self.told.tell(&info);
@@ -136,11 +158,11 @@ impl Pair {
     /// Ends both, and says what they said.
     fn end(self) -> io::Result<(Said, Option<String>)> {
         let started = self.client.is_some();
-        let Self { name, mut client, server, .. } = self;
+        let Self { name, mut client, mut server, .. } = self;
         let ended = client.as_mut().map_or(Ok(false), Process::ended)?;
         client.as_ref().map_or(Ok(()), Process::interrupt)?;
         server.interrupt()?;
-        let client = json(&client.map_or(Ok(String::new()), Process::said)?);
+        let client = json(&client.as_mut().map_or(Ok(String::new()), Process::said)?);
         let server = json(&server.said()?);
         let why = (started && ended).then(|| {
             let said = client.get("error").or(Some(&client)).and_then(Value::as_str).unwrap_or("no reason");
@@ -179,31 +201,6 @@ fn json(said: &str) -> Value {
         "" => Value::Null,
         text => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
     }
-}
-
-/// Waits until every server of `pairs` listens in its namespace.
-///
-/// # Errors
-/// Where one does not.
-pub fn await_servers(servers: &[(Arc<Namespace>, usize)]) -> io::Result<()> {
-    for (host, flow) in servers {
-        let row = format!(":{:04X} 00000000:0000 0A", of_program(*flow));
-        let mut listens = false;
-        for _ in 0..LOOKS {
-            listens = host.inside(|| std::fs::read_to_string("/proc/thread-self/net/tcp"))?.contains(&row);
-            if listens {
-                break;
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
-        if !listens {
-            return Err(io::Error::other(format!(
-                "a server of iperf3 does not listen at {}",
-                of_program(*flow)
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Starts clients when their flows are due, until `stop`; then ends all.

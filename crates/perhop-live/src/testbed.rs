@@ -17,7 +17,7 @@ use crate::addresses::{RECEIVING, of_flow, of_node};
 use crate::endpoints::{Sender, Work};
 use crate::frame::Frame;
 use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
-use crate::iperf3::{Pair, await_servers};
+use crate::iperf3::Pair;
 use crate::kernel::{Listener, Namespace, Stream, Tun, Udp};
 use crate::sources::Source;
 use crate::tap::{End, Place, Receiving, Sending, Told};
@@ -121,7 +121,7 @@ impl Testbed {
         let mut senders: Vec<Sender> = testbed.work.senders.into();
         senders.sort_by_key(|sender| sender.start);
         testbed.work.senders = senders.into();
-        await_servers(&testbed.servers(scenario)?)?;
+        testbed.pairs.iter_mut().try_for_each(Pair::await_server)?;
         testbed.pairs.sort_by_key(|pair| pair.start);
         testbed.lacking.sort();
         testbed.lacking.dedup();
@@ -176,8 +176,9 @@ impl Testbed {
             ports.1,
         );
         if scenario.run.endpoint == Endpoint::Iperf3 {
-            let ends = (&self.host(flow.from)?.namespace, &*self.host(flow.to)?.namespace);
-            self.pairs.push(Pair::new(&scenario.run, flow, (i, start), ends, told)?);
+            let of = |node| Ok::<_, io::Error>(Arc::clone(&self.host(node)?.namespace));
+            let hosts = (of(flow.from)?, of(flow.to)?);
+            self.pairs.push(Pair::new(&scenario.run, flow, (i, start), hosts, told)?);
             return Ok(());
         }
         let options = options(flow);
@@ -187,12 +188,6 @@ impl Testbed {
         let to = SocketAddrV4::new(of_node(flow.to), RECEIVING);
         self.work.senders.push_back(Sender { name: flow.name.clone(), start, socket, to, size, close, told });
         Ok(())
-    }
-
-    /// Where a program of a flow's own listens, by flow.
-    fn servers(&self, scenario: &Scenario) -> io::Result<Vec<(Arc<Namespace>, usize)>> {
-        let all = (0..self.pairs.len()).map(|i| (scenario.flows[i].to, i));
-        all.map(|(node, i)| Ok((Arc::clone(&self.host(node)?.namespace), i))).collect()
     }
 
     fn udp(

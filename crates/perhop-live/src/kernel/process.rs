@@ -126,7 +126,7 @@ impl Process {
     ///
     /// # Errors
     /// Of the kernel.
-    pub fn said(mut self) -> io::Result<String> {
+    pub fn said(&mut self) -> io::Result<String> {
         for _ in 0..LOOKS {
             if self.ended()? {
                 break;
