@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -87,6 +88,66 @@ def test_a_page_prints_what_its_commands_print(
             where = Path(done.stdout.splitlines()[-1])
             printed = words(done.stdout)
     assert compared > 5
+
+
+LINK = """
+[run]
+duration = "2s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+ends = ["a", "b"]
+rate = "2Mbit/s"
+loss = 0.01
+[[flow]]
+name = "up"
+from = "a"
+to = "b"
+"""
+CAMPAIGN = """
+scenario = "y.toml"
+replications = 3
+[[factor]]
+name = "rate"
+path = "link.a-b.rate"
+levels = ["1Mbit/s", "3Mbit/s"]
+[[response]]
+name = "goodput"
+measure = "mean(flows.goodput_bit_s)"
+"""
+TWO_WAY = (TOP / "python/perhop/starters/two-way/two-way.toml").read_text()
+GIVEN = {
+    "docs/running-campaigns.md": {"y.toml": LINK, "c.toml": CAMPAIGN},
+    "docs/pcap.md": {"two-way.toml": TWO_WAY.replace('duration = "60s"', 'duration = "12s"')},
+}
+"""Pages about files of the reader's own, and such files."""
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_the_commands_of_a_page_work_with_a_readers_files(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, text in GIVEN[name].items():
+        Path(file).write_text(text)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}{os.pathsep}/usr/sbin"
+    ran = 0
+    for kind, text, _ in blocks(TOP / name):
+        if kind == "python":
+            exec(text, {})
+        elif kind in ("sh", "shell"):
+            for line in text.splitlines():
+                program = line.split()[0]
+                if shutil.which(program, path=path) is None:
+                    pytest.skip(f"{program} is not installed")
+                done = subprocess.run(
+                    ["bash", "-c", line], env=os.environ | {"PATH": path}, capture_output=True, text=True
+                )
+                assert done.returncode == 0, f"{line}\n{done.stderr}"
+                ran += 1
+    assert ran >= 4
 
 
 def test_the_guide_shows_the_first_mistake_as_check_does(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
         for row in grid:
-            row[0].set_ylabel(textwrap.fill(label, _LONGEST_LINE))
+            row[0].set_ylabel(textwrap.fill(label, _LONGEST_LINE, break_long_words=False))
         return style.svg(made, title, f"{label}. " + "; ".join(_told(panel) for panel in panels))
 
 

@@ -56,7 +56,8 @@ def curve(one: Analysis, id: str) -> Figure | None:
 
     def svg() -> str:
         if numbers is None:
-            return drawn.draw_means([drawn.Panel(factor, levels, lines, other)], label, title)
+            panel = drawn.Panel(factor, levels, lines, other, apart=len(lines) == 1)
+            return drawn.draw_means([panel], label, title)
         x, ticks, suffix = numbers
         places = dict(zip(levels, x, strict=True))
         dots = [
@@ -273,7 +274,7 @@ def of_store(store: Store) -> list[Figure]:
 
 def _label(one: Analysis, unit: Scale) -> str:
     label = f"{one.name} in {unit.unit}" if unit.unit else one.name
-    return "\n".join(textwrap.wrap(label, _LONGEST_LINE))
+    return "\n".join(textwrap.wrap(label, _LONGEST_LINE, break_long_words=False))
 
 
 def _percent(one: Analysis) -> str:
