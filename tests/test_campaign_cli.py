@@ -209,6 +209,18 @@ def test_a_sweep_is_a_campaign(cli: Cli, file: Path) -> None:
     assert (done.json()["kept"], done.json()["made"]) == (16, 0)
 
 
+def test_a_sweep_that_varies_nothing_gives_intervals_of_what_has_a_name(cli: Cli, file: Path) -> None:
+    done = cli("sweep", "y.toml", "--measure", "goodput=sum(flows.goodput_bit_s)", "--replications", "3")
+    assert done.code == 0
+    assert done.out.startswith("goodput: means in")
+    assert "as written" in done.out
+    store = Store.open("out/y-sweep")
+    (response,) = store.campaign.responses
+    assert (response.name, response.text) == ("goodput", "sum(flows.goodput_bit_s)")
+    written = Campaign.load("out/y-sweep/campaign.toml")
+    assert (written.design, written.responses) == (store.campaign.design, store.campaign.responses)
+
+
 def test_a_sweep_says_which_values_are_the_same(cli: Cli, file: Path) -> None:
     words = ["--vary", "link.a-b.delay=10ms,0.01s,20ms", "--measure", "mean(flows.goodput_bit_s)"]
     done = cli("sweep", "y.toml", *words, "--replications", "1", "-j", "1", "--json")

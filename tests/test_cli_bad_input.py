@@ -104,6 +104,12 @@ def test_files_that_cannot_be_read(cli: Cli, command: str, name: str) -> None:
     assert len(done.err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_missing_file_is_told_what_is_called_nearly_so(cli: Cli, two_way: Path, command: str) -> None:
+    done = cli(command, "two-wya.toml")
+    assert done.err == f"error: two-wya.toml: No such file or directory\nhint: there is {two_way}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "word"),
     [

@@ -71,10 +71,26 @@ def test_a_trace_is_shown_in_part(cli: Cli, run: Path, tmp_path: Path) -> None:
     assert len(part) < len(pl.read_csv(tmp_path / "whole.csv"))
 
 
+def test_what_has_time_as_its_axis_can_be_cut(cli: Cli, run: Path, tmp_path: Path) -> None:
+    target = tmp_path / "part.csv"
+    assert cli("figure", run, "goodput", "--from", "500ms", "--to", "1s", "-o", target).code == 0
+    times = pl.read_csv(target)["time_s"]
+    assert (times.min(), times.max()) == (0.5, 1.0)
+    whole, part = tmp_path / "whole.svg", tmp_path / "part.svg"
+    assert cli("figure", run, "cwnd", "-o", whole).code == 0
+    assert cli("figure", run, "cwnd", "--to", "1s", "-o", part).code == 0
+    assert whole.read_bytes() != part.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (("figure", "RUN", "nix"), "no figure 'nix'"),
+        (("figure", "RUN", "godput"), "did you mean goodput?"),
+        (("figure", "RUN", "red"), "no queue of this run drops early"),
+        (("figure", "RUN", "delay", "--to", "1s"), "no axis of time"),
+        (("figure", "RUN", "cwnd", "--flow", "sack"), "not of a trace of TCP"),
+        (("table", "RUN", "flow"), "did you mean flows?"),
         (("figure", "RUN", "cwnd", "-o", "x.gif"), "take svg, pdf, png, csv"),
         (("figure", "RUN", "drops"), "every value is zero"),
         (("table", "RUN", "nix"), "no table 'nix'"),

@@ -110,12 +110,21 @@ def test_init_writes_notebooks_that_run(cli: Cli, tmp_path: Path) -> None:
     assert "all invariants hold" in shown
     assert "<svg" in shown
     assert (lab / "goodput.pdf").read_bytes().startswith(b"%PDF")
-    (lab / "goodput.pdf").unlink()
+    by_seed = book.cells[-2]["outputs"][0]["data"]["text/plain"]
+    rows = [line.split("┆")[1:] for line in by_seed.splitlines() if line.startswith(("│ up", "│ down"))]
+    assert len(rows) == 2
+    assert all(len(set(row)) == 3 for row in rows), "seeds matter"
+    # from another folder
     done = subprocess.run(
-        [sys.executable, "first-look.py"], cwd=lab, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, lab / "first-look.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert (lab / "goodput.pdf").is_file()
+    assert (tmp_path / "goodput.pdf").is_file()
 
 
 @pytest.mark.parametrize("pack", ["diffserv", "access"])

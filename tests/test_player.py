@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import Cli
@@ -14,6 +15,7 @@ from perhop.record import StoredRun
 from perhop.report import player
 from test_report import CHROMIUM, check_page, needs_chromium
 
+EXAMPLES = Path(__file__).parents[1] / "examples"
 SHORT = ("-s", "run.duration=2s", "-s", "run.warmup=500ms", "-s", "run.interval=100ms")
 
 
@@ -35,18 +37,44 @@ def test_links_queues_and_packets_are_those_of_the_run(cli: Cli, traced: Path) -
     ends = [(names[link["from"]], names[link["to"]]) for link in found["links"]]
     bottleneck = found["links"][ends.index(("edge", "core"))]
     series = run.tables["series"]
-    busy = series.filter(path="link.edge->core", quantity="utilization").sort("time_s")["value"]
-    assert bottleneck["busy"] == [round(100 * share) for share in busy]
-    assert len(bottleneck["waiting"]) == len(found["times"]) == len(busy)
-    assert max(bottleneck["waiting"]) > 0
     sent, arrived, link, color, ack = found["packets"]
+    own = series.filter(path="link.edge->core", quantity="utilization").sort("time_s")
+    busy = own.filter(pl.col("time_s") <= max(arrived))["value"]
+    assert bottleneck["busy"] == [round(100 * share) for share in busy]
+    assert len(bottleneck["waiting"]) == len(found["times"]) == len(busy) > 2
+    assert max(bottleneck["waiting"]) > 0
     assert len(sent) == len(arrived) == len(link) == len(color) == len(ack) > 500
-    assert sent[0] >= 0.5
+    assert sent[0] < 0.1, "the queues are seen to fill"
     assert all(after > before for before, after in zip(sent, arrived, strict=True))
     assert set(color) <= {0, 1, 2}
     # on one link packets arrive in the order in which they were sent
     own = [end for end, place in zip(arrived, link, strict=True) if ends[place] == ("edge", "core")]
     assert own == sorted(own)
+
+
+def test_limits_and_drops_are_those_of_the_queue(cli: Cli) -> None:
+    lesson = EXAMPLES / "lessons" / "drop-tail.toml"
+    assert (
+        cli("run", lesson, "--until", "11s", "-s", "run.warmup=0s", "--trace", "packets", "-o", "traced").code
+        == 0
+    )
+    run = StoredRun.load("traced")
+    text = player.data(run, run.scenario().describe())
+    assert text is not None
+    found = json.loads(text)
+    names = [node["name"] for node in found["nodes"]]
+    (slow,) = [
+        place
+        for place, link in enumerate(found["links"])
+        if (names[link["from"]], names[link["to"]]) == ("r1", "r2")
+    ]
+    assert found["links"][slow]["room"] == 100
+    trace = run.trace("packets")
+    assert trace is not None
+    dropped = trace.filter(pl.col("event") == "dropped", pl.col("time_s") <= max(found["packets"][1]))
+    times, places = found["drops"]
+    assert len(times) == dropped.collect().height > 0
+    assert set(places) == {slow}
 
 
 def test_without_a_trace_the_series_is_played(cli: Cli, traced: Path) -> None:
@@ -73,7 +101,7 @@ def test_a_browser_shows_it_and_nothing_moves_unasked(traced: Path) -> None:
     (stage,) = re.findall(r'<div class="stage">(.*?)</div>', done.stdout, re.DOTALL)
     assert stage.count("<line") == 12  # two directions of six links
     assert ">edge</text>" in stage
-    assert re.search(r"<output>0\.50\d s</output>", done.stdout)
+    assert re.search(r"<output>0\.0\d\d s</output>", done.stdout)
     assert '<div id="play"' in done.stdout
     assert not re.search(r'<div id="play"[^>]*\shidden', done.stdout)
     assert ">Play</button>" in done.stdout

@@ -16,14 +16,23 @@ class Cell:
     is_code: bool
 
 
-def cells(scenario: str) -> list[Cell]:
+def cells(scenario: str, chance: str = "", beside: str = "") -> list[Cell]:
     """Return the cells of a first look at a scenario that lies beside the notebook.
 
     Parameters
     ----------
     scenario
         Its file.
+    chance
+        An override that lets seeds matter, where nothing in the scenario is random.
+    beside
+        Code before the file's name, where a notebook does not run in its own folder.
     """
+    prose = (
+        f"Nothing here is random, so other seeds change nothing; with `{chance}` they do. " if chance else ""
+    )
+    arguments = f'"{chance}", ' if chance else ""
+    table, index = ("flows", "name") if chance else ("classes", "class")
     return [
         Cell(
             f"# Who gets what?\n\nA first look at `{scenario}`: one run, "
@@ -31,7 +40,9 @@ def cells(scenario: str) -> list[Cell]:
             "chance. Change the file or the settings, and run the cells again.",
             False,
         ),
-        Cell(f'import perhop\n\nscenario = perhop.Scenario.load("{scenario}")\nscenario.check()', True),
+        Cell(
+            f'import perhop\n\nscenario = perhop.Scenario.load({beside}"{scenario}")\nscenario.check()', True
+        ),
         Cell("An empty list: no mistakes. The run shows the first screen of its page.", False),
         Cell('result = scenario.override(run__duration="30s", run__warmup="5s").run()\nresult', True),
         Cell(
@@ -42,19 +53,20 @@ def cells(scenario: str) -> list[Cell]:
         Cell('result.plot.goodput().save("goodput.pdf")', True),
         Cell("Tables are polars frames; `result.pandas()` gives pandas.", False),
         Cell('result.flows.select("name", "class", "goodput_bit_s", "retransmissions", "timeouts")', True),
-        Cell("How much of that is chance? Three seeds, each class.", False),
+        Cell(f"How much of that is chance? {prose}Three seeds, goodput in bit/s.", False),
         Cell(
             "import polars as pl\n\n"
             "again = []\n"
             "for seed in (1, 2, 3):\n"
-            '    other = scenario.override(run__duration="30s", run__warmup="5s", run__seed=seed).run()\n'
-            "    again.append(other.classes.with_columns(seed=seed))\n"
-            'pl.concat(again).select("seed", "class", "goodput_bit_s", "dropped_packets")',
+            f'    other = scenario.override({arguments}run__duration="30s", run__warmup="5s", '
+            "run__seed=seed)\n"
+            f"    again.append(other.run().{table}.with_columns(seed=seed))\n"
+            f'pl.concat(again).pivot("seed", index="{index}", values="goodput_bit_s")',
             True,
         ),
         Cell(
             "More than three, with intervals, is a sweep or a campaign: "
-            f"`perhop sweep {scenario} --replications 10 --vary ... --measure ...`.",
+            f"`perhop sweep {scenario} --replications 10 --measure 'sum(flows.goodput_bit_s)'`.",
             False,
         ),
     ]
@@ -83,7 +95,7 @@ def marimo(content: list[Cell]) -> str:
     """Return cells as a notebook of marimo: a Python file, each cell a function of what it uses."""
     trees = [ast.parse(cell.text) if cell.is_code else None for cell in content]
     made = [set() if tree is None else _made(tree) for tree in trees]
-    everywhere = set().union(*made)
+    everywhere = {"mo"}.union(*made)
     parts = [
         "import marimo\n\napp = marimo.App()\n",
         "@app.cell\ndef _():\n    import marimo as mo\n    return (mo,)\n",

@@ -208,6 +208,14 @@ fn a_setting_of_another_table_is_told_its_place() {
 }
 
 #[test]
+fn what_a_setting_is_about_and_who_takes_a_value_are_told() {
+    let tcp = |setting: &str| one(r#"window = "64KiB""#, setting);
+    assert_snapshot!(tcp(r#"congestion_control = "cubic""#), @"48:9 flow.up.tcp.congestion_control: there is no setting `congestion_control` here (perhaps `cc`)");
+    assert_snapshot!(tcp(r#"recovery = "cubic""#), @r#"48:20 flow.up.tcp.recovery: `cubic` is not one of "tahoe", "reno", "newreno", "sack", "sack-1996" (`cubic` is a value of `cc`)"#);
+    assert_snapshot!(tcp(r#"profile = "cubic""#), @r#"48:19 flow.up.tcp.profile: there is no profile `cubic` (`cubic` is a congestion control: write `cc = "cubic"`)"#);
+}
+
+#[test]
 fn a_scenario_has_nodes_links_and_traffic() {
     assert_snapshot!(lines(load(b"[run]\nduration = \"1s\"\nnode = []", "test.toml", &[])), @r"
     1:1 node: `node` is missing (add a [[node]]: hosts and routers.)

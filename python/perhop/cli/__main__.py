@@ -174,7 +174,10 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
         told = f"{place}: {error.strerror or error}" if place else error.strerror or error
         code = ExitCode.USAGE if error.errno in _WRONG_PLACE else ExitCode.MACHINE
-        return code, f"error: {told}"
+        from perhop.cli.output import beside
+
+        hint = beside(error)
+        return code, f"error: {told}" + (f"\nhint: {hint}" if hint else "")
     if isinstance(error, MemoryError):
         return ExitCode.MACHINE, f"error: {str(error) or 'out of memory'}"
     if isinstance(error, ImportError) and "_core" in str(error):

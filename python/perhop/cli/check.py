@@ -26,14 +26,16 @@ def command(
 
 
 def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int:
-    from perhop.cli.output import note, print_json, warn
+    from perhop.cli.output import beside, note, print_json, warn
 
     found, unread = [], []
     for file in files:
         try:
             found.append((str(file), _checked(file, overrides)))
         except OSError as error:
-            unread.append(f"error: {error.filename or file}: {error.strerror}")
+            hint = beside(error)
+            told = f"error: {error.filename or file}: {error.strerror}"
+            unread.append(told + (f"\nhint: {hint}" if hint else ""))
     if as_json:
         print_json(
             {

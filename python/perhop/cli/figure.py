@@ -36,10 +36,11 @@ def command(
     ] = None,
     flow: Annotated[
         list[str] | None,
-        typer.Option("--flow", metavar="NAME", help="Of a trace of TCP: this flow; may be repeated."),
+        typer.Option("--flow", metavar="NAME", help="Of a trace of TCP this flow; may be repeated."),
     ] = None,
     begin: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Where it begins, such as 2.5s.")
+        str | None,
+        typer.Option("--from", metavar="TIME", help="Where the axis of time begins, such as 2.5s."),
     ] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where it ends.")] = None,
     force: options.Force = False,
@@ -53,7 +54,8 @@ def command(
 
     of_store = (run / ledger.FILE).exists()
     if of_store and (flow or begin or end):
-        raise CommandError(ExitCode.USAGE, f"{run} is a campaign and has no trace", "take one of its runs")
+        told = f"{run} is a campaign: its figures have no axis of time and no flows"
+        raise CommandError(ExitCode.USAGE, told, "take one of its runs")
     if name is None:
         rows = _of_store(run) if of_store else _of_run(run)
         if as_json:
@@ -111,23 +113,35 @@ def _of_store(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str | None) -> Figure:
+    from perhop.cli.output import meant
     from perhop.cli.report import view_of
     from perhop.record import StoredRun
     from perhop.report import figures
 
     stored = StoredRun.load(run)
     try:
-        return figures.find(stored, name, view_of(stored, flow, begin, end))
+        found = figures.find(stored, name, view_of(stored, flow, begin, end))
     except KeyError as error:
-        averages = figures.hint(stored, stored.scenario().describe())
-        if averages and figures.ALIASES.get(name, name).startswith("early-"):
-            told = f"{run}: no figure {name!r}, since no average was recorded"
-            raise CommandError(ExitCode.USAGE, told, f"{averages} -o FOLDER") from None
-        known = ", ".join(figures.called(error.args[1]))
-        raise CommandError(ExitCode.USAGE, f"{run}: no figure {name!r}", f"there is {known}") from None
+        known = figures.called(error.args[1])
+        told, hint = f"{run}: no figure {name!r}", f"{meant(name, known)}there is {', '.join(known)}"
+        if figures.ALIASES.get(name, name).startswith("early-"):
+            averages = figures.hint(stored, stored.scenario().describe())
+            told += ", since no average was recorded" if averages else ": no queue of this run drops early"
+            hint = f"{averages} -o FOLDER" if averages else "give one the kind red, gred or rio"
+        raise CommandError(ExitCode.USAGE, told, hint) from None
+    if (begin or end) and found.part not in figures.TIMED:
+        told = f"figure {name} has no axis of time: --from and --to mean nothing for it"
+        raise CommandError(ExitCode.USAGE, told, "leave them out")
+    if flow and found.part != "tcp":
+        told = f"figure {name} is not of a trace of TCP: --flow means nothing for it"
+        raise CommandError(
+            ExitCode.USAGE, told, "leave it out, or take the figure tcp of a run with --trace tcp"
+        )
+    return found
 
 
 def _in_store(folder: Path, name: str) -> Figure:
+    from perhop.cli.output import meant
     from perhop.experiment.store import Store
     from perhop.report import effects
 
@@ -135,5 +149,6 @@ def _in_store(folder: Path, name: str) -> Figure:
     found = own.get(name) or own.get(f"{_FIRST}{name}")
     if found is None:
         known = ", ".join(own) or "none: nothing was varied, or nothing has run"
-        raise CommandError(ExitCode.USAGE, f"{folder}: no figure {name!r}", f"there is {known}")
+        hint = f"{meant(name, own)}there is {known}"
+        raise CommandError(ExitCode.USAGE, f"{folder}: no figure {name!r}", hint)
     return found

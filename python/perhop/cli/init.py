@@ -51,9 +51,11 @@ def command(
         directory / "perhop.campaign.schema.json": _core.campaign_schema().rstrip() + "\n",
     }
     if notebook:
-        content = notebooks.cells(scenario)
-        files[directory / "first-look.py"] = notebooks.marimo(content)
-        files[directory / "first-look.ipynb"] = notebooks.jupyter(content)
+        chance = "link.slow-fast.loss=0.005" if pack is Pack.TWO_WAY else ""
+        files[directory / "first-look.py"] = notebooks.marimo(
+            notebooks.cells(scenario, chance, "mo.notebook_dir() / ")
+        )
+        files[directory / "first-look.ipynb"] = notebooks.jupyter(notebooks.cells(scenario, chance))
     there = [str(file) for file in files if is_there(file)]
     if there:
         raise CommandError(
@@ -80,5 +82,5 @@ def command(
             print(file)
         print(f"next: perhop run {directory / scenario}")
         if notebook:
-            print(f"or:   marimo edit {directory / 'first-look.py'}")
-            print(f"or:   jupyter lab {directory / 'first-look.ipynb'}")
+            print(f"or:   marimo edit {directory / 'first-look.py'}  # pip install marimo")
+            print(f"or:   jupyter lab {directory / 'first-look.ipynb'}  # pip install jupyterlab")

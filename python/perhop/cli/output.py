@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perhop.cli.paint import painted
@@ -31,6 +33,24 @@ def print_json(value: Any) -> None:
     import msgspec
 
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return the beginning of a hint, "did you mean ...? ", where a known name is near; else nothing."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]}? " if near else ""
+
+
+def beside(error: OSError) -> str:
+    """Return a hint where a file is missing and one in its folder is called nearly so; else nothing."""
+    if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str):
+        return ""
+    missing = Path(error.filename)
+    with suppress(OSError):
+        there = {one.stem: one for one in missing.parent.iterdir() if one.suffix == missing.suffix}
+        near = difflib.get_close_matches(missing.stem, there, 1)
+        return f"there is {there[near[0]]}" if near else ""
+    return ""
 
 
 def note(text: str) -> None:

@@ -92,6 +92,12 @@ def _refuse_view(flow: list[str] | None, begin: str | None, end: str | None) -> 
 def _run(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> str:
     from perhop.report.run import render
 
+    if (flows or begin or end) and stored.trace("tcp") is None:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{stored.folder} has no trace of TCP, which --flow, --from and --to are about",
+            f"run it with one: {stored.record.command} --trace tcp",
+        )
     return render(stored, view_of(stored, flows, begin, end))
 
 
@@ -107,16 +113,10 @@ def _check_format(page: Path) -> None:
 
 
 def view_of(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> View:
-    """Return what of the trace of TCP is asked for, or say why it cannot be shown."""
+    """Return what of a run is asked for, or say why it cannot be shown."""
     from perhop.report.tcp import View
 
     asked = View()
-    if (flows or begin or end) and stored.trace("tcp") is None:
-        raise CommandError(
-            ExitCode.USAGE,
-            f"{stored.folder} has no trace of TCP, which --flow, --from and --to are about",
-            f"run it with one: {stored.record.command} --trace tcp",
-        )
     names = stored.tables["flows"]["name"].to_list()
     for name in flows:
         if name not in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -22,20 +23,22 @@ if TYPE_CHECKING:
 
 def command(
     scenario: options.ScenarioFile,
-    vary: Annotated[
-        list[str],
-        typer.Option(
-            "--vary", metavar="PATH=A,B,C", help="A setting and its values; may be repeated: all are crossed."
-        ),
-    ],
     measure: Annotated[
         list[str],
         typer.Option(
             "--measure",
-            metavar="EXPR",
-            help="What is measured in each run, such as 'mean(flows.goodput_bit_s)'; may be repeated.",
+            metavar="[NAME=]EXPR",
+            help="What is measured in each run: 'goodput=mean(flows.goodput_bit_s)'; may be repeated.",
         ),
     ],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="PATH=A,B,C",
+            help="A setting and its values; may be repeated: all are crossed. None: the scenario as it is.",
+        ),
+    ] = None,
     replications: Annotated[
         int, typer.Option("--replications", min=1, metavar="N", help="Of each treatment.")
     ] = 10,
@@ -48,9 +51,9 @@ def command(
     until_ci: campaign.UntilCi = None,
     as_json: options.Json = False,
 ) -> int:
-    """Vary settings of a scenario and measure: every combination, replicated, in a store as of a campaign."""
+    """Vary settings of a scenario, or none, and measure: every combination, replicated, in a store."""
     loaded = options.load(scenario, overrides)
-    varied = factors(vary)
+    varied = factors(vary) if vary else [_as_written()]
     asked = _campaign(f"{scenario.stem}-sweep", loaded, varied, measure, replications)
     if until_ci is not None:
         asked = campaign.with_stop(asked, until_ci)
@@ -69,7 +72,7 @@ def _campaign(
     from perhop.experiment.vocabulary import words_of_design
 
     design = Design.full(factors, replications=replications)
-    responses = tuple(Response.parse(text, text) for text in dict.fromkeys(measures))
+    responses = tuple(Response.parse(*_named(text)) for text in dict.fromkeys(measures))
     known = words_of_design(scenario, design)
     for response in responses:
         response.check(known)
@@ -84,6 +87,19 @@ def _campaign(
     for warning in warnings:
         note(f"warning: --vary: {warning}")
     return Campaign(name, scenario, design, responses)
+
+
+def _as_written() -> Factor:
+    """Return what stands for a setting where none is varied."""
+    from perhop.experiment.design import Factor, Level
+
+    return Factor("scenario", (Level("as written"),))
+
+
+def _named(measure: str) -> tuple[str, str]:
+    """Split `NAME=EXPR`; an expression without a name is its own."""
+    found = re.fullmatch(r"\s*([A-Za-z][\w .-]*?)\s*=(?!=)\s*(.+)", measure, re.DOTALL)
+    return (found[1], found[2]) if found else (measure, measure)
 
 
 def factors(vary: Sequence[str]) -> list[Factor]:
@@ -151,13 +167,17 @@ def _file(asked: Campaign) -> str:
         f"replications = {asked.design.replications}",
     ]
     for factor in asked.design.factors:
+        if not factor.levels[0].set:
+            lines += ["", "[[factor]]", 'name = "scenario"', 'levels = { "as written" = [] }']
+            continue
         path = factor.levels[0].set[0].partition("=")[0]
         set_of = {level.name: level.set[0].partition("=")[2] for level in factor.levels}
         plain = all(name == value for name, value in set_of.items())
         parts = {"name": factor.name, "path": path, "levels": list(set_of) if plain else set_of}
         lines += ["", "[[factor]]", *(f"{key} = {toml(value, key)}" for key, value in parts.items())]
     for response in asked.responses:
-        lines += ["", "[[response]]", *(f"{key} = {toml(response.text, key)}" for key in ("name", "measure"))]
+        parts = {"name": response.name, "measure": response.text}
+        lines += ["", "[[response]]", *(f"{key} = {toml(value, key)}" for key, value in parts.items())]
     if stop is not None:
         width = f"{100 * stop.half_width:.15g}%" if stop.relative else stop.half_width
         asks = {"response": stop.response, "half_width": width, "most": stop.most}

@@ -63,6 +63,7 @@ def command(
 
 def _found(folder: Path, name: str) -> pl.DataFrame:
     """Return a table of a run or of a store, or say which there are."""
+    from perhop.cli.output import meant
     from perhop.cli.report import is_store
     from perhop.experiment.store import Store
     from perhop.record import StoredRun
@@ -73,8 +74,8 @@ def _found(folder: Path, name: str) -> pl.DataFrame:
         return Store.open(folder).scalars()
     tables = StoredRun.load(folder).tables
     if name not in tables:
-        known = ", ".join(tables)
-        raise CommandError(ExitCode.USAGE, f"{folder}: no table {name!r}", f"there is {known}")
+        hint = f"{meant(name, tables)}there is {', '.join(tables)}"
+        raise CommandError(ExitCode.USAGE, f"{folder}: no table {name!r}", hint)
     return tables[name]
 
 

@@ -35,7 +35,13 @@ ALIASES = {
 _QUEUES_DRAWN = 4
 
 
-def of_run(run: StoredRun, meaning: Description, view: tcp.View | None = None) -> Iterator[Figure]:
+TIMED = ("series", "early", "tcp")
+"""Parts whose figures have time as their axis."""
+
+
+def of_run(
+    run: StoredRun, meaning: Description, view: tcp.View | None = None, *, cut: bool = False
+) -> Iterator[Figure]:
     """Go through the figures that a run has, in the order of its page. Nothing is drawn yet.
 
     Parameters
@@ -46,7 +52,10 @@ def of_run(run: StoredRun, meaning: Description, view: tcp.View | None = None) -
         Its scenario.
     view
         What of a trace of TCP is drawn; without it, all of the first flows.
+    cut
+        Whether the figures of series too have `view`'s times alone.
     """
+    span = view if cut and view is not None else tcp.View()
     yield Figure(
         "topology",
         "Topology",
@@ -56,21 +65,21 @@ def of_run(run: StoredRun, meaning: Description, view: tcp.View | None = None) -
         "topology",
     )
     yield from by_class.figures(run, meaning)
-    yield from _series(run, meaning)
-    yield from _early(run, meaning)
+    yield from _series(run, meaning, span)
+    yield from _early(run, meaning, span)
     part = tcp.part(run, view or tcp.View())
     yield from part.figures if part is not None else ()
 
 
 def find(run: StoredRun, name: str, view: tcp.View | None = None) -> Figure:
-    """Return a figure of a run by its name or a short one of `ALIASES`, `view` as for `of_run`.
+    """Return a figure of a run by its name or a short one of `ALIASES`, with no more than `view` asks for.
 
     Raises
     ------
     KeyError
         The run has none of that name; with the names that it has.
     """
-    own = {one.name: one for one in of_run(run, run.scenario().describe(), view)}
+    own = {one.name: one for one in of_run(run, run.scenario().describe(), view, cut=True)}
     found = own.get(name) or own.get(ALIASES.get(name, ""))
     if found is None:
         raise KeyError(name, list(own))
@@ -110,16 +119,26 @@ def _links(meaning: Description) -> pl.DataFrame:
     )
 
 
-def _series(run: StoredRun, meaning: Description) -> Iterator[Figure]:
+def _within(table: pl.DataFrame, span: tcp.View) -> pl.DataFrame:
+    return table.filter(pl.col("time_s").is_between(span.begin_s, span.end_s))
+
+
+def _warmup_s(meaning: Description, span: tcp.View) -> float:
+    """Return the end of the warm-up, or 0 where it is not in the span."""
+    end_s = meaning.run.warmup_s
+    return end_s if span.begin_s < end_s < span.end_s else 0.0
+
+
+def _series(run: StoredRun, meaning: Description, span: tcp.View) -> Iterator[Figure]:
     """Go through the figures of quantities over time, those that are zero throughout among them."""
     class_of = summary.class_of(meaning, transfers=False)
-    table = run.tables["series"]
+    table = _within(run.tables["series"], span)
     paths = table["path"].unique()
     for quantity in series.QUANTITIES:
         if paths.str.starts_with(quantity.prefix).any():
 
             def svg(quantity: series.Quantity = quantity) -> str | None:
-                return series.draw(table, quantity, meaning.run.warmup_s, class_of)
+                return series.draw(table, quantity, _warmup_s(meaning, span), class_of)
 
             def data(name: str = quantity.name) -> pl.DataFrame:
                 return table.filter(pl.col("quantity") == name)
@@ -127,10 +146,9 @@ def _series(run: StoredRun, meaning: Description) -> Iterator[Figure]:
             yield Figure(quantity.name, quantity.title, quantity.caption, svg, data, "series")
 
 
-def _early(run: StoredRun, meaning: Description) -> Iterator[Figure]:
+def _early(run: StoredRun, meaning: Description, span: tcp.View) -> Iterator[Figure]:
     """Go through the queues whose averages were asked for, those with the largest ones first."""
-    table = run.tables["series"]
-    averages = table.filter(pl.col("quantity").str.starts_with("average_"))
+    averages = run.tables["series"].filter(pl.col("quantity").str.starts_with("average_"))
     largest = dict(averages.group_by("path").agg(pl.col("value").max()).iter_rows())
     queues = [
         (
@@ -144,10 +162,11 @@ def _early(run: StoredRun, meaning: Description) -> Iterator[Figure]:
         if own.thresholds
     ]
     drawn = [one for one in sorted(queues, key=lambda queue: -queue[0]) if one[0] > 0][:_QUEUES_DRAWN]
+    table = _within(run.tables["series"], span)
     for place, (_, path, thresholds) in enumerate(drawn):
 
         def svg(path: str = path, thresholds: list[ThresholdsView] = thresholds) -> str | None:
-            return early.draw(table, path, thresholds, meaning.run.warmup_s)
+            return early.draw(table, path, thresholds, _warmup_s(meaning, span))
 
         def data(path: str = path) -> pl.DataFrame:
             return table.filter(pl.col("path").str.starts_with(path))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_TIMES = 600
 """Instants that are shown; a longer series is thinned."""
 MOST_PACKETS = 6000
-"""Packets on links that are shown: the first ones after the warm-up."""
+"""Packets on links that are shown: the first ones of the run, which fill its queues."""
 
 _COLORS = ["green", "yellow", "red"]
 
@@ -25,8 +25,9 @@ def data(run: StoredRun, meaning: Description) -> str | None:
     """Return what the player shows, as JSON; None where the series has fewer than two instants.
 
     Keys: ``nodes`` (name, x, y, router), ``links`` (from, to: places of nodes; busy: percent at each instant;
-    waiting: packets in the queues before it), ``times`` in s, and ``packets``: lists of when each was
-    sent, when it arrived, its link, its colour, whether it is a pure ACK.
+    waiting: packets in the queues before it; room: how many may wait, null where not all limits are in
+    packets), ``times`` in s, ``packets``: lists of when each was sent, when it arrived, its link, its colour,
+    whether it is a pure ACK, and ``drops``: lists of when and before which link.
 
     Parameters
     ----------
@@ -35,17 +36,23 @@ def data(run: StoredRun, meaning: Description) -> str | None:
     meaning
         Its scenario.
     """
-    series = run.tables["series"]
-    times = series["time_s"].unique().sort()
-    times = times.gather_every(max(1, -(-len(times) // MOST_TIMES)))
-    if len(times) < 2:
-        return None
     places = topology.places(meaning)
     number = {name: place for place, name in enumerate(places)}
     ends: dict[tuple[int, int], list[tuple[str, str]]] = {}
+    room: dict[tuple[int, int], list[str]] = {}
     for link in meaning.links:
         pair = (number[topology.group(link.source)], number[topology.group(link.target)])
         ends.setdefault(pair, []).append((f"link.{link.name}", link.port.path))
+        room.setdefault(pair, []).extend(one.limit for one in link.port.classes)
+    place_of = {path: place for place, own in enumerate(ends.values()) for _, path in own}
+    packets = _packets(run, place_of)
+    series = run.tables["series"]
+    times = series["time_s"].unique().sort()
+    if packets is not None and packets[1]:
+        times = times.filter(times <= max(packets[1]))
+    times = times.gather_every(max(1, -(-len(times) // MOST_TIMES)))
+    if len(times) < 2:
+        return None
     rows = series.filter(pl.col("time_s").is_in(times.implode()))
     busy = _over_time(
         rows, "utilization", {path: pair for pair, own in ends.items() for path, _ in own}, True
@@ -64,13 +71,13 @@ def data(run: StoredRun, meaning: Description) -> str | None:
                 "from": source,
                 "to": target,
                 "busy": [round(100 * share) for share in busy.get((source, target), quiet)],
-                "waiting": [round(packets) for packets in waiting.get((source, target), quiet)],
+                "waiting": [round(waits) for waits in waiting.get((source, target), quiet)],
+                "room": _room(room[source, target]),
             }
             for source, target in ends
         ],
-        "packets": _packets(
-            run, meaning, {path: place for place, own in enumerate(ends.values()) for _, path in own}
-        ),
+        "packets": packets,
+        "drops": _drops(run, place_of, max(packets[1], default=0.0)) if packets is not None else None,
     }
     return json.dumps(found, separators=(",", ":"))
 
@@ -100,21 +107,39 @@ def _over_time(
     return found
 
 
-def _packets(run: StoredRun, meaning: Description, place_of: dict[str, int]) -> list[list[float]] | None:
-    """Return what was on the way where packets were traced: columns sent, arrived, link, colour, pure ACK."""
+def _room(limits: list[str]) -> int | None:
+    """Return how many packets may wait under limits such as ``100p``; None where one is in bytes."""
+    inside = [limit.removesuffix("p") for limit in limits]
+    return sum(map(int, inside)) if all(limit.isdecimal() for limit in inside) else None
+
+
+def _steps(run: StoredRun, place_of: dict[str, int]) -> pl.LazyFrame | None:
+    """Return what happened at links that are shown, with their places, where packets were traced."""
     trace = run.trace("packets")
     if trace is None:
         return None
-    steps = trace.filter(
-        pl.col("event").is_in(["sent", "delivered"]), pl.col("time_s") >= meaning.run.warmup_s
-    )
     port = pl.col("path").str.replace(r"\.class\..*$", "")
-    steps = steps.with_columns(
-        link=port.replace_strict(place_of, default=None, return_dtype=pl.Int64)
-    ).drop_nulls("link")
+    link = port.replace_strict(place_of, default=None, return_dtype=pl.Int64)
+    return trace.with_columns(link=link, path_port=port).drop_nulls("link")
+
+
+def _drops(run: StoredRun, place_of: dict[str, int], end_s: float) -> list[list[float]]:
+    """Return when packets were dropped and before which link, until a time."""
+    steps = _steps(run, place_of)
+    assert steps is not None
+    own = steps.filter(pl.col("event") == "dropped", pl.col("time_s") <= end_s).select("time_s", "link")
+    found = own.sort("time_s").collect()
+    return [[round(time, 6) for time in found["time_s"]], found["link"].to_list()]
+
+
+def _packets(run: StoredRun, place_of: dict[str, int]) -> list[list[float]] | None:
+    """Return what was on the way where packets were traced: columns sent, arrived, link, colour, pure ACK."""
+    steps = _steps(run, place_of)
+    if steps is None:
+        return None
+    steps = steps.filter(pl.col("event").is_in(["sent", "delivered"]))
     # the same packet on the same link: what is sent again is another of its kind
     same = ["path_port", "flow", "kind", "packet", "bytes"]
-    steps = steps.with_columns(path_port=port)
     turn = pl.int_range(pl.len()).over([*same, "event"]).alias("turn")
     steps = steps.with_columns(turn)
     sent = steps.filter(pl.col("event") == "sent")

@@ -53,6 +53,20 @@ fn find(root: &Json, rules: &Json, key: &str, path: &str, found: &mut Vec<String
     }
 }
 
+/// The setting of the table at `path`, such as `flow.tcp`, that may have the value `word`.
+pub(crate) fn taking<'a>(root: &'a Json, path: &str, word: &str) -> Option<&'a str> {
+    let table = path.split('.').try_fold(root, |table, key| {
+        let one = resolve(root, table["properties"].get(key)?);
+        Some(if one["type"] == "array" { resolve(root, &one["items"]) } else { one })
+    })?;
+    let takes = |property: &Json| {
+        let words = resolve(root, property)["oneOf"].as_array();
+        words.into_iter().flatten().any(|one| one["const"] == word)
+    };
+    let found = table["properties"].as_object()?.iter().find(|(_, property)| takes(property));
+    found.map(|(name, _)| name.as_str())
+}
+
 /// Whether a table, or one of its kinds, has `key`.
 fn has(root: &Json, table: &Json, key: &str) -> bool {
     let in_kinds = || {

@@ -109,6 +109,12 @@ impl<'a> Shape<'a> {
                             rules::elsewhere(self.root, key, &self.table_path())
                                 .map(|at| format!("`{key}` stands in {at}"))
                         })
+                        .or_else(|| {
+                            let about = known.into_iter().flatten().filter_map(|(name, rules)| {
+                                Some((name.as_str(), rules["description"].as_str()?))
+                            });
+                            suggest::described(key, about)
+                        })
                         .or_else(|| suggest::among(key, keys.iter().copied()))
                 });
                 let rule = format!("there is no setting `{}` here", suggest::short(key));
@@ -175,7 +181,12 @@ impl<'a> Shape<'a> {
         if words().any(|word| word == text) {
             return Json::String(text.clone());
         }
-        let hint = self.hint(|| suggest::near(text, words()));
+        let hint = self.hint(|| {
+            suggest::near(text, words()).or_else(|| {
+                rules::taking(self.root, &self.table_path(), text)
+                    .map(|other| format!("`{text}` is a value of `{other}`"))
+            })
+        });
         let rule = format!("`{}` is not one of {}", suggest::short(text), list_words(words()));
         self.refuse(node, schema, rule, hint)
     }

@@ -4,6 +4,8 @@
 const MOST: usize = 1_000;
 /// Longest name that is compared.
 const LONGEST: usize = 100;
+/// Shortest word that is looked for in what settings are about.
+const SHORTEST: usize = 5;
 
 /// A hint for `wrong`: the nearest of `known`, or all of them where none is near and they are few.
 #[must_use]
@@ -26,6 +28,24 @@ pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Opt
     // Nothing of a short name is left when as many letters as it has are changed.
     let is_near = distance <= 1 + wrong.chars().count() / 3 && distance < best.chars().count().max(2);
     is_near.then(|| format!("did you mean `{best}`?"))
+}
+
+/// A hint for `wrong`: of names with what they are about, those that are about `wrong`'s words, or begin with the first, if few.
+pub(crate) fn described<'a>(wrong: &str, known: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
+    let words: Vec<String> =
+        wrong.split('_').filter(|word| word.len() >= SHORTEST).map(str::to_ascii_lowercase).collect();
+    if words.is_empty() || wrong.len() > LONGEST {
+        return None;
+    }
+    let known: Vec<_> =
+        known.map(|(name, about)| (format!("`{name}`"), about.to_ascii_lowercase())).collect();
+    let those = |says: &dyn Fn(&str) -> bool| -> Option<String> {
+        let found: Vec<_> =
+            known.iter().filter(|(_, about)| says(about)).map(|(name, _)| name.as_str()).collect();
+        (1..=3).contains(&found.len()).then(|| format!("perhaps {}", found.join(" or ")))
+    };
+    those(&|about| words.iter().all(|word| about.contains(word)))
+        .or_else(|| those(&|about| about.starts_with(&words[0])))
 }
 
 /// `text` short enough for a message.

@@ -14,6 +14,7 @@ use crate::read::mistakes::{Origins, Report};
 use crate::read::suggest;
 use crate::read::tree::{Step, Tree, steps};
 use crate::written::tcp::{Profile, Tcp};
+use crate::written::words::Growth;
 
 /// The profiles that perhop brings; the first has every setting.
 static BUILT_IN: LazyLock<Vec<Profile>> = LazyLock::new(|| {
@@ -140,7 +141,12 @@ impl Profiles<'_> {
         }
         let own = self.own.iter().filter_map(|profile| text(profile, "name"));
         let known = BUILT_IN.iter().map(|profile| profile.name.as_str()).chain(own);
-        let hint = if self.found.is_long() { None } else { suggest::among(name, known) };
+        let is_cc = serde_json::from_value::<Growth>(Json::from(name)).is_ok();
+        let hint = match (self.found.is_long(), is_cc) {
+            (true, _) => None,
+            (_, true) => Some(format!("`{name}` is a congestion control: write `cc = \"{name}\"`")),
+            _ => suggest::among(name, known),
+        };
         self.error(at, format!("there is no profile `{name}`"), hint);
     }
 

@@ -108,7 +108,7 @@ macro_rules! settings {
 }
 
 settings! {
-    /// How the congestion window grows.
+    /// Congestion control: how the congestion window grows.
     cc: Growth,
     /// How losses are found and repaired.
     recovery: RecoveryKind,
