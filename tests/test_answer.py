@@ -72,6 +72,15 @@ def test_classes_are_told_in_the_words_of_the_table(tmp_path: Path) -> None:
     assert f"{lost} packets were lost" in found.sentences[1]
 
 
+def test_a_flow_that_waits_on_its_timer_is_named(tmp_path: Path) -> None:
+    lesson = Scenario.load(EXAMPLES / "lessons" / "drop-tail.toml").override("flow.bulk.tcp.window=256KiB")
+    run(lesson).save(tmp_path / "run")
+    said = answer.of_run(StoredRun.load(tmp_path / "run")).sentences[0]
+    assert said.endswith("; starved by time-outs that follow each other: bulk[4] 4.672 kbit/s.")
+    run(lesson.override("flow.bulk.tcp.recovery=sack")).save(tmp_path / "sack")
+    assert "starved" not in answer.of_run(StoredRun.load(tmp_path / "sack")).sentences[0]
+
+
 def test_one_flow_is_told_by_its_window(tmp_path: Path) -> None:
     text = """
 [run]

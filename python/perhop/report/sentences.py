@@ -20,6 +20,8 @@ _MOST_NAMED = 5
 
 _FEW_FLOWS = 4
 """Flows of a single class that are named one by one."""
+_STARVED = 0.02
+"""What a flow got at most of its class's median to be called starved."""
 
 
 def got(run: StoredRun, meaning: Description) -> str:
@@ -103,13 +105,20 @@ def _unfair(classes: pl.DataFrame) -> str:
 
 
 def _nothing(run: StoredRun, meaning: Description) -> str:
-    """Tell how many flows that do not end delivered nothing after the warm-up, though they had begun."""
+    """Tell which flows that do not end delivered next to nothing after the warm-up, though they had begun."""
     endless = [flow.name for flow in meaning.flows if flow.size_bytes is None]
     flows = run.table("flows").filter(
         pl.col("name").is_in(endless), pl.col("start_s") < meaning.run.duration_s
     )
     idle = flows.filter(pl.col("delivered_bytes") == 0).height
-    return f"; {idle} of {counted(flows.height, 'endless flow')} got nothing" if idle else ""
+    said = f"; {idle} of {counted(flows.height, 'endless flow')} got nothing" if idle else ""
+    few = pl.col("goodput_bit_s") < _STARVED * pl.col("goodput_bit_s").median().over("class")
+    starved = flows.filter(few, pl.col("delivered_bytes") > 0, pl.col("timeouts") > 0)
+    if starved.is_empty():
+        return said
+    names = [f"{name} {bit_rate(rate)}" for name, rate in starved.select("name", "goodput_bit_s").iter_rows()]
+    rest = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
+    return f"{said}; starved by time-outs that follow each other: {_listed(names[:_MOST_NAMED] + rest)}"
 
 
 @dataclass(frozen=True)
