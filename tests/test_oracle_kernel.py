@@ -23,7 +23,7 @@ def test_the_page_has_the_table_of_the_numbers() -> None:
     assert table in (FOLDER / "README.md").read_text()
 
 
-@pytest.mark.skipif(_core.RESULTS_VERSION != 5, reason="recorded under results_version 5")
+@pytest.mark.skipif(_core.RESULTS_VERSION != 6, reason="recorded under results_version 6")
 def test_the_simulator_gives_what_is_recorded() -> None:
     campaign = Campaign.load(FOLDER / "tcp.toml")
     compared = 0

@@ -319,7 +319,7 @@ fn recovery(flow: &Flow) -> [Difference; 9] {
         ),
         (!params.limited_transmit, "limited_transmit: cannot be turned off"),
         (params.guard != Guard::Careful, "guard: the careful one of RFC 6582"),
-        (params.recovery_exit != RecoveryExit::Ssthresh, "recovery_exit: ssthresh"),
+        (params.recovery_exit != RecoveryExit::SsthreshGrow, "recovery_exit: ssthresh-grow"),
         (params.halving != Halving::Integer, "halving: windows are whole segments"),
     ]
 }

@@ -181,6 +181,9 @@ pub enum RecoveryExit {
     Flight,
     /// The window as it is, grown as by any acknowledgment (Reno and NewReno) or not (SACK).
     Grow,
+    /// ssthresh, with SACK grown at once by what the acknowledgment that ends the recovery has delivered (Linux:
+    /// `tcp_cong_control` after `tcp_end_cwnd_reduction`).
+    SsthreshGrow,
 }
 
 /// Which partial acknowledgments restart the retransmission timer.

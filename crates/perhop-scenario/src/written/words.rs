@@ -260,6 +260,9 @@ words! {
         Flight = "flight",
         /// The window without its inflation; Reno and NewReno let it grow by the ACK that ends the recovery, SACK does not.
         Grow = "grow",
+        /// ssthresh; SACK lets it grow at once by what the ACK that ends the recovery acknowledges or reports for the first
+        /// time (Linux).
+        SsthreshGrow = "ssthresh-grow",
     }
 
     /// Which partial ACKs restart the retransmission timer.

@@ -163,6 +163,7 @@ impl Sender {
             return;
         }
         let before = self.una;
+        let known = self.una + self.recovery.sacked();
         self.begin_ack(now, ack);
         let same_window = self.window == ack.window.0;
         let blocks = ack.sack.as_slice();
@@ -178,7 +179,7 @@ impl Sender {
         }
         let hold = ack.ece && self.rules.ecn && self.on_mark(now, ack.ack);
         if ack.ack > self.una && ack.ack <= self.max {
-            self.on_new_ack(now, ack);
+            self.on_new_ack(now, ack, known);
             if fresh > 0 && self.recovery.counts_news() {
                 self.on_duplicate(now, fresh);
             }
@@ -211,7 +212,8 @@ impl Sender {
         }
     }
 
-    fn on_new_ack(&mut self, now: Instant, ack: &Ack) {
+    /// `known` bytes had arrived by all that was heard before.
+    fn on_new_ack(&mut self, now: Instant, ack: &Ack, known: u64) {
         let flight = self.flight();
         let acked = ack.ack - self.una;
         //= rfc7323-4.1-new-data
@@ -235,7 +237,11 @@ impl Sender {
             //= rfc3168-6.1.2-no-growth
             OnNewAck::Grow if ack.ece && self.rules.ecn => {}
             OnNewAck::Grow => self.cc.on_ack(now, &sample),
-            OnNewAck::Exit => self.leave_recovery(now, &sample),
+            OnNewAck::Exit => {
+                let delivered = (self.una + self.recovery.sacked()).saturating_sub(known);
+                let marked = ack.ece && self.rules.ecn;
+                self.leave_recovery(now, &sample, if marked { 0 } else { delivered });
+            }
             OnNewAck::Partial { deflate, restart_timer: restart } => {
                 if deflate > 0 {
                     self.cc.deflate(Bytes(deflate));
@@ -261,7 +267,8 @@ impl Sender {
     //= rfc6582-3.2-full-window
     //= rfc6582-6-exit-event
     //= rfc9937-6.4-end
-    fn leave_recovery(&mut self, now: Instant, sample: &AckSample) {
+    /// `delivered` bytes have arrived that nothing was heard of before.
+    fn leave_recovery(&mut self, now: Instant, sample: &AckSample, delivered: u64) {
         match self.rules.recovery_exit {
             RecoveryExit::Ssthresh => self.cc.on_recovery_exit(now),
             RecoveryExit::Flight => {
@@ -271,6 +278,12 @@ impl Sender {
             }
             RecoveryExit::Grow if self.rules.sack => {}
             RecoveryExit::Grow => self.cc.on_ack(now, sample),
+            RecoveryExit::SsthreshGrow => {
+                self.cc.on_recovery_exit(now);
+                if self.rules.sack && delivered > 0 {
+                    self.cc.on_ack(now, &AckSample { acked: Bytes(delivered), ..*sample });
+                }
+            }
         }
     }
 
