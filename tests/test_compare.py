@@ -43,6 +43,17 @@ def test_runs_side_by_side_in_words_a_table_and_a_page(cli: Cli, runs: tuple[str
     assert rows["premium"]["slow"]["retransmitted"] is None  # UDP repeats nothing
 
 
+def test_a_figure_of_runs_side_by_side_leaves_the_page(cli: Cli, runs: tuple[str, str]) -> None:
+    assert cli("compare", *runs, "--figure", "over-time", "-o", "both.pdf").out.strip() == "both.pdf"
+    assert Path("both.pdf").read_bytes().startswith(b"%PDF")
+    assert cli("compare", *runs, "--figure", "delays", "-o", "delays.csv").code == 0
+    assert Path("delays.csv").read_text().startswith("label,delay_s,share\n")
+    assert cli("compare", *runs, "--figure", "delays", "-o", "-").out.startswith("<svg")
+    assert cli("compare", *runs, "--figure", "over-time", "-o", "both.pdf").code == 2  # what is there stays
+    refused = cli("compare", *runs, "--figure", "nix")
+    assert (refused.code, "there is over-time, delays" in refused.err) == (2, True)
+
+
 def test_a_run_beside_itself_differs_in_nothing(cli: Cli, runs: tuple[str, str]) -> None:
     assert cli("run", "lab/diffserv.toml", *SHORT, "-o", "again").code == 0
     done = cli("compare", "slow", "again", "-o", "same.html")

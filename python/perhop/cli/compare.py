@@ -37,6 +37,14 @@ def command(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Page to write about runs, - for stdout."),
     ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            "--figure",
+            metavar="NAME",
+            help="Runs: one figure into FILE (svg, pdf, png, csv): over-time or delays.",
+        ),
+    ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -47,9 +55,11 @@ def command(
     from perhop.experiment import ledger
 
     if (Path(what[0]) / ledger.FILE).exists():
-        if out is not None:
+        if out is not None or figure is not None:
             raise CommandError(
-                ExitCode.USAGE, "-o is about runs", f"the campaign's page: perhop report {what[0]}"
+                ExitCode.USAGE,
+                "-o and --figure are about runs",
+                f"the campaign's page: perhop report {what[0]}; its figures: perhop figure {what[0]}",
             )
         _treatments(what, margin, as_json)
         return
@@ -57,7 +67,22 @@ def command(
         raise CommandError(
             ExitCode.USAGE, "--margin is about treatments of a campaign", "name its store first"
         )
+    if figure is not None:
+        _figure(what, figure, out or Path(f"{figure}.svg"), force)
+        return
     _runs(what, out, force, as_json)
+
+
+def _figure(what: Sequence[str], name: str, out: Path, force: bool) -> None:
+    from perhop.cli.figure import write
+    from perhop.report import side_by_side
+
+    own = {one.name: one for one in side_by_side.figures(_arms(what))}
+    if name not in own:
+        raise CommandError(ExitCode.USAGE, f"--figure {name}: no such figure", f"there is {', '.join(own)}")
+    write(own[name], out, force)
+    if str(out) != "-":
+        print(out)
 
 
 def _treatments(what: Sequence[str], margin: str | None, as_json: bool) -> None:
@@ -86,12 +111,6 @@ def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> 
     from perhop.report.page import write_page
     from perhop.units import bit_rate, duration, percent
 
-    if not 2 <= len(what) <= _MOST:
-        raise CommandError(
-            ExitCode.USAGE,
-            f"{len(what)} named: compare takes 2 to {_MOST} runs",
-            "perhop compare out/a out/b",
-        )
     to_stdout = str(out) == "-"
     if to_stdout and as_json:
         raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
@@ -101,8 +120,7 @@ def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> 
     arms = _arms(what)
     rows = side_by_side.table(arms)
     if out is not None:
-        again = shlex.join(["perhop", "compare", *what, "-o", str(out)])
-        page = side_by_side.render(arms, again)
+        page = side_by_side.render(arms, ["perhop", "compare", *what], str(out))
         if to_stdout:
             print(page)
             return
@@ -146,6 +164,12 @@ def _arms(what: Sequence[str]) -> list[Arm]:
     from perhop.record import StoredRun
     from perhop.report.side_by_side import Arm
 
+    if not 2 <= len(what) <= _MOST:
+        raise CommandError(
+            ExitCode.USAGE,
+            f"{len(what)} named: compare takes 2 to {_MOST} runs",
+            "perhop compare out/a out/b",
+        )
     folders = [Path(one) for one in what]
     short = [folder.resolve().name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]

@@ -11,7 +11,7 @@ from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
-    from perhop.report.figure import Figure
+    from perhop.report.figure import Figure, Format
 
 _FIRST = "response-1-"
 
@@ -49,8 +49,6 @@ def command(
     """Draw one figure of a run or a campaign, for a paper, a slide, or a program of your own."""
     from perhop.cli.output import print_json, print_table
     from perhop.experiment import ledger
-    from perhop.folder import always, never, write_file
-    from perhop.report.figure import Format
 
     of_store = (run / ledger.FILE).exists()
     if of_store and (flow or begin or end):
@@ -68,6 +66,21 @@ def command(
         raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
     found = _in_store(run, name) if of_store else _in_run(run, name, flow or [], begin, end)
     target = out or Path(f"{found.name}.svg")
+    write(found, target, force)
+    if to_stdout:
+        return
+    if as_json:
+        print_json({"figure": str(target), "name": found.name, "title": found.title})
+    else:
+        print(target)
+
+
+def write(figure: Figure, target: Path, force: bool) -> None:
+    """Write a figure in the format that the name of its file tells; for `-` print it as SVG."""
+    from perhop.folder import always, never, write_file
+    from perhop.report.figure import Format
+
+    to_stdout = str(target) == "-"
     form = "svg" if to_stdout else target.suffix.removeprefix(".").lower()
     if form not in get_args(Format):
         known = ", ".join(get_args(Format))
@@ -75,19 +88,17 @@ def command(
     may_replace = always if force else never
     if not to_stdout:
         options.check_target(target, may_replace)
-    content = found.written(cast("Format", form))
+    content = figure.written(cast("Format", form))
     if content is None:
         raise CommandError(
-            ExitCode.USAGE, f"{found.title}: every value is zero, so there is nothing to draw", "take another"
+            ExitCode.USAGE,
+            f"{figure.title}: every value is zero, so there is nothing to draw",
+            "take another",
         )
     if to_stdout:
         print(content.decode())
         return
     write_file(target, content, may_replace)
-    if as_json:
-        print_json({"figure": str(target), "name": found.name, "title": found.title})
-    else:
-        print(target)
 
 
 def _of_run(run: Path) -> list[tuple[str, str, str]]:

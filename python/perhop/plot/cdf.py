@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from perhop.plot import style
 
 if TYPE_CHECKING:
@@ -36,6 +38,19 @@ def curve(label: str, row: Mapping[str, Any]) -> Curve | None:
     if not points:
         return None
     return Curve(label, *(tuple(column) for column in zip(*points, strict=True)))
+
+
+def table(curves: Sequence[Curve]) -> pl.DataFrame:
+    """Return distributions as a long table: `label`, `delay_s`, `share`."""
+    return pl.DataFrame(
+        [
+            (one.label, delay, share)
+            for one in curves
+            for delay, share in zip(one.delays_s, one.shares, strict=True)
+        ],
+        schema={"label": pl.String, "delay_s": pl.Float64, "share": pl.Float64},
+        orient="row",
+    )
 
 
 def draw(curves: Sequence[Curve], title: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import polars as pl
 
 from perhop import summary
 from perhop.report import page
+from perhop.report.figure import Figure
 from perhop.units import bit_rate, duration, percent
 
 if TYPE_CHECKING:
@@ -122,19 +124,16 @@ def differences(arms: Sequence[Arm]) -> list[tuple[str, list[str], int]]:
     return found
 
 
-def render(arms: Sequence[Arm], command: str) -> str:
-    """Return the page that compares runs.
+def figures(arms: Sequence[Arm]) -> list[Figure]:
+    """Return what is drawn of runs side by side: curves over each other, and delays as distributions.
 
     Parameters
     ----------
     arms
-        Two or more, the first is what the others are compared with.
-    command
-        What makes the page again.
+        Two or more.
     """
     from perhop.plot import cdf, overlay
 
-    views = [(one, one.run.scenario().describe()) for one in arms]
     curves = [
         overlay.Curves(
             one.name,
@@ -142,7 +141,8 @@ def render(arms: Sequence[Arm], command: str) -> str:
             summary.class_of(meaning, transfers=False),
             meaning.run.warmup_s,
         )
-        for one, meaning in views
+        for one in arms
+        for meaning in (one.run.scenario().describe(),)
     ]
     rows = table(arms)
     many = len(rows) > 1
@@ -154,27 +154,56 @@ def render(arms: Sequence[Arm], command: str) -> str:
         if own["class"] == row.of
         if (curve := cdf.curve(f"{name}, {row.of}" if many else name, own)) is not None
     ]
-    figures = [
-        page.drawing(
+    found = [
+        Figure(
             "over-time",
             "Over time",
-            overlay.draw(curves),
             "Colours tell the runs, lines the classes.",
-            command,
-            overlay.table(curves).write_csv().encode(),
+            lambda: overlay.draw(curves),
+            lambda: overlay.table(curves),
+            "comparison",
         )
     ]
     if delays:
-        figures.append(
-            page.drawing(
+        found.append(
+            Figure(
                 "delays",
                 "One-way delay",
-                cdf.draw(delays, "One-way delay"),
                 "The share of packets with data that took at most so long, after the warm-up. The marks were "
                 "measured (least, 50, 95, 99, 99.9 %, most); the lines join them.",
-                command,
+                lambda: cdf.draw(delays, "One-way delay"),
+                lambda: cdf.table(delays),
+                "comparison",
             )
         )
+    return found
+
+
+def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
+    """Return the page that compares runs.
+
+    Parameters
+    ----------
+    arms
+        Two or more, the first is what the others are compared with.
+    command
+        Words that compare them.
+    target
+        The page, as `-o` of the command names it.
+    """
+    rows = table(arms)
+    drawn = [
+        page.drawing(
+            one.name,
+            one.title,
+            picture,
+            one.caption,
+            shlex.join([*command, "--figure", one.name, "-o", f"{one.name}.svg"]),
+            one.data().write_csv().encode(),
+        )
+        for one in figures(arms)
+        if (picture := one.svg()) is not None
+    ]
     return page.render(
         "comparison.html.j2",
         {
@@ -183,8 +212,8 @@ def render(arms: Sequence[Arm], command: str) -> str:
             "sentences": in_words(rows),
             "rows": rows,
             "columns": COLUMNS,
-            "figures": figures,
+            "figures": drawn,
             "differences": differences(arms),
-            "command": command,
+            "command": shlex.join([*command, "-o", target]),
         },
     )
