@@ -37,7 +37,7 @@ def test_idle_links_are_left_out_and_flows_are_not() -> None:
     drawn = series.draw(pl.DataFrame(rows), quantity)
     assert drawn is not None
     assert "b-&gt;a" not in drawn
-    assert "1 idle left out" in drawn
+    assert "1 idle, not drawn" in drawn
     assert "a-&gt;b" in drawn
     assert "c-&gt;a" in drawn
     flows = pl.DataFrame(rows).with_columns(

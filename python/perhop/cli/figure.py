@@ -138,7 +138,11 @@ def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str |
         if figures.ALIASES.get(name, name).startswith("early-"):
             averages = figures.hint(stored, stored.scenario().describe())
             told += ", since no average was recorded" if averages else ": no queue of this run drops early"
-            hint = f"{averages} -o FOLDER" if averages else "give one the kind red, gred or rio"
+            hint = (
+                f"{averages} -o FOLDER"
+                if averages
+                else "a queue that does is chosen by its kind: port.A-B.class.NAME.queue"
+            )
         raise CommandError(ExitCode.USAGE, told, hint) from None
     if (begin or end) and found.part not in figures.TIMED:
         told = f"figure {name} has no axis of time: --from and --to mean nothing for it"

@@ -219,7 +219,7 @@ def draw(
             axes.margins(x=0.01)
             style.legend_beside(axes)
         cut = [f"largest of {count}"] if len(paths) < count and not population else []
-        left_out = [f"{len(idle)} idle ones not drawn"] if idle else []
+        left_out = [f"{len(idle)} idle, not drawn"] if idle else []
         if cut or left_out:
             grid[0, 0].get_legend().set_title("\n".join(cut + left_out))
         grid[-1, 0].set_xlabel("time in s")
