@@ -183,7 +183,7 @@ TAHOE = ("-s", 'flow.bulk.tcp.profile="rfc"', "-s", 'flow.bulk.tcp.recovery="tah
 def _lacking() -> str | None:
     """Why this machine cannot run on real packets."""
     try:
-        words = [*privileged(), str(program()), "run", "/dev/null", "/dev/null"]
+        words = [*privileged(), str(program())]
     except LackingError as error:
         return str(error)
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
@@ -231,8 +231,9 @@ def test_the_arrivals_of_a_live_run_meet_the_same_decisions_in_a_simulation(
     tmp_path: Path, ports: str
 ) -> None:
     path = _scenario(tmp_path, PORTS[ports] + METERS[ELEMENTS[ports]])
-    words = [*privileged(), str(program()), "parity", str(path)]
-    said = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
+    words = [*privileged(), str(program()), "parity"]
+    done = subprocess.run(words, input=path.read_text(), capture_output=True, text=True, check=True)
+    said = json.loads(done.stdout)
     assert said["arrivals"] > 1000
     assert said["steps"] > 5 * said["arrivals"]
     assert said["dropped"] > 0

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 
 from conftest import Cli
 from perhop import Scenario
-from perhop.live import LiveError, differences, privileged, program
+from perhop.live import LiveError, differences, started
 from perhop.record import StoredRun
 from test_live import _is_running, _running_child, _scenario, _until, live
 
@@ -90,15 +91,15 @@ def test_programs_go_with_a_killed_run_and_a_run_knows_of_a_killed_program(tmp_p
         os.kill(child, signal.SIGKILL)
     _until(lambda: not any(map(_is_running, programs)), "the programs to end")
 
-    path, out = _scenario(tmp_path, duration="4s"), tmp_path / "out.json"
-    resolved = tmp_path / "resolved.toml"
-    resolved.write_text(Scenario.load(path).override(ENDPOINT).resolve())
-    with subprocess.Popen(
-        [*privileged(), str(program()), "run", str(resolved), str(out)], stderr=subprocess.DEVNULL
-    ) as run:
-        _until(lambda: len(_programs(run.pid)) == 4, "two servers and two clients")
-        os.kill(max(_programs(run.pid)), signal.SIGTERM)
-    broken = [why for why in json.loads(out.read_bytes())["live"]["over_budget"] if "late" not in why]
+    text = Scenario.load(_scenario(tmp_path, duration="4s")).override(ENDPOINT).resolve()
+    with tempfile.TemporaryFile() as out:
+        with started([], text, [out]) as run:
+            _until(lambda: len(_programs(run.pid)) == 4, "two servers and two clients")
+            os.kill(max(_programs(run.pid)), signal.SIGTERM)
+            run.communicate()
+        out.seek(0)
+        over = json.load(out)["live"]["over_budget"]
+    broken = [why for why in over if "late" not in why]
     assert len(broken) == 1
     assert broken[0].startswith("flow bulk["), broken
     assert "iperf3 ended before the run did" in broken[0]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import pwd
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -188,3 +192,97 @@ def test_a_line_of_sudoers_for_this_program_alone_is_enough_and_files_are_the_us
     assert written.st_mode & 0o777 == 0o660
     # to be listed is not to be started
     assert privileged(f"PASSWD: {program}, NOPASSWD: /usr/bin/true") == "[]"
+
+
+class Sudo:
+    """`perhop-live` as a user starts it, whom a line of sudoers allows this program alone."""
+
+    def __init__(self, name: str, program: Path) -> None:
+        rule = Path("/etc/sudoers.d") / name
+        rule.write_text(f"{name} ALL=(root) NOPASSWD: {program}\n")
+        rule.chmod(0o440)
+        self.name, self.command = name, ["sudo", "-n", str(program)]
+
+    def start(self, words: list[str], stdin: int) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            [*self.command, *words], stdin=stdin, stdout=pipe, stderr=pipe, text=True, cwd="/",
+            user=self.name, group=self.name, extra_groups=[],
+        )  # fmt: skip
+
+    @contextmanager
+    def hand(self, words: list[str], descriptors: list[int], text: str) -> Iterator[subprocess.Popen[str]]:
+        """Hand over what `run` reads; the program ends with the block if it is tied."""
+        here, there = socket.socketpair()
+        with here:
+            with there:
+                child = self.start(words, there.fileno())
+            with child:
+                socket.send_fds(here, [b"."], descriptors)
+                here.sendall(len(text).to_bytes(8, "big") + text.encode())
+                yield child
+
+
+def test_with_real_sudo_no_file_but_ones_own_is_read_written_or_made(user: tuple[str, Path]) -> None:
+    """No argument is a path, and what is written to was opened by the user."""
+    sudo, folder = Sudo(*user), user[1].parent
+    secret, closed, scenario = folder / "secret", folder / "closed", folder / "n.toml"
+    secret.write_text('secret = "of root"\n')
+    secret.chmod(0o600)
+    closed.mkdir(mode=0o700)
+    scenario.write_text(NETWORK)
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    for words in (
+        ["run", str(secret), str(closed / "new")],
+        ["run", str(scenario), str(secret)],
+        ["run", str(scenario), str(closed / "new")],
+        ["run", "--pcap", f"a->b={closed / 'new'}"],
+        ["run", "--trace", str(closed / "new")],
+        ["differences", str(secret)],
+        ["parity", str(secret)],
+        ["parity"],
+    ):
+        with sudo.start(words, subprocess.DEVNULL) as child:
+            said = "".join(child.communicate())
+        assert child.returncode in (2, 3, 7), (words, said)
+        assert "of root" not in said
+    # what the user may read is not written, and what is no file is not written to
+    for path, flags in ((scenario, os.O_RDONLY), (Path("/dev/null"), os.O_WRONLY), (folder, os.O_RDONLY)):
+        descriptor = os.open(path, flags)
+        with sudo.hand(["run"], [descriptor], NETWORK) as child:
+            said = "".join(child.communicate())
+            assert "of no file that may be written" in said
+            assert child.returncode == 7
+        os.close(descriptor)
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+
+
+def _statuses(parent: int) -> list[dict[str, str]]:
+    """What the kernel says of each thread of the child of `parent`."""
+    (process,) = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    texts = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/status")]
+    return [dict(line.split(":", 1) for line in text.splitlines()) for text in texts]
+
+
+def test_under_real_sudo_the_program_has_no_privilege_once_packets_pass(user: tuple[str, Path]) -> None:
+    sudo = Sudo(*user)
+    uid, gid = pwd.getpwnam(user[0])[2:4]
+    with tempfile.TemporaryFile() as out:
+        with sudo.hand(["run"], [out.fileno()], NETWORK.replace("500ms", "2s")) as child:
+            assert child.stderr is not None
+            assert child.stderr.readline() == "at 0.5 of 2.0 s\n"
+            statuses = _statuses(child.pid)
+            said = child.communicate()[1]
+            assert child.returncode == 0, said
+        out.seek(0)
+        live_part = json.load(out)["live"]
+    # the loop, what serves the sockets, what sends, and the one that waits for them
+    assert len(statuses) >= 3
+    for status in statuses:
+        assert status["Uid"].split() == [str(uid)] * 4
+        assert status["Gid"].split() == [str(gid)] * 4
+        assert status["Groups"].split() == []
+        assert status["NoNewPrivs"].strip() == "1"
+        assert {int(status[one], 16) for one in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
+    # it was asked for after that, and is what a privilege is for
+    assert live_part["priority"] == "SCHED_FIFO"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import platform
 import shutil
+import signal
+import socket
 import subprocess
 import tempfile
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
@@ -16,13 +20,17 @@ import polars as pl
 from perhop.tables import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from perhop.scenario import Scenario
 
 _PROGRAM = "perhop-live"
+_INSTALLED = Path("/usr/local/sbin") / _PROGRAM
+"""Where root may keep a copy that sudo starts, and that its users cannot change."""
 _PROBE_S = 10
 """A machine that is busy starts sudo and the program in less."""
+_AT_ONCE = 200
+"""Descriptors in one message; the kernel takes 253."""
 
 
 class Quantiles(msgspec.Struct, frozen=True):
@@ -165,7 +173,7 @@ class LackingError(Exception):
 
 
 def program() -> Path:
-    """Return the privileged program.
+    """Return the privileged program: this perhop's own, or a copy of it that root has installed.
 
     Raises
     ------
@@ -174,11 +182,18 @@ def program() -> Path:
     """
     beside = Path(__file__).parent / "bin" / _PROGRAM
     if beside.is_file():
-        return beside
+        return _INSTALLED if _same(_INSTALLED, beside) else beside
     found = shutil.which(_PROGRAM)
     if found is None:
         raise LackingError(f"{_PROGRAM} is not there: `make build` in a checkout makes it")
     return Path(found)
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except OSError:
+        return False
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -226,11 +241,9 @@ def differences(scenario: Scenario) -> list[str]:
     LackingError
         This machine lacks something.
     """
-    with tempfile.TemporaryDirectory(prefix="perhop-") as folder:
-        written = _written(scenario, Path(folder))
-        done = subprocess.run(
-            [program(), "differences", written], capture_output=True, text=True, check=False
-        )
+    done = subprocess.run(
+        [program(), "differences"], input=scenario.resolve(), capture_output=True, text=True, check=False
+    )
     _check(done.returncode, done.stderr)
     return msgspec.json.decode(done.stdout, type=list[str])
 
@@ -243,6 +256,8 @@ def run(
 ) -> Finished:
     """Run a scenario on real packets; it takes as long as the scenario lasts.
 
+    Every file is opened here: the program with the privileges gets descriptors and no path.
+
     Raises
     ------
     LiveError
@@ -250,22 +265,19 @@ def run(
     LackingError
         This machine lacks something.
     """
-    with tempfile.TemporaryDirectory(prefix="perhop-") as folder:
-        written, out = _written(scenario, Path(folder)), Path(folder) / "out.json"
-        words = [*privileged(), str(program()), "run", str(written), str(out), "--tied"]
-        for kind in trace:
-            words += ["--trace", kind]
-        for link, path in pcap.items():
-            words += ["--pcap", f"{link}={path.resolve()}"]
-        # root writes into files that are the user's, with the user's mode
-        for path in (out, *pcap.values()):
-            path.touch()
-        with subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        ) as child:
-            said = _listen(child, progress)
-        _check(child.returncode, said)
-        raw = msgspec.json.decode(out.read_bytes(), type=_Raw)
+    words = ["--tied"]
+    for kind in trace:
+        words += ["--trace", kind]
+    for link in pcap:
+        words += ["--pcap", link]
+    with ExitStack() as opened:
+        out = opened.enter_context(tempfile.TemporaryFile())
+        captures = [opened.enter_context(path.open("wb")) for path in pcap.values()]
+        child = opened.enter_context(started(words, scenario.resolve(), [out, *captures]))
+        said = _listen(child, progress)
+        _check(child.wait(), said)
+        out.seek(0)
+        raw = msgspec.json.decode(out.read(), type=_Raw)
     return Finished(
         tables={name: frame(name, columns) for name, columns in raw.tables.items()},
         trace={name: frame(name, columns) for name, columns in raw.trace.items()},
@@ -276,10 +288,31 @@ def run(
     )
 
 
-def _written(scenario: Scenario, folder: Path) -> Path:
-    path = folder / "scenario.toml"
-    path.write_text(scenario.resolve())
-    return path
+@contextmanager
+def started(options: Sequence[str], text: str, files: Sequence[IO[bytes]]) -> Iterator[subprocess.Popen[str]]:
+    """Start ``perhop-live run`` on the scenario `text`; it writes to `files`: its results, then captures.
+
+    Tied, it ends with the block.
+    """
+    here, there = socket.socketpair()
+    with here:
+        with there:
+            child = subprocess.Popen(
+                [*privileged(), str(program()), "run", *options],
+                stdin=there.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        with child:
+            # one that has ended says why
+            with suppress(BrokenPipeError, ConnectionResetError):
+                descriptors = [file.fileno() for file in files]
+                for first in range(0, len(descriptors), _AT_ONCE):
+                    socket.send_fds(here, [b"\n"], descriptors[first : first + _AT_ONCE])
+                written = text.encode()
+                here.sendall(len(written).to_bytes(8, "big") + written)
+            yield child
 
 
 def _listen(child: subprocess.Popen[str], progress: Callable[[float, float], None] | None) -> str:
@@ -299,9 +332,15 @@ def _listen(child: subprocess.Popen[str], progress: Callable[[float, float], Non
 def _check(status: int, said: str) -> None:
     if status == 0:
         return
-    why = said.removeprefix("error: ").strip() or f"{_PROGRAM} ended with status {status}"
+    why = said.removeprefix("error: ").strip()
+    # sudo tells a signal as a shell does
+    number = -status if status < 0 else status - 128
+    if number in {one.value for one in signal.Signals}:
+        name = signal.Signals(number).name
+        ended = f"{_PROGRAM} was ended by {name}"
+        raise LackingError(f"{ended}: something ended it, or memory ran out; the run can be made again")
     if status == 3:
         raise LiveError(why)
     if status == 7:
         raise LackingError(why)
-    raise RuntimeError(why)
+    raise RuntimeError(why or f"{_PROGRAM} ended with status {status}")

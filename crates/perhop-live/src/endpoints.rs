@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use perhop_core::histogram::Histogram;
 use perhop_core::time::{Instant, Span};
 
-use crate::kernel::{Clock, Interest, Listener, Poller, Stream, Udp, exact_timers};
+use crate::kernel::{Clock, Interest, Listener, Poller, Stream, Udp, exact_timers, ordinary};
 use crate::tap::Told;
 
 /// How often `TCP_INFO` is read.
@@ -78,6 +78,7 @@ struct Loop {
 /// # Errors
 /// Of the kernel; a broken connection is in the report.
 pub fn serve(work: Work, clock: Clock, stop: &AtomicBool) -> io::Result<Report> {
+    ordinary()?;
     exact_timers();
     let mut all = Loop {
         poller: Poller::new()?,

@@ -1,6 +1,6 @@
 //! iperf3 as what sends and receives: a client and a server for each TCP flow, whose agreement passes beside the network.
 //!
-//! Servers listen before the run begins; a client is started when its flow is. The connection of the data is the flow's; what
+//! Servers listen before the run begins; a client is held in its namespace and started when its flow is. The connection of the data is the flow's; what
 //! the kernel tells of it is read from the client's own socket. At the end both are interrupted and say what they measured.
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::addresses::{of_flow, of_node, of_program};
 use crate::honour::options;
-use crate::kernel::{Clock, Namespace, Process};
+use crate::kernel::{Clock, Namespace, Process, ordinary, program};
 use crate::tap::Told;
 
 const PROGRAM: &str = "iperf3";
@@ -40,13 +40,13 @@ pub struct Pair {
     pub name: String,
     /// When its client is started.
     pub start: Instant,
-    /// Where its client is started, and where its server is.
-    hosts: (Arc<Namespace>, Arc<Namespace>),
-    words: Vec<String>,
+    /// Where its server is.
+    receiver: Arc<Namespace>,
     flow: usize,
     told: Arc<Told>,
     server: Process,
-    client: Option<Process>,
+    client: Process,
+    started: bool,
 }
 
 /// What the programs of a flow said: JSON, if they said any.
@@ -74,10 +74,12 @@ pub struct Report {
 /// # Errors
 /// Where there is none.
 pub fn version() -> io::Result<String> {
-    let told = Command::new(PROGRAM).arg("--version").output().map_err(|error| {
+    let lacking = |error: io::Error| {
         let why = format!("run.endpoint = \"iperf3\": {PROGRAM} cannot be started: {error}");
         io::Error::new(error.kind(), why)
-    })?;
+    };
+    let path = program(PROGRAM).map_err(lacking)?;
+    let told = Command::new(path).arg("--version").output().map_err(lacking)?;
     let text = String::from_utf8_lossy(&told.stdout).into_owned();
     Ok(text.split(" (").next().unwrap_or_default().trim().to_owned())
 }
@@ -103,15 +105,17 @@ impl Pair {
             ("-p", Some(of_program(i).to_string())),
             ("--rcv-timeout", Some((u64::from(MOST_DURATION_S) * 1000).to_string())),
         ]);
+        let mut server = hosts.1.hold(PROGRAM, &server)?;
+        server.start()?;
         Ok(Self {
             name: flow.name.clone(),
             start,
-            words: client(run, flow, i),
             flow: i,
             told,
-            server: hosts.1.spawn(PROGRAM, &server)?,
-            client: None,
-            hosts,
+            server,
+            client: hosts.0.hold(PROGRAM, &client(run, flow, i))?,
+            started: false,
+            receiver: hosts.1,
         })
     }
 
@@ -122,7 +126,7 @@ impl Pair {
     pub fn await_server(&mut self) -> io::Result<()> {
         let row = format!(":{:04X} 00000000:0000 0A", of_program(self.flow));
         for _ in 0..LOOKS {
-            let table = self.hosts.1.inside(|| std::fs::read_to_string("/proc/thread-self/net/tcp"))?;
+            let table = self.receiver.inside(|| std::fs::read_to_string("/proc/thread-self/net/tcp"))?;
             if table.contains(&row) {
                 return Ok(());
             }
@@ -137,17 +141,16 @@ impl Pair {
     }
 
     fn start(&mut self) -> io::Result<()> {
-        self.client = Some(self.hosts.0.spawn(PROGRAM, &self.words)?);
-        Ok(())
+        self.started = true;
+        self.client.start()
     }
 
     /// Reads `TCP_INFO` of the client's connection; false once the client has ended.
     fn read(&mut self) -> io::Result<bool> {
-        let Some(client) = &mut self.client else { return Ok(true) };
-        if client.ended()? {
+        if self.client.ended()? {
             return Ok(false);
         }
-        if let Some(connection) = client.connection(of_flow(self.flow))?
+        if let Some(connection) = self.client.connection(of_flow(self.flow))?
             && let Ok(info) = connection.info()
         {
             self.told.tell(&info);
@@ -157,12 +160,11 @@ impl Pair {
 
     /// Ends both, and says what they said.
     fn end(self) -> io::Result<(Said, Option<String>)> {
-        let started = self.client.is_some();
-        let Self { name, mut client, mut server, .. } = self;
-        let ended = client.as_mut().map_or(Ok(false), Process::ended)?;
-        client.as_ref().map_or(Ok(()), Process::interrupt)?;
+        let Self { name, started, mut client, mut server, .. } = self;
+        let ended = client.ended()?;
+        client.interrupt()?;
         server.interrupt()?;
-        let client = json(&client.as_mut().map_or(Ok(String::new()), Process::said)?);
+        let client = json(&client.said()?);
         let server = json(&server.said()?);
         let why = (started && ended).then(|| {
             let said = client.get("error").or(Some(&client)).and_then(Value::as_str).unwrap_or("no reason");
@@ -208,6 +210,7 @@ fn json(said: &str) -> Value {
 /// # Errors
 /// Of the kernel; a program that ended too soon is in the report.
 pub fn serve(pairs: Vec<Pair>, clock: Clock, stop: &AtomicBool) -> io::Result<Report> {
+    ordinary()?;
     let mut waiting: VecDeque<Pair> = pairs.into();
     let mut running: Vec<Pair> = Vec::new();
     let mut report = Report::default();

@@ -1,16 +1,27 @@
-//! `perhop-live`: the part of `perhop emulate` that needs privileges. It reads a scenario, runs it on real packets and writes JSON.
+//! `perhop-live`: the part of `perhop emulate` that needs privileges. It runs a scenario on real packets and writes JSON.
 //!
-//! `perhop-live run SCENARIO OUT [--tied] [--trace KIND]... [--pcap LINK=FILE]...`, `perhop-live differences SCENARIO`, `perhop-live parity SCENARIO`, `perhop-live probe`. Tied, it ends when its
-//! standard input does, as it does when whoever started it has ended, however that was. Exit status as perhop's: 0 done, 2 usage,
-//! 3 a scenario that cannot be run on a kernel, 7 this machine lacks something, 1 anything else.
+//! No argument is a path: it reads the scenario from standard input and writes to descriptors that whoever started it has opened, so
+//! that a privilege opens nothing for anybody. Its privileges are gone before the first packet.
+//!
+//! - `perhop-live run [--tied] [--trace KIND]... [--pcap LINK]...`: standard input is a Unix socket. It brings the descriptor for the
+//!   results and one for each capture (messages of one byte with up to 200 each), then the scenario (its length in eight bytes,
+//!   the highest first, and its text). Tied, the program ends when the socket does, as it does when whoever started it has
+//!   ended, however that was.
+//! - `perhop-live differences`, `perhop-live parity`: the scenario is all of standard input.
+//! - `perhop-live probe`.
+//!
+//! Exit status as perhop's: 0 done, 2 usage, 3 a scenario that cannot be run on a kernel, 7 this machine lacks something, 1 anything
+//! else.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::process::ExitCode;
 
 use perhop_core::packet::Color;
 use perhop_live::honour::{Honoured, honour};
-use perhop_live::kernel::{Namespace, Tun, enter_user_namespace, is_root, more_files, realtime};
+use perhop_live::kernel::{
+    Namespace, Tun, descriptors, enter_user_namespace, is_root, more_files, ordinary, realtime, text,
+};
 use perhop_live::parity::replay;
 use perhop_live::run::Asked;
 use perhop_live::{output, run};
@@ -21,18 +32,16 @@ use perhop_sim::{PacketEvent, TraceKinds};
 /// Why it ended: what to say, with which status.
 struct Failure(u8, String);
 
-const USAGE: &str = "usage: perhop-live run SCENARIO OUT [--tied] [--trace KIND]... [--pcap LINK=FILE]... | perhop-live differences SCENARIO | perhop-live parity SCENARIO | perhop-live probe";
+const USAGE: &str = "usage: perhop-live run [--tied] [--trace KIND]... [--pcap LINK]... | perhop-live differences | perhop-live parity | perhop-live probe";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words[..] {
-        ["differences", scenario] => differences(scenario),
-        ["parity", scenario] => parity(scenario),
+        ["differences"] => differences(),
+        ["parity"] => parity(),
         ["probe"] => probe(),
-        ["run", scenario, out, ref options @ ..] => {
-            Options::read(options).and_then(|o| live(scenario, out, &o))
-        }
+        ["run", ref options @ ..] => Options::read(options).and_then(|options| live(&options)),
         _ => Err(Failure(2, USAGE.into())),
     };
     match done {
@@ -49,7 +58,8 @@ fn main() -> ExitCode {
 struct Options {
     tied: bool,
     traces: Vec<&'static Table>,
-    captures: Vec<(String, String)>,
+    /// Links, by name.
+    captures: Vec<String>,
 }
 
 impl Options {
@@ -67,40 +77,19 @@ impl Options {
                     options.traces.push(table);
                     Some(())
                 }),
-                "--pcap" => words.next().and_then(|file| {
-                    // a link's name has no `=`
-                    let (link, path) = file.split_once('=')?;
-                    options.captures.push((link.to_owned(), path.to_owned()));
-                    Some(())
-                }),
+                "--pcap" => words.next().map(|link| options.captures.push((*link).to_owned())),
                 _ => None,
             };
             known.ok_or_else(|| Failure(2, format!("{word}: {USAGE}")))?;
         }
         Ok(options)
     }
-
-    /// The files of the captures.
-    fn files(&self) -> io::Result<Vec<(String, Box<dyn Write + Send>)>> {
-        let open = |(link, path): &(String, String)| -> io::Result<(String, Box<dyn Write + Send>)> {
-            Ok((link.clone(), Box::new(BufWriter::new(open_file(path)?))))
-        };
-        self.captures.iter().map(open).collect()
-    }
 }
 
-/// A file to be written. One that is there keeps its owner and its mode: root writes what is another's.
-fn open_file(path: &str) -> io::Result<File> {
-    // not with O_CREAT: that would be refused in a folder like /tmp (fs.protected_regular)
-    match File::options().write(true).truncate(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => File::create_new(path),
-        opened => opened,
-    }
-}
+type Link = (String, Box<dyn Write + Send>);
 
-fn read(path: &str) -> Result<(Loaded, Honoured), Failure> {
-    let text = std::fs::read(path).map_err(|error| Failure(3, format!("{path}: {error}")))?;
-    let loaded = perhop_scenario::load(&text, path, &[]).map_err(|mistakes| {
+fn checked(text: &[u8]) -> Result<(Loaded, Honoured), Failure> {
+    let loaded = perhop_scenario::load(text, "standard input", &[]).map_err(|mistakes| {
         let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         Failure(3, told.join("\n"))
     })?;
@@ -108,8 +97,21 @@ fn read(path: &str) -> Result<(Loaded, Honoured), Failure> {
     Ok((loaded, honoured))
 }
 
-fn differences(scenario: &str) -> Result<(), Failure> {
-    let (_, honoured) = read(scenario)?;
+/// The scenario that is all of standard input.
+fn read() -> Result<(Loaded, Honoured), Failure> {
+    let mut text = Vec::new();
+    io::stdin().read_to_end(&mut text).map_err(unheard)?;
+    checked(&text)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "as map_err gives it")]
+fn unheard(error: io::Error) -> Failure {
+    let why = "it must be a Unix socket; sudo must not log what a program reads (`Defaults!PATH !log_input`)";
+    Failure(7, format!("standard input: {error}; {why}"))
+}
+
+fn differences() -> Result<(), Failure> {
+    let (_, honoured) = read()?;
     println!("{}", serde_json::json!(honoured.differences));
     Ok(())
 }
@@ -126,34 +128,43 @@ fn rights() -> Result<(), Failure> {
     })
 }
 
-fn live(path: &str, out: &str, options: &Options) -> Result<(), Failure> {
-    let (loaded, honoured) = read(path)?;
+fn live(options: &Options) -> Result<(), Failure> {
+    // room for the descriptors that come
+    more_files().map_err(lacking)?;
+    let mut files = descriptors(1 + options.captures.len()).map_err(unheard)?.into_iter().map(File::from);
+    let (loaded, honoured) = checked(&text().map_err(unheard)?)?;
     rights()?;
-    if options.tied {
-        // only now: a process with several threads cannot make a user namespace
-        std::thread::spawn(|| {
-            let _ = io::copy(&mut io::stdin(), &mut io::sink());
-            std::process::exit(1);
-        });
-    }
     let scenario = &loaded.scenario;
     let traces = &options.traces[..];
-    let captures = options.files().map_err(|error| Failure(7, format!("a capture: {error}")))?;
+    let out = files.next();
+    let writer = |(link, file): (&String, File)| -> Link { (link.clone(), Box::new(BufWriter::new(file))) };
+    let captures = options.captures.iter().zip(files).map(writer).collect();
     let all = scenario.run.duration.as_secs_f64();
     let tell = |at: perhop_core::time::Instant| eprintln!("at {:.1} of {all:.1} s", at.as_secs_f64());
-    let finished = run(scenario, &honoured, trace_kinds(traces), Asked { arrivals: None, captures }, tell)
-        .map_err(lacking)?;
-    let written = open_file(out).and_then(|file| {
+    let ready = if options.tied { tie } else { || () };
+    let asked = Asked { ready, arrivals: None, captures };
+    let finished = run(scenario, &honoured, trace_kinds(traces), asked, tell).map_err(lacking)?;
+    let written = out.map_or(Ok(()), |file| {
         let mut out = BufWriter::new(file);
         output::write(&mut out, scenario, &finished, traces, &honoured)?;
         out.flush()
     });
-    written.map_err(|error| Failure(1, format!("{out}: {error}")))
+    written.map_err(|error| Failure(7, format!("the results cannot be written: {error}")))
+}
+
+/// Ends the process when standard input does.
+fn tie() {
+    std::thread::spawn(|| {
+        // it only waits
+        let _ = ordinary();
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        std::process::exit(1);
+    });
 }
 
 /// Runs live, gives the arrivals to a simulation, and says where their decisions differ.
-fn parity(path: &str) -> Result<(), Failure> {
-    let (loaded, honoured) = read(path)?;
+fn parity() -> Result<(), Failure> {
+    let (loaded, honoured) = read()?;
     rights()?;
     let scenario = &loaded.scenario;
     let kinds = TraceKinds { packets: true, ..TraceKinds::default() };
@@ -162,7 +173,7 @@ fn parity(path: &str) -> Result<(), Failure> {
         scenario,
         &honoured,
         kinds,
-        Asked { arrivals: Some(&mut arrivals), captures: Vec::new() },
+        Asked { ready: || (), arrivals: Some(&mut arrivals), captures: Vec::new() },
         |_| (),
     )
     .map_err(lacking)?

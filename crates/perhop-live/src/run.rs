@@ -19,7 +19,7 @@ use crate::frame::Frame;
 use crate::honour::Honoured;
 use crate::intake::{Intake, Refused, write_back};
 use crate::iperf3::Said;
-use crate::kernel::{Clock, Interest, Poller, Priority, cpu_time, exact_timers, realtime};
+use crate::kernel::{Clock, Interest, Poller, Priority, User, cpu_time, exact_timers, ordinary, realtime};
 use crate::parity::Arrival;
 use crate::tap::Tap;
 use crate::testbed::{Host, Testbed};
@@ -62,8 +62,9 @@ pub struct Iperf3 {
 }
 
 /// What a run is asked for beside its tables.
-#[derive(Default)]
 pub struct Asked<'a> {
+    /// Called when all is set up and the privileges are gone.
+    pub ready: fn(),
     /// Where what hosts send is kept.
     pub arrivals: Option<&'a mut Vec<Arrival>>,
     /// Links that are captured, by name, and the files.
@@ -71,6 +72,8 @@ pub struct Asked<'a> {
 }
 
 /// Runs `scenario` on real packets, with what is `asked` for. `tell` hears how far it is.
+///
+/// The privileges of the process are gone when it returns, and before the first packet: only while it has one thread.
 ///
 /// # Errors
 /// Of the kernel.
@@ -87,6 +90,11 @@ pub fn run(
     let version = (scenario.run.endpoint == Endpoint::Iperf3).then(iperf3::version).transpose()?;
     let Testbed { hosts, work, pairs, sources, mut ends, lacking } =
         Testbed::new(scenario, honoured, &network, &starts)?;
+    // threads inherit it: without privileges they may keep or lower it alone
+    let priority = realtime(FORWARDING);
+    // from here on no packet, file or program meets a privilege
+    User::unprivileged().become_for_good()?;
+    (asked.ready)();
     let tap =
         |node: usize, site: SiteId, ports| Tap::new(site, ports, ends.remove(&node).unwrap_or_default());
     let built = assemble(scenario, network, trace, starts, tap);
@@ -96,24 +104,25 @@ pub fn run(
     let cpu_before = cpu_time()?;
     let clock = Clock::starting_in(SETTLE);
     let stop = AtomicBool::new(false);
-    let (priority, applications, programs, senders) = std::thread::scope(|scope| -> io::Result<_> {
+    let (applications, programs, senders) = std::thread::scope(|scope| -> io::Result<_> {
         let applications = scope.spawn(|| endpoints::serve(work, clock, &stop));
         let programs = scope.spawn(|| iperf3::serve(pairs, clock, &stop));
         let senders = scope.spawn(|| sources::send(sources, clock, &stop));
         let looped = scope.spawn(|| {
             exact_timers();
-            let priority = realtime(FORWARDING);
             let over = driver.run(clock, &mut tell);
             stop.store(true, Relaxed);
-            over.map(|()| priority)
+            over
         });
-        let priority = looped.join().unwrap_or_else(|_| Err(io::Error::other("the loop panicked")));
+        ordinary()?;
+        let looped = looped.join().unwrap_or_else(|_| Err(io::Error::other("the loop panicked")));
         stop.store(true, Relaxed);
         let applications =
             applications.join().unwrap_or_else(|_| Err(io::Error::other("the applications panicked")))?;
         let programs = programs.join().unwrap_or_else(|_| Err(io::Error::other("the programs panicked")))?;
         let senders = senders.join().unwrap_or_else(|_| Err(io::Error::other("the sources panicked")))?;
-        Ok((priority?, applications, programs, senders))
+        looped?;
+        Ok((applications, programs, senders))
     })?;
     driver.errors.applications = applications.lag;
     driver.errors.connections = applications.broken;
@@ -248,7 +257,7 @@ impl Driver {
                 scenario.flows[flow].name
             ));
         }
-        for host in &self.hosts {
+        for host in &mut self.hosts {
             self.errors.unread += host.dropped()?;
             let errors = &mut self.errors;
             self.simulation.host(host.node, |tap, _| {

@@ -18,7 +18,7 @@ use crate::endpoints::{Sender, Work};
 use crate::frame::Frame;
 use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
 use crate::iperf3::Pair;
-use crate::kernel::{Listener, Namespace, Stream, Tun, Udp};
+use crate::kernel::{Devices, Listener, Namespace, Stream, Tun, Udp};
 use crate::sources::Source;
 use crate::tap::{End, Place, Receiving, Sending, Told};
 
@@ -34,6 +34,7 @@ pub struct Host {
     /// Largest packet, bytes.
     pub mtu: usize,
     namespace: Arc<Namespace>,
+    devices: Devices,
 }
 
 impl Host {
@@ -58,6 +59,7 @@ impl Host {
             node,
             tun,
             mtu: usize::try_from(mtu).unwrap_or(usize::MAX),
+            devices: namespace.devices()?,
             namespace: Arc::new(namespace),
         })
     }
@@ -66,8 +68,8 @@ impl Host {
     ///
     /// # Errors
     /// Of the kernel.
-    pub fn dropped(&self) -> io::Result<u64> {
-        self.namespace.dropped(DEVICE)
+    pub fn dropped(&mut self) -> io::Result<u64> {
+        self.devices.dropped(DEVICE)
     }
 }
 

@@ -6,18 +6,22 @@
 
 mod clock;
 mod device;
+mod handed;
 mod namespace;
 mod poll;
 mod priority;
+mod privilege;
 mod process;
 mod socket;
 mod tcp_info;
 
 pub use clock::Clock;
 pub use device::Tun;
-pub use namespace::{Namespace, enter_user_namespace, is_root};
+pub use handed::{descriptors, text};
+pub use namespace::{Devices, Namespace, enter_user_namespace, is_root};
 pub use poll::{Interest, Poller};
-pub use priority::{Priority, cpu_time, exact_timers, more_files, realtime};
+pub use priority::{Priority, cpu_time, exact_timers, more_files, ordinary, realtime};
+pub use privilege::{User, program};
 pub use process::Process;
 pub use socket::{Listener, Options, Stream, Udp};
 pub use tcp_info::TcpInfo;

@@ -1,7 +1,7 @@
 //! Network namespaces without a name: they are gone with the last descriptor and socket, whatever ends the program.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::{Command, Stdio};
 
@@ -67,7 +67,7 @@ impl Namespace {
     /// Where there is no `ip`, and what it says.
     pub fn ip(&self, commands: &str) -> io::Result<()> {
         self.inside(|| {
-            let mut child = Command::new("ip")
+            let mut child = Command::new(super::program("ip")?)
                 .args(["-batch", "-"])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::null())
@@ -85,12 +85,28 @@ impl Namespace {
         })
     }
 
+    /// The kernel's table of the namespace's devices, which can be read from then on without a privilege.
+    ///
+    /// # Errors
+    /// Where it cannot be opened.
+    pub fn devices(&self) -> io::Result<Devices> {
+        self.inside(|| File::open("/proc/thread-self/net/dev")).map(Devices)
+    }
+}
+
+/// The kernel's table of a namespace's devices.
+#[derive(Debug)]
+pub struct Devices(File);
+
+impl Devices {
     /// Packets that the device `name` has dropped on their way out, because nobody read them.
     ///
     /// # Errors
-    /// Where the kernel's table of devices cannot be read.
-    pub fn dropped(&self, name: &str) -> io::Result<u64> {
-        let table = self.inside(|| std::fs::read_to_string("/proc/thread-self/net/dev"))?;
+    /// Where the table cannot be read.
+    pub fn dropped(&mut self, name: &str) -> io::Result<u64> {
+        let mut table = String::new();
+        self.0.rewind()?;
+        self.0.read_to_string(&mut table)?;
         let row = table.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
         // receive: bytes packets errs drop fifo frame compressed multicast; transmit: bytes packets errs drop
         let dropped = row.and_then(|row| row.split_whitespace().nth(11)?.parse().ok());

@@ -26,17 +26,30 @@ impl Priority {
     }
 }
 
-/// Asks for `SCHED_FIFO` for this thread, before those of a lower `level`, which is 1 to 99.
+/// Asks for `SCHED_FIFO` for this thread and those that it starts from now on, before those of a lower `level`, which is 1 to 99.
+/// Without privileges a thread that has it may ask for a lower level.
 #[must_use]
 pub fn realtime(level: i32) -> Priority {
+    match scheduled(libc::SCHED_FIFO, level) {
+        Ok(_) => Priority::Realtime,
+        Err(_) => Priority::Normal,
+    }
+}
+
+/// Schedules this thread as any other again.
+///
+/// # Errors
+/// Of the kernel.
+pub fn ordinary() -> io::Result<()> {
+    scheduled(libc::SCHED_OTHER, 0).map(drop)
+}
+
+fn scheduled(policy: libc::c_int, level: i32) -> io::Result<libc::c_int> {
     // SAFETY: a struct of one integer on Linux; other fields, where there are any, may be zero.
     let mut param: libc::sched_param = unsafe { std::mem::zeroed() };
     param.sched_priority = level;
     // SAFETY: reads one sched_param; 0 is this thread.
-    match checked(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) }) {
-        Ok(_) => Priority::Realtime,
-        Err(_) => Priority::Normal,
-    }
+    checked(unsafe { libc::sched_setscheduler(0, policy, &raw const param) })
 }
 
 /// Lets timers of this thread expire to the nanosecond, instead of within 50 us.

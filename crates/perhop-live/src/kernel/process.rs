@@ -1,17 +1,18 @@
 //! Programs in a namespace, and the sockets that they open.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::namespace::Namespace;
+use super::privilege::User;
 use super::socket::Stream;
-use super::{checked, descriptor};
+use super::{checked, descriptor, program};
 
-/// A program that runs. It ends with the thread that started it, however that ends.
+/// A program that runs, or is held until it may, without privileges. It ends with the thread that started it, however that ends.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -20,6 +21,8 @@ pub struct Process {
 }
 
 const NO_FLAGS: libc::c_long = 0;
+/// Waits for a line, and becomes the program.
+const HELD: &str = r#"read -r _ && exec "$@" </dev/null"#;
 /// More descriptors than a program that is watched has open.
 const MOST_DESCRIPTORS: RawFd = 64;
 /// How often it is looked whether a program has ended, and how many times: 2 s in all.
@@ -27,21 +30,25 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 const LOOKS: u32 = 1000;
 
 impl Namespace {
-    /// Starts a program inside. What it says is kept; it hears nothing.
+    /// Puts a program inside, to be started by [`Process::start`], when this process may have lost its right to enter. What it
+    /// says is kept.
     ///
     /// # Errors
     /// Where there is no such program, and of the kernel.
-    pub fn spawn(&self, name: &str, words: &[String]) -> io::Result<Process> {
-        let (network, parent) = (self.descriptor(), std::process::id());
+    pub fn hold(&self, name: &str, words: &[String]) -> io::Result<Process> {
+        let (network, parent, user) = (self.descriptor(), std::process::id(), User::unprivileged());
         // SAFETY: makes a descriptor, which is owned from here on; the name is a string with its end.
         let said =
             unsafe { File::from_raw_fd(checked(libc::memfd_create(c"said".as_ptr(), libc::MFD_CLOEXEC))?) };
-        let mut command = Command::new(name);
-        command.args(words).stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said.try_clone()?);
+        let mut command = Command::new(program("sh")?);
+        command.args(["-c", HELD, "sh"]).arg(program(name)?).args(words);
+        command.stdin(Stdio::piped()).stdout(said.try_clone()?).stderr(said.try_clone()?);
         let enter = move || {
             // SAFETY: system calls alone, as between fork and exec they must be; `network` is open in the child too.
             unsafe {
                 checked(libc::setns(network, libc::CLONE_NEWNET))?;
+                user.become_for_good()?;
+                // after the user has changed, which would undo it
                 checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong))?;
                 // whoever ended before that call sends no signal any more
                 if libc::getppid().cast_unsigned() != parent {
@@ -63,6 +70,14 @@ impl Namespace {
 }
 
 impl Process {
+    /// Lets it begin.
+    ///
+    /// # Errors
+    /// Where it has ended.
+    pub fn start(&mut self) -> io::Result<()> {
+        self.child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(b"\n"))
+    }
+
     /// Whether it has ended.
     ///
     /// # Errors
