@@ -172,8 +172,7 @@ impl Driver {
         let mut ready: Vec<usize> = Vec::new();
         loop {
             let now = clock.now();
-            self.simulation.advance_to(now);
-            self.write(clock)?;
+            self.catch_up(clock, now)?;
             if now >= end {
                 return Ok(());
             }
@@ -185,30 +184,55 @@ impl Driver {
             ready.clear();
             ready.extend(self.poller.wait(clock.until(next))?.filter_map(|id| usize::try_from(id).ok()));
             for &host in &ready {
-                self.read(clock, host)?;
+                self.hear(clock, host)?;
             }
         }
     }
 
-    /// Takes in what a host's kernel has sent.
-    fn read(&mut self, clock: Clock, host: usize) -> io::Result<()> {
+    /// Runs what is due by `now`, one moment after the other: what arrives at a host is written to it, and what its kernel
+    /// answers enters the network at that same moment, however late it is.
+    fn catch_up(&mut self, clock: Clock, now: Instant) -> io::Result<()> {
+        let now = now.min(self.simulation.end());
+        while let Some(due) = self.simulation.next_event().filter(|&due| due < now) {
+            let after = due + Span::from_nanos(1);
+            self.simulation.advance_to(after);
+            for host in 0..self.hosts.len() {
+                while self.write(clock, host) {
+                    while self.read(after, host)? {}
+                }
+            }
+        }
+        self.simulation.advance_to(now);
+        Ok(())
+    }
+
+    /// Takes in what a host's kernel has sent of itself.
+    fn hear(&mut self, clock: Clock, host: usize) -> io::Result<()> {
         for _ in 0..TURN {
-            let Host { node, tun, mtu, .. } = &self.hosts[host];
-            let (now, intake, errors) =
-                (clock.now().min(self.simulation.end()), &mut self.intake, &mut self.errors);
-            self.simulation.advance_to(now);
-            let keep = self.arrivals.as_mut().map(|all| (*node, all));
-            let mut read = Ok(Taken::Nothing);
-            self.simulation.at_host(now, *node, |tap, io| {
-                read = take(tun, *mtu, now, tap, io, intake, errors, keep);
-            });
-            match read? {
-                Taken::Nothing => return Ok(()),
-                Taken::Packet => {}
-                Taken::Agreement(to, bytes) => self.pass(to, &bytes),
+            let now = clock.now().min(self.simulation.end());
+            self.catch_up(clock, now)?;
+            if !self.read(now, host)? {
+                return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Takes in one packet that a host's kernel has sent, as of `now`; whether there was one.
+    fn read(&mut self, now: Instant, host: usize) -> io::Result<bool> {
+        let Host { node, tun, mtu, .. } = &self.hosts[host];
+        let (intake, errors) = (&mut self.intake, &mut self.errors);
+        let keep = self.arrivals.as_mut().map(|all| (*node, all));
+        let mut read = Ok(Taken::Nothing);
+        self.simulation.at_host(now, *node, |tap, io| {
+            read = take(tun, *mtu, now, tap, io, intake, errors, keep);
+        });
+        match read? {
+            Taken::Nothing => return Ok(false),
+            Taken::Packet => {}
+            Taken::Agreement(to, bytes) => self.pass(to, &bytes),
+        }
+        Ok(true)
     }
 
     /// Writes to a host what is not the network's.
@@ -231,22 +255,20 @@ impl Driver {
         said.into_iter().map(with).map(|(bytes, said)| (said, bytes)).collect()
     }
 
-    /// Writes what has arrived at hosts.
-    fn write(&mut self, clock: Clock) -> io::Result<()> {
-        for host in &self.hosts {
-            let errors = &mut self.errors;
-            self.simulation.host(host.node, |tap, io| {
-                while let Some((due, mut frame)) = tap.out.pop_front() {
-                    write_back(&mut frame);
-                    if host.tun.write(&frame.get().bytes).is_err() {
-                        errors.unwritten += 1;
-                    }
-                    errors.lateness.record((clock.now() - due).as_nanos());
-                    io.consumed(frame);
-                }
-            });
-        }
-        Ok(())
+    /// Writes to a host the first of what has arrived; whether there was any.
+    fn write(&mut self, clock: Clock, host: usize) -> bool {
+        let Host { node, tun, .. } = &self.hosts[host];
+        let errors = &mut self.errors;
+        let mut written = false;
+        self.simulation.host(*node, |tap, io| {
+            let Some((due, mut frame)) = tap.out.pop_front() else { return };
+            write_back(&mut frame);
+            errors.unwritten += u64::from(tun.write(&frame.get().bytes).is_err());
+            errors.lateness.record((clock.now() - due).as_nanos());
+            io.consumed(frame);
+            written = true;
+        });
+        written
     }
 
     fn finish(mut self, scenario: &Scenario) -> io::Result<(Results, Errors)> {
