@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -274,17 +275,54 @@ packet_size = "100B"
         assert bulk > ef + 3e-3
 
 
+def _emulate(path: Path, tmp_path: Path) -> subprocess.Popen[str]:
+    """Start a run in a process of its own, whose temporary folder is `tmp_path / "tmp"`."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    words = [sys.executable, "-m", "perhop.cli", "emulate", str(path), "-o", str(tmp_path / "run")]
+    return subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )  # fmt: skip
+
+
 @live
 def test_a_killed_run_leaves_nothing_behind(tmp_path: Path) -> None:
     path = _scenario(tmp_path, duration="60s")
     before = set(os.listdir("/sys/class/net"))
-    words = [sys.executable, "-m", "perhop.cli", "emulate", str(path), "-o", str(tmp_path / "run")]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as driver:
+    with _emulate(path, tmp_path) as driver:
         child = _until(lambda: _running_child(driver.pid), "the run to start")
         driver.send_signal(signal.SIGKILL)
     _until(lambda: not _is_running(child), "the privileged program to end")
     assert set(os.listdir("/sys/class/net")) == before
     assert not (tmp_path / "run").exists()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@live
+def test_a_killed_program_is_told_and_is_no_defect(tmp_path: Path) -> None:
+    with _emulate(_scenario(tmp_path, duration="60s"), tmp_path) as driver:
+        os.kill(_until(lambda: _running_child(driver.pid), "the run to start"), signal.SIGKILL)
+        said = driver.communicate()[1]
+    assert driver.returncode == 7
+    assert "perhop-live was ended by SIGKILL" in said
+    assert not (tmp_path / "run").exists()
+
+
+@live
+def test_a_run_that_stood_still_is_not_valid_whatever_its_queue(tmp_path: Path) -> None:
+    with _emulate(_scenario(tmp_path, duration="4s"), tmp_path) as driver:
+        child = _until(lambda: _running_child(driver.pid), "the run to start")
+        time.sleep(1.5)
+        os.kill(child, signal.SIGSTOP)
+        time.sleep(0.2)
+        os.kill(child, signal.SIGCONT)
+        said = driver.communicate()[1]
+    assert driver.returncode == 4
+    found = re.search(r"the run stood still for (\d+) ms at (\d\.\d) s \(at most 100 ms\)", said)
+    assert found, said
+    assert int(found[1]) >= 190
+    assert 0.9 < float(found[2]) < 2.5
 
 
 def _until(condition: Callable[[], Any], what: str) -> Any:

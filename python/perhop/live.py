@@ -107,8 +107,14 @@ class Live(msgspec.Struct, frozen=True):
     ----------
     priority
         How the loop that forwards was scheduled: ``SCHED_FIFO``, or ``normal`` where that was refused.
-    lateness_s, applications_late_s, sources_late_s
-        Packets written to their hosts, sockets served, UDP packets sent.
+    lateness_s, reads_late_s, applications_late_s, sources_late_s
+        Packets written to their hosts, packets read that hosts sent of themselves, sockets served, UDP packets
+        sent.
+    stalls_s, longest_stall_s
+        How long the loop was not there though something was due: in all where that was more than 0.5 ms, and
+        the longest.
+    suspended_s
+        How long the machine was suspended.
     checksums, sizes, foreign, unread, unwritten, unsent
         Packets: with a wrong checksum, larger than their flow's, of no flow, dropped by a device before they
         were read, not taken by a device, not taken by the kernel.
@@ -140,6 +146,10 @@ class Live(msgspec.Struct, frozen=True):
     hosts: dict[str, Host]
     kernel: str = ""
     iperf3: Iperf3 | None = None
+    reads_late_s: Quantiles = Quantiles(None, None, None, None)
+    stalls_s: float = 0.0
+    longest_stall_s: float = 0.0
+    suspended_s: float = 0.0
 
 
 class _Raw(msgspec.Struct):

@@ -220,7 +220,8 @@ impl Plan<'_> {
                     iperf3::MOST_MSS
                 ));
             }
-            // iperf3 names it when the connection is there: one that began with BBR would be paced for ever
+            // iperf3 would name it when the connection is there (one that began with BBR would be paced for ever), and has no privilege
+            // to
             self.route(flow.from, "congctl", congestion(params).to_owned(), flow);
             let options = options(flow);
             for (set, how) in [

@@ -10,6 +10,7 @@ use perhop_wire::{TcpHeader, View};
 
 use crate::addresses::{flow_of, is_agreement};
 use crate::frame::Frame;
+use crate::probes;
 use crate::tap::widen;
 
 /// Why a packet of a host is none of the scenario's.
@@ -19,6 +20,8 @@ pub enum Refused {
     Foreign,
     /// It is of the connection by which a flow's two programs agree: for this host, beside the network.
     Agreement(Address),
+    /// It tells how old packets are when they are read: when it was sent.
+    Probe(Instant),
     /// A checksum is wrong.
     Checksum,
     /// It is larger than the flow's packets may be.
@@ -90,7 +93,7 @@ impl Intake {
     ) -> Result<(), Refused> {
         let contents = frame.get_mut();
         let view = perhop_wire::parse(&contents.bytes).map_err(|_| Refused::Foreign)?;
-        let (flow, dir) = flow_of(&view).ok_or_else(|| beside(&view))?;
+        let (flow, dir) = flow_of(&view).ok_or_else(|| beside(&view, &contents.bytes))?;
         let known = self.flows.get_mut(flow.0 as usize).ok_or(Refused::Foreign)?;
         if !perhop_wire::checksums(&contents.bytes).good() {
             return Err(Refused::Checksum);
@@ -133,7 +136,10 @@ impl Intake {
 }
 
 /// What a packet is that is of no flow.
-fn beside(view: &View) -> Refused {
+fn beside(view: &View, bytes: &[u8]) -> Refused {
+    if let Some(at) = probes::sent(view, bytes) {
+        return Refused::Probe(at);
+    }
     if is_agreement(view) { Refused::Agreement(view.destination) } else { Refused::Foreign }
 }
 

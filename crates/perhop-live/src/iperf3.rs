@@ -184,7 +184,6 @@ fn client(run: &Run, flow: &Flow, i: usize) -> Vec<String> {
         ("--cport", Some(of_flow(i).to_string())),
         ("-J", None),
         ("-N", None),
-        ("-C", Some(options.congestion)),
         ("-M", Some(options.max_segment.to_string())),
         ("-S", Some(options.tos.to_string())),
         ("-i", Some(interval.to_string())),

@@ -14,6 +14,7 @@ pub mod iperf3;
 pub mod kernel;
 pub mod output;
 pub mod parity;
+pub mod probes;
 pub mod run;
 pub mod sources;
 pub mod tap;

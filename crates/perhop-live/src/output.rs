@@ -49,7 +49,7 @@ pub fn write(
 /// How the run went.
 fn live(scenario: &Scenario, finished: &Finished, honoured: &Honoured) -> Value {
     let errors = &finished.errors;
-    let over = errors.over();
+    let over = errors.over(scenario.run.duration, scenario.run.endpoint);
     let retransmissions: Vec<Value> = errors
         .retransmissions
         .iter()
@@ -63,6 +63,10 @@ fn live(scenario: &Scenario, finished: &Finished, honoured: &Honoured) -> Value 
     json!({
         "priority": finished.priority.name(),
         "lateness_s": quantiles(&errors.lateness),
+        "reads_late_s": quantiles(&errors.reads),
+        "stalls_s": errors.stalls.sum.as_secs_f64(),
+        "longest_stall_s": errors.stalls.longest.0.as_secs_f64(),
+        "suspended_s": errors.suspended.as_secs_f64(),
         "applications_late_s": quantiles(&errors.applications),
         "sources_late_s": quantiles(&errors.sources),
         "checksums": errors.checksums,

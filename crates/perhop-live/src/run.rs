@@ -23,7 +23,7 @@ use crate::kernel::{Clock, Interest, Poller, Priority, User, cpu_time, exact_tim
 use crate::parity::Arrival;
 use crate::tap::Tap;
 use crate::testbed::{Host, Testbed};
-use crate::{endpoints, iperf3, sources};
+use crate::{endpoints, iperf3, probes, sources};
 
 /// Time for all threads to be ready before the run begins.
 const SETTLE: Span = Span::from_millis(20);
@@ -32,9 +32,13 @@ const SETTLE: Span = Span::from_millis(20);
 const GRID: Span = Span::from_micros(100);
 /// Packets read from a device before the next one has its turn.
 const TURN: usize = 32;
-/// Priorities of the threads that must be on time. The applications have none: they take what processor time is left.
+/// Priorities of the threads that must be on time: an application that waits for a processor holds its sockets' packets up.
+/// Forwarding comes first.
 const FORWARDING: i32 = 50;
 pub(crate) const SENDING: i32 = 20;
+const SERVING: i32 = 10;
+/// The longest that the loop sleeps, so that it knows when it stood still.
+const LOOK_EVERY: Span = Span::from_millis(10);
 /// How often progress is told.
 const TELL_EVERY: Span = Span::from_millis(500);
 
@@ -88,7 +92,7 @@ pub fn run(
     let network = Network::<Frame>::new(scenario, &Registry::new())
         .map_err(|error| io::Error::other(error.to_string()))?;
     let version = (scenario.run.endpoint == Endpoint::Iperf3).then(iperf3::version).transpose()?;
-    let Testbed { hosts, work, pairs, sources, mut ends, lacking } =
+    let Testbed { hosts, work, pairs, sources, probes, mut ends, lacking } =
         Testbed::new(scenario, honoured, &network, &starts)?;
     // threads inherit it: without privileges they may keep or lower it alone
     let priority = realtime(FORWARDING);
@@ -101,13 +105,22 @@ pub fn run(
     let mut driver = Driver::new(Simulation::of(built, &scenario.run), scenario, hosts)?;
     driver.simulation.capture(scenario, asked.captures)?;
     driver.arrivals = asked.arrivals.as_ref().map(|_| Vec::new());
-    let cpu_before = cpu_time()?;
+    let (cpu_before, suspended_before) = (cpu_time()?, Clock::suspended());
     let clock = Clock::starting_in(SETTLE);
     let stop = AtomicBool::new(false);
     let (applications, programs, senders) = std::thread::scope(|scope| -> io::Result<_> {
-        let applications = scope.spawn(|| endpoints::serve(work, clock, &stop));
+        let applications = scope.spawn(|| {
+            // what is refused is late, which is counted; iperf3 spins, and would take a processor for itself
+            if version.is_some() {
+                ordinary()?;
+            } else {
+                let _ = realtime(SERVING);
+            }
+            endpoints::serve(work, clock, &stop)
+        });
         let programs = scope.spawn(|| iperf3::serve(pairs, clock, &stop));
         let senders = scope.spawn(|| sources::send(sources, clock, &stop));
+        let probing = scope.spawn(|| probes::send(&probes, clock, &stop));
         let looped = scope.spawn(|| {
             exact_timers();
             let over = driver.run(clock, &mut tell);
@@ -115,15 +128,17 @@ pub fn run(
             over
         });
         ordinary()?;
-        let looped = looped.join().unwrap_or_else(|_| Err(io::Error::other("the loop panicked")));
+        let looped = joined(looped.join(), "the loop");
         stop.store(true, Relaxed);
-        let applications =
-            applications.join().unwrap_or_else(|_| Err(io::Error::other("the applications panicked")))?;
-        let programs = programs.join().unwrap_or_else(|_| Err(io::Error::other("the programs panicked")))?;
-        let senders = senders.join().unwrap_or_else(|_| Err(io::Error::other("the sources panicked")))?;
+        let applications = joined(applications.join(), "the applications")?;
+        let programs = joined(programs.join(), "the programs")?;
+        let senders = joined(senders.join(), "the sources")?;
+        joined(probing.join(), "the probes")?;
         looped?;
         Ok((applications, programs, senders))
     })?;
+    driver.errors.suspended =
+        Span::from_nanos(Clock::suspended().as_nanos().saturating_sub(suspended_before.as_nanos()));
     driver.errors.applications = applications.lag;
     driver.errors.connections = applications.broken;
     driver.errors.connections.extend(programs.broken);
@@ -138,6 +153,11 @@ pub fn run(
     let iperf3 = version.map(|version| Iperf3 { version, flows });
     let (results, errors) = driver.finish(scenario)?;
     Ok(Finished { results, errors, priority, lacking, iperf3 })
+}
+
+/// What a thread came to.
+fn joined<T>(answer: std::thread::Result<io::Result<T>>, which: &str) -> io::Result<T> {
+    answer.unwrap_or_else(|_| Err(io::Error::other(format!("{which} panicked"))))
 }
 
 struct Driver {
@@ -170,8 +190,10 @@ impl Driver {
         let end = self.simulation.end();
         let mut told = Instant::ZERO;
         let mut ready: Vec<usize> = Vec::new();
+        let mut due = Instant::ZERO + LOOK_EVERY;
         loop {
             let now = clock.now();
+            self.errors.stalls.woken(due, now);
             self.catch_up(clock, now)?;
             if now >= end {
                 return Ok(());
@@ -180,7 +202,8 @@ impl Driver {
                 tell(now);
                 told = now;
             }
-            let next = self.simulation.next_event().unwrap_or(end).max(now + GRID).min(end);
+            due = self.simulation.next_event().unwrap_or(end).min(now + LOOK_EVERY).min(end);
+            let next = due.max(now + GRID);
             ready.clear();
             ready.extend(self.poller.wait(clock.until(next))?.filter_map(|id| usize::try_from(id).ok()));
             for &host in &ready {
@@ -198,7 +221,7 @@ impl Driver {
             self.simulation.advance_to(after);
             for host in 0..self.hosts.len() {
                 while self.write(clock, host) {
-                    while self.read(after, host)? {}
+                    while self.read(clock, after, host)? {}
                 }
             }
         }
@@ -211,7 +234,7 @@ impl Driver {
         for _ in 0..TURN {
             let now = clock.now().min(self.simulation.end());
             self.catch_up(clock, now)?;
-            if !self.read(now, host)? {
+            if !self.read(clock, now, host)? {
                 return Ok(());
             }
         }
@@ -219,7 +242,7 @@ impl Driver {
     }
 
     /// Takes in one packet that a host's kernel has sent, as of `now`; whether there was one.
-    fn read(&mut self, now: Instant, host: usize) -> io::Result<bool> {
+    fn read(&mut self, clock: Clock, now: Instant, host: usize) -> io::Result<bool> {
         let Host { node, tun, mtu, .. } = &self.hosts[host];
         let (intake, errors) = (&mut self.intake, &mut self.errors);
         let keep = self.arrivals.as_mut().map(|all| (*node, all));
@@ -231,6 +254,10 @@ impl Driver {
             Taken::Nothing => return Ok(false),
             Taken::Packet => {}
             Taken::Agreement(to, bytes) => self.pass(to, &bytes),
+            Taken::Probe(sent) => {
+                let now = clock.now();
+                self.errors.reads.record(now.as_nanos().saturating_sub(sent.as_nanos()));
+            }
         }
         Ok(true)
     }
@@ -304,6 +331,8 @@ enum Taken {
     Packet,
     /// A packet by which programs agree, for the host with this address.
     Agreement(Address, Vec<u8>),
+    /// A probe, and when it was sent.
+    Probe(Instant),
 }
 
 /// Reads one packet from a host's device and gives it to the host.
@@ -340,8 +369,11 @@ fn take(
         }
         Err(why) => {
             io.consumed(frame);
+            if let Refused::Probe(sent) = why {
+                return Ok(Taken::Probe(sent));
+            }
             *match why {
-                Refused::Foreign | Refused::Agreement(_) => &mut errors.foreign,
+                Refused::Foreign | Refused::Agreement(_) | Refused::Probe(_) => &mut errors.foreign,
                 Refused::Checksum => &mut errors.checksums,
                 Refused::Size => &mut errors.sizes,
             } += 1;

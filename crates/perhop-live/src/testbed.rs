@@ -19,6 +19,7 @@ use crate::frame::Frame;
 use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
 use crate::iperf3::Pair;
 use crate::kernel::{Devices, Listener, Namespace, Stream, Tun, Udp};
+use crate::probes::{self, Probe};
 use crate::sources::Source;
 use crate::tap::{End, Place, Receiving, Sending, Told};
 
@@ -83,6 +84,8 @@ pub struct Testbed {
     pub pairs: Vec<Pair>,
     /// What UDP sources do.
     pub sources: Vec<Source>,
+    /// A socket at each host, for what tells how soon the loop reads.
+    pub probes: Vec<Probe>,
     /// By node: the ends of flows there.
     pub ends: BTreeMap<usize, BTreeMap<FlowId, Place>>,
     /// Options of sockets that this kernel does not have.
@@ -108,10 +111,12 @@ impl Testbed {
             work,
             pairs: Vec::new(),
             sources: Vec::new(),
+            probes: Vec::new(),
             ends: BTreeMap::new(),
             lacking: Vec::new(),
         };
         testbed.receivers(scenario)?;
+        testbed.probes()?;
         for (i, &start) in starts.iter().enumerate() {
             let route = &network.routes[i];
             let (out, back) = (network.port[route.forward[0]], network.port[route.reverse[0]]);
@@ -138,6 +143,16 @@ impl Testbed {
     fn place(&mut self, node: usize, flow: usize, end: End, port: PortId) {
         let flow = FlowId(u32::try_from(flow).unwrap_or(u32::MAX));
         self.ends.entry(node).or_default().insert(flow, Place { end, port });
+    }
+
+    fn probes(&mut self) -> io::Result<()> {
+        for host in &self.hosts {
+            let socket = host.namespace.inside(|| Udp::new(probes::PORT, 0))?;
+            // beyond the device there is every address but its own
+            let to = SocketAddrV4::new(of_node(host.node + 1), probes::PORT);
+            self.probes.push(Probe { socket, to });
+        }
+        Ok(())
     }
 
     /// What listens at hosts.

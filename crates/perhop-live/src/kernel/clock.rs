@@ -21,6 +21,12 @@ impl Clock {
         Instant::from_nanos(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
+    /// How long the machine has been suspended since it started: this clock stands still meanwhile.
+    #[must_use]
+    pub fn suspended() -> Span {
+        Span::from_nanos(ns_of(libc::CLOCK_BOOTTIME).saturating_sub(monotonic_ns()))
+    }
+
     /// How long it is until `at`.
     #[must_use]
     pub fn until(&self, at: Instant) -> Span {
@@ -29,8 +35,12 @@ impl Clock {
 }
 
 fn monotonic_ns() -> u64 {
+    ns_of(libc::CLOCK_MONOTONIC)
+}
+
+fn ns_of(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec; the clock exists on every Linux, so that it cannot fail.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }
