@@ -137,14 +137,13 @@ pub fn run(
         looped?;
         Ok((applications, programs, senders))
     })?;
-    driver.errors.suspended =
-        Span::from_nanos(Clock::suspended().as_nanos().saturating_sub(suspended_before.as_nanos()));
+    driver.errors.suspended = since(suspended_before, Clock::suspended());
     driver.errors.applications = applications.lag;
     driver.errors.connections = applications.broken;
     driver.errors.connections.extend(programs.broken);
     driver.errors.sources = senders.lag;
     driver.errors.unsent = senders.refused;
-    driver.errors.cpu = Span::from_nanos(cpu_time()?.as_nanos() - cpu_before.as_nanos());
+    driver.errors.cpu = since(cpu_before, cpu_time()?);
     driver.simulation.close_captures()?;
     if let Some(arrivals) = asked.arrivals {
         *arrivals = std::mem::take(&mut driver.arrivals).unwrap_or_default();
@@ -153,6 +152,10 @@ pub fn run(
     let iperf3 = version.map(|version| Iperf3 { version, flows });
     let (results, errors) = driver.finish(scenario)?;
     Ok(Finished { results, errors, priority, lacking, iperf3 })
+}
+
+fn since(before: Span, now: Span) -> Span {
+    Span::from_nanos(now.as_nanos().saturating_sub(before.as_nanos()))
 }
 
 /// What a thread came to.
