@@ -209,7 +209,7 @@ fn json(said: &str) -> Value {
 /// # Errors
 /// Of the kernel; a program that ended too soon is in the report.
 pub fn serve(pairs: Vec<Pair>, clock: Clock, stop: &AtomicBool) -> io::Result<Report> {
-    ordinary()?;
+    ordinary();
     let mut waiting: VecDeque<Pair> = pairs.into();
     let mut running: Vec<Pair> = Vec::new();
     let mut report = Report::default();

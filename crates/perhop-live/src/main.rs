@@ -156,7 +156,7 @@ fn live(options: &Options) -> Result<(), Failure> {
 fn tie() {
     std::thread::spawn(|| {
         // it only waits
-        let _ = ordinary();
+        ordinary();
         let _ = io::copy(&mut io::stdin(), &mut io::sink());
         std::process::exit(1);
     });

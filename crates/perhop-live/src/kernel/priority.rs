@@ -36,12 +36,10 @@ pub fn realtime(level: i32) -> Priority {
     }
 }
 
-/// Schedules this thread as any other again.
-///
-/// # Errors
-/// Of the kernel.
-pub fn ordinary() -> io::Result<()> {
-    scheduled(libc::SCHED_OTHER, 0).map(drop)
+/// Schedules this thread as any other again, which is never refused.
+pub fn ordinary() -> Priority {
+    let _ = scheduled(libc::SCHED_OTHER, 0);
+    Priority::Normal
 }
 
 fn scheduled(policy: libc::c_int, level: i32) -> io::Result<libc::c_int> {
