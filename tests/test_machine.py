@@ -13,11 +13,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from perhop import live, machine
 from perhop.machine import Looked, Tool, adds, look
+from test_live import live as live_packets
 
 BPFTOOL = Tool("bpftool", "", "bpftool", "bpftool")
 TC = Tool("tc", "", "iproute2", "iproute-tc")
@@ -194,21 +196,25 @@ def test_a_line_of_sudoers_for_this_program_alone_is_enough_and_files_are_the_us
     assert privileged(f"PASSWD: {program}, NOPASSWD: /usr/bin/true") == "[]"
 
 
-class Sudo:
-    """`perhop-live` as a user starts it, whom a line of sudoers allows this program alone."""
+class Program:
+    """`perhop-live` as somebody starts it."""
 
-    def __init__(self, name: str, program: Path) -> None:
+    def __init__(self, *command: str, **user: Any) -> None:
+        self.command, self.user = command, user
+
+    @classmethod
+    def by_sudo(cls, name: str, program: Path) -> Program:
+        """As a user does whom a line of sudoers allows this program alone."""
         rule = Path("/etc/sudoers.d") / name
         rule.write_text(f"{name} ALL=(root) NOPASSWD: {program}\n")
         rule.chmod(0o440)
-        self.name, self.command = name, ["sudo", "-n", str(program)]
+        return cls("sudo", "-n", str(program), user=name, group=name, extra_groups=[])
 
     def start(self, words: list[str], stdin: int) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
         return subprocess.Popen(
-            [*self.command, *words], stdin=stdin, stdout=pipe, stderr=pipe, text=True, cwd="/",
-            user=self.name, group=self.name, extra_groups=[],
-        )  # fmt: skip
+            [*self.command, *words], stdin=stdin, stdout=pipe, stderr=pipe, text=True, cwd="/", **self.user
+        )
 
     @contextmanager
     def hand(self, words: list[str], descriptors: list[int], text: str) -> Iterator[subprocess.Popen[str]]:
@@ -225,7 +231,7 @@ class Sudo:
 
 def test_with_real_sudo_no_file_but_ones_own_is_read_written_or_made(user: tuple[str, Path]) -> None:
     """No argument is a path, and what is written to was opened by the user."""
-    sudo, folder = Sudo(*user), user[1].parent
+    sudo, folder = Program.by_sudo(*user), user[1].parent
     secret, closed, scenario = folder / "secret", folder / "closed", folder / "n.toml"
     secret.write_text('secret = "of root"\n')
     secret.chmod(0o600)
@@ -257,32 +263,50 @@ def test_with_real_sudo_no_file_but_ones_own_is_read_written_or_made(user: tuple
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
-def _statuses(parent: int) -> list[dict[str, str]]:
-    """What the kernel says of each thread of the child of `parent`."""
-    (process,) = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+def _statuses(process: int) -> list[dict[str, str]]:
+    """What the kernel says of each thread of a process."""
     texts = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/status")]
     return [dict(line.split(":", 1) for line in text.splitlines()) for text in texts]
 
 
-def test_under_real_sudo_the_program_has_no_privilege_once_packets_pass(user: tuple[str, Path]) -> None:
-    sudo = Sudo(*user)
-    uid, gid = pwd.getpwnam(user[0])[2:4]
+def _while_packets_pass(started: Program, text: str, child_of: int = 0) -> tuple[list[dict[str, str]], Any]:
+    """What threads are in the middle of a run, and how the run went; `child_of`: programs before it."""
     with tempfile.TemporaryFile() as out:
-        with sudo.hand(["run"], [out.fileno()], NETWORK.replace("500ms", "2s")) as child:
+        with started.hand(["run"], [out.fileno()], text) as child:
             assert child.stderr is not None
             assert child.stderr.readline() == "at 0.5 of 2.0 s\n"
-            statuses = _statuses(child.pid)
+            process = child.pid
+            for _ in range(child_of):
+                process = int(Path(f"/proc/{process}/task/{process}/children").read_text())
+            statuses = _statuses(process)
             said = child.communicate()[1]
             assert child.returncode == 0, said
         out.seek(0)
-        live_part = json.load(out)["live"]
-    # the loop, what serves the sockets, what sends, and the one that waits for them
-    assert len(statuses) >= 3
+        how = json.load(out)["live"]
+    # the loop, what serves the sockets, what probes, and the one that waits for them
+    assert len(statuses) >= 4
     for status in statuses:
-        assert status["Uid"].split() == [str(uid)] * 4
-        assert status["Gid"].split() == [str(gid)] * 4
-        assert status["Groups"].split() == []
         assert status["NoNewPrivs"].strip() == "1"
         assert {int(status[one], 16) for one in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
-    # it was asked for after that, and is what a privilege is for
-    assert live_part["priority"] == "SCHED_FIFO"
+    return statuses, how
+
+
+def test_under_real_sudo_the_program_has_no_privilege_once_packets_pass(user: tuple[str, Path]) -> None:
+    uid, gid = pwd.getpwnam(user[0])[2:4]
+    for text in (NETWORK, NETWORK.replace("run = {", 'run = { endpoint = "iperf3",')):
+        if "iperf3" in text and shutil.which("iperf3") is None:
+            continue
+        statuses, how = _while_packets_pass(Program.by_sudo(*user), text.replace("500ms", "2s"), 1)
+        for status in statuses:
+            assert status["Uid"].split() == [str(uid)] * 4
+            assert status["Gid"].split() == [str(gid)] * 4
+            assert status["Groups"].split() == []
+        # given before: what the privilege is for
+        assert how["priority"] == "SCHED_FIFO"
+
+
+@live_packets
+def test_in_a_user_namespace_the_program_has_no_capability_once_packets_pass() -> None:
+    program = str(_need_the_program())
+    _, how = _while_packets_pass(Program("unshare", "-Ur", program), NETWORK.replace("500ms", "2s"))
+    assert how["priority"] in ("SCHED_FIFO", "normal")

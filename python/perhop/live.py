@@ -108,8 +108,8 @@ class Live(msgspec.Struct, frozen=True):
     priority
         How the loop that forwards was scheduled: ``SCHED_FIFO``, or ``normal`` where that was refused.
     lateness_s, reads_late_s, applications_late_s, sources_late_s
-        Packets written to their hosts, packets read that hosts sent of themselves, sockets served, UDP packets
-        sent.
+        Packets written to their hosts, packets read that hosts sent of themselves, sockets served, UDP
+        packets sent.
     stalls_s, longest_stall_s
         How long the loop was not there though something was due: in all where that was more than 0.5 ms, and
         the longest.
