@@ -1,41 +1,116 @@
-"""What is recorded of the kernel's TCP: the table is the numbers', and the simulator still gives its half."""
+"""The oracle of the kernel's TCP: tables are the numbers'; the simulator gives its part; the rig runs."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import polars as pl
 import pytest
 
+from namespaces import need
 from perhop import _core
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design_runs import each
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "kernel"
-RECORDED = pl.read_csv(FOLDER / "tcp.csv", schema_overrides={"flows": pl.String, "queue": pl.String})
+VERSION = 7
+"""The results_version of the recorded simulator."""
 
 
-def test_the_page_has_the_table_of_the_numbers() -> None:
-    words = [sys.executable, str(FOLDER / "compare.py"), str(FOLDER / "tcp.csv")]
-    table = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert table in (FOLDER / "README.md").read_text()
+def _module(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
-@pytest.mark.skipif(_core.RESULTS_VERSION != 6, reason="recorded under results_version 6")
+compare = _module("oracle_compare", FOLDER / "compare.py")
+rig = _module("oracle_rig", FOLDER / "rig" / "rig.py")
+CELLS = {cell.name: cell for cell in rig.cells()}
+
+
+def test_the_page_has_the_tables_of_the_numbers() -> None:
+    words = [sys.executable, str(FOLDER / "compare.py")]
+    tables = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert tables.strip() in (FOLDER / "README.md").read_text()
+
+
+@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
 def test_the_simulator_gives_what_is_recorded() -> None:
+    """One cell in five, and every start."""
+    recorded = pl.read_csv(FOLDER / "tcp.csv").filter(clock="simulator", replication=0)
     campaign = Campaign.load(FOLDER / "tcp.toml")
+    steady = set(list(CELLS)[::5])
     compared = 0
     for run in each(campaign.design, campaign.scenario, range(1)):
         names = campaign.design.names
         levels = dict(zip(names, campaign.design.treatments[run.treatment].levels, strict=True))
-        if levels["clock"] != "simulator":
+        if levels["clock"] != "simulator" or (levels["part"] == "steady" and levels["cell"] not in steady):
             continue
-        result = campaign.scenario.override(*run.overrides).run()
-        flows = result.flows
-        (row,) = RECORDED.filter(replication=0, **levels).to_dicts()
+        flows = campaign.scenario.override(*run.overrides).run().flows
+        (row,) = recorded.filter(part=levels["part"], cell=levels["cell"]).to_dicts()
         assert flows["goodput_bit_s"].sum() == pytest.approx(row["goodput"], rel=1e-12)
         assert flows["timeouts"].sum() == row["timeouts"]
         compared += 1
-    assert compared == 12
+    assert compared == 36
+
+
+def test_every_arm_has_the_same_thirty_cells() -> None:
+    assert len(CELLS) == 30
+    for file in ("tcp.csv", "rig.csv"):
+        assert set(pl.read_csv(FOLDER / file)["cell"]) == set(CELLS)
+
+
+@pytest.mark.parametrize(
+    ("arm", "word"),
+    [([10.9, 10.95, 11.0], "agrees"), ([13.9, 14.0, 14.1], "differs"), ([6.0, 14.0, 19.0], "open")],
+)
+def test_a_verdict_is_by_interval_or_tenth_and_by_welch(arm: list[float], word: str) -> None:
+    """The rig has 10.0 ± 0.98: a tenth is as wide."""
+    assert compare._verdict("loss", np.array([9.0, 9.5, 10.0, 10.5, 11.0]), np.array(arm)) == word
+
+
+def test_few_time_outs_are_not_judged() -> None:
+    few = np.array([4.0, 4.5, 5.0])
+    assert compare._verdict("timeouts", few, 3 * few) == ""
+
+
+def test_late_runs_of_the_rig_are_left_out_and_counted(tmp_path: Path) -> None:
+    every = pl.read_csv(FOLDER / "rig.csv").head(4)
+    late = every.with_columns(
+        late_p99_us=pl.Series([100, 501, 100, 100]), late_max_us=pl.Series([9000, 9000, 100_001, 100_000])
+    )
+    late.write_csv(tmp_path / "rig.csv")
+    runs, left_out = compare.rig(tmp_path / "rig.csv")
+    assert left_out == 2
+    assert runs.filter(part="steady").height == 2
+
+
+def test_the_rig_forwards_and_leaves_nothing(tmp_path: Path) -> None:
+    """A run of some seconds: what is asserted holds on a busy machine too."""
+    if os.geteuid():
+        pytest.skip("only root can ask for SCHED_FIFO and mount a folder of its own")
+    need("tc", "ethtool", "cc", "chrt")
+    before = set(os.listdir("/sys/class/net"))
+    cell = CELLS["10M-20ms-2-15-cubic"]
+    short = rig.Cell(**{**vars(cell), "warmup_s": 5.0, "duration_s": 8.0})
+    row = rig.run(short, 0, rig.compiled(tmp_path))
+    assert set(row) == set(rig.COLUMNS)
+    # 1460 of 1512 octets are payload
+    assert 0.8 < row["goodput_bit_s"] / (cell.rate_bit_s * 1460 / 1512) < 1.01
+    assert row["dropped"] > 0
+    assert 0.01 < row["loss"] < 0.2
+    assert 0.02 < row["srtt_s"] < 0.2
+    # segments of 8 s at 10 Mbit/s, and 15 SYNs
+    assert row["forwarded"] < 8.5 * 10e6 / 8 / 1512 + 15
+    assert set(os.listdir("/sys/class/net")) == before
+    assert not Path("/run/netns/r").exists()

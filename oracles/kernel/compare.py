@@ -1,13 +1,14 @@
-"""Kernel and simulator, cell by cell: differences with intervals, and whether they are equivalent.
+"""Three arms, cell by cell: the kernel behind veth and tc (the rig), the simulator, the kernel behind perhop.
 
-    perhop campaign run oracles/kernel/tcp.toml -o out/kernel-tcp -j 5
+    perhop campaign run oracles/kernel/tcp.toml -o out/kernel-tcp -j 5           # simulator and live arm
     python oracles/kernel/compare.py out/kernel-tcp > oracles/kernel/tcp.csv     # what the store measured
-    python oracles/kernel/compare.py oracles/kernel/tcp.csv                      # the table of the README
+    python oracles/kernel/rig/rig.py oracles/kernel/rig.csv                      # the rig
+    python oracles/kernel/compare.py                                             # the tables of the README
 
-Two arms are independent, so a difference has Welch's interval. It is equivalence (Schuirmann 1987) when the
-90 % interval of the difference, as a part of the mean on the kernel, lies within the margin: 3 % of goodput,
-15 % of the rate of retransmissions. How many runs of each arm show that with 90 % power, if both are alike,
-follows from the spread of those there are.
+The rig shares nothing with perhop, so it is what the others are held against. An arm *agrees* in a cell
+when its mean lies in the 95 % interval of the rig's, or within 10 % of the rig's mean. Where it does not, it
+*differs* if Welch's test tells the two apart at 1 %, and the cell is *open* else. Runs of the rig whose
+frames were late are left out.
 """
 
 from __future__ import annotations
@@ -17,74 +18,117 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 from scipy import stats
 
-KEYS = ("flows", "queue", "cc")
-MARGINS = {"goodput": 0.03, "loss": 0.15}
+HERE = Path(__file__).resolve().parent
+ARMS = {"simulator": "simulator", "kernel": "live arm"}
 SCALES = {"goodput": 1e-6, "loss": 100, "timeouts": 1, "srtt": 1e3}
 UNITS = {"goodput": "Mbit/s", "loss": "%", "timeouts": "", "srtt": "ms"}
+NAMES = {"timeouts": "time-outs"}
+TABLES = {"steady": ("loss", "timeouts", "goodput", "srtt"), "start": ("goodput", "loss")}
+RIG = {"goodput_bit_s": "goodput", "loss": "loss", "timeouts": "timeouts"}
+"""The rig's columns, which begin with ``start_`` where they are of the start."""
+TOLERANCE = 0.10
+LATE_P99_US, LATE_MAX_US = 500, 100_000
+FEW = 5
+"""Where the rig has fewer time-outs on average they are not judged: a share of them says nothing."""
 
 
 def measured(store: Path) -> pl.DataFrame:
     """Return what a store measured, one row for each run."""
     from perhop.experiment.store import Store
 
+    keys = ["clock", "part", "cell", "replication"]
     scalars = Store.open(store).scalars()
-    return (
-        scalars.pivot("response", index=["clock", *KEYS, "replication"], values="value")
-        .sort("clock", *KEYS, "replication")
-        .select("clock", *KEYS, "replication", *SCALES)
-    )
+    wide = scalars.pivot("response", index=keys, values="value")
+    return wide.sort(keys).select(*keys, *SCALES)
 
 
-def rows(runs: pl.DataFrame) -> Iterator[list[str]]:
-    """Give the lines of the table: a cell each, with each response on both arms."""
-    for cell, own in runs.group_by(KEYS, maintain_order=True):
-        line = [*map(str, cell)]
-        for response, scale in SCALES.items():
-            arms = [own.filter(clock=clock)[response].to_numpy() * scale for clock in ("kernel", "simulator")]
-            line += [f"{arm.mean():.3g} ± {_half(arm):.2g}" for arm in arms]
-            if response in MARGINS:
-                line.append(_verdict(*arms, MARGINS[response]))
-        yield line
+def rig(path: Path) -> tuple[pl.DataFrame, int]:
+    """Return the rig's runs in the same form, and how many were late and are left out."""
+    every = pl.read_csv(path)
+    runs = every.filter(pl.col("late_p99_us") <= LATE_P99_US, pl.col("late_max_us") <= LATE_MAX_US)
+    parts = []
+    for part, before in (("steady", ""), ("start", "start_")):
+        columns = {
+            f"{before}goodput_bit_s": "goodput",
+            f"{before}loss": "loss",
+            f"{before}timeouts": "timeouts",
+        }
+        srtt = pl.col("srtt_s") if part == "steady" else pl.lit(None, pl.Float64)
+        values = [pl.col(old).cast(pl.Float64).alias(new) for old, new in columns.items()]
+        parts.append(runs.select("cell", "replication", *values, srtt=srtt, part=pl.lit(part)))
+    return pl.concat(parts).with_columns(clock=pl.lit("rig")), every.height - runs.height
 
 
-def _half(values: pl.Series) -> float:
+def rows(runs: pl.DataFrame, part: str) -> Iterator[tuple[list[str], dict[tuple[str, str], str]]]:
+    """Give the lines of a table, a cell each, and its verdicts by response and arm."""
+    for (cell,), own in runs.filter(part=part).group_by("cell", maintain_order=True):
+        line, verdicts = [str(cell).replace("-", " ")], {}
+        for response in TABLES[part]:
+            found = {
+                clock: own.filter(clock=clock)[response].to_numpy() * SCALES[response]
+                for clock in ("rig", *ARMS)
+            }
+            line.append(_shown(found["rig"]))
+            for clock in ARMS:
+                verdict = _verdict(response, found["rig"], found[clock])
+                verdicts[response, clock] = verdict
+                mark = {"open": " ?", "differs": " **≠**"}.get(verdict, "")
+                line.append(f"{_shown(found[clock])}{mark}")
+        yield line, verdicts
+
+
+def _shown(values: np.ndarray) -> str:
+    return f"{values.mean():.3g} ± {_half(values):.2g}"
+
+
+def _half(values: np.ndarray) -> float:
+    """Return half the 95 % interval of a mean."""
     return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values)))
 
 
-def _verdict(kernel: pl.Series, simulator: pl.Series, margin: float) -> str:
-    """Say how far the simulator is from the kernel, and whether that is within the margin."""
-    found = stats.ttest_ind(simulator, kernel, equal_var=False).confidence_interval(0.90)
-    mean = float(kernel.mean())
-    low, high = found.low / mean, found.high / mean
-    share = (float(simulator.mean()) - mean) / mean
-    spread = math.sqrt((kernel.var(ddof=1) + simulator.var(ddof=1)) / 2) / mean
-    needed = math.ceil(2 * ((stats.norm.ppf(0.95) + stats.norm.ppf(0.95)) * spread / margin) ** 2) + 1
-    if -margin < low and high < margin:
-        word = "equivalent"
-    elif low > margin or high < -margin:
-        word = "differs"
-    else:
-        word = f"open (n = {needed})" if needed > len(kernel) else "open, at the margin"
-    return f"{share:+.1%} ({low:+.1%} to {high:+.1%}): {word}"
+def _verdict(response: str, rig: np.ndarray, arm: np.ndarray) -> str:
+    mean, off = rig.mean(), abs(arm.mean() - rig.mean())
+    if response == "timeouts" and mean < FEW:
+        return ""
+    if off <= max(_half(rig), TOLERANCE * mean):
+        return "agrees"
+    return "differs" if stats.ttest_ind(rig, arm, equal_var=False).pvalue < 0.01 else "open"
+
+
+def tables(runs: pl.DataFrame) -> Iterator[str]:
+    """Give both tables and what they come to."""
+    for part, responses in TABLES.items():
+        head = [f"cell, {part}"]
+        for response in responses:
+            unit = f", {UNITS[response]}" if UNITS[response] else ""
+            head += [f"{NAMES.get(response, response)}{unit}: rig", *ARMS.values()]
+        yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
+        verdicts = []
+        for line, found in rows(runs, part):
+            yield f"| {' | '.join(line)} |"
+            verdicts.append(found)
+        yield ""
+        for response in responses:
+            for clock, name in ARMS.items():
+                words = [found[response, clock] for found in verdicts if found[response, clock]]
+                counts = ", ".join(f"{words.count(word)} {word}" for word in ("agrees", "open", "differs"))
+                yield f"{NAMES.get(response, response)}, {part}, {name}: of {len(words)} cells {counts}.  "
+        yield ""
 
 
 def main() -> None:
-    """Print what a store measured as CSV, or the table of a CSV."""
-    path = Path(sys.argv[1])
-    if path.is_dir():
-        sys.stdout.write(measured(path).write_csv())
+    """Print what stores measured as CSV, or the tables of what is recorded."""
+    if len(sys.argv) > 1:
+        sys.stdout.write(pl.concat(measured(Path(store)) for store in sys.argv[1:]).write_csv())
         return
-    head = ["flows", "queue, BDP", "cc"]
-    for response, unit in UNITS.items():
-        name = f"{response}, {unit}" if unit else response
-        head += [f"{name}: kernel", "simulator", *(["difference"] if response in MARGINS else [])]
-    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
-    runs = pl.read_csv(path, schema_overrides={"flows": pl.String, "queue": pl.String})
-    for line in rows(runs.sort(*KEYS)):
-        print(f"| {' | '.join(line)} |")
+    found, late = rig(HERE / "rig.csv")
+    print(f"Runs of the rig that are left out, since frames were late: {late}.\n")
+    for line in tables(pl.concat([found, pl.read_csv(HERE / "tcp.csv")], how="diagonal_relaxed")):
+        print(line)
 
 
 if __name__ == "__main__":

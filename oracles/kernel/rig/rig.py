@@ -1,7 +1,8 @@
 """The kernel's TCP over veth and tc: an arm that shares nothing with perhop but the cells in ``tcp.toml``.
 
-``python oracles/kernel/rig/rig.py OUT.csv [--jobs 4] [--replications 10] [--cells 10M-20ms]`` runs every cell and appends a row for each
-run; rows that are there are not made again. It needs root, a C compiler, iproute2 and ethtool.
+``python oracles/kernel/rig/rig.py OUT.csv [--jobs 4] [--replications 10] [--cells 10M-20ms]`` runs every cell
+and appends a row for each run; rows that are there are not made again. It needs root, a C compiler, iproute2
+and ethtool.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def main() -> int:
     asked.add_argument("out", type=Path)
     asked.add_argument("--jobs", type=int, default=4, help="how many run side by side")
     asked.add_argument("--replications", type=int, default=10)
-    asked.add_argument("--cells", default="", help="only those whose name has this in it; a regular expression")
+    asked.add_argument("--cells", default="", help="a regular expression that their names match")
     words = asked.parse_args()
     done = _there(words.out)
     todo = [
