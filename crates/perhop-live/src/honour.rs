@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use perhop_core::time::Span;
 use perhop_scenario::model::{AckPolicy, Endpoint, Flow, NodeKind, Scenario};
 use perhop_tcp::settings::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, RecoveryExit, RecoveryKind,
-    SlowStartKind, TcpParams,
+    Counting, CubicForm, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, RecoveryExit,
+    RecoveryKind, SlowStartKind, TcpParams,
 };
 
 use crate::addresses::{MOST_FLOWS, MOST_PROGRAMS};
@@ -99,7 +99,7 @@ pub fn options(flow: &Flow) -> Options {
     let params = &flow.tcp.params;
     let timestamps = if params.timestamps { TIMESTAMPS } else { 0 };
     let max_ack_delay_us = match flow.ack {
-        AckPolicy::Delayed { timeout } if timeout != LINUX_ACK_DELAY => micros(timeout),
+        AckPolicy::Delayed { timeout, .. } if timeout != LINUX_ACK_DELAY => micros(timeout),
         _ => None,
     };
     Options {
@@ -325,7 +325,7 @@ fn recovery(flow: &Flow) -> [Difference; 9] {
     ]
 }
 
-fn window(flow: &Flow) -> [Difference; 8] {
+fn window(flow: &Flow) -> [Difference; 9] {
     let params = &flow.tcp.params;
     let (slow_start, cubic) = (params.slow_start, params.cc == Growth::Cubic);
     [
@@ -341,7 +341,11 @@ fn window(flow: &Flow) -> [Difference; 8] {
             slow_start == SlowStartKind::Standard && cubic,
             "slow_start: CUBIC's is HyStart, which no namespace can turn off by itself",
         ),
-        (slow_start == SlowStartKind::Hystart && !cubic, "slow_start: Reno's is the standard one"),
+        (
+            matches!(slow_start, SlowStartKind::Hystart | SlowStartKind::Standard) && !cubic,
+            "slow_start: Reno's adds all that is acknowledged, and ends at ssthresh alone",
+        ),
+        (cubic && params.cubic_form != CubicForm::Linux, "cubic_form: CUBIC is Linux's"),
         (params.counting == Counting::Acks, "counting: a kernel counts the segments that are acknowledged"),
         (params.grow_beyond_window, "grow_beyond_window: cwnd grows only while it is what limits the sender"),
         (params.loss_window == LossWindow::Window, "loss_window: cwnd is halved"),
@@ -352,7 +356,7 @@ fn window(flow: &Flow) -> [Difference; 8] {
     ]
 }
 
-fn timers(flow: &Flow) -> [Difference; 7] {
+fn timers(flow: &Flow) -> [Difference; 8] {
     let rto = &flow.tcp.params.rto;
     [
         (rto.initial != Span::from_secs(1), "initial_rto: the first time-out of a SYN is 1 s"),
@@ -361,12 +365,16 @@ fn timers(flow: &Flow) -> [Difference; 7] {
             "min_rto_bounds: the lower bound holds for what is added to srtt",
         ),
         (rto.tick > Span::ZERO, "clock_tick: round trips are measured in microseconds"),
-        (!rto.on_tick, "timer_on_tick: timers expire on jiffies, of 1 to 10 ms"),
+        (!rto.on_tick && rto.jiffy == Span::ZERO, "timer_on_tick: timers expire on jiffies, of 1 to 10 ms"),
         (rto.backoff_limit > 0, "backoff_limit: only max_rto bounds the time-out"),
         (rto.max < Span::from_secs(1), "max_rto: a kernel takes no less than 1 s"),
         (
+            matches!(flow.ack, AckPolicy::Delayed { quick: 0, .. }),
+            "quick_acks: the first segments of a connection are acknowledged at once",
+        ),
+        (
             matches!(flow.ack, AckPolicy::Delayed { .. }),
-            "ack_delay: the first segments of a connection are acknowledged at once (quick ACKs), then the delay adapts",
+            "ack_delay: the delay adapts where segments come 20 to 40 ms apart",
         ),
     ]
 }

@@ -21,6 +21,16 @@ fn up(text: &str, overrides: &[&str]) -> TcpParams {
     loaded.unwrap_or_else(|found| panic!("{}", lines(Err(found)))).scenario.flows[0].tcp.params
 }
 
+/// An ACK for every second segment, and after so many milliseconds for one.
+fn delayed(ms: u64) -> AckPolicy {
+    AckPolicy::Delayed {
+        timeout: Span::from_millis(ms),
+        quick: 0,
+        compression: Span::ZERO,
+        jiffy: Span::ZERO,
+    }
+}
+
 fn rto(params: &TcpParams) -> [u64; 3] {
     [params.rto.initial, params.rto.min, params.rto.max].map(|span| span.as_nanos() / 1_000_000)
 }
@@ -36,7 +46,7 @@ fn a_flow_without_a_profile_does_what_a_host_of_today_does() {
     assert_eq!((rto(&params), params.rto.tick), ([1_000, 200, 60_000], Span::ZERO));
     // the largest number of whole segments in 6 MiB
     assert_eq!(params.window, Bytes(6 * 1024 * 1024 / 1460 * 1460));
-    assert_eq!(flow.ack, AckPolicy::Delayed { timeout: Span::from_millis(40) });
+    assert_eq!(flow.ack, delayed(40));
     assert_eq!(up("", &[]), up("", &["flow.up.tcp.profile=default"]));
 }
 
@@ -220,14 +230,13 @@ fn windows_and_sizes_arrive_as_the_engine_needs_them() {
 fn delayed_acknowledgments_have_a_timeout() {
     let ack = |overrides: &[&str]| with("", overrides).expect("valid").scenario.flows[0].ack;
     let rfc = "flow.up.tcp.profile=rfc";
-    let delayed = "flow.up.ack.policy=delayed";
-    let after = |ms: u64| AckPolicy::Delayed { timeout: Span::from_millis(ms) };
-    assert_eq!([ack(&[]), ack(&["flow.up.tcp.ack_delay=90ms"])], [after(40), after(90)]);
-    assert_eq!([ack(&[delayed]), ack(&["flow.up.ack.timeout=90ms"])], [after(40), after(90)]);
+    let asked = "flow.up.ack.policy=delayed";
+    assert_eq!([ack(&[]), ack(&["flow.up.tcp.ack_delay=90ms"])], [delayed(40), delayed(90)]);
+    assert_eq!([ack(&[asked]), ack(&["flow.up.ack.timeout=90ms"])], [delayed(40), delayed(90)]);
     assert_eq!([ack(&[rfc]), ack(&["flow.up.ack.policy=every-segment"])], [AckPolicy::EverySegment; 2]);
-    assert_eq!(ack(&[rfc, delayed]), after(200));
-    let own = ack(&[delayed, "flow.up.ack.timeout=500ms"]);
-    assert_eq!(own, AckPolicy::Delayed { timeout: Span::from_millis(500) });
+    assert_eq!(ack(&[rfc, asked]), delayed(200));
+    let own = ack(&[asked, "flow.up.ack.timeout=500ms"]);
+    assert_eq!(own, delayed(500));
 }
 
 /// Settings, each with values that go with any of the others'.

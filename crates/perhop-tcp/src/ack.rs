@@ -1,9 +1,13 @@
 //! When a receiver acknowledges.
 //!
 //! Source: RFC 5681 section 4.2, RFC 1122 section 4.2.3.2. Different: segments are counted whatever their size, since
-//! what is full-sized is the sender's secret; so short ones are acknowledged sooner than they must be.
+//! what is full-sized is the sender's secret; so short ones are acknowledged sooner than they must be. [`Adaptive`] is
+//! `net/ipv4/tcp_input.c` of Linux 6.x (`tcp_event_data_recv`, `__tcp_ack_snd_check`), without the delay that adapts (`ato`), the
+//! PSH flag and the slack of its timers.
 
 use perhop_core::time::{Instant, Span};
+
+use crate::wheel::expiry;
 
 /// Longest time for which an acknowledgment may wait (RFC 1122 section 4.2.3.2).
 pub const MAX_DELAY: Span = Span::from_millis(500);
@@ -15,6 +19,8 @@ pub struct Arrival {
     pub in_order: bool,
     /// It filled the next expected byte, in front of bytes that had come before it.
     pub fills_gap: bool,
+    /// All of it had arrived before.
+    pub old: bool,
 }
 
 impl Arrival {
@@ -92,5 +98,122 @@ impl AckPolicy for Delayed {
 
     fn on_ack_sent(&mut self, _now: Instant) {
         self.waiting = false;
+    }
+}
+
+/// Reports of what lies beyond a gap that are sent at once (`TCP_FASTRETRANS_THRESH`).
+const REPORTS_AT_ONCE: u8 = 3;
+/// Most reports that wait for each other (`net.ipv4.tcp_comp_sack_nr`).
+const REPORTS_TOGETHER: u8 = 44;
+/// Part of the round trip that a report waits at most.
+const REPORT_DIVISOR: u64 = 20;
+/// The pause that counts as a time-out before the round trip is known (`TCP_TIMEOUT_INIT`), and the least beside it (`TCP_RTO_MIN`).
+const FIRST_PAUSE: Span = Span::from_secs(1);
+const LEAST_PAUSE: Span = Span::from_millis(200);
+
+/// Settings of [`Adaptive`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AdaptiveParams {
+    /// How long the first of two segments in order waits.
+    pub timeout: Span,
+    /// Acknowledgments sent at once at the start, after a pause and after a duplicate.
+    pub quick: u8,
+    /// How long a report may wait for others; zero for no time.
+    pub compression: Span,
+    /// The jiffy of the wheel that `timeout` is on; zero for none.
+    pub jiffy: Span,
+}
+
+/// As [`Delayed`], but quick where the sender may have a small window, and slower with reports that it does not need.
+#[derive(Clone, Copy, Debug)]
+pub struct Adaptive {
+    params: AdaptiveParams,
+    /// Acknowledgments that are still sent at once.
+    quick: u8,
+    /// A segment in order waits for its acknowledgment.
+    waiting: bool,
+    /// Reports since the last segment in order, up to [`REPORTS_AT_ONCE`], and those that wait.
+    reports: u8,
+    held: u8,
+    /// Data has arrived.
+    begun: bool,
+    /// When the SYN was answered, the round trip from there to the first data, and when data last came in order.
+    answered: Option<Instant>,
+    rtt: Option<Span>,
+    heard: Option<Instant>,
+}
+
+impl Adaptive {
+    /// Nothing has arrived.
+    #[must_use]
+    pub fn new(params: AdaptiveParams) -> Self {
+        Self {
+            params: AdaptiveParams { timeout: params.timeout.min(MAX_DELAY), ..params },
+            quick: 0,
+            waiting: false,
+            reports: 0,
+            held: 0,
+            begun: false,
+            answered: None,
+            rtt: None,
+            heard: None,
+        }
+    }
+
+    /// How long nothing in order must come for the sender to have timed out.
+    fn pause(&self) -> Span {
+        self.rtt.map_or(FIRST_PAUSE, |rtt| rtt + LEAST_PAUSE.max(rtt + rtt))
+    }
+
+    fn in_order(&mut self, now: Instant, seg: &Arrival) -> AckAction {
+        if self.heard.is_none_or(|heard| now - heard > self.pause()) {
+            self.quick = self.params.quick;
+        }
+        self.heard = Some(now);
+        self.reports = 0;
+        if self.quick > 0 || self.waiting || seg.fills_gap {
+            return AckAction::Now;
+        }
+        self.waiting = true;
+        AckAction::Delay(expiry(now, self.params.timeout, self.params.jiffy))
+    }
+
+    fn beyond_gap(&mut self, now: Instant) -> AckAction {
+        let at_once = self.reports < REPORTS_AT_ONCE;
+        if self.quick > 0 || at_once || self.params.compression == Span::ZERO {
+            self.reports += u8::from(at_once && self.quick == 0);
+            return AckAction::Now;
+        }
+        if self.held == REPORTS_TOGETHER {
+            return AckAction::Now;
+        }
+        self.held += 1;
+        if self.held > 1 {
+            return AckAction::None;
+        }
+        let part = self.rtt.map(|rtt| Span::from_nanos(rtt.as_nanos() / REPORT_DIVISOR));
+        AckAction::Delay(now + part.map_or(self.params.compression, |part| part.min(self.params.compression)))
+    }
+}
+
+impl AckPolicy for Adaptive {
+    fn on_arrival(&mut self, now: Instant, seg: &Arrival) -> AckAction {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.rtt = self.answered.map(|answered| now - answered);
+        }
+        if seg.old {
+            self.quick = self.params.quick;
+            return AckAction::Now;
+        }
+        if seg.in_order { self.in_order(now, seg) } else { self.beyond_gap(now) }
+    }
+
+    fn on_ack_sent(&mut self, now: Instant) {
+        if !self.begun {
+            self.answered = Some(now);
+        }
+        self.quick = self.quick.saturating_sub(1);
+        self.waiting = false;
+        self.held = 0;
     }
 }

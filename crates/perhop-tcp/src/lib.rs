@@ -12,3 +12,4 @@ pub mod rtt;
 pub mod segment;
 pub mod sender;
 pub mod settings;
+pub mod wheel;

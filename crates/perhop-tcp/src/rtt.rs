@@ -6,6 +6,7 @@
 use perhop_core::time::{Instant, Span};
 
 use crate::settings::{MinRtoBounds, RtoParams, RttArithmetic};
+use crate::wheel::expiry;
 
 /// Smoothed round-trip time and the time-out that follows from it.
 #[derive(Clone, Debug)]
@@ -139,7 +140,7 @@ impl RttEstimator {
     #[must_use]
     pub fn deadline(&self, now: Instant) -> Instant {
         if !self.params.on_tick {
-            return now + self.rto();
+            return expiry(now, self.rto(), self.params.jiffy);
         }
         let tick = self.params.tick.as_nanos();
         let since_tick = (now.as_nanos() + self.params.phase.as_nanos()) % tick;

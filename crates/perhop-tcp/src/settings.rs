@@ -30,6 +30,10 @@ pub struct TcpParams {
     pub initial_ssthresh: InitialSsthresh,
     /// How slow start grows, and whether it ends before a loss.
     pub slow_start: SlowStartKind,
+    /// How CUBIC counts, and what it does before the first loss.
+    pub cubic_form: CubicForm,
+    /// What an acknowledgment lets cwnd grow by.
+    pub growth_by: GrowthBy,
     /// What congestion avoidance counts.
     pub counting: Counting,
     /// Whether cwnd grows while the receiver's window is what bounds the sender.
@@ -54,12 +58,16 @@ pub struct TcpParams {
     pub limited_transmit_resends: bool,
     /// Proportional rate reduction (RFC 9937), with `RecoveryKind::Sack`.
     pub prr: bool,
+    /// What that counts, with `rack`.
+    pub prr_form: PrrForm,
     /// Losses found by time, and probes of the tail (RFC 8985), with `RecoveryKind::Sack`.
     pub rack: bool,
     /// Detection of spurious time-outs (RFC 5682).
     pub frto: bool,
     /// The timestamps option (RFC 7323): a sample from every acknowledgment of new data.
     pub timestamps: bool,
+    /// Whether an acknowledgment that only reports gives a sample too, with `rack`.
+    pub sack_samples: bool,
     /// Most SACK blocks in an acknowledgment.
     pub sack_blocks: u8,
     /// Whether a block that newer ones have pushed out of the option is forgotten until a segment falls into it again,
@@ -75,6 +83,14 @@ pub struct TcpParams {
     pub repeat_timeout_cuts: bool,
     /// Whether a time-out within a recovery lowers ssthresh below what the recovery has set.
     pub recovery_timeout_cuts: bool,
+    /// What a time-out leaves of cwnd.
+    pub timeout_window: TimeoutWindow,
+    /// Whether a retransmission that is lost after a time-out begins a recovery, with `rack`.
+    pub timeout_recovery: bool,
+    /// What starts the retransmission timer anew, with `rack`.
+    pub timer_restart: TimerRestart,
+    /// What is added to the time before a probe, unless a lone segment is out, and to that of the reordering timer, with `rack`.
+    pub early_timer_margin: Span,
     /// The retransmission timer.
     pub rto: RtoParams,
 }
@@ -129,6 +145,27 @@ pub enum SlowStartKind {
     HystartPlusPlus,
     /// Trains of acknowledgments and round trips that take longer end it, as in Linux (Ha and Rhee 2011).
     Hystart,
+    /// The same with CUBIC alone; each acknowledgment adds all that it brings, up to ssthresh, with any growth and after a
+    /// congestion too (Linux: `tcp_slow_start`).
+    CubicHystart,
+}
+
+/// How CUBIC counts, and what it does before the first loss.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CubicForm {
+    /// RFC 9438.
+    Rfc9438,
+    /// As `tcp_cubic.c` of Linux.
+    Linux,
+}
+
+/// What an acknowledgment of new data lets cwnd grow by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GrowthBy {
+    /// What it acknowledges (RFC 5681 section 3.1).
+    Acknowledged,
+    /// What is acknowledged or reported for the first time (Linux: `acked_sacked`).
+    Delivered,
 }
 
 /// What congestion avoidance counts.
@@ -147,6 +184,8 @@ pub enum LossWindow {
     Flight,
     /// The smaller of the inflated congestion window and the receiver's.
     Window,
+    /// The congestion window.
+    Cwnd,
 }
 
 /// How halves are rounded.
@@ -186,6 +225,35 @@ pub enum RecoveryExit {
     SsthreshGrow,
 }
 
+/// What proportional rate reduction counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PrrForm {
+    /// RFC 9937 section 6.
+    Rfc9937,
+    /// Against cwnd before the recovery, with a segment for a reordering timer that begins it (Linux: `prior_cwnd`,
+    /// `tcp_rack_reo_timeout`).
+    Linux,
+}
+
+/// What a time-out leaves of cwnd.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimeoutWindow {
+    /// A segment (RFC 5681 section 3.1).
+    Segment,
+    /// A segment more than what is still in the network, with RACK (Linux: `tcp_enter_loss`).
+    InFlight,
+}
+
+/// What starts the retransmission timer anew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimerRestart {
+    /// An acknowledgment of new data (RFC 6298 section 5, rule 5.3).
+    NewData,
+    /// Also another retransmission of the first outstanding segment, and a report of something that had left before that
+    /// (Linux: `tcp_xmit_retransmit_queue`, `tcp_clean_rtx_queue`).
+    First,
+}
+
 /// Which partial acknowledgments restart the retransmission timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PartialAckTimer {
@@ -214,6 +282,8 @@ pub struct RtoParams {
     pub arithmetic: RttArithmetic,
     /// Whether timers expire on ticks only.
     pub on_tick: bool,
+    /// The jiffy of the wheel that timers expire on; zero for none.
+    pub jiffy: Span,
     /// Largest multiplier of the back-off; 0 for none but `max`.
     pub backoff_limit: u32,
     /// After more than this many time-outs in a row the next sample counts as the first (RFC 6298, the end of section 5); 0 for

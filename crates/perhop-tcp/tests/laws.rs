@@ -2,9 +2,11 @@
 
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
-use perhop_tcp::ack::{Delayed, EverySegment, MAX_DELAY};
-use perhop_tcp::cc::{Cubic, Reno};
-use perhop_tcp::settings::{Counting, Halving, InitialSsthresh, LossWindow, SlowStartKind, TcpParams};
+use perhop_tcp::ack::{Adaptive, AdaptiveParams, Delayed, EverySegment, MAX_DELAY};
+use perhop_tcp::cc::{Cubic, CubicLinux, Reno};
+use perhop_tcp::settings::{
+    Counting, CubicForm, Growth, Halving, InitialSsthresh, LossWindow, SlowStartKind, TcpParams,
+};
 use perhop_testkit::laws::congestion_control::PARAMS;
 use perhop_testkit::{ack_policy_laws, congestion_control_laws};
 
@@ -85,6 +87,67 @@ congestion_control_laws!(
     mss = Bytes(1460)
 );
 
+congestion_control_laws!(
+    reno_that_adds_all,
+    |mss| reno(TcpParams {
+        mss,
+        slow_start: SlowStartKind::CubicHystart,
+        loss_window: LossWindow::Cwnd,
+        ..PARAMS
+    }),
+    mss = Bytes(1460)
+);
+
+/// As in Linux.
+fn cubic_linux(params: TcpParams) -> Box<CubicLinux> {
+    Box::new(CubicLinux::new(&TcpParams { cc: Growth::Cubic, cubic_form: CubicForm::Linux, ..params }))
+}
+
+congestion_control_laws!(
+    cubic_linux,
+    |mss| cubic_linux(TcpParams {
+        mss,
+        initial_window: 10,
+        slow_start: SlowStartKind::CubicHystart,
+        ..PARAMS
+    }),
+    mss = Bytes(1460)
+);
+congestion_control_laws!(
+    cubic_linux_of_single_bytes,
+    |mss| cubic_linux(TcpParams { mss, initial_window: 1, ..PARAMS }),
+    mss = Bytes(1)
+);
+congestion_control_laws!(
+    cubic_linux_from_the_window,
+    |mss| cubic_linux(TcpParams { mss, ..OLD }),
+    mss = Bytes(512)
+);
+congestion_control_laws!(
+    cubic_linux_with_hystart_plus_plus,
+    |mss| cubic_linux(TcpParams { mss, ..HYSTART_PLUS_PLUS }),
+    mss = Bytes(1460)
+);
+
 ack_policy_laws!(every_segment, || Box::new(EverySegment), within = Span::ZERO);
 ack_policy_laws!(delayed, || Box::new(Delayed::new(Span::from_millis(200))), within = Span::from_millis(200));
 ack_policy_laws!(delayed_as_long_as_permitted, || Box::new(Delayed::new(MAX_DELAY)), within = MAX_DELAY);
+
+const ADAPTIVE: AdaptiveParams = AdaptiveParams {
+    timeout: Span::from_millis(40),
+    quick: 16,
+    compression: Span::from_millis(1),
+    jiffy: Span::from_millis(4),
+};
+ack_policy_laws!(
+    adaptive,
+    || Box::new(Adaptive::new(ADAPTIVE)),
+    within = Span::from_millis(44),
+    reports = Span::from_millis(1)
+);
+ack_policy_laws!(
+    adaptive_without_quick_acks,
+    || Box::new(Adaptive::new(AdaptiveParams { quick: 0, jiffy: Span::ZERO, ..ADAPTIVE })),
+    within = Span::from_millis(40),
+    reports = Span::from_millis(1)
+);

@@ -3,9 +3,10 @@
 //! Each line is tried with and without a handshake, an end, limited transmit, F-RTO, timestamps, ECN, a restart after
 //! idle periods, and growth beyond the receiver's window.
 
+use perhop_core::time::Span;
 use perhop_tcp::settings::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit,
-    RecoveryKind, SlowStartKind, TcpParams,
+    Counting, CubicForm, Growth, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer,
+    RecoveryExit, RecoveryKind, SlowStartKind, TcpParams, TimeoutWindow, TimerRestart,
 };
 use perhop_testkit::sender_laws;
 use perhop_testkit::tcp::{OLD, RFC};
@@ -16,6 +17,20 @@ const SACK: TcpParams = TcpParams { recovery: RecoveryKind::Sack, ..RFC };
 const PRR: TcpParams = TcpParams { prr: true, ..SACK };
 const RACK: TcpParams = TcpParams { rack: true, ..SACK };
 const LINUX: TcpParams = TcpParams { cc: Growth::Cubic, prr: true, initial_window: 10, ..RACK };
+/// As the profile `linux` but for `prr_form`, which counts by a window that nothing outside can see.
+const KERNEL: TcpParams = TcpParams {
+    cubic_form: CubicForm::Linux,
+    growth_by: GrowthBy::Delivered,
+    slow_start: SlowStartKind::CubicHystart,
+    loss_window: LossWindow::Cwnd,
+    sack_samples: true,
+    recovery_exit: RecoveryExit::SsthreshGrow,
+    timeout_window: TimeoutWindow::InFlight,
+    timeout_recovery: true,
+    timer_restart: TimerRestart::First,
+    early_timer_margin: Span::from_millis(2),
+    ..LINUX
+};
 const SACK_1996: TcpParams = TcpParams { recovery: RecoveryKind::Sack1996, ..RFC };
 
 sender_laws!(tahoe, TAHOE);
@@ -26,6 +41,8 @@ sender_laws!(sack_with_prr, PRR);
 sender_laws!(rack, RACK);
 sender_laws!(rack_with_prr, TcpParams { prr: true, ..RACK });
 sender_laws!(cubic_with_rack_and_prr, LINUX);
+sender_laws!(cubic_of_the_kernel, KERNEL);
+sender_laws!(reno_of_the_kernel, TcpParams { cc: Growth::Reno, counting: Counting::Bytes, ..KERNEL });
 sender_laws!(sack_1996, SACK_1996);
 
 sender_laws!(reno_that_counts_bytes, TcpParams { counting: Counting::Bytes, ..RFC });

@@ -7,7 +7,9 @@ use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::sender::{Sender, SenderStats};
-use perhop_tcp::settings::{Growth, Halving, LossWindow, RecoveryKind, SlowStartKind, TcpParams};
+use perhop_tcp::settings::{
+    CubicForm, Growth, Halving, LossWindow, RecoveryKind, SlowStartKind, TcpParams, TimeoutWindow,
+};
 
 use crate::permit::{Outstanding, Permit};
 use crate::rack::Rack;
@@ -238,6 +240,10 @@ impl Probe {
         let most = match slow_start {
             SlowStartKind::HystartPlusPlus if ssthresh == u64::MAX => acked.min(8 * mss),
             SlowStartKind::Hystart if ssthresh == u64::MAX => acked,
+            SlowStartKind::CubicHystart => {
+                let reported = |(start, end): &(u64, u64)| end.saturating_sub(*start);
+                acked + ack.sack.as_slice().iter().map(reported).sum::<u64>()
+            }
             _ => mss,
         };
         if self.params.cc == Growth::Reno {
@@ -256,6 +262,11 @@ impl Probe {
     /// most of `cwnd`, the window before, where that is known.
     fn check_ssthresh(&self, at: &Outstanding, cwnd: Option<u64>) {
         let TcpParams { cc, recovery, loss_window, halving, mss, .. } = self.params;
+        if cc == Growth::Cubic && self.params.cubic_form == CubicForm::Linux {
+            let most = cwnd.map_or(u64::MAX, |cwnd| (cwnd * 717 / 1024 / mss.0).max(2) * mss.0);
+            assert!(self.sender.ssthresh().0 <= most, "ssthresh {} of {cwnd:?}", self.sender.ssthresh());
+            return;
+        }
         let tenths = match cc {
             Growth::Reno if loss_window == LossWindow::Flight => 5,
             Growth::Reno => return,
@@ -303,7 +314,7 @@ impl Probe {
         let expired = self.sender.stats().timeouts - before.timeouts;
         assert_eq!(expired, u64::from(lost), "an expiry counts if it stands for a loss");
         if lost {
-            if !recovering {
+            if !recovering && !self.params.sack_samples {
                 self.check_patience(now, rto);
             }
             let again = self.permit.timed_out() && !self.params.repeat_timeout_cuts
@@ -339,16 +350,23 @@ impl Probe {
         begins
     }
 
-    /// A time-out leaves one segment; where it has expired before for the same one, ssthresh is as it was `before`.
+    /// A time-out leaves one segment, or one more than what is in the network; where it has expired before for the same one, ssthresh is as it was `before`.
     fn check_expiry(&self, before: Option<Bytes>, cwnd: Bytes) {
-        assert_eq!(self.sender.cwnd(), self.params.mss, "cwnd after a time-out");
+        let kept = match &self.permit.rack {
+            Some(rack) if self.params.timeout_window == TimeoutWindow::InFlight => rack.pipe(),
+            _ => 0,
+        };
+        let least = self.params.mss.0 + kept / self.params.mss.0 * self.params.mss.0;
+        let cwnd_now = self.sender.cwnd().0;
+        assert!((least..=self.params.mss.0 + kept).contains(&cwnd_now), "cwnd after a time-out: {cwnd_now}");
         match before {
             Some(before) => assert_eq!(self.sender.ssthresh(), before, "lowered again for the same segment"),
             None => self.check_ssthresh(&self.at, Some(cwnd.0)),
         }
     }
 
-    /// What was sent once is not sent again sooner than a time-out later (RFC 6298 section 5).
+    /// What was sent once is not sent again sooner than a time-out later (RFC 6298 section 5). A sample from a report changes the
+    /// time-out of a timer that runs on.
     fn check_patience(&self, now: Instant, rto: Span) {
         let slack = if self.params.rto.on_tick { self.params.rto.tick } else { Span::ZERO };
         if let Some((left, 1)) = self.left.get(&self.at.una) {

@@ -95,7 +95,9 @@ impl Rack {
         self.bytes(|left| left.sacked)
     }
 
-    fn pipe(&self) -> u64 {
+    /// Bytes in the network.
+    #[must_use]
+    pub fn pipe(&self) -> u64 {
         self.bytes(|left| !left.sacked && !left.lost)
     }
 
@@ -216,16 +218,20 @@ impl Rack {
     /// Section 6.2, step 5; then the rate reduction counts what has been delivered.
     fn detect(&mut self, at: &Outstanding, cwnd: u64, heard: Option<bool>) -> bool {
         let wait = self.rtt + self.reo_wnd();
-        let mut losses = false;
+        let (mut losses, mut resent) = (false, false);
         self.look = None;
         for left in self.segments.iter_mut().filter(|left| !left.sacked && !left.lost) {
             if self.latest > (left.xmit_ts, left.end) {
                 left.lost = left.xmit_ts + wait <= self.now;
                 losses |= left.lost;
+                resent |= left.lost && left.retransmitted;
                 if !left.lost {
-                    self.look = self.look.max(Some(left.xmit_ts + wait));
+                    self.look = self.look.max(Some(left.xmit_ts + wait + self.params.early_timer_margin));
                 }
             }
+        }
+        if self.params.timeout_recovery && !self.recovering && (resent || heard.is_none() && losses) {
+            self.point = None;
         }
         let begins = self.point.is_none() && self.segments.iter().any(|left| left.lost);
         if begins {

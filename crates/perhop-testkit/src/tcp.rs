@@ -3,8 +3,9 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 use perhop_tcp::settings::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, PartialAckTimer,
-    RecoveryExit, RecoveryKind, RtoParams, RttArithmetic, SlowStartKind, TcpParams,
+    Counting, CubicForm, Growth, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds,
+    PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RtoParams, RttArithmetic, SlowStartKind, TcpParams,
+    TimeoutWindow, TimerRestart,
 };
 
 /// The values of the profile `rfc`, but for data that never ends, the largest window scale, and recoveries that leave
@@ -21,6 +22,8 @@ pub const RFC: TcpParams = TcpParams {
     initial_window: 3,
     initial_ssthresh: InitialSsthresh::Unbounded,
     slow_start: SlowStartKind::Standard,
+    cubic_form: CubicForm::Rfc9438,
+    growth_by: GrowthBy::Acknowledged,
     counting: Counting::Acks,
     grow_beyond_window: false,
     loss_window: LossWindow::Flight,
@@ -34,15 +37,21 @@ pub const RFC: TcpParams = TcpParams {
     limited_transmit_resends: false,
     sack_forgets: false,
     prr: false,
+    prr_form: PrrForm::Rfc9937,
     rack: false,
     frto: false,
     timestamps: false,
+    sack_samples: false,
     sack_blocks: 3,
     sack_overhead: Bytes(4),
     ecn: false,
     idle_restart: true,
     repeat_timeout_cuts: false,
     recovery_timeout_cuts: true,
+    timeout_window: TimeoutWindow::Segment,
+    timeout_recovery: false,
+    timer_restart: TimerRestart::NewData,
+    early_timer_margin: Span::ZERO,
     rto: RtoParams {
         initial: Span::from_secs(1),
         min: Span::from_secs(1),
@@ -52,6 +61,7 @@ pub const RFC: TcpParams = TcpParams {
         phase: Span::ZERO,
         arithmetic: RttArithmetic::Exact,
         on_tick: false,
+        jiffy: Span::ZERO,
         backoff_limit: 0,
         forget_after: 0,
     },

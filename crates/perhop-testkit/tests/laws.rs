@@ -295,7 +295,7 @@ impl CongestionControl for Faulty {
 }
 
 const MSS: Bytes = Bytes(1000);
-const NO_LOAD: Load = Load { in_flight: Bytes(0), inflation: Bytes(0), window: Bytes(0) };
+const NO_LOAD: Load = Load { in_flight: Bytes(0), inflation: Bytes(0), window: Bytes(0), kept: Bytes(0) };
 
 fn faulty(mss: Bytes) -> Box<dyn CongestionControl> {
     Box::new(Faulty(2 * mss.0))
@@ -341,12 +341,47 @@ impl AckPolicy for Stubborn {
     }
 }
 
-const IN_ORDER: Arrival = Arrival { in_order: true, fills_gap: false };
+const IN_ORDER: Arrival = Arrival { in_order: true, fills_gap: false, old: false };
 
 /// Arrivals 10 ns apart, to be acknowledged within 20 ns.
 fn ack_walk(delay: Option<u64>, arrivals: &[Arrival]) {
     let ops: Vec<_> = arrivals.iter().map(|arrival| (10, *arrival)).collect();
-    ack_policy::acknowledges_in_time(|| Box::new(Stubborn(delay)), Span::from_nanos(20), &ops);
+    let bounds = ack_policy::Bounds { within: Span::from_nanos(20), reports: Span::from_nanos(5) };
+    ack_policy::acknowledges_in_time(|| Box::new(Stubborn(delay)), bounds, &ops);
+}
+
+/// Reports at once where `self.0` have not been made, else as the rest says.
+struct Reporting(u32, AckAction);
+
+impl AckPolicy for Reporting {
+    fn on_arrival(&mut self, _now: Instant, _seg: &Arrival) -> AckAction {
+        self.0 = self.0.saturating_sub(1);
+        if self.0 > 0 { AckAction::Now } else { self.1 }
+    }
+}
+
+/// Four arrivals beyond a gap 10 ns apart, of which the last is answered so.
+fn report_walk(last: AckAction) {
+    let ops = [(10, Arrival { in_order: false, ..IN_ORDER }); 4];
+    let bounds = ack_policy::Bounds { within: Span::from_nanos(20), reports: Span::from_nanos(5) };
+    ack_policy::acknowledges_in_time(|| Box::new(Reporting(4, last)), bounds, &ops);
+}
+
+#[test]
+fn the_fourth_report_may_wait() {
+    report_walk(AckAction::Delay(Instant::from_nanos(45)));
+}
+
+#[test]
+#[should_panic(expected = "waits until 0.000000046s")]
+fn the_fourth_report_must_be_made_in_time() {
+    report_walk(AckAction::Delay(Instant::from_nanos(46)));
+}
+
+#[test]
+#[should_panic(expected = "is never acknowledged")]
+fn the_fourth_report_must_be_made() {
+    report_walk(AckAction::None);
 }
 
 #[test]

@@ -61,6 +61,8 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         initial_window: tcp.initial_window,
         initial_ssthresh: tcp.initial_ssthresh.into(),
         slow_start: tcp.slow_start.into(),
+        cubic_form: tcp.cubic_form.into(),
+        growth_by: tcp.growth_by.into(),
         counting: tcp.counting.into(),
         grow_beyond_window: tcp.grow_beyond_window,
         loss_window: tcp.loss_window.into(),
@@ -74,15 +76,21 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         sack_forgets: tcp.sack_forgets,
         limited_transmit_resends: tcp.limited_transmit_resends,
         prr: tcp.prr,
+        prr_form: tcp.prr_form.into(),
         rack: tcp.rack,
         frto: tcp.frto,
         timestamps: tcp.timestamps,
+        sack_samples: tcp.sack_samples,
         sack_blocks: tcp.sack_blocks,
         sack_overhead: tcp.sack_overhead.0,
         ecn: tcp.ecn,
         idle_restart: tcp.idle_restart,
         repeat_timeout_cuts: tcp.repeat_timeout_cuts,
         recovery_timeout_cuts: tcp.recovery_timeout_cuts,
+        timeout_window: tcp.timeout_window.into(),
+        timeout_recovery: tcp.timeout_recovery,
+        timer_restart: tcp.timer_restart.into(),
+        early_timer_margin: tcp.early_timer_margin.0,
         rto: model_rto(tcp),
     };
     model::Tcp { params, header: tcp.header.0 }
@@ -102,6 +110,7 @@ fn model_rto(tcp: &Tcp) -> RtoParams {
         },
         arithmetic: tcp.rtt_arithmetic.into(),
         on_tick: tcp.timer_on_tick,
+        jiffy: tcp.timer_jiffy.0,
         backoff_limit: tcp.backoff_limit,
         forget_after: tcp.forget_rtt_after,
     }
@@ -133,7 +142,12 @@ pub(crate) fn model_ack(ack: &mut file::Ack, tcp: &Tcp) -> model::AckPolicy {
             let by_profile =
                 if tcp.ack_delay.0.as_nanos() == 0 { defaults::delayed_timeout() } else { tcp.ack_delay };
             let timeout = *ack.timeout.get_or_insert(by_profile);
-            model::AckPolicy::Delayed { timeout: timeout.0 }
+            model::AckPolicy::Delayed {
+                timeout: timeout.0,
+                quick: tcp.quick_acks,
+                compression: tcp.sack_compression.0,
+                jiffy: tcp.timer_jiffy.0,
+            }
         }
     }
 }

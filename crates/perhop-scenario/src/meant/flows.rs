@@ -99,5 +99,11 @@ pub enum AckPolicy {
     Delayed {
         /// Longest wait, above zero.
         timeout: Span,
+        /// Segments acknowledged at once at the start, after a pause and after a duplicate.
+        quick: u8,
+        /// Longest wait of a report beyond a gap, after three.
+        compression: Span,
+        /// The jiffy of the wheel that its timer expires on; zero for none.
+        jiffy: Span,
     },
 }

@@ -9,8 +9,9 @@ use crate::written::names::Label;
 use crate::written::profile;
 use crate::written::units::{Limit, Phase, Size, Time};
 use crate::written::words::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, PartialAckTimer,
-    RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind,
+    Counting, CubicForm, Growth, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds,
+    PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind, TimeoutWindow,
+    TimerRestart,
 };
 
 /// A setting that a profile may leave to its base.
@@ -129,6 +130,10 @@ settings! {
     initial_ssthresh: InitialSsthresh,
     /// How slow start grows, and whether it ends before a loss (RFC 5681 section 3.1, RFC 9406).
     slow_start: SlowStartKind,
+    /// How CUBIC counts, and what it does before the first loss (RFC 9438 section 4); for `cubic`.
+    cubic_form: CubicForm,
+    /// What an ACK of new data lets cwnd grow by.
+    growth_by: GrowthBy,
     /// What congestion avoidance counts (RFC 5681 section 3.1).
     counting: Counting,
     /// Whether cwnd grows on while the receiver's window is what bounds the sender.
@@ -155,6 +160,8 @@ settings! {
     limited_transmit_resends: bool,
     /// Proportional rate reduction (RFC 9937); needs `recovery = "sack"`.
     prr: bool,
+    /// What that counts (RFC 9937 section 6); for `rack`.
+    prr_form: PrrForm,
     /// Losses found by time, and probes of the tail (RFC 8985); needs `recovery = "sack"`.
     rack: bool,
     /// Whether spurious time-outs are detected and undone (RFC 5682 section 2, RFC 4015).
@@ -162,6 +169,9 @@ settings! {
     /// Whether segments have the timestamps option, so that every ACK of new data gives a round-trip sample (RFC 7323
     /// section 4).
     timestamps: bool,
+    /// Whether an ACK that acknowledges nothing new gives a round-trip sample too, from the first of what it reports that was sent
+    /// once (RFC 6298 section 3 speaks of acknowledged segments); for `rack`.
+    sack_samples: bool,
     /// Most SACK blocks in an ACK, 8 bytes each: 4, or 3 beside timestamps (RFC 2018 section 3).
     #[schemars(range(min = 1, max = 4))]
     sack_blocks: u8,
@@ -179,9 +189,26 @@ settings! {
     /// Whether a time-out within a recovery lowers ssthresh once more; otherwise it stays what the recovery has set (RFC 5681
     /// section 4.3).
     recovery_timeout_cuts: bool,
+    /// What a time-out leaves of cwnd (RFC 5681 section 3.1).
+    timeout_window: TimeoutWindow,
+    /// Whether a retransmission that is lost after a time-out begins a recovery, which lowers ssthresh once more (RFC 8985
+    /// section 7.4.1 leaves it open); for `rack`.
+    timeout_recovery: bool,
+    /// What starts the retransmission timer anew (RFC 6298 section 5, rule 5.3); for `rack`.
+    timer_restart: TimerRestart,
+    /// Added to the time before a probe of the tail, unless one segment alone is out, and to that of the reordering timer (RFC
+    /// 8985 sections 6.2 and 7.2); for `rack`.
+    early_timer_margin: Time,
     /// The longest that an ACK waits for a second segment where the flow's `ack` has no `policy`, at most `500ms`; `0s` for an
     /// ACK for every segment (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
     ack_delay: Time,
+    /// How many segments are acknowledged at once at the start, after a pause longer than a time-out and after a duplicate,
+    /// before an ACK waits; for delayed ACKs.
+    #[schemars(range(max = 255))]
+    quick_acks: u8,
+    /// The longest that an ACK waits which only reports blocks beyond a gap, after the first three, but at most a twentieth of
+    /// the round trip of the handshake; `0s` for none that waits (RFC 5681 section 3.2). For delayed ACKs.
+    sack_compression: Time,
     /// Granularity of the clock that times segments (RFC 6298 section 4); `0s` for nanoseconds.
     clock_tick: Time,
     /// Time from a tick of that clock to the start of the run, below `clock_tick`; `random` draws it for each flow, uniformly, from
@@ -191,6 +218,9 @@ settings! {
     rtt_arithmetic: RttArithmetic,
     /// Whether the retransmission timer expires on ticks only; needs a `clock_tick`.
     timer_on_tick: bool,
+    /// The jiffy of a timer wheel that all timers but that of `sack_compression` expire on, counted from the start of the run: up to
+    /// 63 jiffies on the one after the time, up to 504 on the multiple of eight after it, and so on; `0s` for exact timers.
+    timer_jiffy: Time,
     /// Retransmission time-out before the first measured round trip, also of the SYN (RFC 6298 section 2, rule 2.1).
     initial_rto: Time,
     /// Lower bound of the retransmission time-out (RFC 6298 section 2, rule 2.4).

@@ -212,6 +212,27 @@ words! {
         /// HyStart of the Linux kernel: a long train of ACKs, or round trips that take longer, end a slow start (Ha and
         /// Rhee 2011).
         Hystart = "hystart",
+        /// `hystart` with `cubic` alone; with either growth each ACK adds all that it brings, up to ssthresh, after a congestion
+        /// too (Linux).
+        CubicHystart = "cubic-hystart",
+    }
+
+    /// How CUBIC counts, and what it does before the first loss.
+    CubicForm {
+        /// In fractions of a segment, at a segment a window beyond where the last loss was (RFC 9438 section 4).
+        Rfc9438 = "rfc9438",
+        /// In whole segments and credits of acknowledged ones, by 8/15 of a segment a window at least, by 5 % a round trip at
+        /// least before the first loss and after a time-out, and towards where the curve is after the least round trip
+        /// (Linux, `tcp_cubic.c`).
+        Linux = "linux",
+    }
+
+    /// What an ACK of new data lets cwnd grow by.
+    GrowthBy {
+        /// The bytes that it acknowledges (RFC 5681 section 3.1).
+        Acknowledged = "acknowledged",
+        /// The bytes that it acknowledges or reports for the first time (Linux).
+        Delivered = "delivered",
     }
 
     /// What congestion avoidance counts.
@@ -228,6 +249,8 @@ words! {
         Flight = "flight",
         /// The smaller of the congestion window, inflation included, and the receiver's window.
         Window = "window",
+        /// The congestion window (Linux).
+        Cwnd = "cwnd",
     }
 
     /// How halves are rounded.
@@ -263,6 +286,30 @@ words! {
         /// ssthresh; SACK lets it grow at once by what the ACK that ends the recovery acknowledges or reports for the first
         /// time (Linux).
         SsthreshGrow = "ssthresh-grow",
+    }
+
+    /// What proportional rate reduction counts.
+    PrrForm {
+        /// Against what may be delivered in the recovery; a reordering timer delivers nothing (RFC 9937 section 6).
+        Rfc9937 = "rfc9937",
+        /// Against cwnd before the recovery; one that a reordering timer begins has a segment to send (Linux).
+        Linux = "linux",
+    }
+
+    /// What a time-out leaves of cwnd.
+    TimeoutWindow {
+        /// A segment (RFC 5681 section 3.1).
+        Segment = "segment",
+        /// A segment more than what `rack` holds to be in the network still (Linux).
+        InFlight = "in-flight",
+    }
+
+    /// What starts the retransmission timer anew.
+    TimerRestart {
+        /// An ACK of new data (RFC 6298 section 5, rule 5.3).
+        NewData = "new-data",
+        /// Also each retransmission of the first outstanding segment, and a report of what had left before that (Linux).
+        First = "first",
     }
 
     /// Which partial ACKs restart the retransmission timer.

@@ -95,7 +95,7 @@ impl Cubic {
             InitialSsthresh::Window => (real(params.window) / mss).max(2.0),
         };
         let state = State { cwnd: initial_window, ssthresh, cwnd_prior: 0.0, w_max: None, stage: None };
-        let slow_start = SlowStart::new(params.slow_start, ssthresh * mss);
+        let slow_start = SlowStart::new(params, ssthresh * mss);
         let grow_beyond_window = params.grow_beyond_window;
         Self { mss, initial_window, grow_beyond_window, slow_start, state, before: None }
     }
@@ -164,9 +164,10 @@ impl Cubic {
     }
 
     //= rfc9438-4.8-timeout-cwnd
-    fn restart(&mut self) {
+    fn restart(&mut self, load: &Load) {
         self.slow_start.on_timeout();
-        self.state = State { cwnd: 1.0, w_max: None, stage: None, ..self.state };
+        let cwnd = 1.0 + self.segments(load.kept);
+        self.state = State { cwnd, w_max: None, stage: None, ..self.state };
     }
 }
 
@@ -182,7 +183,8 @@ impl CongestionControl for Cubic {
             let windows = Windows { mss: self.mss, cwnd, ssthresh };
             //= rfc9438-4.10-hystart
             if let Some(growth) = self.slow_start.on_ack(now, ack, &windows) {
-                self.state.cwnd += if grows { growth / self.mss } else { 0.0 };
+                let room = if self.slow_start.ends_at_ssthresh() { ssthresh - cwnd } else { f64::INFINITY };
+                self.state.cwnd += if grows { growth.min(room) / self.mss } else { 0.0 };
                 return;
             }
             self.state.ssthresh = self.state.cwnd.max(2.0);
@@ -205,12 +207,12 @@ impl CongestionControl for Cubic {
             //= rfc9438-4.8-timeout-ssthresh
             CongestionSignal::Timeout => {
                 self.reduce(load, 1.0);
-                self.restart();
+                self.restart(load);
                 self.before = Some(before);
                 return;
             }
             CongestionSignal::RepeatedTimeout => {
-                self.restart();
+                self.restart(load);
                 return;
             }
         }

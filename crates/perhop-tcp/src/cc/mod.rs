@@ -2,6 +2,7 @@
 
 mod any;
 mod cubic;
+mod cubic_linux;
 mod reno;
 mod slow_start;
 #[cfg(test)]
@@ -9,6 +10,7 @@ pub(crate) mod testing;
 
 pub use any::AnyControl;
 pub use cubic::Cubic;
+pub use cubic_linux::CubicLinux;
 pub use reno::Reno;
 
 use perhop_core::time::{Instant, Span};
@@ -17,9 +19,9 @@ use perhop_core::units::Bytes;
 /// What a new acknowledgment says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AckSample {
-    /// Bytes acknowledged for the first time.
+    /// Bytes that let the window grow: those acknowledged, or those delivered (`GrowthBy`).
     pub acked: Bytes,
-    /// Bytes outstanding before it.
+    /// These and what is outstanding after it.
     pub in_flight: Bytes,
     /// Whether it was the congestion window, not the receiver's or the application, that bounded the sender.
     pub cwnd_limited: bool,
@@ -61,6 +63,8 @@ pub struct Load {
     pub inflation: Bytes,
     /// The receiver's window.
     pub window: Bytes,
+    /// Bytes still in the network that a time-out leaves in the window (`TimeoutWindow`).
+    pub kept: Bytes,
 }
 
 /// Window growth and decrease. `now` never decreases between calls.

@@ -66,7 +66,7 @@ impl Reno {
             grow_beyond_window: params.grow_beyond_window,
             loss_window: params.loss_window,
             halving: params.halving,
-            slow_start: SlowStart::new(params.slow_start, ssthresh),
+            slow_start: SlowStart::new(params, ssthresh),
         }
     }
 
@@ -82,6 +82,7 @@ impl Reno {
     fn halved(&self, load: &Load, least: f64) -> (f64, f64) {
         let window = match self.loss_window {
             LossWindow::Flight => real(load.in_flight.0).min(self.cwnd),
+            LossWindow::Cwnd => self.cwnd,
             LossWindow::Window => (self.cwnd + real(load.inflation.0)).min(real(load.window.0)),
         };
         let half = match self.halving {
@@ -108,18 +109,24 @@ impl CongestionControl for Reno {
     //= rfc5681-3.1-congestion-avoidance
     fn on_ack(&mut self, now: Instant, ack: &AckSample) {
         let grows = ack.cwnd_limited || self.grow_beyond_window;
+        let mut acked = real(ack.acked.0);
         if self.cwnd < self.ssthresh {
             let windows = Windows { mss: self.mss, cwnd: self.cwnd, ssthresh: self.ssthresh };
             if let Some(growth) = self.slow_start.on_ack(now, ack, &windows) {
-                self.cwnd += if grows { growth } else { 0.0 };
-                return;
+                let room = self.ssthresh - self.cwnd;
+                let fits = if self.slow_start.ends_at_ssthresh() { growth.min(room) } else { growth };
+                self.cwnd += if grows { fits } else { 0.0 };
+                if fits >= growth {
+                    return;
+                }
+                acked = growth - fits;
+            } else {
+                self.ssthresh = self.cwnd.max(2.0 * self.mss);
             }
-            self.ssthresh = self.cwnd.max(2.0 * self.mss);
         }
         if !grows {
             return;
         }
-        let acked = real(ack.acked.0);
         match self.counting {
             Counting::Acks => self.cwnd += (self.mss * self.mss / self.cwnd).max(1.0),
             Counting::Bytes => {
@@ -144,10 +151,10 @@ impl CongestionControl for Reno {
             CongestionSignal::Timeout => {
                 self.before = Some((self.cwnd, self.ssthresh));
                 self.ssthresh = self.halved(load, self.mss).0;
-                self.cwnd = self.mss;
+                self.cwnd = self.mss + real(load.kept.0);
             }
             //= rfc5681-3.1-repeated-timeout
-            CongestionSignal::RepeatedTimeout => self.cwnd = self.mss,
+            CongestionSignal::RepeatedTimeout => self.cwnd = self.mss + real(load.kept.0),
             CongestionSignal::FastRetransmit => {
                 self.before = None;
                 let least = if self.halving == Halving::Bytes { 2.0 * self.mss } else { self.mss };

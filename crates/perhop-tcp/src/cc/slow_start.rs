@@ -9,7 +9,7 @@ mod hystart_plus_plus;
 use perhop_core::time::{Instant, Span};
 
 use super::AckSample;
-use crate::settings::SlowStartKind;
+use crate::settings::{Growth, SlowStartKind, TcpParams};
 use hystart::Hystart;
 use hystart_plus_plus::HystartPlusPlus;
 
@@ -32,17 +32,21 @@ pub(super) struct Windows {
 #[derive(Clone, Debug)]
 pub(super) enum SlowStart {
     Standard,
+    /// Each acknowledgment adds all that it brings.
+    All,
     HystartPlusPlus(Box<HystartPlusPlus>),
     Hystart(Box<Hystart>),
 }
 
 impl SlowStart {
     /// The slow start that the settings name, with ssthresh at its initial value.
-    pub(super) fn new(kind: SlowStartKind, ssthresh: f64) -> Self {
-        match kind {
+    pub(super) fn new(params: &TcpParams, ssthresh: f64) -> Self {
+        match params.slow_start {
             SlowStartKind::Standard => Self::Standard,
             SlowStartKind::HystartPlusPlus => Self::HystartPlusPlus(Box::new(HystartPlusPlus::new(ssthresh))),
             SlowStartKind::Hystart => Self::Hystart(Box::default()),
+            SlowStartKind::CubicHystart if params.cc == Growth::Reno => Self::All,
+            SlowStartKind::CubicHystart => Self::Hystart(Box::new(Hystart::new(true))),
         }
     }
 
@@ -50,15 +54,25 @@ impl SlowStart {
     pub(super) fn on_ack(&mut self, now: Instant, ack: &AckSample, windows: &Windows) -> Option<f64> {
         match self {
             Self::Standard => Some(one_segment(ack, windows)),
+            Self::All => Some(acked(ack)),
             Self::HystartPlusPlus(hystart) => hystart.on_ack(ack, windows),
             Self::Hystart(hystart) => hystart.on_ack(now, ack, windows),
+        }
+    }
+
+    /// Whether what would exceed ssthresh counts in congestion avoidance instead.
+    pub(super) fn ends_at_ssthresh(&self) -> bool {
+        match self {
+            Self::Standard | Self::HystartPlusPlus(_) => false,
+            Self::All => true,
+            Self::Hystart(hystart) => hystart.always_all(),
         }
     }
 
     /// The retransmission timer expired.
     pub(super) fn on_timeout(&mut self) {
         if let Self::Hystart(hystart) = self {
-            **hystart = Hystart::default();
+            **hystart = Hystart::new(hystart.always_all());
         }
     }
 }

@@ -5,8 +5,9 @@ use perhop_core::units::Bytes;
 
 use super::AckSample;
 use crate::settings::{
-    Counting, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, PartialAckTimer,
-    RecoveryExit, RecoveryKind, RtoParams, RttArithmetic, SlowStartKind, TcpParams,
+    Counting, CubicForm, Growth, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds,
+    PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RtoParams, RttArithmetic, SlowStartKind, TcpParams,
+    TimeoutWindow, TimerRestart,
 };
 
 /// Payload of a segment.
@@ -25,6 +26,8 @@ pub const PARAMS: TcpParams = TcpParams {
     initial_window: 3,
     initial_ssthresh: InitialSsthresh::Unbounded,
     slow_start: SlowStartKind::Standard,
+    cubic_form: CubicForm::Rfc9438,
+    growth_by: GrowthBy::Acknowledged,
     counting: Counting::Acks,
     grow_beyond_window: false,
     loss_window: LossWindow::Flight,
@@ -38,15 +41,21 @@ pub const PARAMS: TcpParams = TcpParams {
     limited_transmit_resends: false,
     sack_forgets: false,
     prr: false,
+    prr_form: PrrForm::Rfc9937,
     rack: false,
     frto: false,
     timestamps: false,
+    sack_samples: false,
     sack_blocks: 3,
     sack_overhead: Bytes(4),
     ecn: false,
     idle_restart: true,
     repeat_timeout_cuts: false,
     recovery_timeout_cuts: true,
+    timeout_window: TimeoutWindow::Segment,
+    timeout_recovery: false,
+    timer_restart: TimerRestart::NewData,
+    early_timer_margin: Span::ZERO,
     rto: RtoParams {
         initial: Span::from_secs(1),
         min: Span::from_secs(1),
@@ -56,6 +65,7 @@ pub const PARAMS: TcpParams = TcpParams {
         phase: Span::ZERO,
         arithmetic: RttArithmetic::Exact,
         on_tick: false,
+        jiffy: Span::ZERO,
         backoff_limit: 0,
         forget_after: 0,
     },

@@ -47,11 +47,11 @@ impl Reassembly {
     /// `seq..end` arrived.
     pub fn insert(&mut self, seq: u64, end: u64) -> Arrival {
         if end <= self.next.max(seq) {
-            return Arrival { in_order: false, fills_gap: false };
+            return Arrival { in_order: false, fills_gap: false, old: true };
         }
         if seq > self.next {
             self.keep(seq, end);
-            return Arrival { in_order: false, fills_gap: false };
+            return Arrival { in_order: false, fills_gap: false, old: false };
         }
         let fills_gap = !self.islands.is_empty();
         self.next = end;
@@ -68,7 +68,7 @@ impl Reassembly {
         if joined {
             self.list();
         }
-        Arrival { in_order: true, fills_gap }
+        Arrival { in_order: true, fills_gap, old: false }
     }
 
     /// Joins a range with the islands that it overlaps or touches.

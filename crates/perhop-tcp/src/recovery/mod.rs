@@ -153,6 +153,10 @@ pub trait LossRecovery {
     fn counts_news(&self) -> bool {
         false
     }
+    /// Bytes in the network, where losses are found by time; else 0.
+    fn in_network(&self, _flight: &Flight) -> u64 {
+        0
+    }
     /// Bytes outstanding that limited transmit has added.
     fn limited(&self) -> u64 {
         0
@@ -254,6 +258,10 @@ impl LossRecovery for Recovery {
 
     fn counts_news(&self) -> bool {
         forward!(self, r => r.counts_news())
+    }
+
+    fn in_network(&self, flight: &Flight) -> u64 {
+        forward!(self, r => r.in_network(flight))
     }
 
     fn limited(&self) -> u64 {

@@ -11,7 +11,7 @@ use perhop_core::time::{Instant, Span};
 use super::prr::{Heard, Prr};
 use super::sent::{Key, Segment, Sent};
 use super::{DUPLICATE_THRESHOLD, Flight, LossRecovery, Next, OnDuplicate, OnNewAck};
-use crate::settings::TcpParams;
+use crate::settings::{PrrForm, TcpParams};
 
 /// What the segments that have arrived say about the path.
 //= rfc8985-5.3-variables
@@ -23,6 +23,8 @@ struct Path {
     /// The latest transmission that has arrived with any acknowledgment (`RACK.xmit_ts`, `RACK.end_seq`), and with this one.
     latest: Key,
     of_this: Option<Key>,
+    /// When the first segment left that this acknowledgment reports and that has been sent once.
+    reported: Option<Instant>,
     /// Round trip of the latest of the last acknowledgment that brought news.
     rtt: Span,
     /// The least round trip of what was sent once, or by an echo.
@@ -83,10 +85,14 @@ pub struct Rack {
     point: Option<u64>,
     /// The first lost segment is to be sent again whatever the window is.
     repair: bool,
+    /// A retransmission that is lost after a time-out begins a recovery.
+    timeout_recovery: bool,
     limited_transmit: bool,
     /// Bytes that limited transmit has added to what is outstanding.
     limited: u64,
     use_prr: bool,
+    /// cwnd when a recovery began, where proportional rate reduction counts by that.
+    prior: Option<u64>,
     prr: Option<Prr>,
     /// `una` and bytes reported at the last acknowledgment, for what the next one delivers.
     delivered: u64,
@@ -102,9 +108,11 @@ impl Rack {
             recovering: false,
             point: None,
             repair: false,
+            timeout_recovery: params.timeout_recovery,
             limited_transmit: params.limited_transmit,
             limited: 0,
             use_prr: params.prr,
+            prior: (params.prr_form == PrrForm::Linux).then_some(0),
             prr: None,
             delivered: 0,
         }
@@ -117,7 +125,7 @@ impl Rack {
 
     /// An acknowledgment of everything below `una` arrived, with this echo in its timestamps option; its blocks follow.
     pub fn begin_ack(&mut self, now: Instant, echo: Option<Instant>, una: u64) {
-        self.path = Path { now, echo, of_this: None, ..self.path };
+        self.path = Path { now, echo, of_this: None, reported: None, ..self.path };
         let news = self.sent.first().is_some_and(|first| first < una);
         if let Some(echo) = echo.filter(|&echo| news && echo <= now) {
             self.path.sample(now - echo);
@@ -127,12 +135,18 @@ impl Rack {
 
     /// Takes for lost what has been overtaken long enough.
     //= rfc8985-6.2-5-timer
-    pub fn detect(&mut self, now: Instant, srtt: Span) -> Found {
+    ///
+    /// `by_timer` says that no acknowledgment has been heard.
+    pub fn detect(&mut self, now: Instant, srtt: Span, by_timer: bool) -> Found {
         let wait = self.path.rtt + self.reordering_window(srtt);
         let before = self.sent.gone();
-        let again = self.sent.detect(now, self.path.latest, wait);
+        let (again, resent) = self.sent.detect(now, self.path.latest, wait);
+        let losses = self.sent.gone() > before;
+        if self.timeout_recovery && !self.recovering && (resent || by_timer && losses) {
+            self.point = None;
+        }
         let begins = self.point.is_none() && self.sent.first_lost().is_some();
-        Found { losses: self.sent.gone() > before, begins, again }
+        Found { losses, begins, again }
     }
 
     /// How long a segment may be overtaken before it is lost.
@@ -160,6 +174,14 @@ impl Rack {
         }
     }
 
+    /// A reordering timer has begun the recovery.
+    pub fn count_timer(&mut self, flight: &Flight) {
+        let heard = Heard { delivered: flight.mss, pipe: self.pipe(flight), safe: false };
+        if let Some(prr) = self.prr.as_mut().filter(|_| self.prior.is_some()) {
+            prr.on_ack(heard, flight.cwnd, flight.mss);
+        }
+    }
+
     /// The retransmission timer expired, `flight` being as before.
     //= rfc8985-6.3-mark
     pub fn expire(&mut self, now: Instant, srtt: Span) {
@@ -176,6 +198,18 @@ impl Rack {
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.sent.len()
+    }
+
+    /// When the first segment left that the present acknowledgment reports and that was sent once.
+    #[must_use]
+    pub const fn reported(&self) -> Option<Instant> {
+        self.path.reported
+    }
+
+    /// Whether the present acknowledgment reports something that had left before the first outstanding segment last did.
+    #[must_use]
+    pub fn reports_older(&self) -> bool {
+        self.path.reported.zip(self.sent.first_sent()).is_some_and(|(reported, first)| reported < first)
     }
 
     /// The last segment sent.
@@ -212,7 +246,12 @@ impl LossRecovery for Rack {
         for &(start, end) in &*sorted {
             let start = start.max(flight.una);
             if start < end && end <= flight.max {
-                fresh += self.sent.report(start, end, flight.mss, |segment| self.path.arrived(segment));
+                fresh += self.sent.report(start, end, flight.mss, |segment| {
+                    self.path.arrived(segment);
+                    if !segment.again {
+                        self.path.reported.get_or_insert(segment.sent);
+                    }
+                });
             }
         }
         fresh
@@ -220,8 +259,9 @@ impl LossRecovery for Rack {
 
     //= rfc8985-7.4.1-more-losses
     /// Duplicates are not counted; what they report is what counts, in `detect`.
-    fn on_duplicate(&mut self, _flight: &Flight, _fresh: u64) -> OnDuplicate {
+    fn on_duplicate(&mut self, flight: &Flight, _fresh: u64) -> OnDuplicate {
         if self.point.is_none() && self.sent.first_lost().is_some() {
+            self.prior = self.prior.map(|_| flight.cwnd);
             OnDuplicate::Recover
         } else {
             OnDuplicate::Wait
@@ -232,7 +272,8 @@ impl LossRecovery for Rack {
         self.recovering = true;
         self.repair = true;
         self.point = Some(flight.max);
-        self.prr = self.use_prr.then(|| Prr::new(flight.max - self.delivered.min(flight.max)));
+        let base = self.prior.unwrap_or_else(|| flight.max - self.delivered.min(flight.max));
+        self.prr = self.use_prr.then(|| Prr::new(base));
     }
 
     fn on_new_ack(&mut self, _flight: &Flight, ack: u64) -> OnNewAck {
@@ -295,6 +336,10 @@ impl LossRecovery for Rack {
     /// What was sent before leaves again when it is lost, not because it comes next.
     fn skip_sacked(&self, at: u64) -> u64 {
         at.max(self.sent.max())
+    }
+
+    fn in_network(&self, flight: &Flight) -> u64 {
+        self.pipe(flight)
     }
 
     fn limited(&self) -> u64 {

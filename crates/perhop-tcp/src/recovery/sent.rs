@@ -123,10 +123,11 @@ impl Sent {
     }
 
     /// Takes for lost what was sent before `latest` and at least `wait` ago. Returns the last time at which something else
-    /// that was sent before it becomes as old, if there is such.
+    /// that was sent before it becomes as old, if there is such, and whether something sent again is among the lost.
     //= rfc8985-6.2-5-detect
     //= rfc8985-6.2-5-sent-after
-    pub(super) fn detect(&mut self, now: Instant, latest: Key, wait: Span) -> Option<Instant> {
+    pub(super) fn detect(&mut self, now: Instant, latest: Key, wait: Span) -> (Option<Instant>, bool) {
+        let mut resent = false;
         self.reached = self.reached.max(latest);
         while let Some(key) = self.order.front().copied().filter(|key| *key < self.reached) {
             self.order.pop_front();
@@ -137,18 +138,21 @@ impl Sent {
         while let Some(key) = self.overtaken.front().copied() {
             match self.holds(key) {
                 Some(_) if key.0 + wait > now => break,
-                Some(index) => self.lose(index),
+                Some(index) => {
+                    resent |= self.segments[index].again;
+                    self.lose(index);
+                }
                 None => {}
             }
             self.overtaken.pop_front();
         }
         while let Some(key) = self.overtaken.back().copied() {
             if self.holds(key).is_some() {
-                return Some(key.0 + wait);
+                return (Some(key.0 + wait), resent);
             }
             self.overtaken.pop_back();
         }
-        None
+        (None, resent)
     }
 
     /// The retransmission timer expired: the first segment is lost, and what was sent at least `wait` ago.
@@ -201,6 +205,11 @@ impl Sent {
     /// The first byte outstanding.
     pub(super) fn first(&self) -> Option<u64> {
         self.segments.front().map(|first| first.start)
+    }
+
+    /// When the first outstanding segment last left.
+    pub(super) fn first_sent(&self) -> Option<Instant> {
+        self.segments.front().map(|first| first.sent)
     }
 
     /// The last segment sent.

@@ -9,6 +9,7 @@ const PARAMS: RtoParams = RtoParams {
     phase: Span::ZERO,
     arithmetic: RttArithmetic::Exact,
     on_tick: false,
+    jiffy: Span::ZERO,
     backoff_limit: 0,
     forget_after: 0,
 };

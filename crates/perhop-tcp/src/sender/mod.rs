@@ -186,6 +186,7 @@ impl Sender {
         } else if ack.ack == self.una && self.max > self.una && self.window > 0 && (same_window || fresh > 0)
         {
             self.follow_frto(now, false);
+            self.sample_report(now);
             //= rfc5681-2-duplicate-ack
             self.on_duplicate(now, fresh);
         }
@@ -220,9 +221,11 @@ impl Sender {
         self.sample_round_trip(now, ack);
         self.examine_timeout(ack);
         let outcome = self.recovery.on_new_ack(&flight, ack.ack);
+        let delivered = (ack.ack + self.recovery.sacked()).saturating_sub(known);
+        let counted = if self.rules.grows_by_delivered { delivered } else { acked };
         let sample = AckSample {
-            acked: Bytes(acked),
-            in_flight: self.in_flight(),
+            acked: Bytes(counted),
+            in_flight: Bytes(self.max - ack.ack + counted),
             cwnd_limited: self.cwnd_limited(),
             rtt: self.round_trip(now, ack),
             srtt: self.rtt.srtt(),
@@ -238,7 +241,6 @@ impl Sender {
             OnNewAck::Grow if ack.ece && self.rules.ecn => {}
             OnNewAck::Grow => self.cc.on_ack(now, &sample),
             OnNewAck::Exit => {
-                let delivered = (self.una + self.recovery.sacked()).saturating_sub(known);
                 let marked = ack.ece && self.rules.ecn;
                 self.leave_recovery(now, &sample, if marked { 0 } else { delivered });
             }
@@ -389,6 +391,7 @@ impl Sender {
             in_flight: Bytes(self.in_flight().0 - self.recovery.limited().min(self.in_flight().0)),
             inflation: Bytes(self.recovery.inflation()),
             window: Bytes(self.window),
+            kept: Bytes(if self.rules.timeout_keeps { self.recovery.in_network(&self.flight()) } else { 0 }),
         }
     }
 

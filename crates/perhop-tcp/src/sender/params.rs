@@ -1,9 +1,12 @@
 //! What a sender keeps of its settings.
 
+use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
-use crate::cc::{AnyControl, CongestionControl, Cubic, Reno};
-use crate::settings::{Growth, RecoveryExit, RecoveryKind, TcpParams};
+use crate::cc::{AnyControl, CongestionControl, Cubic, CubicLinux, Reno};
+use crate::settings::{
+    CubicForm, Growth, GrowthBy, RecoveryExit, RecoveryKind, TcpParams, TimeoutWindow, TimerRestart,
+};
 
 /// The settings that the sender itself asks for, without those of growth, recovery and timer.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +14,7 @@ pub(super) struct Rules {
     mss: u32,
     pub(super) sack: bool,
     pub(super) timestamps: bool,
+    pub(super) sack_samples: bool,
     pub(super) ecn: bool,
     pub(super) frto: bool,
     pub(super) handshake: bool,
@@ -20,6 +24,12 @@ pub(super) struct Rules {
     pub(super) recovery_timeout_cuts: bool,
     pub(super) fast_retransmit_restarts_timer: bool,
     pub(super) recovery_exit: RecoveryExit,
+    pub(super) grows_by_delivered: bool,
+    pub(super) timeout_keeps: bool,
+    pub(super) timeout_recovery: bool,
+    pub(super) first_restarts_timer: bool,
+    pub(super) early_timer_margin: Span,
+    pub(super) jiffy: Span,
 }
 
 impl Rules {
@@ -28,6 +38,7 @@ impl Rules {
             mss: u32::try_from(params.mss.0).unwrap_or(u32::MAX),
             sack: params.recovery.uses_sack(),
             timestamps: params.timestamps,
+            sack_samples: params.sack_samples,
             ecn: params.ecn,
             frto: params.frto,
             handshake: params.handshake,
@@ -40,6 +51,12 @@ impl Rules {
                 (RecoveryExit::Flight, kind) if kind != RecoveryKind::NewReno => RecoveryExit::Ssthresh,
                 (exit, _) => exit,
             },
+            grows_by_delivered: params.growth_by == GrowthBy::Delivered,
+            timeout_keeps: params.timeout_window == TimeoutWindow::InFlight,
+            timeout_recovery: params.timeout_recovery,
+            first_restarts_timer: params.timer_restart == TimerRestart::First,
+            early_timer_margin: params.early_timer_margin,
+            jiffy: params.rto.jiffy,
         }
     }
 
@@ -52,6 +69,9 @@ impl Rules {
 pub(super) fn control(params: &TcpParams) -> AnyControl {
     match params.cc {
         Growth::Reno => Reno::new(params).into(),
-        Growth::Cubic => (Box::new(Cubic::new(params)) as Box<dyn CongestionControl>).into(),
+        Growth::Cubic => match params.cubic_form {
+            CubicForm::Rfc9438 => (Box::new(Cubic::new(params)) as Box<dyn CongestionControl>).into(),
+            CubicForm::Linux => (Box::new(CubicLinux::new(params)) as Box<dyn CongestionControl>).into(),
+        },
     }
 }

@@ -7,9 +7,11 @@
 use perhop_core::time::{Instant, Span};
 
 use super::Sender;
+use super::frto::Frto;
 use crate::cc::CongestionSignal;
 use crate::recovery::{LossRecovery, Recovery};
 use crate::segment::{Ack, Segment};
+use crate::wheel::expiry;
 
 /// How long a receiver may hold back the acknowledgment of a lone segment, at most: the delay of today's stacks.
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
@@ -98,6 +100,7 @@ impl Sender {
             return;
         }
         self.detect_losses(now, Some(self.una > before));
+        self.restart_by_report(now, before);
         let quiet = self.may_probe();
         self.tail.due &= quiet;
         match self.tail.early {
@@ -108,26 +111,57 @@ impl Sender {
         }
     }
 
+    /// What is reported was sent at a known time (Linux: `tcp_ack_update_rtt`).
+    pub(super) fn sample_report(&mut self, now: Instant) {
+        if let Recovery::Rack(rack) = &self.recovery
+            && self.rules.sack_samples
+            && let Some(sent) = rack.reported()
+        {
+            let per_window = self.in_flight().0.div_ceil(2 * self.rules.mss().0);
+            self.rtt.sample(sent, now, per_window);
+        }
+    }
+
+    /// News of something older than the last transmission of the first outstanding segment shows that the network still
+    /// delivers (Linux: `tcp_clean_rtx_queue`).
+    fn restart_by_report(&mut self, now: Instant, before: u64) {
+        let waits = self.rules.first_restarts_timer && self.una == before && self.timer.is_some();
+        if waits
+            && !matches!(self.tail.early, Early::Detect(_))
+            && matches!(&self.recovery, Recovery::Rack(rack) if rack.reports_older())
+        {
+            self.timer = Some(self.rtt.deadline(now));
+        }
+    }
+
     /// Finds losses, begins a recovery if there are any, and sets the reordering timer; after an acknowledgment `heard` says
     /// whether that was of new data.
     fn detect_losses(&mut self, now: Instant, heard: Option<bool>) {
         let srtt = self.rtt.srtt().unwrap_or(Span::from_nanos(u64::MAX));
         let Recovery::Rack(rack) = &mut self.recovery else { return };
-        let found = rack.detect(now, srtt);
+        let found = rack.detect(now, srtt, heard.is_none());
         match found.again {
-            Some(at) => self.tail.early = Early::Detect(at),
+            Some(at) => {
+                let left = at.saturating_since(now) + self.rules.early_timer_margin;
+                self.tail.early = Early::Detect(expiry(now, left, self.rules.jiffy));
+            }
             None if matches!(self.tail.early, Early::Detect(_)) => self.tail.early = Early::Nothing,
             None => {}
         }
         if found.begins {
             (self.tail.probe, self.tail.due) = (None, false);
+            if self.rules.timeout_recovery {
+                self.frto = Frto::Off;
+            }
             self.on_duplicate(now, 0);
         }
         let flight = self.flight();
-        if let Recovery::Rack(rack) = &mut self.recovery
-            && let Some(advanced) = heard
-        {
-            rack.count_delivered(&flight, advanced && !found.losses);
+        if let Recovery::Rack(rack) = &mut self.recovery {
+            match heard {
+                Some(advanced) => rack.count_delivered(&flight, advanced && !found.losses),
+                None if found.begins => rack.count_timer(&flight),
+                None => {}
+            }
         }
     }
 
@@ -167,11 +201,12 @@ impl Sender {
     //= rfc8985-7.2-before-rto
     fn await_probe(&mut self, now: Instant) {
         let lone = matches!(&self.recovery, Recovery::Rack(rack) if rack.outstanding() == 1);
+        let margin = self.rules.early_timer_margin;
         let pto = self
             .rtt
             .srtt()
-            .map_or(FIRST_PROBE, |srtt| srtt + srtt + if lone { MAX_ACK_DELAY } else { Span::ZERO });
-        let at = now + pto;
+            .map_or(FIRST_PROBE, |srtt| srtt + srtt + if lone { MAX_ACK_DELAY } else { margin });
+        let at = expiry(now, pto, self.rules.jiffy);
         self.tail.early = Early::Probe(self.timer.map_or(at, |timer| timer.min(at)));
     }
 

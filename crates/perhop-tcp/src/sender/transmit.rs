@@ -114,7 +114,8 @@ impl Sender {
     fn emit(&mut self, now: Instant, seq: u64, end: u64) -> Segment {
         let retransmission = seq < self.max;
         //= rfc6298-5.1-start
-        if self.timer.is_none() || self.max == self.una {
+        let first_again = self.rules.first_restarts_timer && retransmission && seq == self.una;
+        if self.timer.is_none() || self.max == self.una || first_again {
             self.timer = Some(self.rtt.deadline(now));
         }
         self.last_sent = now;

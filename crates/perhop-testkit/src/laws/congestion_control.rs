@@ -50,12 +50,13 @@ fn span() -> impl Strategy<Value = Option<Span>> {
     prop::option::of(nanos.prop_map(Span::from_nanos))
 }
 
-/// Random loads, extreme numbers among them.
+/// Random loads, extreme numbers among them, of which a time-out leaves nothing.
 pub fn loads() -> impl Strategy<Value = Load> {
     (amount(), amount(), amount()).prop_map(|(in_flight, inflation, window)| Load {
         in_flight,
         inflation,
         window,
+        kept: Bytes(0),
     })
 }
 

@@ -90,6 +90,12 @@ fn time_outs(tcp: &Tcp, at: &[Step], report: &mut Report) {
         let hint = "RFC 1122 section 4.2.3.2 sets the bound".to_owned();
         report.error(&[at, &steps!["ack_delay"]].concat(), rule, Some(hint));
     }
+    if tcp.sack_compression.0 > LONGEST_DELAY.0 {
+        let rule =
+            format!("{} is above {LONGEST_DELAY}, the longest that an ACK may wait", tcp.sack_compression);
+        let hint = "Linux has 1ms".to_owned();
+        report.error(&[at, &steps!["sack_compression"]].concat(), rule, Some(hint));
+    }
     let max = ("max_rto", tcp.max_rto.to_string());
     for (name, rto) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {
         let holds = rto.0 <= tcp.max_rto.0;

@@ -23,7 +23,8 @@ fn segments(n: u64) -> Bytes {
 }
 
 fn congestion(cc: &mut Cubic, signal: CongestionSignal, in_flight: u64) {
-    let load = Load { in_flight: segments(in_flight), inflation: Bytes(0), window: PARAMS.window };
+    let load =
+        Load { in_flight: segments(in_flight), inflation: Bytes(0), window: PARAMS.window, kept: Bytes(0) };
     cc.on_congestion(Instant::ZERO, signal, &load);
 }
 

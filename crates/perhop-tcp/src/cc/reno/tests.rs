@@ -28,7 +28,12 @@ fn ack(cc: &mut Reno, acked: u64) {
 
 /// Congestion with so much in flight and so much inflation, the receiver's window being 100 segments.
 fn congestion(cc: &mut Reno, signal: CongestionSignal, in_flight: u64, inflation: u64) {
-    let load = Load { in_flight: Bytes(in_flight), inflation: Bytes(inflation), window: Bytes(100 * MSS) };
+    let load = Load {
+        in_flight: Bytes(in_flight),
+        inflation: Bytes(inflation),
+        window: Bytes(100 * MSS),
+        kept: Bytes(0),
+    };
     cc.on_congestion(NOW, signal, &load);
 }
 
@@ -73,7 +78,7 @@ fn a_slow_start_that_ends_by_itself_leaves_ssthresh_at_the_window() {
     cc.on_congestion(
         NOW,
         Timeout,
-        &Load { in_flight: Bytes(56 * MSS), inflation: Bytes(0), window: Bytes(0) },
+        &Load { in_flight: Bytes(56 * MSS), inflation: Bytes(0), window: Bytes(0), kept: Bytes(0) },
     );
     for n in 5..=23 {
         cc.on_ack(NOW, &AckSample { una: n * MSS, ..sample(MSS) });

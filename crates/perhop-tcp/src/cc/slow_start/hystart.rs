@@ -2,7 +2,7 @@
 //!
 //! Source: `net/ipv4/tcp_cubic.c` of Linux 5.15 and later (`hystart_update`), without pacing; the idea is that of S. Ha and
 //! I. Rhee, Taming the elephants: new TCP slow start, Computer Networks 55(9), 2011. Before the first congestion an
-//! acknowledgment adds all that it acknowledges, as in the kernel. Different: after it, a segment at most; samples during a
+//! acknowledgment adds all that it acknowledges, as in the kernel. Different: after it, a segment at most with `hystart`; samples during a
 //! recovery and in congestion avoidance do not count; the rate of which the kernel's cushion is made is that of slow start.
 //! Units: bytes, ns.
 
@@ -25,6 +25,8 @@ const BURST: f64 = 65_536.0;
 /// The state since the start or the last time-out.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cc) struct Hystart {
+    /// All that an acknowledgment brings is added after a congestion too.
+    all: bool,
     /// It has ended a slow start.
     found: bool,
     /// More than this must be acknowledged for a new round.
@@ -41,13 +43,21 @@ pub(in crate::cc) struct Hystart {
 }
 
 impl Hystart {
+    pub(super) fn new(all: bool) -> Self {
+        Self { all, ..Self::default() }
+    }
+
+    pub(super) const fn always_all(&self) -> bool {
+        self.all
+    }
+
     pub(super) fn on_ack(&mut self, now: Instant, ack: &AckSample, windows: &Windows) -> Option<f64> {
         if let Some(rtt) = ack.rtt.filter(|_| !self.found) {
             let least = self.least.map_or(rtt, |least| least.min(rtt));
             self.least = Some(least);
             if ack.una > self.end {
-                *self =
-                    Self { end: ack.sent(), began: now, heard: now, least: self.least, ..Self::default() };
+                let (all, least) = (self.all, self.least);
+                *self = Self { all, end: ack.sent(), began: now, heard: now, least, ..Self::default() };
             }
             if windows.cwnd >= LOW_WINDOW * windows.mss {
                 let train = self.is_long_train(now, longest_train(least, ack.srtt, windows.cwnd));
@@ -57,8 +67,9 @@ impl Hystart {
                 return None;
             }
         }
-        // after a congestion an acknowledgment passes over data that had arrived before, which the kernel does not count
-        Some(if windows.ssthresh < f64::INFINITY { one_segment(ack, windows) } else { acked(ack) })
+        // after a congestion an acknowledgment passes over data that had arrived before, unless what is delivered counts
+        let all = self.all || windows.ssthresh == f64::INFINITY;
+        Some(if all { acked(ack) } else { one_segment(ack, windows) })
     }
 
     fn is_long_train(&mut self, now: Instant, longest: Span) -> bool {

@@ -29,7 +29,10 @@ mod hystart_plus_plus {
     use super::*;
 
     fn first_slow_start() -> SlowStart {
-        SlowStart::new(SlowStartKind::HystartPlusPlus, f64::INFINITY)
+        SlowStart::new(
+            &TcpParams { slow_start: SlowStartKind::HystartPlusPlus, ..testing::PARAMS },
+            f64::INFINITY,
+        )
     }
 
     /// What each acknowledgment of a round adds in segments, all round trips taking `rtt` ms; 0 where slow start ends.
@@ -153,7 +156,7 @@ mod hystart {
     use super::*;
 
     fn slow_start() -> SlowStart {
-        SlowStart::new(SlowStartKind::Hystart, f64::INFINITY)
+        SlowStart::new(&TcpParams { slow_start: SlowStartKind::Hystart, ..testing::PARAMS }, f64::INFINITY)
     }
 
     /// When acknowledgments like `ack`, `spacing` us apart, end slow start: us since the first.

@@ -39,9 +39,9 @@ fn what_is_overtaken_and_old_enough_is_lost_and_the_rest_waits() {
     let mut sent = ten();
     sent.report(40, 50, 10, |_| {});
     // 4 left at 4 ms; at 7 ms with 5 ms to wait what left at 2 ms or before is lost, and 3 will be at 8 ms
-    assert_eq!(sent.detect(at(7), (at(4), 50), Span::from_millis(5)), Some(at(8)));
+    assert_eq!(sent.detect(at(7), (at(4), 50), Span::from_millis(5)).0, Some(at(8)));
     assert_eq!((sent.first_lost(), sent.gone()), (Some((0, 10)), 40));
-    assert_eq!(sent.detect(at(8), (at(4), 50), Span::from_millis(5)), None, "5 left later");
+    assert_eq!(sent.detect(at(8), (at(4), 50), Span::from_millis(5)).0, None, "5 left later");
     assert_eq!(sent.gone(), 50);
 }
 
@@ -55,7 +55,7 @@ fn what_is_sent_again_is_judged_by_its_last_time() {
     sent.send(at(100), 10, 20);
     assert_eq!((sent.gone(), sent.first_lost()), (70, Some((20, 30))));
     assert_eq!(
-        sent.detect(at(150), (at(100), 20), Span::from_millis(50)),
+        sent.detect(at(150), (at(100), 20), Span::from_millis(50)).0,
         None,
         "of one time the lower is overtaken"
     );
