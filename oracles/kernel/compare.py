@@ -24,10 +24,10 @@ from scipy import stats
 
 HERE = Path(__file__).resolve().parent
 ARMS = {"simulator": "simulator", "kernel": "live arm"}
-SCALES = {"goodput": 1e-6, "loss": 100, "timeouts": 1, "srtt": 1e3}
-UNITS = {"goodput": "Mbit/s", "loss": "%", "timeouts": "", "srtt": "ms"}
+SCALES = {"goodput": 1e-6, "loss": 100, "timeouts": 1}
+UNITS = {"goodput": "Mbit/s", "loss": "%", "timeouts": ""}
 NAMES = {"timeouts": "time-outs"}
-TABLES = {"steady": ("loss", "timeouts", "goodput", "srtt"), "start": ("goodput", "loss")}
+TABLES = {"steady": ("loss", "timeouts", "goodput"), "start": ("goodput", "loss")}
 RIG = {"goodput_bit_s": "goodput", "loss": "loss", "timeouts": "timeouts"}
 """The rig's columns, which begin with ``start_`` where they are of the start."""
 TOLERANCE = 0.10
@@ -57,9 +57,8 @@ def rig(path: Path) -> tuple[pl.DataFrame, int]:
             f"{before}loss": "loss",
             f"{before}timeouts": "timeouts",
         }
-        srtt = pl.col("srtt_s") if part == "steady" else pl.lit(None, pl.Float64)
         values = [pl.col(old).cast(pl.Float64).alias(new) for old, new in columns.items()]
-        parts.append(runs.select("cell", "replication", *values, srtt=srtt, part=pl.lit(part)))
+        parts.append(runs.select("cell", "replication", *values, part=pl.lit(part)))
     return pl.concat(parts).with_columns(clock=pl.lit("rig")), every.height - runs.height
 
 
