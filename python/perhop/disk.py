@@ -93,15 +93,15 @@ def write_table(
     OSError
         What the system refuses; it names the file, which polars does not.
     """
+    hashed = None
     try:
-        # polars takes no name that is not UTF-8
         with open(file, mode) as out:
             hashed = Hashed(out, digest)
             write(cast("IO[bytes]", hashed))
         return hashed.digest
     except (OSError, pl.exceptions.PolarsError) as error:
-        refused = re.search(r"(?:\(os error |\[Errno )(\d+)", str(error))
-        number = getattr(error, "errno", None) or (int(refused[1]) if refused else None)
+        refused = hashed and hashed.refused
+        number = refused.errno if refused else getattr(error, "errno", None)
         if number is None:
             raise
         raise OSError(number, os.strerror(number), str(file)) from error

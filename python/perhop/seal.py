@@ -25,11 +25,17 @@ class Hashed:
     def __init__(self, out: IO[bytes], digest: Any = None) -> None:
         self._out = out
         self.digest = hashlib.sha256() if digest is None else digest
+        self.refused: OSError | None = None
+        """What the system said to a write, which who writes may tell as something else."""
 
     def write(self, data: bytes) -> int:
         """Write bytes."""
         self.digest.update(data)
-        return self._out.write(data)
+        try:
+            return self._out.write(data)
+        except OSError as error:
+            self.refused = error
+            raise
 
     def flush(self) -> None:
         """Hand what is buffered to the system."""
