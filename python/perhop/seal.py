@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,15 +33,21 @@ class Hashed:
     def write(self, data: bytes) -> int:
         """Write bytes."""
         self.digest.update(data)
-        try:
+        with self._noted():
             return self._out.write(data)
-        except OSError as error:
-            self.refused = error
-            raise
 
     def flush(self) -> None:
         """Hand what is buffered to the system."""
-        self._out.flush()
+        with self._noted():
+            self._out.flush()
+
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.refused = error
+            raise
 
 
 def file_hash(file: Path) -> str:

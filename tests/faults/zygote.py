@@ -1,7 +1,7 @@
 """Runs commands in forks of a process that has everything imported, under the faults that each asks for.
 
-A line of standard input is a job: ``arguments``, ``folder``, ``environment``, ``said`` (a file); the answer is
-its exit status, negative for a signal.
+A line of standard input is a job: ``arguments``, ``folder``, ``environment``, ``said`` (a file);
+the answer is its exit status, negative for a signal.
 """
 
 from __future__ import annotations
