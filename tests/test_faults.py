@@ -119,9 +119,13 @@ class Bench:
         return {path.name for path in self._folder.iterdir()}
 
     def result(self) -> object:
-        """Read the result as it stands; None where there is none, or a store is not finished."""
+        """Read the result as it stands; None where there is none, or a store is not finished.
+
+        A crash between taking a name and moving there leaves an empty folder, which the next command clears.
+        """
         place = self._folder / self.case.result
-        return self.case.read(place) if place.exists() else None
+        there = any(place.iterdir()) if place.is_dir() else place.exists()
+        return self.case.read(place) if there else None
 
     def hold(self, kind: str, at: int) -> Left:
         """Hold the command to the one invariant under a fault."""
