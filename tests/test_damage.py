@@ -329,3 +329,15 @@ def test_hashes_of_runs_are_of_everything_in_them(tmp_path: Path) -> None:
         assert len(set(rows)) == 3
         seal_runs(book.connection)
         assert book.connection.execute("SELECT digest FROM run").fetchall() == rows
+
+
+def test_a_store_that_was_stopped_before_it_had_begun_can_be_run(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "y.toml").write_text(SCENARIO)
+    (tmp_path / "c.toml").write_text(FILE)
+    (tmp_path / "s").mkdir()
+    ledger.make(tmp_path / "s")
+    for command in (("analyze", "s"), ("campaign", "status", "s"), ("report", "s")):
+        done = cli(*command)
+        assert done.code == ExitCode.STORE
+        assert done.err.startswith("error: s: the campaign was stopped before it had begun\n")
+    assert cli("campaign", "run", "c.toml", "-o", "s", "-j", "1").code == 0

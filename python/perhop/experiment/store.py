@@ -65,6 +65,9 @@ class Store:
     @cached_property
     def campaign(self) -> Campaign:
         """What was asked for when it was last run."""
+        if "campaign" not in self._meta:
+            told = f"{self.folder}: the campaign was stopped before it had begun"
+            raise StoreError(told, "`perhop campaign run FILE` begins it")
         try:
             found = kept.decode(self._meta["campaign"])
         except (LookupError, TypeError, ValueError, DesignError, ResponseError) as error:
