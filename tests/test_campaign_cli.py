@@ -17,6 +17,7 @@ from conftest import Cli
 from perhop.experiment import campaign, ledger
 from perhop.experiment.campaign import plan
 from perhop.experiment.definition import Campaign
+from perhop.experiment.digests import seal_runs
 from perhop.experiment.level_names import level_names
 from perhop.experiment.store import Store
 from test_campaign_run import SCENARIO
@@ -78,6 +79,7 @@ def test_a_failed_run_is_told_with_the_command_that_makes_it_again(cli: Cli, fil
         book.connection.execute(
             "UPDATE run SET state = 'failed', failure = 'broke an invariant: a loss' WHERE finished = 1"
         )
+        seal_runs(book.connection)
     done = cli("campaign", "run", file)
     assert done.code == 4
     assert "failed, and in no mean: rate=" in done.err

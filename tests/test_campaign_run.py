@@ -22,6 +22,7 @@ from perhop.experiment.campaign import Outcome, plan, run_campaign
 from perhop.experiment.columns import RESERVED
 from perhop.experiment.definition import Campaign, Stop
 from perhop.experiment.design import Design, Factor
+from perhop.experiment.digests import seal_campaign
 from perhop.experiment.executors import ExecutorError, LocalProcesses, WorkerDied
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import StoreError
@@ -261,6 +262,7 @@ def test_values_of_another_evaluation_are_not_kept(tmp_path: Path, monkeypatch: 
     assert ran(folder).made == 0
     with ledger.driven(folder) as book:  # made before there was a version
         book.connection.execute("DELETE FROM meta WHERE name = 'measures_version'")
+        seal_campaign(book.connection)
     assert ran(folder).made == 9
 
 
@@ -421,7 +423,7 @@ def test_what_cannot_be_trusted_is_refused(tmp_path: Path, change: str) -> None:
         file.unlink()
     before = file.read_bytes() if file.exists() else None
     told = {
-        "newer": "version 99 of a store is from a newer perhop; this one reads up to 1",
+        "newer": "version 99 of a store is from a newer perhop; this one reads up to 2",
         "alien": "is not a ledger of perhop",
         "none": "is not a store of a campaign",
     }.get(change, "the ledger is damaged")

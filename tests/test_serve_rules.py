@@ -250,3 +250,49 @@ def test_a_page_without_a_policy_of_its_own_may_do_nothing() -> None:
     assert policy_of(f"<head>{meta.format(own.replace(chr(39), '&#39;'))}") == own
     for odd in ("", meta.format("script-src *"), "x" * 3000 + meta.format(own)):
         assert policy_of(odd) == "default-src 'none'"
+
+
+def send(guard: Guard, body: list[dict[str, object]]) -> int:
+    """Post a body in parts to a form, as a server hands it on; return the status of the answer."""
+    parts, answers = iter(body), list[dict[str, object]]()
+    headers = {**OWN, **ORIGIN, "cookie": f"{guard._cookie}={guard._secret}"}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": f"/check/0/{EVIL}.toml",
+        "raw_path": b"",
+        "query_string": b"",
+        "root_path": "",
+        "scheme": "http",
+        "http_version": "1.1",
+        "server": ("127.0.0.1", PORT),
+        "asgi": {"version": "3.0"},
+        "client": ("127.0.0.1", 1),
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+    }
+
+    async def receive() -> dict[str, object]:
+        part = next(parts, None)
+        if part is None:
+            await asyncio.sleep(60)
+        assert part is not None
+        return part
+
+    async def answer(message: dict[str, object]) -> None:
+        answers.append(message)
+
+    asyncio.run(guard(scope, receive, answer))  # type: ignore[arg-type]
+    return int(str(answers[0]["status"]))
+
+
+def test_a_body_that_announced_nothing_and_is_too_long_is_refused(guard: Guard) -> None:
+    part = {"type": "http.request", "body": b"x" * 300_000, "more_body": True}
+    assert send(guard, [part] * 9) == 413
+
+
+def test_a_body_whose_rest_never_comes_is_refused(
+    guard: Guard,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("perhop.serve.guard.SILENT_S", 0.1)
+    assert send(guard, [{"type": "http.request", "body": b"name=x", "more_body": True}]) == 408

@@ -175,7 +175,7 @@ def test_a_damaged_trace_is_refused(cli: Cli, traced: StoredRun) -> None:
     (traced.folder / "trace.tcp.parquet").write_bytes(b"not a table")
     refused = cli("report", traced.folder)
     assert refused.code == ExitCode.STORE
-    assert "trace.tcp.parquet cannot be read" in refused.err
+    assert "trace.tcp.parquet changed since the run was recorded" in refused.err
 
 
 def test_a_packet_sent_before_the_shown_time_is_sent_again_in_it() -> None:

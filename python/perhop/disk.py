@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
+
+from perhop.seal import Hashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,9 @@ class TraceFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._parts: dict[str, int] = {}
+        self._csv: dict[str, Any] = {}
+        self.hashes: dict[str, str] = {}
+        """SHA-256 of each file, by its name in the folder."""
 
     def add(self, kind: str, rows: pl.DataFrame) -> None:
         """Write further rows of a trace.
@@ -45,12 +50,20 @@ class TraceFiles:
             first = place.rename(place.with_suffix(".first"))
             place.mkdir()
             first.rename(_part(place, 0))
-        write_table(rows.write_parquet, _part(place, parts) if parts else place)
+            self.hashes[self._name(_part(place, 0))] = self.hashes.pop(self._name(place))
+        file = _part(place, parts) if parts else place
+        self.hashes[self._name(file)] = write_table(rows.write_parquet, file).hexdigest()
         if kind == "tcp":
             header, plain = parts == 0, _plain(rows)
             csv = place.with_suffix(".csv")
-            write_table(lambda file: plain.write_csv(file, include_header=header), csv, "ab")
+            self._csv[kind] = write_table(
+                lambda file: plain.write_csv(file, include_header=header), csv, "ab", self._csv.get(kind)
+            )
+            self.hashes[self._name(csv)] = self._csv[kind].hexdigest()
         self._parts[kind] = parts + 1
+
+    def _name(self, file: Path) -> str:
+        return str(file.relative_to(self._folder))
 
 
 def trace_file(folder: Path, kind: str) -> Path:
@@ -70,15 +83,25 @@ def _part(place: Path, number: int) -> Path:
     return place / f"{number:06}.parquet"
 
 
-def write_table(write: Callable[[IO[bytes]], None], file: Path, mode: Literal["xb", "ab"] = "xb") -> None:
-    """Write a table; what the system refuses is an OSError that names the file, as polars does not say it."""
+def write_table(
+    write: Callable[[IO[bytes]], None], file: Path, mode: Literal["xb", "ab"] = "xb", digest: Any = None
+) -> Any:
+    """Write a table, and return the SHA-256 of the file so far: `digest` is that of what is in it already.
+
+    Raises
+    ------
+    OSError
+        What the system refuses; it names the file, which polars does not.
+    """
+    hashed = None
     try:
-        # polars takes no name that is not UTF-8
         with open(file, mode) as out:
-            write(out)
+            hashed = Hashed(out, digest)
+            write(cast("IO[bytes]", hashed))
+        return hashed.digest
     except (OSError, pl.exceptions.PolarsError) as error:
-        refused = re.search(r"\(os error (\d+)\)", str(error))
-        number = getattr(error, "errno", None) or (int(refused[1]) if refused else None)
+        refused = hashed and hashed.refused
+        number = refused.errno if refused else getattr(error, "errno", None)
         if number is None:
             raise
         raise OSError(number, os.strerror(number), str(file)) from error

@@ -90,7 +90,9 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
             try:
                 new.mkdir()
                 yield new
+                reach_disk(new)
                 _move_into_place(claim, folder, place, may_replace)
+                _name_reaches_disk(folder)
             except OSError as error:
                 _name_the_place(error, new, place)
                 raise
@@ -99,6 +101,41 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
             for parent in missing:
                 parent.rmdir()
         raise
+
+
+def reach_disk(path: Path) -> None:
+    """Have a file, or a folder and everything in it, survive a power cut: before it gets its final name.
+
+    Raises
+    ------
+    OSError
+        The disk is full, or broken; the error names the file.
+    """
+    folders = [path] if path.is_dir() else []
+    files = [] if folders else [path]
+    for folder, within, names in os.walk(path):
+        folders += [Path(folder, name) for name in within]
+        files += [Path(folder, name) for name in names]
+    for each in (*files, *reversed(folders)):
+        opened = os.open(each, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            os.fsync(opened)
+        except OSError as error:
+            # a file system that knows no such thing, as some of networks for folders
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise OSError(error.errno, error.strerror, str(each)) from error
+        finally:
+            os.close(opened)
+
+
+def _name_reaches_disk(path: Path) -> None:
+    """Have the name survive too. The move is done: what the disk says now is no reason to take it back."""
+    with suppress(OSError):
+        opened = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def settle(place: Path) -> None:
@@ -143,9 +180,11 @@ def write_file(file: str | Path, content: str | bytes, may_replace: Callable[[Pa
     try:
         with open(partial, "xb") as out:
             out.write(content.encode() if isinstance(content, str) else content)
+        reach_disk(partial)
         if not (is_there(file) and may_replace(file)):
             _give_name(partial, file)
         partial.replace(file)
+        _name_reaches_disk(file)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(file)) from error
     finally:

@@ -24,6 +24,7 @@ from perhop.live import Live
 from perhop.notebook import Plots
 from perhop.run import Result
 from perhop.scenario import Scenario
+from perhop.seal import changed_files, file_hash, is_whole, sealed
 from perhop.tables import FORMAT, TABLES, complete, tables_of
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Record(msgspec.Struct, frozen=True):
     scenario_hashes: dict[str, str]
     host: Host
     live: Live | None = None
+    file_hashes: dict[str, str] = {}  # noqa: RUF012: msgspec copies it
+    record_hash: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that no perhop writes."""
@@ -112,13 +115,14 @@ class StoredRun:
         except OSError as error:
             told = f"{folder}: a scenario file cannot be read: {error.strerror}"
             raise DamagedRunError(told, again) from error
+        _refuse_changed(folder, record, [f"{name}.parquet" for name in tables_of(record.format)], again)
         tables = {}
         for name in tables_of(record.format):
             file = folder / f"{name}.parquet"
             try:
                 # a blank or a bracket in the folder's name is part of the name, not a pattern
                 tables[name] = pl.read_parquet(file, glob=False)
-            except (OSError, pl.exceptions.PolarsError) as error:
+            except UNREADABLE as error:
                 raise DamagedRunError(f"{file} cannot be read: {error}", again) from error
         changed = [name for name in SCENARIOS if record.scenario_hashes.get(name) != found[name]]
         changed += differing(record.table_hashes, table_hashes(tables))
@@ -197,17 +201,32 @@ class StoredRun:
         Raises
         ------
         DamagedRunError
-            It was asked for and its file cannot be read.
+            It was asked for and its file cannot be read, or was changed.
         """
         if kind not in self.record.trace:
             return None
         file = trace_file(self.folder, kind)
+        self._check_trace(file)
         try:
             found = pl.scan_parquet(file, glob=False)
             found.collect_schema()
-        except (OSError, pl.exceptions.PolarsError) as error:
+        except UNREADABLE as error:
             raise DamagedRunError(f"{self.folder}: {file.name} cannot be read: {error}") from error
         return found
+
+    def _check_trace(self, file: Path) -> None:
+        """Compare the parts of a trace with their hashes, once: they may be long."""
+        if file.name in self._checked:
+            return
+        names = [name for name in self.record.file_hashes if name.split("/")[0] == file.name]
+        _refuse_changed(self.folder, self.record, names, f"make it again: {self.record.command}")
+        if file.is_dir() and names and len(names) != len(os.listdir(file)):
+            raise DamagedRunError(f"{file} has other parts than were recorded")
+        self._checked.add(file.name)
+
+    @cached_property
+    def _checked(self) -> set[str]:
+        return set()
 
     def report(self) -> Path:
         """Write the page about the run into its folder, as ``perhop report`` does; return its path."""
@@ -238,6 +257,23 @@ class StoredRun:
     def _scenario(self) -> Scenario:
         source = (self.folder / "scenario.toml").read_bytes()
         return Scenario(source, str(self.folder / "scenario.toml"), tuple(self.record.overrides))
+
+
+# a Parquet file that was tampered with can make polars panic, which no `except Exception` sees
+UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
+"""What polars raises of a file that it cannot read."""
+
+
+def _refuse_changed(folder: Path, record: Record, names: Sequence[str], again: str) -> None:
+    """Refuse files that have not the bytes that were recorded; an older record has no hashes of them."""
+    recorded = {name: record.file_hashes[name] for name in names if name in record.file_hashes}
+    missing = [name for name in recorded if not (folder / name).is_file()]
+    if missing:
+        raise DamagedRunError(f"{folder / missing[0]} cannot be read: there is no such file", again)
+    changed = changed_files(folder, recorded)
+    if changed:
+        told = f"{folder}: {', '.join(changed)} changed since the run was recorded"
+        raise DamagedRunError(told, again)
 
 
 class DamagedRunError(Exception):
@@ -287,7 +323,10 @@ def _read_record(folder: Path) -> Record:
             raise DamagedRunError(
                 f"{folder}: format {version} is from a newer perhop; this one reads up to {FORMAT}"
             )
-        return msgspec.json.decode(text, type=Record)
+        found = msgspec.json.decode(text, type=Record)
+        if not is_whole(text):
+            raise DamagedRunError(f"{folder / 'record.json'} is damaged: it has not the hash that is in it")
+        return found
     except (ValueError, RecursionError) as error:
         raise DamagedRunError(f"{folder / 'record.json'} is damaged: {error}") from error
 
@@ -305,7 +344,14 @@ def is_run(folder: Path) -> bool:
         return False
 
 
-def write(result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[str] = ()) -> Record:
+def write(
+    result: Result,
+    scenario: Scenario,
+    folder: Path,
+    *,
+    trace: Sequence[str] = (),
+    traces: TraceFiles | None = None,
+) -> Record:
     """Write a run's files.
 
     Parameters
@@ -315,11 +361,28 @@ def write(result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[s
     folder
         Where to: an empty folder, such as `perhop.folder.new_folder` gives.
     trace
-        What was traced; what `result` has not of it was written as it came.
+        What was traced.
+    traces
+        Wrote what `result` has not of it, as it came.
     """
     tables = result.tables()
     hashes = table_hashes(tables)
     texts = dict(zip(SCENARIOS, (scenario.source, scenario.resolve().encode()), strict=True))
+    for name, source in texts.items():
+        write_file(folder / name, source)
+    files = {}
+    for name, table in tables.items():
+        file = folder / f"{name}.parquet"
+        files[file.name] = write_table(table.write_parquet, file).hexdigest()
+    if result.live is not None and result.live.iperf3 is not None:
+        write_file(folder / "iperf3.json", _json(result.live.iperf3.said()))
+    traces = traces or TraceFiles(folder)
+    for kind, table in result.trace.items():
+        traces.add(kind, table)
+    files |= traces.hashes
+    for path in sorted(folder.iterdir()):  # captures, and what iperf3 said
+        if path.is_file() and path.name not in (*files, *texts):
+            files[path.name] = file_hash(path)
     record = Record(
         format=FORMAT,
         perhop=_core.__version__,
@@ -339,18 +402,11 @@ def write(result: Result, scenario: Scenario, folder: Path, *, trace: Sequence[s
         scenario_hashes=_scenario_hashes(texts),
         host=Host(platform.platform(), platform.python_version(), os.cpu_count()),
         live=_measured(result.live),
+        file_hashes=files,
     )
-    for name, source in texts.items():
-        write_file(folder / name, source)
-    for name, table in tables.items():
-        write_table(table.write_parquet, folder / f"{name}.parquet")
-    if result.live is not None and result.live.iperf3 is not None:
-        write_file(folder / "iperf3.json", _json(result.live.iperf3.said()))
-    traces = TraceFiles(folder)
-    for kind, table in result.trace.items():
-        traces.add(kind, table)
-    write_file(folder / "record.json", _json(record))
-    return record
+    text = sealed(record)
+    write_file(folder / "record.json", text)
+    return msgspec.json.decode(text, type=Record)
 
 
 def _json(document: Any) -> bytes:

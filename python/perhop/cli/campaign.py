@@ -228,11 +228,11 @@ def _is_as_run(file: Path, store: Store) -> bool:
 def check_store(folder: Path, runs: Sequence[Planned]) -> None:
     """Refuse a store in which none of these runs was ever asked for: it is another campaign's."""
     from perhop.experiment import ledger
-    from perhop.experiment.store import Store
 
     if not (folder / ledger.FILE).exists():
         return
-    there = set(Store.open(folder).runs()["key"])
+    with ledger.read(folder) as book:
+        there = {run.key for run in book.plan()}
     if there and there.isdisjoint(run.key for run in runs):
         raise CommandError(
             ExitCode.USAGE,

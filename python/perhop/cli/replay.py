@@ -2,8 +2,54 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from perhop.record import StoredRun
+
+
+class Traces:
+    """Compares the traces of a run with those that come again, part by part, so that memory holds a part.
+
+    Parameters
+    ----------
+    stored
+        The run; those of its traces are compared that have the columns of today.
+    """
+
+    def __init__(self, stored: StoredRun) -> None:
+        from perhop.tables import SCHEMA
+
+        self._of: dict[str, pl.LazyFrame] = {}
+        for kind in stored.record.trace:
+            found = stored.trace(kind)
+            columns = [column.name for column in SCHEMA[kind].columns] if kind in SCHEMA else []
+            if found is not None and found.collect_schema().names() == columns:
+                self._of[kind] = found
+        self.kinds = list(self._of)
+        self._rows = dict.fromkeys(self.kinds, 0)
+        self._wrong: set[str] = set()
+
+    def compare(self, kind: str, rows: pl.DataFrame) -> None:
+        """Take further rows of a trace as they come again."""
+        before = self._of[kind].slice(self._rows[kind], rows.height).collect()
+        self._rows[kind] += rows.height
+        if not before.equals(rows):
+            self._wrong.add(kind)
+
+    def differing(self) -> list[str]:
+        """Return the traces that differ, when all has come."""
+        import polars as pl
+
+        for kind, found in self._of.items():
+            if found.select(pl.len()).collect().item() != self._rows[kind]:
+                self._wrong.add(kind)
+        return [f"trace.{kind}" for kind in self.kinds if kind in self._wrong]
 
 
 def command(run: options.RunFolder, as_json: options.Json = False) -> int:
@@ -23,8 +69,9 @@ def command(run: options.RunFolder, as_json: options.Json = False) -> int:
             f"recorded under results_version {stored.record.results_version}, "
             f"this is {perhop.RESULTS_VERSION}: other results are to be expected"
         )
+    traces = Traces(stored)
     with Progress(f"running {run} again") as progress:
-        result = stored.scenario().run(progress=progress.update)
+        result = stored.scenario().run(trace=traces.kinds, keep=traces.compare, progress=progress.update)
     # a folder of an older format has other tables, and other columns in some
     found = result.tables()
     shared = {
@@ -33,7 +80,7 @@ def command(run: options.RunFolder, as_json: options.Json = False) -> int:
     }
     recorded = table_hashes({name: stored.tables[name].select(columns) for name, columns in shared.items()})
     replayed = table_hashes({name: found[name].select(columns) for name, columns in shared.items()})
-    tables = differing(recorded, replayed)
+    tables = differing(recorded, replayed) + traces.differing()
     events_equal = result.event_digest == stored.record.event_digest
     equal = events_equal and not tables
     if as_json:
@@ -43,12 +90,14 @@ def command(run: options.RunFolder, as_json: options.Json = False) -> int:
                 "equal": equal,
                 "tables_that_differ": tables,
                 "events_equal": events_equal,
+                "traces_compared": traces.kinds,
                 "recorded": combined_hash(recorded),
                 "replayed": combined_hash(replayed),
             }
         )
     elif equal:
-        print(f"{run}: equal, bit for bit ({stored.record.output_hash[:16]})")
+        compared = ", ".join(["tables", "events", *(f"trace of {kind}" for kind in traces.kinds)])
+        print(f"{run}: equal, bit for bit ({stored.record.output_hash[:16]}): {compared}")
     else:
         parts = tables + ([] if events_equal else ["event log"])
         print(f"{run}: differs in {', '.join(parts)}")

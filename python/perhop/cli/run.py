@@ -89,9 +89,9 @@ def make(
     with new_folder(folder, record.is_run if force else never) as partial:
         with Progress(f"running {scenario.name}") as progress:
             files = {link: partial / f"{link.replace('->', '-')}.pcapng" for link in links}
-            keep = TraceFiles(partial).add
-            result = loaded.run(trace=kinds, keep=keep, progress=progress.update, pcap=files)
-        written = record.write(result, loaded, partial, trace=kinds)
+            traces = TraceFiles(partial)
+            result = loaded.run(trace=kinds, keep=traces.add, progress=progress.update, pcap=files)
+        written = record.write(result, loaded, partial, trace=kinds, traces=traces)
     page = str(record.StoredRun.load(folder).report()) if report else None
     meaning = loaded.describe()
     unsettled = summary.unsettled(result.series, meaning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,14 +106,12 @@ def how_far(folder: Path) -> Iterator[None]:
     except ledger.StoreError:  # in use by another, or not to be used at all
         raise
     except BaseException:
-        try:
-            with ledger.read(folder) as book:
-                states = book.states()
-        except (OSError, ledger.StoreError):
-            raise
-        if states["missing"]:
-            again = f"perhop campaign run {shlex.quote(str(folder))}"
-            note(f"{folder}: {counted_states(states)}; go on with: {again}")
+        # what cannot be told is no reason to hide what went wrong first
+        with suppress(OSError, ledger.StoreError), ledger.read(folder) as book:
+            states = book.states()
+            if states["missing"]:
+                again = f"perhop campaign run {shlex.quote(str(folder))}"
+                note(f"{folder}: {counted_states(states)}; go on with: {again}")
         raise
 
 

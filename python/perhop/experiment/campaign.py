@@ -124,6 +124,7 @@ def run_campaign(
     runs = plan(campaign) if runs is None else runs
     store.make(folder, campaign)
     with ledger.driven(folder) as book:
+        store.check_files(folder, mine=True)
         store.adopt(folder, book, campaign, runs)
         book.work_with(width(executor))
         driver = _Driver(campaign, book, executor, runs, progress)

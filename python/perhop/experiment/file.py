@@ -204,6 +204,9 @@ class _Reader:
     def factor(self, i: int, one: dict[str, Any]) -> Factor | None:
         levels, path = one["levels"], one.get("path")
         at: At = ("factor", i, "levels")
+        if _has_null(levels):
+            self.faults.append(Fault(at, "`inf` and `nan` are values of no setting", "write a number"))
+            return None
         if path is not None:
             if isinstance(levels, list):
                 values = [_text(value) for value in levels]
@@ -225,8 +228,10 @@ class _Reader:
             self.faults.append(
                 Fault((*at, name), f"level `{name}` has a value, but the factor no `path`", hint)
             )
+        if wrong:
+            return None
         made = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in levels.items()}
-        return None if wrong else Factor(one["name"], tuple(Level(*each) for each in made.items()))
+        return Factor(one["name"], tuple(Level(*each) for each in made.items()))
 
     def responses(self) -> list[Response]:
         """Return the responses, also those whose text is none: their names are known to others."""
@@ -287,6 +292,13 @@ def _of_measure(i: int, faults: Iterable[SyntaxFault]) -> list[Fault]:
 
 def _range(one: dict[str, Any]) -> Range:
     return Range(one["name"], one["path"], _text(one["from"]), _text(one["to"]), one.get("scale", "linear"))
+
+
+def _has_null(value: object) -> bool:
+    """Tell whether something in a value is null, which the core makes of numbers that JSON has not."""
+    if isinstance(value, dict | list):
+        return any(map(_has_null, value.values() if isinstance(value, dict) else value))
+    return value is None
 
 
 def _text(value: object) -> str:

@@ -17,10 +17,12 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from perhop.experiment.digests import damage, seal_campaign, seal_run, seal_runs
 from perhop.experiment.work import Finished
+from perhop.folder import write_file
 
-VERSION = 1
-"""Of the ledger's tables."""
+VERSION = 2
+"""Of the ledger's tables. The first has no hashes: it is read as it is, and gets them when it is driven."""
 
 MEASURES_VERSION = 1
 """Of the evaluation of expressions: raised when one gives another value of the same tables than before."""
@@ -29,6 +31,7 @@ FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
 
 _APPLICATION = 0x70686F70  # "phop"
+_HASHED_SINCE = 2
 _WAIT_S = 30.0
 _LOCK_S = 1.0
 
@@ -43,7 +46,7 @@ CREATE TABLE run (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, state TEXT NOT NULL CHECK (state IN ('done', 'failed')),
     failure TEXT, lost INTEGER NOT NULL, replay TEXT NOT NULL, unsettled TEXT, event_digest TEXT NOT NULL,
     host TEXT NOT NULL, worker TEXT NOT NULL, began REAL NOT NULL, duration_s REAL NOT NULL,
-    finished INTEGER NOT NULL
+    finished INTEGER NOT NULL, digest TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE measure (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 -- a run that has no row for a measure was made when nobody asked for it
@@ -77,7 +80,7 @@ class StoreError(Exception):
         self.hint = hint
 
 
-_ANEW = "keep a copy; `perhop campaign run FILE -o OTHER` makes its runs anew"
+ANEW = "keep a copy; `perhop campaign run FILE -o OTHER` makes its runs anew"
 
 
 class Planned(NamedTuple):
@@ -133,6 +136,7 @@ class Ledger:
             if not self.is_evaluated_so:  # old values do not stand beside new ones
                 connection.execute("DELETE FROM measured")
                 connection.execute("DELETE FROM value")
+                seal_runs(connection)
             connection.execute("DELETE FROM plan")
             connection.execute("DELETE FROM meta")
             connection.executemany(
@@ -144,6 +148,7 @@ class Ledger:
                 ),
             )
             connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+            seal_campaign(connection)
 
     def plan(self) -> Iterator[Planned]:
         """Return the runs that are asked for, in the order of the design."""
@@ -220,6 +225,7 @@ class Ledger:
         """Keep how many workers there are, for who estimates."""
         with self._writing() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('workers', ?)", (str(workers),))
+            seal_campaign(connection)
 
     def add(self, finished: Sequence[Entry]) -> None:
         """Write finished runs, all or none, and let them reach the disk.
@@ -245,6 +251,7 @@ class Ledger:
                     ),
                 ).fetchone()
                 self._add_values(connection, run, measures, done)
+                seal_run(connection, run)
 
     def _add_values(
         self, connection: sqlite3.Connection, run: int, measures: Sequence[str], done: Finished
@@ -264,26 +271,18 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self.connection:
-                self.connection.execute("BEGIN IMMEDIATE")
-                yield self.connection
-        except sqlite3.OperationalError as error:
-            raise _refused(error, self._folder) from error
-        except sqlite3.DatabaseError as error:
-            raise StoreError(f"{self._folder}: the ledger is damaged: {error}", _ANEW) from error
+        with _told(self._folder), self.connection:
+            self.connection.execute("BEGIN IMMEDIATE")
+            yield self.connection
 
 
 def make(folder: Path) -> None:
     """Make an empty ledger in a folder that has none."""
-    try:
-        with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-    except sqlite3.OperationalError as error:
-        raise _refused(error, folder) from error
+    with _told(folder), closing(sqlite3.connect(folder / FILE, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 @contextmanager
@@ -298,11 +297,10 @@ def driven(folder: Path) -> Iterator[Ledger]:
         Nothing can be written there.
     """
     with _locked(folder), closing(_connect(folder, folder / FILE, "rw")) as connection:
-        try:
+        with _told(folder):
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
-        except sqlite3.OperationalError as error:
-            raise _refused(error, folder) from error
+            _renew(connection, folder)
         yield Ledger(connection, folder)
 
 
@@ -325,30 +323,39 @@ def read(folder: Path) -> Iterator[Ledger]:
                 with suppress(FileNotFoundError):
                     shutil.copy(folder / name, copies)
             connection = _connect(folder, Path(copies) / FILE, "rw")
-        with closing(connection):
+        with closing(connection), _told(folder):
             yield Ledger(connection, folder)
+
+
+def _renew(connection: sqlite3.Connection, folder: Path) -> None:
+    """Give a ledger of the first version its hashes: of what is in it now, for nothing tells what was."""
+    if connection.execute("PRAGMA user_version").fetchone() == (VERSION,):
+        return
+    try:
+        for (text,) in connection.execute("SELECT overrides FROM plan UNION SELECT groups FROM value"):
+            json.loads(text)
+    except ValueError as error:
+        raise _damaged(folder, error) from error
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ALTER TABLE run ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
+        seal_runs(connection)
+        seal_campaign(connection)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
     """Open the file and see that it is whole and of this version."""
     if not file.is_file():
         raise _none(folder)
-    try:
+    with _told(folder):
         uri = f"{file.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_WAIT_S)
-    except sqlite3.OperationalError as error:
-        raise _refused(error, folder) from error
-    try:
-        _check(connection, folder)
-    except sqlite3.OperationalError as error:
-        connection.close()
-        raise _refused(error, folder) from error
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise StoreError(f"{folder}: the ledger is damaged: {error}", _ANEW) from error
-    except StoreError:
-        connection.close()
-        raise
+        try:
+            _check(connection, folder)
+        except BaseException:
+            connection.close()
+            raise
     return connection
 
 
@@ -362,9 +369,32 @@ def _check(connection: sqlite3.Connection, folder: Path) -> None:
             f"{folder}: version {version} of a store is from a newer perhop; this one reads up to {VERSION}",
             "use the perhop that wrote it: its version is in record.json",
         )
+    if version < 1:
+        raise _damaged(folder, f"there is no version {version}")
     (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
     if found != "ok":
-        raise StoreError(f"{folder}: the ledger is damaged: {found}", _ANEW)
+        raise _damaged(folder, found)
+    try:
+        wrong = damage(connection) if version >= _HASHED_SINCE else None
+    except (ValueError, TypeError) as error:
+        raise _damaged(folder, error) from error
+    if wrong is not None:
+        raise _damaged(folder, wrong)
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Raise what SQLite refuses as an error of the system that names the store, or of the store."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise _refused(error, folder) from error
+    except sqlite3.Error as error:
+        raise _damaged(folder, error) from error
+
+
+def _damaged(folder: Path, what: object) -> StoreError:
+    return StoreError(f"{folder / FILE}: the ledger is damaged: {what}", ANEW)
 
 
 def _none(folder: Path) -> Exception:
@@ -380,8 +410,8 @@ def _none(folder: Path) -> Exception:
 
 
 def _refused(error: sqlite3.OperationalError, folder: Path) -> Exception:
-    """Return what SQLite says as an error of the system that names the store, or of the store."""
-    code = (error.sqlite_errorcode or 0) & 0xFF
+    # it has no code where Python refused, as text that is not UTF-8
+    code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
     number = {
         sqlite3.SQLITE_FULL: errno.ENOSPC,
         sqlite3.SQLITE_READONLY: errno.EROFS,
@@ -389,9 +419,27 @@ def _refused(error: sqlite3.OperationalError, folder: Path) -> Exception:
         sqlite3.SQLITE_CANTOPEN: errno.EACCES,
         sqlite3.SQLITE_PERM: errno.EROFS,
     }.get(code)
-    if number is None:
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreError(f"{folder}: the ledger cannot be used: {error}")
+    if number is None:
+        return _damaged(folder, error)
+    if number == errno.EIO:
+        number = _why_no_io(folder)
     return OSError(number, os.strerror(number), str(folder))
+
+
+def _why_no_io(folder: Path) -> int:
+    """Return what the system says to a file in a folder where SQLite had an error, which does not tell."""
+    probe = folder / ".partial-probe"
+    try:
+        write_file(probe, bytes(1 << 16), lambda _: True)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return error.errno
+    finally:
+        with suppress(OSError):
+            probe.unlink()
+    return errno.EIO
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import shlex
@@ -17,11 +16,13 @@ import polars as pl
 from perhop import _core
 from perhop.experiment import kept, ledger
 from perhop.experiment.definition import Campaign
-from perhop.experiment.ledger import Ledger, Planned
-from perhop.experiment.response import Response
+from perhop.experiment.fault import DesignError
+from perhop.experiment.ledger import Ledger, Planned, StoreError
+from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.stopping import Stopped
 from perhop.folder import always, is_there, new_folder, settle, write_file
 from perhop.record import commit
+from perhop.seal import changed_files, file_hash, is_whole, sealed
 
 CAMPAIGN, SCENARIO, RECORD = "campaign.toml", "scenario.toml", "record.json"
 SCALARS = "scalars.parquet"
@@ -52,6 +53,8 @@ class Store:
         """
         store = cls(Path(folder))
         _ = store.campaign
+        if ledger.driver(store.folder) is None:
+            check_files(store.folder)
         return store
 
     @cached_property
@@ -62,7 +65,19 @@ class Store:
     @cached_property
     def campaign(self) -> Campaign:
         """What was asked for when it was last run."""
-        return kept.decode(self._meta["campaign"])
+        if "campaign" not in self._meta:
+            told = f"{self.folder}: the campaign was stopped before it had begun"
+            raise StoreError(told, "`perhop campaign run FILE` begins it")
+        try:
+            found = kept.decode(self._meta["campaign"])
+        except (LookupError, TypeError, ValueError, DesignError, ResponseError) as error:
+            told = f"{self.folder / ledger.FILE}: this perhop cannot read the campaign in it: {error}"
+            raise StoreError(told, ledger.ANEW) from error
+        mistakes = found.scenario.check()
+        if mistakes:
+            told = f"{self.folder / ledger.FILE}: this perhop refuses the scenario in it:"
+            raise StoreError(f"{told}\n{mistakes[0]['rendered'].rstrip()}", ledger.ANEW)
+        return found
 
     @property
     def stopped(self) -> Stopped | None:
@@ -228,7 +243,7 @@ def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -
     if same and [run[:2] for run in book.plan()] == [run[:2] for run in runs]:
         return
     # files first: killed in between, the next call finds another plan and writes them again
-    (folder / SCALARS).unlink(missing_ok=True)
+    _forget(folder)
     _write_files(folder, campaign)
     book.replace_plan(runs, {"campaign": text})
 
@@ -244,6 +259,8 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
     store = Store.open(folder)
     out = io.BytesIO()
     store.scalars().write_parquet(out)
+    _forget(folder)
+    _write_files(folder, store.campaign)
     write_file(folder / SCALARS, out.getvalue(), always)
     names = [name for name in (CAMPAIGN, SCENARIO, SCALARS) if (folder / name).exists()]
     where = shlex.quote(str(folder))
@@ -255,15 +272,64 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
         "commit": commit(),
         "campaign": store.campaign.name,
         "runs": book.states(),
-        "hashes": {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names},
+        "hashes": {name: file_hash(folder / name) for name in names},
         "commands": {
             "run": f"perhop campaign run {where}",
             "analyze": f"perhop analyze {where}",
             "report": f"perhop report {where}",
         },
     }
-    text = msgspec.json.format(msgspec.json.encode(record), indent=2)
-    write_file(folder / RECORD, text + b"\n", always)
+    write_file(folder / RECORD, sealed(record), always)
+
+
+def check_files(folder: Path, *, mine: bool = False) -> None:
+    """Compare the files beside a ledger with the hashes in the record, before either is written anew.
+
+    Parameters
+    ----------
+    folder
+        The store.
+    mine
+        The caller drives it.
+
+    Raises
+    ------
+    StoreError
+        One of them was changed. What is not there is written again when the campaign is run.
+    """
+    file = folder / RECORD
+    try:
+        text = file.read_bytes()
+    except FileNotFoundError:
+        return  # not finished yet
+    try:
+        hashes = msgspec.json.decode(text, type=_Hashes).hashes if is_whole(text) else None
+    except (ValueError, RecursionError):
+        hashes = None
+    if hashes is None:
+        raise StoreError(f"{file} is damaged: it has not the hash that is in it", _WRITTEN_AGAIN)
+    changed = changed_files(folder, {name: one for name, one in hashes.items() if (folder / name).exists()})
+    # unless a campaign has begun meanwhile, which takes the record away first
+    if changed and (mine or (file.exists() and ledger.driver(folder) is None)):
+        told = f"{folder / changed[0]} changed since the campaign was run"
+        raise StoreError(told, f"{_WRITTEN_AGAIN}; {RECORD} has its hash")
+
+
+class _Hashes(msgspec.Struct):
+    """What of the record is compared."""
+
+    hashes: dict[str, str]
+
+
+_WRITTEN_AGAIN = (
+    "move it away, and `perhop campaign run STORE` writes it again from the ledger, which is whole"
+)
+
+
+def _forget(folder: Path) -> None:
+    """Take away what follows from the ledger; the record first, which tells what the table must be."""
+    for name in (RECORD, SCALARS):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _write_files(folder: Path, campaign: Campaign) -> None:

@@ -122,7 +122,7 @@ def load_calibration(pack: Pack) -> Calibration:
             parameters.append(found)
         where = "search"
         return Calibration(tuple(parameters), **_tuples(text["search"]))
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise PackError(f"{path}: {where}: {error}") from None
 
 

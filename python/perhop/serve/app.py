@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -14,6 +15,7 @@ from starlette.exceptions import HTTPException
 from perhop.experiment.ledger import StoreError
 from perhop.serve import forms, listing, reports, work
 from perhop.serve.asked import FilledInError
+from perhop.serve.connections import tell_once
 from perhop.serve.guard import Guard
 from perhop.serve.jobs import BusyError
 from perhop.serve.places import UnknownPlaceError
@@ -27,6 +29,7 @@ def build(site: Site, port: int) -> Guard:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        tell_once(asyncio.get_running_loop())
         yield
         await site.jobs.close()
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
+
+from starlette.exceptions import HTTPException
+
+from perhop.serve.connections import SILENT_S
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -16,6 +21,7 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
 _LARGEST_BODY = 1_000_000
+_TOO_MUCH = "That is too much."
 _SAFE = ("GET", "HEAD")
 
 _ALWAYS = {
@@ -118,19 +124,26 @@ def _refused(scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         not headers.get("content-length", "0").isdigit()
         or int(headers.get("content-length", 0)) > _LARGEST_BODY
     ):
-        return 413, "That is too much."
+        return 413, _TOO_MUCH
     return None
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Cut off who sends more than was announced, or announced nothing."""
-    left = _LARGEST_BODY
+    """Refuse who sends more than is ever needed, announced or not, or falls silent within a body."""
+    left, whole = _LARGEST_BODY, False
 
     async def bounded() -> Message:
-        nonlocal left
-        message = await receive()
+        nonlocal left, whole
+        try:
+            # after the body what comes is the end of the connection, for which pages wait
+            message = await (receive() if whole else asyncio.wait_for(receive(), SILENT_S))
+        except TimeoutError:
+            raise HTTPException(408, "The rest of it never came.") from None
         left -= len(message.get("body", b""))
-        return {"type": "http.disconnect"} if left < 0 else message
+        whole = not message.get("more_body", False)
+        if left < 0:
+            raise HTTPException(413, _TOO_MUCH)
+        return message
 
     return bounded
 

@@ -11,6 +11,7 @@ from types import FrameType
 import uvicorn
 
 from perhop.serve.app import build
+from perhop.serve.connections import WAITING, Connection
 from perhop.serve.jobs import Jobs
 from perhop.serve.places import kind_of
 from perhop.serve.site import Site
@@ -74,7 +75,8 @@ def serve(given: Sequence[Path], own: socket.socket, tell: Callable[[str], None]
     guard = build(site, port)
     config = uvicorn.Config(
         guard,
-        http="h11",
+        http=Connection,
+        backlog=WAITING,
         ws="none",
         lifespan="on",
         log_level="error",

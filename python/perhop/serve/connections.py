@@ -1,0 +1,78 @@
+"""How many connections there are, and how long one may be silent, so that nobody keeps the owner out."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import resource
+import sys
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MOST = 256
+"""Connections at a time, where the limit on open files leaves room for them."""
+
+SILENT_S = 10.0
+"""How long a request may take to arrive, s: its head, and each part of its body."""
+
+WAITING = 64
+"""Connections that wait to be taken in, and the most that are taken in at once."""
+
+_NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+def most() -> int:
+    """Return how many connections to keep: a quarter of the files that may be open, at most `MOST`."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST if soft == resource.RLIM_INFINITY else max(8, min(MOST, soft // 4))
+
+
+class Connection(H11Protocol):
+    """A connection that is closed if no request comes, and goes first where there are too many."""
+
+    _silent: ClassVar[dict[Connection, asyncio.TimerHandle]] = {}  # of all, the oldest first
+    _most = most()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request; in the place of who has been silent longest, if need be."""
+        super().connection_made(transport)
+        self._silent[self] = self.loop.call_later(SILENT_S, transport.abort)
+        while len(self.connections) > self._most and len(self._silent) > 1:
+            oldest = next(iter(self._silent))
+            oldest._spoke()
+            oldest.connections.discard(oldest)
+            oldest.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._spoke()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        """Stop waiting when the head of a request is whole."""
+        before = self.scope
+        super().handle_events()
+        if self.scope is not before:
+            self._spoke()
+
+    def _spoke(self) -> None:
+        timer = self._silent.pop(self, None)
+        if timer is not None:
+            timer.cancel()
+
+
+def tell_once(loop: asyncio.AbstractEventLoop) -> None:
+    """Say in one line, once, that no connection can be taken in; everything else as usual."""
+    told = False
+
+    def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal told
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and error.errno in _NO_ROOM):
+            loop.default_exception_handler(context)
+        elif not told:
+            told = True
+            print(f"warning: a connection cannot be taken in: {error.strerror}", file=sys.stderr)
+
+    loop.set_exception_handler(tell)

@@ -1,0 +1,110 @@
+"""Faults of the disk: failing, full, short, and a crash that loses what was not synchronised."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+KINDS = ("eio", "full", "short", "crash")
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a command left: its status (negative: a signal), what it said, and what it did to files."""
+
+    code: int
+    said: str
+    done: list[str]
+
+    @property
+    def crashed(self) -> bool:
+        return self.code < 0
+
+
+class Faults:
+    """Runs commands under faults.
+
+    Parameters
+    ----------
+    zygote
+        The process that forks for each.
+    folder
+        For what is its own.
+    """
+
+    def __init__(self, zygote: subprocess.Popen[str], folder: Path) -> None:
+        self._zygote, self._folder = zygote, folder
+
+    def run(self, root: Path, arguments: tuple[str, ...], kind: str = "", at: int = 0) -> Left:
+        """Run a command in a folder, with a fault at the `at`-th operation on files in it."""
+        state, log, said = (self._folder / name for name in ("state", "log", "said"))
+        for each in (state, log):
+            each.unlink(missing_ok=True)
+        environment = {
+            "FAULTS_ROOT": str(root.resolve()),
+            "FAULTS_STATE": str(state),
+            "FAULTS_LOG": str(log),
+            "FAULTS_AT": str(at),
+            "FAULTS_KIND": kind or "-",
+        }
+        job = {"arguments": arguments, "folder": str(root), "said": str(said), "environment": environment}
+        print(json.dumps(job), file=self._zygote.stdin, flush=True)
+        assert self._zygote.stdout is not None
+        code = int(self._zygote.stdout.readline())
+        done = log.read_text().splitlines() if log.exists() else []
+        if code < 0:
+            lose(root, done)
+        return Left(code, said.read_text(), done)
+
+
+def lose(root: Path, done: list[str]) -> None:
+    """Take from files what was written and not synchronised before a crash."""
+    kept, dirty = dict[int, int](), set[int]()
+    for line in done:
+        _, what, inode, size, _ = line.split(" ", 4)
+        file = int(inode)
+        if what in ("write", "truncate", "allocate"):
+            if int(size) == 0 and what == "write":
+                kept[file] = 0  # new, or an inode that is used again
+            dirty.add(file)
+        elif what == "sync":
+            kept[file] = int(size)
+            dirty.discard(file)
+    for path in root.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            found = path.stat()
+            if found.st_ino in dirty and found.st_size > kept.get(found.st_ino, 0):
+                os.truncate(path, kept.get(found.st_ino, 0))
+
+
+@contextmanager
+def faults(folder: Path) -> Iterator[Faults]:
+    """Compile the shim, and start the process that is forked."""
+    compiler = os.environ.get("CC") or shutil.which("cc")
+    assert compiler, "no C compiler, which perhop needs to be built"
+    shim = folder / "shim.so"
+    words = ["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-U_FORTIFY_SOURCE", "-o", str(shim)]
+    subprocess.run([compiler, *words, str(HERE / "shim.c"), "-ldl"], check=True)
+    zygote = subprocess.Popen(
+        [sys.executable, str(HERE / "zygote.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"LD_PRELOAD": str(shim)},
+    )
+    try:
+        yield Faults(zygote, folder)
+    finally:
+        assert zygote.stdin is not None
+        zygote.stdin.close()
+        zygote.wait(30)
+        assert zygote.stdout is not None
+        zygote.stdout.close()
