@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,7 +116,7 @@ def tables(runs: pl.DataFrame) -> Iterator[str]:
             for clock, name in ARMS.items():
                 words = [found[response, clock] for found in verdicts if found[response, clock]]
                 counts = ", ".join(f"{words.count(word)} {word}" for word in ("agrees", "open", "differs"))
-                yield f"{NAMES.get(response, response)}, {part}, {name}: of {len(words)} cells {counts}.  "
+                yield f"- {NAMES.get(response, response)}, {part}, {name}: of {len(words)} cells {counts}"
         yield ""
 
 
@@ -124,9 +125,12 @@ def main() -> None:
     if len(sys.argv) > 1:
         sys.stdout.write(pl.concat(measured(Path(store)) for store in sys.argv[1:]).write_csv())
         return
+    factors = tomllib.loads((HERE / "tcp.toml").read_text())["factor"]
+    order = next(list(factor["levels"]) for factor in factors if factor["name"] == "cell")
     found, late = rig(HERE / "rig.csv")
     print(f"Runs of the rig that are left out, since frames were late: {late}.\n")
-    for line in tables(pl.concat([found, pl.read_csv(HERE / "tcp.csv")], how="diagonal_relaxed")):
+    runs = pl.concat([found, pl.read_csv(HERE / "tcp.csv")], how="diagonal_relaxed")
+    for line in tables(runs.sort(pl.col("cell").cast(pl.Enum(order)))):
         print(line)
 
 

@@ -80,11 +80,17 @@ def compiled(folder: Path) -> Path:
     return folder
 
 
-def run(cell: Cell, replication: int, programs: Path) -> dict[str, Any]:
-    """Run a cell once, and return its row; flows open at other moments in each replication."""
+def run(cell: Cell, replication: int, programs: Path, places: int = 0) -> dict[str, Any]:
+    """Run a cell once, and return its row; flows open at other moments in each replication.
+
+    Parameters
+    ----------
+    places
+        So many more in the queue than the cell says.
+    """
     times = (START_S, cell.warmup_s, cell.duration_s, JITTER_S)
     words = [
-        str(programs), cell.rate_bit_s, cell.queue_packets, cell.round_trip_us,
+        str(programs), cell.rate_bit_s, cell.queue_packets + places, cell.round_trip_us,
         cell.flows, cell.control, *times, 1000 + replication,
     ]  # fmt: skip
     done = subprocess.run(
@@ -142,6 +148,7 @@ def main() -> int:
     asked.add_argument("--jobs", type=int, default=4, help="how many run side by side")
     asked.add_argument("--replications", type=int, default=10)
     asked.add_argument("--cells", default="", help="a regular expression that their names match")
+    asked.add_argument("--places", type=int, default=0, help="so many more in the queue than a cell says")
     words = asked.parse_args()
     done = _there(words.out)
     todo = [
@@ -163,7 +170,7 @@ def main() -> int:
         def one(asked: tuple[Cell, int]) -> None:
             nonlocal failed
             try:
-                row = run(*asked, programs)
+                row = run(*asked, programs, words.places)
             except (RuntimeError, subprocess.TimeoutExpired) as error:
                 failed += 1
                 print(error, file=sys.stderr, flush=True)
