@@ -203,14 +203,18 @@ def _scenario(tmp_path: Path, ports: str = FIFO, duration: str = "2s") -> Path:
     return path
 
 
+def not_of_time(over: list[str]) -> list[str]:
+    """What is over the budget but for lateness and stalls, which a busy machine has."""
+    return [why for why in over if "late" not in why and "stood still" not in why]
+
+
 @live
 def test_a_run_on_real_packets_leaves_what_a_run_leaves(cli: Cli, tmp_path: Path) -> None:
     path = _scenario(tmp_path)
     document = cli("emulate", path, "-o", tmp_path / "run", "--json").json()
     how = document["record"]["live"]
     # a busy machine may be late; nothing may be lost, damaged or made up
-    late = [why for why in how["over_budget"] if "late" not in why]
-    assert late == []
+    assert not_of_time(how["over_budget"]) == []
     assert [law for law in document["record"]["invariants"] if "budget" not in law] == []
     flows = document["flows"]
     assert all(flow["delivered_bytes"] > 0 and flow["rtt_samples"] > 0 for flow in flows)

@@ -19,7 +19,7 @@ from conftest import Cli
 from perhop import Scenario
 from perhop.live import LiveError, differences, started
 from perhop.record import StoredRun
-from test_live import _is_running, _running_child, _scenario, _until, live
+from test_live import _is_running, _running_child, _scenario, _until, live, not_of_time
 
 ENDPOINT = 'run.endpoint="iperf3"'
 iperf3 = pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
@@ -45,7 +45,7 @@ def test_what_iperf3_measures_is_what_the_packets_show(cli: Cli, tmp_path: Path)
         "-o", run, "--trace", "packets", "--report", "--json",
     ).json()  # fmt: skip
     how = document["record"]["live"]
-    assert [why for why in how["over_budget"] if "late" not in why] == []
+    assert not_of_time(how["over_budget"]) == []
     assert how["iperf3"]["version"].startswith("iperf 3")
     flows = how["iperf3"]["flows"]
     assert [one["flow"] for one in flows] == ["bulk[0]", "bulk[1]"]
@@ -99,7 +99,7 @@ def test_programs_go_with_a_killed_run_and_a_run_knows_of_a_killed_program(tmp_p
             run.communicate()
         out.seek(0)
         over = json.load(out)["live"]["over_budget"]
-    broken = [why for why in over if "late" not in why]
+    broken = not_of_time(over)
     assert len(broken) == 1
     assert broken[0].startswith("flow bulk["), broken
     assert "iperf3 ended before the run did" in broken[0]
