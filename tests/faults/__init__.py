@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import httpx
 
 HERE = Path(__file__).parent
 KINDS = ("eio", "full", "short", "crash")
@@ -36,33 +39,72 @@ class Faults:
     ----------
     zygote
         The process that forks for each.
-    folder
-        For what is its own.
+    shim, folder
+        What is loaded with every process, and a folder for what is its own.
     """
 
-    def __init__(self, zygote: subprocess.Popen[str], folder: Path) -> None:
-        self._zygote, self._folder = zygote, folder
+    def __init__(self, zygote: subprocess.Popen[str], shim: Path, folder: Path) -> None:
+        self._zygote, self._shim = zygote, shim
+        self._state, self._log, self._said = (folder / name for name in ("state", "log", "said"))
 
     def run(self, root: Path, arguments: tuple[str, ...], kind: str = "", at: int = 0) -> Left:
         """Run a command in a folder, with a fault at the `at`-th operation on files in it."""
-        state, log, said = (self._folder / name for name in ("state", "log", "said"))
-        for each in (state, log):
+        environment = self._begin(root, kind, at)
+        job = {"arguments": arguments, "folder": str(root), "environment": environment}
+        print(json.dumps(job | {"said": str(self._said)}), file=self._zygote.stdin, flush=True)
+        assert self._zygote.stdout is not None
+        return self._left(root, int(self._zygote.stdout.readline()), self._said.read_text())
+
+    def serve(self, root: Path, job: str, kind: str = "", at: int = 0) -> Left:
+        """Start a job from a browser, with a fault, and give its status; the server goes on."""
+        with (
+            self._said.open("w") as said,
+            subprocess.Popen(
+                [sys.executable, "-m", "perhop.cli", "serve", "."],
+                cwd=root,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+                env=os.environ | {"LD_PRELOAD": str(self._shim)} | self._begin(root, kind, at),
+            ) as server,
+        ):
+            try:
+                code, printed = _followed(server, job)
+            finally:
+                server.terminate()
+        assert server.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM), self._said.read_text()
+        return self._left(root, code, self._said.read_text() + printed)
+
+    def _begin(self, root: Path, kind: str, at: int) -> dict[str, str]:
+        for each in (self._state, self._log):
             each.unlink(missing_ok=True)
-        environment = {
+        return {
             "FAULTS_ROOT": str(root.resolve()),
-            "FAULTS_STATE": str(state),
-            "FAULTS_LOG": str(log),
+            "FAULTS_STATE": str(self._state),
+            "FAULTS_LOG": str(self._log),
             "FAULTS_AT": str(at),
             "FAULTS_KIND": kind or "-",
         }
-        job = {"arguments": arguments, "folder": str(root), "said": str(said), "environment": environment}
-        print(json.dumps(job), file=self._zygote.stdin, flush=True)
-        assert self._zygote.stdout is not None
-        code = int(self._zygote.stdout.readline())
-        done = log.read_text().splitlines() if log.exists() else []
+
+    def _left(self, root: Path, code: int, said: str) -> Left:
+        done = self._log.read_text().splitlines() if self._log.exists() else []
         if code < 0:
             lose(root, done)
-        return Left(code, said.read_text(), done)
+        return Left(code, said, done)
+
+
+def _followed(server: subprocess.Popen[str], job: str) -> tuple[int, str]:
+    """Start a job as a browser does, and follow it to its end; return its status and what it printed."""
+    assert server.stdout is not None
+    link = server.stdout.readline().strip()
+    base = link.partition("/?")[0]
+    with httpx.Client(base_url=base, follow_redirects=True, timeout=60, headers={"origin": base}) as client:
+        client.get(link).raise_for_status()
+        page = client.post(f"/{job}").raise_for_status()
+        events = client.get(f"{page.url.path}/events").raise_for_status().text
+        for path in (page.url.path, "/"):
+            client.get(path).raise_for_status()
+    return int(json.loads(events.rpartition("data: ")[2])["code"]), events
 
 
 def lose(root: Path, done: list[str]) -> None:
@@ -101,7 +143,7 @@ def faults(folder: Path) -> Iterator[Faults]:
         env=os.environ | {"LD_PRELOAD": str(shim)},
     )
     try:
-        yield Faults(zygote, folder)
+        yield Faults(zygote, shim, folder)
     finally:
         assert zygote.stdin is not None
         zygote.stdin.close()

@@ -1,12 +1,12 @@
 #!/bin/bash
-# bed.sh PROGRAMS RATE_BIT_S QUEUE_PACKETS ROUND_TRIP_US SEND...
+# bed.sh PROGRAMS RATE_BIT_S QUEUE_PACKETS ROUND_TRIP_US KIND WORD...
 #
-# Four namespaces in a row: sender -100 Mbit/s- router -tbf RATE, pfifo QUEUE- wire - receiver. PROGRAMS has `flows` and `delay`; SEND are the
-# words of `flows send` after the address and the port. It prints what the sender says, what the wire says and what the
+# Four namespaces in a row: sender -100 Mbit/s- router -tbf RATE, pfifo QUEUE- wire - receiver. PROGRAMS has `flows` and `delay`; KIND is
+# `send` or `burst` of `flows`, and each WORD what it wants after the address and the port. It prints what the sender says, what the wire says and what the
 # bottleneck dropped, a line each. Started by rig.py inside namespaces of its own, so that nothing is left, whatever ends it.
 set -euo pipefail
-programs=$1 rate=$2 queue=$3 round_trip=$4
-shift 4
+programs=$1 rate=$2 queue=$3 round_trip=$4 kind=$5
+shift 5
 
 # octets of a full segment as IP has it: 1460 of payload and 52 of headers, timestamps among them
 packet=1512
@@ -51,14 +51,15 @@ knows r in 10.9.0.1 s out
 knows r out 10.9.1.2 d in
 knows d in 10.9.1.1 r out
 
-# link HOST INTERFACE RATE PACKETS: a rate with a queue. tbf has two packets' worth of tokens and none "in service": one place more.
+# link HOST INTERFACE RATE PACKETS: a rate with a queue. A bucket of one packet is the packet that a link transmits: a burst then loses as many
+# packets as it does at a link (`rig.py --bursts`). The eighth more is what a timer may be late without a loss of rate.
 link() {
-  ip netns exec "$1" tc qdisc add dev "$2" root handle 1: $as_ip tbf rate "$3"bit burst $((2 * packet)) limit 10000000
+  ip netns exec "$1" tc qdisc add dev "$2" root handle 1: $as_ip tbf rate "$3"bit burst $((packet * 9 / 8)) limit 10000000
   ip netns exec "$1" tc qdisc replace dev "$2" parent 1: pfifo limit "$4"
 }
 link s out 100000000 4000
 link r in 100000000 4000
-link r out "$rate" $((queue + 1))
+link r out "$rate" "$queue"
 link d in "$rate" 4000
 
 # tbf lets a packet go when its transmission begins; a link when it ends
@@ -68,7 +69,7 @@ wire=$!
 ip netns exec d chrt -f 40 "$programs/flows" receive 5000 &
 receiver=$!
 sleep 0.2
-ip netns exec s chrt -f 30 "$programs/flows" send 10.9.1.2 5000 "$@"
+ip netns exec s chrt -f 30 "$programs/flows" "$kind" 10.9.1.2 5000 "$@"
 # ip netns exec becomes the program
 kill $wire $receiver
 wait $wire

@@ -1,8 +1,10 @@
 /* flows receive PORT
  * flows send ADDRESS PORT COUNT CONTROL START_S WARMUP_S DURATION_S JITTER_S SEED
+ * flows burst ADDRESS PORT COUNT OCTETS
  *
  * TCP flows without end, and what receives them. The sender prints, as JSON, what TCP_INFO said of each flow at START_S, at WARMUP_S and at
- * the end, with the mean of the smoothed round-trip time in between; each flow opens at a moment drawn evenly from JITTER_S by SEED.
+ * the end, with the mean of the smoothed round-trip time in between; each flow opens at a moment drawn evenly from JITTER_S by SEED. A burst
+ * is COUNT datagrams of so many OCTETS of IP, one after the other: what a queue takes, without TCP.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -131,15 +133,30 @@ static void send_all(int count, const struct sockaddr_in *to, const char *contro
     }
 }
 
+/* ends when the last has had time to pass */
+static void burst(const struct sockaddr_in *to, int count, int octets) {
+    int fd = socket(AF_INET, SOCK_DGRAM, 0), headers = 28, room = 1 << 24;
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
+    for (int i = 0; i < count; i++)
+        if (sendto(fd, buffer, octets - headers, 0, (const struct sockaddr *)to, sizeof *to) < 0) fail("sendto");
+    sleep(1);
+    printf("[]\n");
+}
+
 int main(int words, char **word) {
     if (words == 3 && !strcmp(word[1], "receive")) {
         receive(atoi(word[2]));
         return 1;
     }
-    if (words != 11 || strcmp(word[1], "send")) return 2;
+    if (words < 6) return 2;
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(atoi(word[3]))};
     int count = atoi(word[4]);
-    if (count < 1 || count > MOST || inet_pton(AF_INET, word[2], &to.sin_addr) != 1) return 2;
+    if (inet_pton(AF_INET, word[2], &to.sin_addr) != 1) return 2;
+    if (words == 6 && !strcmp(word[1], "burst")) {
+        burst(&to, count, atoi(word[5]));
+        return 0;
+    }
+    if (words != 11 || strcmp(word[1], "send") || count < 1 || count > MOST) return 2;
     srand48(atol(word[10]));
     for (int i = 0; i < count; i++) flows[i] = (struct flow){.fd = -1, .opens = drand48() * atof(word[9])};
     double at[3] = {atof(word[6]), atof(word[7]), atof(word[8])};

@@ -1,8 +1,8 @@
 """The kernel's TCP over veth and tc: an arm that shares nothing with perhop but the cells in ``tcp.toml``.
 
-``python oracles/kernel/rig/rig.py OUT.csv [--jobs 4] [--replications 10] [--cells 10M-20ms]`` runs every cell
-and appends a row for each run; rows that are there are not made again. It needs root, a C compiler, iproute2
-and ethtool.
+``python oracles/kernel/rig/rig.py [OUT.csv] [--jobs 4] [--replications 10] [--cells 10M-20ms]`` runs every
+cell and appends a row for each run; rows that are there are not made again. It needs root, a C compiler,
+iproute2 and ethtool.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ START_S = 5
 """What is called the start of a run."""
 JITTER_S = 0.5
 """Flows open within it, as ``start_jitter`` of the scenario says."""
+BURST = (44, 1512)
+"""Packets and octets of a burst: what a window of 65,535 octets holds."""
 NAMESPACES = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 COLUMNS = (
     "cell", "replication", "goodput_bit_s", "loss", "timeouts", "srtt_s", "fairness", "start_goodput_bit_s",
@@ -80,26 +82,29 @@ def compiled(folder: Path) -> Path:
     return folder
 
 
-def run(cell: Cell, replication: int, programs: Path, places: int = 0) -> dict[str, Any]:
-    """Run a cell once, and return its row; flows open at other moments in each replication.
-
-    Parameters
-    ----------
-    places
-        So many more in the queue than the cell says.
-    """
-    times = (START_S, cell.warmup_s, cell.duration_s, JITTER_S)
-    words = [
-        str(programs), cell.rate_bit_s, cell.queue_packets + places, cell.round_trip_us,
-        cell.flows, cell.control, *times, 1000 + replication,
-    ]  # fmt: skip
+def _bed(cell: Cell, programs: Path, *words: object) -> list[Any]:
+    """Send over a cell's network; return what the sender, the wire and the bottleneck's queue say."""
+    bottleneck = (cell.rate_bit_s, cell.queue_packets, cell.round_trip_us)
     done = subprocess.run(
-        [*NAMESPACES, "bash", str(HERE / "bed.sh"), *map(str, words)],
+        [*NAMESPACES, "bash", *map(str, (HERE / "bed.sh", programs, *bottleneck, *words))],
         capture_output=True, text=True, check=False, timeout=cell.duration_s + 60,
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(f"{cell.name}: {done.stderr.strip()}")
-    flows, wire, queues = map(json.loads, done.stdout.splitlines())
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def dropped_of_burst(cell: Cell, programs: Path) -> int:
+    """Return how many packets of a burst find no place in a cell's queue."""
+    _, _, queues = _bed(cell, programs, "burst", *BURST)
+    return int(queues[0]["drops"])
+
+
+def run(cell: Cell, replication: int, programs: Path) -> dict[str, Any]:
+    """Run a cell once, and return its row; flows open at other moments in each replication."""
+    times = (START_S, cell.warmup_s, cell.duration_s, JITTER_S)
+    words = ("send", cell.flows, cell.control, *times, 1000 + replication)
+    flows, wire, queues = _bed(cell, programs, *words)
     row = {"cell": cell.name, "replication": replication, **_measures(cell, flows)}
     row["first_ssthresh"] = min(flow["start"]["ssthresh"] for flow in flows)
     row["dropped"] = queues[0]["drops"]
@@ -141,15 +146,28 @@ def _there(path: Path) -> set[tuple[str, int]]:
         return {(row["cell"], int(row["replication"])) for row in csv.DictReader(file)}
 
 
+def print_bursts() -> None:
+    """Print what each queue among the cells drops of a burst, as CSV."""
+    bottlenecks = {(cell.rate_bit_s, cell.queue_packets): cell for cell in cells()}
+    print("rate_bit_s,queue_packets,dropped")
+    with tempfile.TemporaryDirectory() as folder:
+        programs = compiled(Path(folder))
+        for bottleneck, cell in sorted(bottlenecks.items()):
+            print(*bottleneck, dropped_of_burst(cell, programs), sep=",")
+
+
 def main() -> int:
     """Run what is missing."""
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("out", type=Path)
+    asked.add_argument("out", type=Path, nargs="?", default=HERE.parent / "rig.csv")
     asked.add_argument("--jobs", type=int, default=4, help="how many run side by side")
     asked.add_argument("--replications", type=int, default=10)
     asked.add_argument("--cells", default="", help="a regular expression that their names match")
-    asked.add_argument("--places", type=int, default=0, help="so many more in the queue than a cell says")
+    asked.add_argument("--bursts", action="store_true", help="print what queues drop of a burst, no more")
     words = asked.parse_args()
+    if words.bursts:
+        print_bursts()
+        return 0
     done = _there(words.out)
     todo = [
         (cell, replication)
@@ -170,7 +188,7 @@ def main() -> int:
         def one(asked: tuple[Cell, int]) -> None:
             nonlocal failed
             try:
-                row = run(*asked, programs, words.places)
+                row = run(*asked, programs)
             except (RuntimeError, subprocess.TimeoutExpired) as error:
                 failed += 1
                 print(error, file=sys.stderr, flush=True)
