@@ -258,3 +258,21 @@ def test_a_file_is_written_where_the_file_system_has_no_second_names(
     assert files(tmp_path) == {"a": "text"}
     with pytest.raises(FileExistsError):
         write_file(tmp_path / "a", "new")
+
+
+@pytest.mark.parametrize("call", ["unlink", "rmdir"])
+def test_a_signal_while_a_claim_is_given_up_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    real, interrupted = getattr(Path, call), []
+
+    def once(path: Path, **more: bool) -> None:
+        if not interrupted:
+            interrupted.append(path)
+            raise KeyboardInterrupt
+        real(path, **more)
+
+    with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "whole"):
+        monkeypatch.setattr(Path, call, once)
+    assert interrupted
+    assert [path.name for path in tmp_path.iterdir()] == ["whole"]

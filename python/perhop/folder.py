@@ -219,11 +219,20 @@ def _claimed(folder: Path, place: Path) -> Iterator[Path]:
         _clear(claim, folder)
         raise
     finally:
-        if not (claim / _OLD).exists():
-            with suppress(OSError):
-                (claim / _LOCK).unlink()
-                claim.rmdir()
-        os.close(lock)
+        try:
+            _release(claim)
+        except BaseException:  # a signal in the midst of it; there is no second
+            _release(claim)
+            raise
+        finally:
+            os.close(lock)
+
+
+def _release(claim: Path) -> None:
+    if not (claim / _OLD).exists():
+        with suppress(OSError):
+            (claim / _LOCK).unlink(missing_ok=True)
+            claim.rmdir()
 
 
 def _lock(claim: Path, place: Path) -> int:
