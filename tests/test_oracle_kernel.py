@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from namespaces import need
-from perhop import _core
+from perhop import Scenario, _core
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design_runs import each
 
@@ -62,6 +62,27 @@ def test_the_simulator_gives_what_is_recorded() -> None:
         assert flows["timeouts"].sum() == row["timeouts"]
         compared += 1
     assert compared == 36
+
+
+def bursts() -> dict[tuple[int, int], tuple[int, int]]:
+    """Return from the page, by rate in Mbit/s and queue, what rig and simulator drop of a burst."""
+    lines = (FOLDER / "README.md").read_text().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("| rate, queue |"))
+    names, on_rig, simulated = (lines[first + i].split("|")[2:-1] for i in (0, 2, 3))
+    keys = [(int(rate.rstrip("M")), int(queue)) for rate, queue in map(str.split, names)]
+    return dict(zip(keys, zip(map(int, on_rig), map(int, simulated), strict=True), strict=True))
+
+
+def test_a_burst_loses_what_the_page_says() -> None:
+    scenario = Scenario.load(FOLDER / "dumbbell.toml").override(
+        "flow.bulk.tcp.initial_window=60", "flow.bulk.start_jitter=0s", "run.warmup=0s",
+        "run.duration=36ms", "run.interval=1ms",
+    )  # fmt: skip
+    assert len(bursts()) == 7
+    for (rate, queue), (on_rig, simulated) in bursts().items():
+        limits = (f"link.r-d.rate={rate}Mbit/s", f"port.r-d.class.all.queue.limit={queue}p")
+        assert scenario.override(*limits).run().classes["dropped_packets"].sum() == simulated
+        assert abs(on_rig - simulated) <= 1
 
 
 def test_every_arm_has_the_same_thirty_cells() -> None:
@@ -112,5 +133,8 @@ def test_the_rig_forwards_and_leaves_nothing(tmp_path: Path) -> None:
     assert 0.02 < row["srtt_s"] < 0.2
     # segments of 8 s at 10 Mbit/s, and 15 SYNs
     assert row["forwarded"] < 8.5 * 10e6 / 8 / 1512 + 15
+    on_rig, _ = bursts()[10, 33]
+    # on a busy machine the burst comes slower, and more of it passes
+    assert rig.dropped_of_burst(cell, rig.compiled(tmp_path)) <= on_rig + 1
     assert set(os.listdir("/sys/class/net")) == before
     assert not Path("/run/netns/r").exists()

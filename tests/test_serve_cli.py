@@ -11,41 +11,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
 from conftest import Cli
-
-WAIT_S = 60.0
+from serving import WAIT_S, Served, served_by, started
 
 #: a run that does not end by itself while a test goes
 LONG = {"value:run.duration": "9000000s", "value:run.interval": "1000s"}
-
-
-@dataclass
-class Served:
-    """A server that goes, and a client that has its cookie."""
-
-    process: subprocess.Popen[str]
-    base: str
-    client: httpx.Client
-
-    def post(self, path: str, **form: str) -> httpx.Response:
-        return self.client.post(path, data=form, headers={"origin": self.base})
-
-    def events(self, path: str) -> list[dict[str, Any]]:
-        """Return what a job's stream of events told until it ended."""
-        told = []
-        with self.client.stream("GET", f"{path}/events") as answer:
-            assert answer.headers["content-type"].startswith("text/event-stream")
-            for line in answer.iter_lines():
-                if line.startswith("data: "):
-                    told.append(json.loads(line.removeprefix("data: ")))
-        return told
 
 
 @pytest.fixture
@@ -53,17 +27,8 @@ def served(tmp_path: Path) -> Iterator[Served]:
     """Start a server on what `perhop init lab` writes."""
     words = [sys.executable, "-m", "perhop.cli"]
     subprocess.run([*words, "init", "lab"], cwd=tmp_path, capture_output=True, check=True)
-    with subprocess.Popen(
-        [*words, "serve", "lab"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        base = address.partition("/?")[0]
-        with httpx.Client(base_url=base, follow_redirects=True, timeout=WAIT_S) as client:
-            assert client.get(address).status_code == 200
-            yield Served(process, base, client)
-        process.terminate()
-        process.wait(WAIT_S)
+    with started(tmp_path, "lab", stderr=subprocess.PIPE) as server, served_by(*server) as served:
+        yield served
 
 
 def test_a_run_from_the_form_is_the_command_that_it_shows(served: Served, tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import resource
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -15,6 +13,7 @@ import httpx
 import pytest
 
 from perhop.serve import connections
+from serving import started
 
 FILES = 128
 
@@ -30,19 +29,9 @@ def address(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     said = tmp_path / "said"
     with (
         said.open("w") as err,
-        subprocess.Popen(
-            [sys.executable, "-m", "perhop.cli", "serve", "lab"],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=err,
-            text=True,
-            preexec_fn=few,
-        ) as process,
+        started(tmp_path, "lab", stderr=err, preexec_fn=few) as (_, link),
     ):
-        assert process.stdout is not None
-        yield process.stdout.readline().strip(), said
-        process.terminate()
-        process.wait(60)
+        yield link, said
 
 
 @pytest.mark.parametrize("head", [b"", b"GET / HTTP/1.1\r\nHost: 127.0"], ids=["silent", "half a head"])

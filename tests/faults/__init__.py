@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+from serving import served_by, started
 
 HERE = Path(__file__).parent
 KINDS = ("eio", "full", "short", "crash")
@@ -57,23 +57,18 @@ class Faults:
 
     def serve(self, root: Path, job: str, kind: str = "", at: int = 0) -> Left:
         """Start a job from a browser, with a fault, and give its status; the server goes on."""
+        environment = os.environ | {"LD_PRELOAD": str(self._shim)} | self._begin(root, kind, at)
         with (
             self._said.open("w") as said,
-            subprocess.Popen(
-                [sys.executable, "-m", "perhop.cli", "serve", "."],
-                cwd=root,
-                stdout=subprocess.PIPE,
-                stderr=said,
-                text=True,
-                env=os.environ | {"LD_PRELOAD": str(self._shim)} | self._begin(root, kind, at),
-            ) as server,
+            started(root, ".", stderr=said, env=environment) as (server, link),
+            served_by(server, link) as served,
         ):
-            try:
-                code, printed = _followed(server, job)
-            finally:
-                server.terminate()
+            page = served.post(f"/{job}").raise_for_status().url.path
+            told = served.events(page)
+            for path in (page, "/"):
+                served.client.get(path).raise_for_status()
         assert server.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM), self._said.read_text()
-        return self._left(root, code, self._said.read_text() + printed)
+        return self._left(root, int(told[-1]["code"]), self._said.read_text() + json.dumps(told))
 
     def _begin(self, root: Path, kind: str, at: int) -> dict[str, str]:
         for each in (self._state, self._log):
@@ -91,20 +86,6 @@ class Faults:
         if code < 0:
             lose(root, done)
         return Left(code, said, done)
-
-
-def _followed(server: subprocess.Popen[str], job: str) -> tuple[int, str]:
-    """Start a job as a browser does, and follow it to its end; return its status and what it printed."""
-    assert server.stdout is not None
-    link = server.stdout.readline().strip()
-    base = link.partition("/?")[0]
-    with httpx.Client(base_url=base, follow_redirects=True, timeout=60, headers={"origin": base}) as client:
-        client.get(link).raise_for_status()
-        page = client.post(f"/{job}").raise_for_status()
-        events = client.get(f"{page.url.path}/events").raise_for_status().text
-        for path in (page.url.path, "/"):
-            client.get(path).raise_for_status()
-    return int(json.loads(events.rpartition("data: ")[2])["code"]), events
 
 
 def lose(root: Path, done: list[str]) -> None:
