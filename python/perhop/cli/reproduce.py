@@ -43,6 +43,10 @@ def command(
         bool,
         typer.Option("--calibrate", help="Search the study's free parameters again and print the record."),
     ] = False,
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Of one study, in full: write its pack's recorded/ anew as well."),
+    ] = False,
     clock: Annotated[
         str | None,
         typer.Option("--on", metavar="kernel", help="On real packets too: paper, simulator and kernel."),
@@ -61,9 +65,11 @@ def command(
     if paper is not None and paper not in PAPERS:
         raise CommandError(ExitCode.USAGE, f"no study {paper!r}", f"choose among {', '.join(PAPERS)}")
     if clock is not None:
-        if clock != "kernel" or paper is None or quick or fitted or calibrate:
+        if clock != "kernel" or paper is None or quick or fitted or record or calibrate:
             raise CommandError(ExitCode.USAGE, "--on: kernel, of one study, and alone", "name one")
         return _on_kernel(paper, out or Path("out") / f"{paper}-on-kernel", workers, as_json)
+    if record and (paper is None or quick or fitted or calibrate):
+        raise CommandError(ExitCode.USAGE, "--record: of one study, in full", "name one, without --quick")
     workers = workers or len(os.sched_getaffinity(0))
     if calibrate:
         return _calibrate(paper, workers, (out or Path("out") / str(paper)).parent / f"{paper}.runs")
@@ -71,18 +77,19 @@ def command(
         raise CommandError(ExitCode.USAGE, "--fitted: of one study, in full", "name one, without --quick")
     if paper is None:
         return _reproduce_all(quick, out or Path("out/studies"), workers, as_json)
-    return _reproduce(paper, quick, fitted, out or Path("out") / paper, workers, as_json)
+    return _reproduce(paper, (quick, fitted, record), out or Path("out") / paper, workers, as_json)
 
 
-def _reproduce(paper: str, quick: bool, fitted: bool, folder: Path, workers: int, as_json: bool) -> int:
+def _reproduce(paper: str, form: tuple[bool, bool, bool], folder: Path, workers: int, as_json: bool) -> int:
     from perhop.folder import new_folder
     from perhop.papers.study import load_study
 
     ours = _check_folder(folder)
     study = load_study(paper)
+    quick, fitted, record = form
     plan = _plan(study, quick, fitted)
     with new_folder(folder, ours) as partial:
-        done, draw = _measure(study, plan, partial, workers, _store(folder, study))
+        done, draw = _measure(study, plan, partial, workers, _store(folder, study), record)
         draw()
     _say_left_out(done)
     if as_json:
@@ -257,11 +264,17 @@ def _plan(study: Study[Any, Any], quick: bool, fitted: bool = False) -> tuple[An
 
 
 def _measure(
-    study: Study[Any, Any], planned: tuple[Any, str], folder: Path, workers: int, store: Path
+    study: Study[Any, Any],
+    planned: tuple[Any, str],
+    folder: Path,
+    workers: int,
+    store: Path,
+    record: bool = False,
 ) -> tuple[Outcome, Callable[[], None]]:
     """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
     from perhop.folder import write_file
+    from perhop.papers import recorded
     from perhop.papers.behind import runs_behind
     from perhop.papers.records import encode
 
@@ -270,6 +283,8 @@ def _measure(
     done: Outcome = study.reduce(plan, results, again, _core.RESULTS_VERSION)
     done.document.update(runs_behind(plan))
     write_file(folder / "result.json", encode(done.document))
+    if record:
+        recorded.write(plan, results, study.whole(plan, results), done.document, store)
     return done, lambda: write_file(folder / "report.html", study.page(plan, done))
 
 

@@ -187,6 +187,10 @@ class Ledger:
             found.setdefault(key, {})[tuple(json.loads(groups))] = value
         return found
 
+    def made(self) -> Iterator[tuple[str, str, float, float]]:
+        """Return of each run its key, event digest, when it began, and how long it took, s."""
+        return iter(self.connection.execute("SELECT key, event_digest, began, duration_s FROM run"))
+
     def states(self) -> dict[str, int]:
         """Count the runs: ``done``, ``failed``, ``missing``, ``unsettled`` as planned, ``dropped`` beside."""
         names = ("done", "failed", "missing", "unsettled", "dropped")

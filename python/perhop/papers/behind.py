@@ -34,7 +34,7 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
         A campaign has other random numbers in each treatment.
     """
     runs, treatments = [], dict[str, str]()
-    for of, campaign in _judged(plan):
+    for _, of, campaign in judged(plan):
         design = campaign.design
         if design.seeds != "common":
             raise ValueError(f"{campaign.name}: the random numbers of treatments are not common")
@@ -60,10 +60,12 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
     return {"runs": runs, "treatments": listed}
 
 
-def _judged(plan: Plan) -> Iterator[tuple[str, Campaign]]:
-    for of, campaigns in (("as fitted", plan.fitted), *((one.id, under) for one, under in plan.read)):
+def judged(plan: Plan) -> Iterator[tuple[int, str, Campaign]]:
+    """Go through the campaigns of claims: which (0 as fitted, then the readings), its name, itself."""
+    of_readings = ((one.id, under) for one, under in plan.read)
+    for place, (of, campaigns) in enumerate((("as fitted", plan.fitted), *of_readings)):
         for campaign in campaigns:
-            yield of if len(campaigns) == 1 else f"{of}, {campaign.name}", campaign
+            yield place, of if len(campaigns) == 1 else f"{of}, {campaign.name}", campaign
 
 
 def _file(pack: Pack, campaign: Campaign) -> str:

@@ -65,30 +65,39 @@ class CaseReader(Generic[C]):
         Tables that the calibration fitted.
     quantities
         Turns the responses of a case into its quantities.
-    of_runs
-        Turns runs of a case that are needed whole into its quantities.
+    of_run
+        Turns a run of a case that is needed whole into its quantities.
     """
 
     cases: Sequence[C]
     factors: tuple[str, str, str]
     fitted: Collection[str]
     quantities: Callable[[C, Mapping[str, Floats]], Quantities]
-    of_runs: Callable[[C, Sequence[Result]], Quantities]
+    of_run: Callable[[C, Result], Mapping[str, float]]
 
-    def measure(self, at: str, m: Measurements, drawn: Mapping[str, Result] | None = None) -> Measured:
-        """Reduce those cases that were run, at a level of the first factor; `drawn` are by name of run."""
+    def whole(self, drawn: Mapping[str, Result]) -> dict[str, Mapping[str, float]]:
+        """Reduce the runs that are needed whole, by their names."""
+        named = ((f"{case.id} {k}", case) for case in self.cases for k in range(case.replications))
+        return {name: self.of_run(case, drawn[name]) for name, case in named if name in drawn}
+
+    def measure(
+        self, at: str, m: Measurements, whole: Mapping[str, Mapping[str, float]] | None = None
+    ) -> Measured:
+        """Reduce those cases that were run, at a level of the first factor; `whole` are by name of run."""
         found: dict[tuple[str, ...], dict[str, Floats]] = {}
         first, *others = self.factors
         kept = m.scalars.filter(**{first: at}).sort("replication")
         for *place, response, value in kept.group_by(*others, "response").agg("value").iter_rows():
             found.setdefault(tuple(place), {})[response] = np.array(value, dtype=np.float64)
-        values, own, whole = {}, {}, drawn or {}
+        values, own, whole = {}, {}, whole or {}
         for case in self.cases:
             names = [f"{case.id} {k}" for k in range(case.replications)]
             if (case.row, case.treatment) in found:
                 values[case.id] = self.quantities(case, found[case.row, case.treatment])
             elif names[0] in whole:
-                values[case.id] = self.of_runs(case, [whole[name] for name in names])
+                values[case.id] = {
+                    each: np.array([whole[name][each] for name in names]) for each in whole[names[0]]
+                }
             else:
                 continue
             own[case.id] = case
@@ -99,7 +108,7 @@ class CaseReader(Generic[C]):
 
         Sweeps of several tables over one parameter are put together.
         """
-        found = {FITTED: self.measure(FITTED, results.fitted, results.drawn)}
+        found = {FITTED: self.measure(FITTED, results.fitted, results.whole or self.whole(results.drawn))}
         for reading, own in results.read:
             found[reading.id] = self.measure(FITTED, own)
         for sweep, own in results.beyond:

@@ -123,12 +123,15 @@ class Results:
         Measured beyond the paper.
     drawn
         What the engine returned, by name of the run.
+    whole
+        Of results on record, which have no runs: what those measured that claims need whole, by name.
     """
 
     fitted: Measurements
     read: tuple[tuple[Reading, Measurements], ...]
     beyond: tuple[tuple[Sweep, Measurements], ...]
     drawn: Mapping[str, Result]
+    whole: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int | None = None) -> Campaign:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
@@ -82,6 +82,11 @@ class Study(ABC, Generic[Q, O]):
     def summary(self, outcome: O) -> Summary:
         """Return the numbers that the command prints: every row that has a published counterpart."""
         return published_rows(outcome)
+
+    def whole(self, plan: Q, results: Results) -> Mapping[str, Mapping[str, float]]:
+        """Reduce the runs that claims need whole, by name; none for a study whose claims need none."""
+        del plan, results
+        return {}
 
     def calibrate(self, run: CampaignRunner) -> dict[str, Any] | None:
         """Search the free parameters again and return the record; None for a study that fits nothing."""

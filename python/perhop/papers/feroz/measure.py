@@ -23,7 +23,7 @@ ASSURED = "assured"
 
 def reader(cases: Sequence[Case], fit: Calibration) -> CaseReader[Case]:
     """Give what reduces the runs of some cases."""
-    return CaseReader(cases, FACTORS, fit.fit, quantities, whole_runs)
+    return CaseReader(cases, FACTORS, fit.fit, quantities, whole_run)
 
 
 def quantities(case: Case, of: Mapping[str, Floats]) -> Quantities:
@@ -52,15 +52,13 @@ def quantities(case: Case, of: Mapping[str, Floats]) -> Quantities:
     return found
 
 
-def whole_runs(case: Case, runs: Sequence[Result]) -> Quantities:
-    """Measure whole runs: of transfers their times, of a flow with tokens the gaps between its marks."""
+def whole_run(case: Case, run: Result) -> Mapping[str, float]:
+    """Measure a whole run: of transfers their times, of a flow with tokens the gaps between its marks."""
     if case.figure == "short":
-        each = [transfers(run, case.duration_s, BOTTLENECK) for run in runs]
-    elif case.level is not None:
-        each = [spacing_kept(flow_marks(run.trace["packets"], ASSURED, EDGES), case.level) for run in runs]
-    else:
-        each = [{}]
-    return {name: np.array([one[name] for one in each]) for name in each[0]}
+        return transfers(run, case.duration_s, BOTTLENECK)
+    if case.level is not None:
+        return spacing_kept(flow_marks(run.trace["packets"], ASSURED, EDGES), case.level)
+    return {}
 
 
 def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> dict[str, float]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from perhop.papers.calibration import load_calibration
 from perhop.papers.feroz.calibrate import calibrate
 from perhop.papers.feroz.document import Reproduction, reduce
+from perhop.papers.feroz.measure import reader
 from perhop.papers.feroz.plan import Runs, make_plan
 from perhop.papers.plan import Results
 from perhop.papers.study import CampaignRunner, Study
@@ -30,6 +33,10 @@ class Feroz(Study[Runs, Reproduction]):
         from perhop.papers.feroz.page import render_page
 
         return render_page(self.title, plan, outcome)
+
+    def whole(self, plan: Runs, results: Results) -> Mapping[str, Mapping[str, float]]:
+        """Reduce the traced runs."""
+        return reader(plan.cases, load_calibration(plan.pack)).whole(results.drawn)
 
     def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
         """Search what the paper leaves open again."""

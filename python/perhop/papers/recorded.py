@@ -1,0 +1,140 @@
+"""What a study gave, as data that needs no perhop to read: `recorded/` of its pack."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import platform
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from perhop import _core
+from perhop.experiment import ledger
+from perhop.experiment.campaign import plan as planned
+from perhop.experiment.definition import Campaign
+from perhop.experiment.ledger import MEASURES_VERSION
+from perhop.folder import always, write_file
+from perhop.papers.behind import judged
+from perhop.papers.measured import Measurements
+from perhop.papers.plan import Plan, Results
+from perhop.papers.records import encode
+from perhop.record import commit
+
+FOLDER, RESULTS, RUNS = "recorded", "results.json", "runs.csv"
+WHOLE = "whole"
+"""What runs are `of` that the study reduces whole, with their traces."""
+
+_FIRST = ("of", "treatment", "replication", "seed", "event_digest")
+
+
+def write(
+    plan: Plan,
+    results: Results,
+    whole: Mapping[str, Mapping[str, float]],
+    document: Mapping[str, Any],
+    store: Path,
+) -> None:
+    """Write the document of a full reproduction, and a line for each run that its claims are judged by.
+
+    Parameters
+    ----------
+    plan, results
+        What was run, and what came out.
+    whole
+        As of `perhop.papers.study.Study.whole`.
+    document
+        With the runs behind it.
+    store
+        Of the runs.
+    """
+    with ledger.read(store) as book:
+        made = {key: (digest, began, took) for key, digest, began, took in book.made()}
+    of_campaigns = (results.fitted, *(own for _, own in results.read))
+    names = {entry["of"]: entry["treatments"] for entry in document["runs"]}
+    lines, keys = list[dict[str, Any]](), set[str]()
+    for place, of, campaign in judged(plan):
+        for line, key in run_lines(campaign, of_campaigns[place]):
+            line["treatment"] = names[of][line["treatment"]]
+            lines.append({"of": of, **line, "event_digest": made[key][0]})
+            keys.add(key)
+    for name, values in whole.items():
+        result = results.drawn[name]
+        treatment, _, replication = name.rpartition(" ")
+        first = (WHOLE, treatment, int(replication), result.scenario.seed, result.event_digest)
+        lines.append({**dict(zip(_FIRST, first, strict=True)), **values})
+    began = [made[key][1] for key in keys]
+    folder = plan.pack.folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    found = {
+        **document,
+        "perhop": _core.__version__,
+        "measures_version": MEASURES_VERSION,
+        "made": {
+            **machine(),
+            "runs": len(keys),
+            "began": _day(min(began)),
+            "ended": _day(max(began)),
+            "run_seconds": round(sum(made[key][2] for key in keys)),
+        },
+    }
+    write_file(folder / RESULTS, encode(found), always)
+    write_file(folder / RUNS, as_csv(lines), always)
+
+
+def run_lines(campaign: Campaign, measured: Measurements) -> Iterator[tuple[dict[str, Any], str]]:
+    """Go through the runs of a campaign: place of the treatment, replication, seed and every value; its key.
+
+    A value is named `response`, or `response[group]`.
+    """
+    by = {one.name: one.by for one in campaign.responses}
+    values: dict[str, dict[str, float]] = {}
+    for row in measured.scalars.iter_rows(named=True):
+        groups = ",".join(row[column] for column in by.get(row["response"], ()))
+        name = f"{row['response']}[{groups}]" if groups else row["response"]
+        values.setdefault(row["key"], {})[name] = float("nan") if row["value"] is None else row["value"]
+    for run in planned(campaign):
+        first = {"treatment": run.treatment, "replication": run.replication, "seed": run.seed}
+        yield {**first, **values[run.key]}, run.key
+
+
+def as_csv(lines: list[dict[str, Any]]) -> bytes:
+    """Write lines as a table, each value as short as it can be without loss."""
+    columns = dict.fromkeys((*_FIRST, *(name for line in lines for name in line)))
+    out = io.StringIO()
+    table = csv.DictWriter(out, columns, lineterminator="\n")
+    table.writeheader()
+    for line in lines:
+        table.writerow({name: _short(value) for name, value in line.items()})
+    return out.getvalue().encode()
+
+
+def _short(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def machine() -> dict[str, Any]:
+    """Say what runs perhop here and now: commit, date, system, processor and how many."""
+    cpu = re.search(r"^model name\s*: (.*)$", _text("/proc/cpuinfo"), re.MULTILINE)
+    return {
+        "commit": commit(),
+        "date": _day(datetime.now(UTC).timestamp()),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "cpu": cpu and cpu[1],
+        "cores": os.cpu_count(),
+    }
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _day(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).date().isoformat()
