@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conftest import Cli
 from perhop import machine
 from perhop.cli.reproduce import PAPERS, run_campaigns
+from perhop.experiment import ledger
+from perhop.live import Host, Live, Quantiles
 from perhop.papers import kernel
 from perhop.papers.error import PackError
 from perhop.papers.pack import pack_dir
@@ -17,6 +21,27 @@ from perhop.papers.plan import short
 from perhop.papers.study import load_study
 
 PREPARED = [key for key in PAPERS if (pack_dir(key) / kernel.FILE).is_file()]
+
+
+LATE = Quantiles(1e-4, 2e-4, 3e-4, 4e-4)
+HOW = Live(
+    **dict.fromkeys(("checksums", "sizes", "foreign", "unread", "unwritten", "unsent", "cpu_s"), 0),
+    **dict.fromkeys(("lateness_s", "applications_late_s", "sources_late_s"), LATE),
+    **{name: [] for name in ("retransmissions_differ", "over_budget", "options_lacking")},
+    priority="SCHED_FIFO",
+    differences=["timers expire on jiffies"],
+    hosts={"s[0]": Host({"tcp_sack": "0"}, {"quickack": "1"}, 1500)},
+)
+
+
+def made(stores: Iterable[Path]) -> dict[str, tuple[str, str | None]]:
+    """Give what is kept of runs as if those of the store `kernel.runs` had been on real packets."""
+    found: dict[str, tuple[str, str | None]] = {}
+    for store in sorted(stores):
+        with ledger.read(store) as book:
+            told = msgspec.json.encode(HOW).decode() if store.stem == "kernel" else None
+            found |= {key: (digest, told) for key, digest, *_ in book.made()}
+    return found
 
 
 @pytest.mark.parametrize("key", PREPARED)
@@ -40,12 +65,14 @@ def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> Non
     study = load_study("laatu")
     simulator, live = kernel.arms(study)[:2]
     measured = []
-    for arm, settings in ((simulator, ()), (live, ("run.clock=virtual",))):
+    for arm, settings in ((simulator, ()), (live, ("run.clock=virtual", "run.interval=5s"))):
         fitted = tuple(short(one, ("run.duration=15s", *settings)) for one in arm.plan.fitted)
         plan = replace(arm.plan, fitted=fitted)
         frames = run_campaigns("laatu", plan.campaigns, tmp_path / f"{arm.id}.runs", 2)
         measured.append((replace(arm, plan=plan), plan.results(frames, ())))
-    found = kernel.document(study, measured, "perhop reproduce laatu --on kernel", 5)
+    found = kernel.document(
+        study, measured, made(tmp_path.glob("*.runs")), "perhop reproduce laatu --on kernel", 5
+    )
     assert list(found["arms"]) == ["simulator", "kernel"]
     assert {row["table"] for row in found["rows"]} >= {"throughput", "fairness"}
     assert all(row["simulator"] == row["kernel"] for row in found["rows"])
@@ -55,6 +82,16 @@ def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> Non
     page = kernel.render(study, found)
     assert "perhop reproduce laatu --on kernel" in page
     assert len(list(kernel.lines(found))) == 4
+    live = [one for one in found["runs"] if one["arm"] == "kernel"]
+    assert len(live) == len(found["runs"]) / 2 == 20
+    assert all(one["lateness_s"]["p99"] == 2e-4 and one["event_digest"] for one in live)
+    assert live[0]["values"] == found["runs"][0]["values"]
+    (hosts,) = found["hosts"]
+    assert (hosts["arm"], hosts["treatments"]) == ("kernel", ["case=per-flow", "case=aggregate"])
+    assert hosts["hosts"]["s[0]"]["sysctls"] == {"tcp_sack": "0"}
+    assert {"commit", "date", "cpu", "hz"} <= found["made"].keys()
+    for text in ("tcp_sack 0", "quickack 1", "timers expire on jiffies", "0.20 ms", "0.40 ms"):
+        assert text in page
 
 
 def test_what_a_kernel_cannot_do_is_left_out_and_its_claims_are_not_judged(tmp_path: Path) -> None:
@@ -66,7 +103,9 @@ def test_what_a_kernel_cannot_do_is_left_out_and_its_claims_are_not_judged(tmp_p
         plan = replace(arm.plan, fitted=tuple(short(one, settings) for one in arm.plan.fitted))
         frames = run_campaigns("kalampoukas", plan.campaigns, tmp_path / "runs", 2)
         measured.append((replace(arm, plan=plan), plan.results(frames, ())))
-    found = kernel.document(study, measured, "perhop reproduce kalampoukas --on kernel", 5)
+    found = kernel.document(
+        study, measured, made([tmp_path / "runs"]), "perhop reproduce kalampoukas --on kernel", 5
+    )
     rows = {row["id"]: row for row in found["rows"]}
     assert rows["5.3"]["kernel"] is None
     assert rows["5.3"]["simulator"]["n"] == 10

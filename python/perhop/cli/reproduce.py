@@ -65,9 +65,9 @@ def command(
     if paper is not None and paper not in PAPERS:
         raise CommandError(ExitCode.USAGE, f"no study {paper!r}", f"choose among {', '.join(PAPERS)}")
     if clock is not None:
-        if clock != "kernel" or paper is None or quick or fitted or record or calibrate:
+        if clock != "kernel" or paper is None or quick or fitted or calibrate:
             raise CommandError(ExitCode.USAGE, "--on: kernel, of one study, and alone", "name one")
-        return _on_kernel(paper, out or Path("out") / f"{paper}-on-kernel", workers, as_json)
+        return _on_kernel(paper, record, out or Path("out") / f"{paper}-on-kernel", workers, as_json)
     if record and (paper is None or quick or fitted or calibrate):
         raise CommandError(ExitCode.USAGE, "--record: of one study, in full", "name one, without --quick")
     workers = workers or len(os.sched_getaffinity(0))
@@ -100,14 +100,16 @@ def _reproduce(paper: str, form: tuple[bool, bool, bool], folder: Path, workers:
     return ExitCode.DONE
 
 
-def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> int:
+def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_json: bool) -> int:
     """Run a study in virtual time and on real packets, and put both beside the paper."""
     from perhop import _core, beside
     from perhop.cli.output import note, print_table
+    from perhop.experiment import ledger
     from perhop.experiment.campaign import plan
-    from perhop.folder import new_folder, write_file
+    from perhop.experiment.work import LIVE
+    from perhop.folder import always, new_folder, write_file
     from perhop.machine import check_live
-    from perhop.papers import kernel
+    from perhop.papers import kernel, recorded
     from perhop.papers.records import encode
     from perhop.papers.study import load_study
     from perhop.run import expected_s
@@ -131,9 +133,16 @@ def _on_kernel(paper: str, folder: Path, workers: int | None, as_json: bool) -> 
     for arm in arms:
         found = run_campaigns(f"{paper}, {arm.id}", arm.plan.campaigns, store, at_once[arm.id])
         measured.append((arm, arm.plan.results(found, ())))
+    with ledger.read(store) as book:
+        told = {key: next(iter(of))[0] for key, of in book.values(LIVE).items()}
+        made = {key: (digest, told.get(key)) for key, digest, *_ in book.made()}
     document = kernel.document(
-        study, measured, f"perhop reproduce {paper} --on kernel", _core.RESULTS_VERSION
+        study, measured, made, f"perhop reproduce {paper} --on kernel", _core.RESULTS_VERSION
     )
+    if record:
+        own = measured[0][0].plan.pack.folder / recorded.FOLDER
+        own.mkdir(exist_ok=True)
+        write_file(own / kernel.RECORD, encode(document), always)
     with new_folder(folder, ours) as partial:
         write_file(partial / "result.json", encode(document))
         write_file(partial / "report.html", kernel.render(study, document))

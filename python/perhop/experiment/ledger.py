@@ -261,7 +261,7 @@ class Ledger:
         self, connection: sqlite3.Connection, run: int, measures: Sequence[str], done: Finished
     ) -> None:
         ids = {}
-        for text in measures:
+        for text in dict.fromkeys((*measures, *(each.measure for each in done.values))):
             connection.execute("INSERT OR IGNORE INTO measure (text) VALUES (?)", (text,))
             (ids[text],) = connection.execute("SELECT id FROM measure WHERE text = ?", (text,)).fetchone()
         connection.executemany("INSERT INTO measured VALUES (?, ?)", ((run, each) for each in ids.values()))

@@ -8,10 +8,12 @@ import time
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 import perhop
 from perhop import summary
 from perhop.experiment.response import Response
-from perhop.live import LackingError
+from perhop.live import LackingError, Live
 from perhop.run import Result, run
 from perhop.scenario import Scenario
 
@@ -41,6 +43,10 @@ class Task(NamedTuple):
 
 _LIVE_TRIES = 3
 """How often a run on real packets is made until it is within its error budget."""
+
+
+LIVE = "live"
+"""What every run on real packets has beside its measures: how it went, as JSON in the place of a group."""
 
 
 class Value(NamedTuple):
@@ -139,8 +145,9 @@ def _measured(task: Task) -> Finished:
         if result.invariants:
             why = f"broke an invariant: {'; '.join(result.invariants)}"
             return Finished(failure=why, lost=_was_late(result))
+        how = () if result.live is None else (Value(LIVE, (_told(result.live),), None),)
         return Finished(
-            _values(result, task.measures),
+            _values(result, task.measures) + how,
             unsettled=summary.unsettled(result.series, result.scenario.describe()),
             event_digest=result.event_digest,
         )
@@ -154,6 +161,10 @@ def _measured(task: Task) -> Finished:
         if isinstance(error, Exception) or type(error).__module__ == "pyo3_runtime":
             return Finished(failure=f"{type(error).__name__}: {error}".strip())
         raise
+
+
+def _told(live: Live) -> str:
+    return msgspec.json.encode(live).decode()
 
 
 def _was_late(result: Result) -> bool:

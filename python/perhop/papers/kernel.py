@@ -7,21 +7,29 @@ replications of real packets have nothing in common, so a pair of them is as goo
 
 from __future__ import annotations
 
+import gzip
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from perhop.experiment.definition import Campaign
+from perhop.live import Live
 from perhop.papers.error import PackError
 from perhop.papers.pack import TEXT, TEXTS, WHOLE, Keys
 from perhop.papers.plan import Plan, Results, short, without
+from perhop.papers.recorded import machine, run_lines
 from perhop.papers.study import Study
 from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.report import page
 
 LIVE = "run.clock=live"
-FILE = "kernel.toml"
+FILE, RECORD = "kernel.toml", "kernel.json"
 _KERNEL: Keys = {
     "replications": WHOLE,
     "campaigns": WHOLE,
@@ -107,7 +115,11 @@ def arms(study: Study[Any, Any]) -> tuple[Arm, ...]:
 
 
 def document(
-    study: Study[Any, Any], measured: Sequence[tuple[Arm, Results]], command: str, results_version: int
+    study: Study[Any, Any],
+    measured: Sequence[tuple[Arm, Results]],
+    made: Mapping[str, tuple[str, str | None]],
+    command: str,
+    results_version: int,
 ) -> dict[str, Any]:
     """Put the arms of a study beside each other.
 
@@ -117,6 +129,9 @@ def document(
         Whose.
     measured
         Each arm with what its campaigns measured.
+    made
+        By key of a run its event digest and, of one on real packets, how it went, as
+        `perhop.experiment.work.LIVE` has it.
     command
         What makes all of it again.
     results_version
@@ -127,13 +142,13 @@ def document(
         for arm, results in measured
     }
     first = found["simulator"]
+    runs, hosts = _runs(measured, made)
     values = {arm: {_name(row): row["simulated"] for row in one["rows"]} for arm, one in found.items()}
     verdicts = {arm: {claim["id"]: claim for claim in one["claims"]} for arm, one in found.items()}
     return {
         "paper": study.key,
         "on": "kernel",
         "results_version": results_version,
-        "kernel": f"{platform.system()} {platform.release()}",
         "command": command,
         "arms": {arm.id: arm.meaning for arm, _ in measured},
         "settings": {arm.id: list(arm.plan.fitted[0].scenario.overrides) for arm, _ in measured},
@@ -154,7 +169,51 @@ def document(
             for claim in first["claims"]
             if "/" not in claim["id"]
         ],
+        "made": {**machine(), "hz": _hz()},
+        "hosts": hosts,
+        "runs": runs,
     }
+
+
+_LATE = ("lateness_s", "reads_late_s", "applications_late_s", "sources_late_s", "stalls_s", "longest_stall_s")
+_TOLD = ("hosts", "differences", "options_lacking", "priority")
+
+
+def _runs(
+    measured: Sequence[tuple[Arm, Results]], made: Mapping[str, tuple[str, str | None]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """List every run of every arm, with its lateness and values; and what hosts were told, each once."""
+    runs, hosts = list[dict[str, Any]](), list[dict[str, Any]]()
+    for arm, results in measured:
+        for campaign in arm.plan.fitted:
+            for values, key in run_lines(campaign, results.fitted):
+                name = campaign.design.treatments[values.pop("treatment")].name
+                replication, seed = values.pop("replication"), values.pop("seed")
+                digest, told = made[key]
+                one = {"arm": arm.id, "treatment": name, "replication": replication, "seed": seed}
+                one["event_digest"] = digest
+                if told is not None:
+                    how = msgspec.to_builtins(msgspec.json.decode(told, type=Live))
+                    one |= {each: how[each] for each in _LATE}
+                    own = {"arm": arm.id, **{each: how[each] for each in _TOLD}}
+                    same = next((each for each in hosts if own.items() <= each.items()), None)
+                    if same is None:
+                        hosts.append(same := {**own, "treatments": []})
+                    if name not in same["treatments"]:
+                        same["treatments"].append(name)
+                runs.append({**one, "values": values})
+    return runs, hosts
+
+
+def _hz() -> int | None:
+    """Return how often the kernel's clock ticks, where its configuration can be read."""
+    text = ""
+    with suppress(OSError):
+        text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
+    with suppress(OSError):
+        text += Path(f"/boot/config-{platform.release()}").read_text()
+    found = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
+    return int(found[1]) if found else None
 
 
 def _name(row: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -177,10 +236,23 @@ def render(study: Study[Any, Any], found: Mapping[str, Any]) -> str:
             "arms": arms,
             "rows": rows,
             "more": [row for row in found["rows"] if row["published"] is None],
+            "lateness": _lateness(found["runs"]),
             "replications": max((row[arm]["n"] for row in rows for arm in arms if row[arm]), default=0),
         },
         "perhop.papers",
     )
+
+
+def _lateness(runs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+    """Give by arm how late packets were, s: the largest 99 % quantile of a run, and the largest of all."""
+    live: dict[str, list[Any]] = {}
+    for one in runs:
+        if "lateness_s" in one:
+            live.setdefault(one["arm"], []).append(one["lateness_s"])
+    return {
+        arm: (max(late["p99"] or 0.0 for late in own), max(late["max"] or 0.0 for late in own))
+        for arm, own in live.items()
+    }
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
