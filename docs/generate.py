@@ -9,6 +9,9 @@ be given where the page speaks of it). The values of the profiles stand between 
 `<!-- /profiles -->`, the reasons of one of them between `<!-- reasons: NAME -->` and `<!-- /reasons -->`.
 The tables of a run stand between `<!-- tables: all -->` and `<!-- /tables -->`, the columns of one of them
 between `<!-- columns: NAME -->` and `<!-- /columns -->`.
+What is on record of a study (docs/recorded_tables.py) stands between `<!-- record: STUDY -->` and
+`<!-- /record -->`, and so with `verdicts`, `matrix`, `host`; its numbers between
+`<!-- numbers: STUDY/TABLE,TABLE -->` and `<!-- /numbers -->`.
 An example is a block of TOML: a whole scenario if it has `[run]`, a campaign if it names a scenario, one of
 those that `perhop init` writes; otherwise what takes the place of the ports in that scenario.
 """
@@ -22,8 +25,12 @@ import re
 import sys
 import tempfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import recorded_tables
+from recorded_tables import Rows
 
 import perhop
 from perhop import _core
@@ -73,19 +80,23 @@ def main(arguments: list[str]) -> int:
 
 
 def _table(match: re.Match[str]) -> str:
-    makers = {
+    makers: dict[str, Callable[[str], Rows | str]] = {
         "schema": _schema,
         "profiles": _profiles,
         "reasons": _reasons,
         "tables": _tables,
         "columns": _columns,
+        "record": recorded_tables.record,
+        "verdicts": recorded_tables.verdicts,
+        "matrix": recorded_tables.matrix,
+        "numbers": recorded_tables.numbers,
+        "host": recorded_tables.host,
     }
     if match[2] not in makers:
         return match[0]
-    rows = makers[match[2]](match[3])
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
-    return match[1] + "\n".join(lines) + "\n" + match[4]
+    made = makers[match[2]](match[3])
+    text = made if isinstance(made, str) else recorded_tables.as_table(made)
+    return f"{match[1]}{text}\n{match[4]}"
 
 
 def _schema(name: str) -> list[tuple[str, ...]]:

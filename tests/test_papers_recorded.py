@@ -9,7 +9,10 @@ import random
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -31,6 +34,18 @@ ROOT = Path(__file__).parents[1]
 RECORDED = [key for key in PAPERS if (pack_dir(key) / recorded.FOLDER / recorded.RESULTS).is_file()]
 SEED = int(os.environ.get("RECORDED_SEED", random.randrange(10**6)))
 """Of the runs that are made again."""
+
+
+@lru_cache
+def tables() -> ModuleType:
+    """Load what makes the tables of pages."""
+    spec = spec_from_file_location("recorded_tables", ROOT / "docs" / "recorded_tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
 
 Lines = list[dict[str, str]]
 
@@ -159,3 +174,34 @@ def test_a_record_is_of_a_study_in_full(cli: Cli) -> None:
         assert done.code == 2
         assert "--record: of one study, in full" in done.err
     assert cli("reproduce", "--record").code == 2
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ci95", "claimed", "margin"),
+    [
+        ("supported", [0.2, 0.4], [0.0, None], 0.2),
+        ("supported", [0.2, 0.4], [0.0, 0.5], 0.1),
+        ("contradicted", [0.2, 0.4], [None, 0.1], 0.1),
+        ("contradicted", [0.2, 0.4], [0.7, 0.9], 0.3),
+        ("inconclusive", [0.2, 0.4], [0.25, None], 0.05),
+    ],
+)
+def test_a_margin_is_from_the_end_of_the_interval_to_the_bound(
+    verdict: str, ci95: list[float], claimed: list[float | None], margin: float
+) -> None:
+    assert tables().margin(verdict, ci95, claimed) == pytest.approx(margin)
+
+
+def test_the_part_that_settles_a_claim_is_the_least_supported_or_the_most_contradicted() -> None:
+    def part(verdict: str, low: float, high: float) -> dict[str, Any]:
+        return {"verdict": verdict, "ci95": [low, high], "mean": (low + high) / 2, "claimed": [0.0, None]}
+
+    clear, close = part("supported", 9.0, 11.0), part("supported", 0.01, 0.02)
+    wrong, open_ = part("contradicted", -3.0, -2.0), part("inconclusive", -1.0, 2.0)
+    for parts, expected in (
+        ([clear, close], ("supported", 0.01)),
+        ([clear, open_, close], ("inconclusive", 1.0)),
+        ([clear, wrong, open_], ("contradicted", 2.0)),
+    ):
+        assert tables().settling(parts, parts, "verdict")[:2] == pytest.approx(expected)
+    assert tables().settling([clear], [part("not judged", 0.0, 0.0)], "verdict") is None

@@ -1,0 +1,224 @@
+"""Tables of the studies' full results, `papers/KEY/recorded/results.json`, for docs/generate.py."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from perhop import _core
+
+PAPERS = Path(__file__).resolve().parents[1] / "papers"
+Rows = list[tuple[str, ...]]
+
+
+@lru_cache
+def _document(key: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        (PAPERS / key / "recorded" / "results.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def record(key: str) -> str:
+    """Say what the tables of a study are made of."""
+    found = _document(key)
+    made, version = found["made"], found["results_version"]
+    older = "" if version == _core.RESULTS_VERSION else f" (the engine is at {_core.RESULTS_VERSION})"
+    return (
+        f"Generated from `papers/{key}/recorded/results.json`: `{found['command']} --record`, results "
+        f"version {version}{older}, {made['runs']:,} runs of {made['began']} to {made['ended']}, "
+        f"{made['run_seconds'] / 60:.0f} minutes of one core; recorded at commit `{made['commit'][:12]}`."
+    )
+
+
+def verdicts(key: str) -> Rows:
+    """Give the claims of a study: verdict, its margin as fitted, the readings that decide it."""
+    claims = _claims(key)
+    powers = all("power" in claim for claim in claims)
+    head = ("Claim", "Statement", "Verdict", "As fitted, margin", "Decided by")
+    return [
+        (*head, "Power as fitted, with readings") if powers else head,
+        *(
+            (
+                claim["id"],
+                claim["statement"],
+                f"**{claim['verdict']}**" + (", in sample" if claim["in_sample"] else ""),
+                _fitted(claim),
+                ", ".join(claim["decided_by"]) or "–",
+                *([_power(claim["power"])] if powers else []),
+            )
+            for claim in claims
+        ),
+    ]
+
+
+def matrix(key: str) -> Rows:
+    """Give verdict and margin of each claim under each reading; what there is more of goes down."""
+    cells, claims = dict[tuple[str, str], str](), _claims(key)
+    for claim in claims:
+        cells[claim["id"], "as fitted"] = _cell(claim["parts"], claim["parts"], "at_fit")
+        for one in claim["readings"]:
+            cells[claim["id"], one["id"]] = _cell(claim["parts"], one["parts"], "verdict")
+    readings = _unique(reading for _, reading in cells)
+    whole = {claim["id"]: _LETTER[claim["verdict"]] for claim in claims}
+    if len(whole) >= len(readings):
+        rows = [(id_, own, *(cells.get((id_, one), "") for one in readings)) for id_, own in whole.items()]
+        return [("Claim", "Verdict", *readings), *rows]
+    rows = [(one, *(cells.get((id_, one), "") for id_ in whole)) for one in readings]
+    return [("Reading", *whole), ("**verdict**", *whole.values()), *rows]
+
+
+def numbers(what: str) -> Rows:
+    """Give the printed numbers of some tables, `KEY/TABLE,TABLE`, beside ours with half the 95 % interval."""
+    key, _, tables = what.partition("/")
+    found = [
+        row
+        for row in _document(key)["rows"]
+        if row["table"] in tables.split(",") and (row["published"] is not None)
+    ]
+    ids, quantities = _unique(row["id"] for row in found), _unique(_quantity(row) for row in found)
+    cells = {(row["id"], _quantity(row)): (_text(row["published"]), _ours(row["simulated"])) for row in found}
+    down, across = (quantities, ids) if len(ids) < len(quantities) else (ids, quantities)
+    empty = ("", "")
+    head = ("", *(f"{one}: {whose}" for one in across for whose in ("paper", "here")))
+    rows = [
+        (
+            one,
+            *(text for other in across for text in cells.get((one, other)) or cells.get((other, one), empty)),
+        )
+        for one in down
+    ]
+    return [head, *rows]
+
+
+def host(key: str) -> str:
+    """Say what the hosts of a study's runs on real packets were told, and how late packets were."""
+    found = json.loads((PAPERS / key / "recorded" / "kernel.json").read_text(encoding="utf-8"))
+    if "hosts" not in found:
+        return (
+            f"`recorded/kernel.json` ({found['kernel']}, results version {found['results_version']}) was "
+            "recorded before hosts were kept: commit, date, lateness, values of single runs, and what hosts "
+            "were told and do otherwise are not in it."
+        )
+    made, live = found["made"], [one for one in found["runs"] if "lateness_s" in one]
+    late = {which: 1e3 * max(one["lateness_s"][which] or 0.0 for one in live) for which in ("p99", "max")}
+    text = (
+        f"`recorded/kernel.json`: {made['system']}, {made['cpu']}, {made['cores']} cores, HZ {made['hz']}; "
+        f"{made['date']}, commit `{made['commit'][:12]}`, results version {found['results_version']}; "
+        f"{len(live)} runs on real packets, 99 % of the packets of each at most {late['p99']:.2f} ms late, "
+        f"the latest of all {late['max']:.1f} ms."
+    )
+    hosts: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    for one in found["hosts"]:
+        for name, told in one["hosts"].items():
+            same = (one["arm"], _pairs(told["sysctls"]), _pairs(told["route"]), str(told["mtu_bytes"]))
+            hosts.setdefault(same, []).append((name, one["treatments"]))
+    table: Rows = [("Arm", "Hosts", "Treatments", "Settings", "Route", "MTU")]
+    for (arm, *what), of in hosts.items():
+        names, treatments = _unique(name for name, _ in of), _unique(each for _, own in of for each in own)
+        table.append((arm, ", ".join(names), ", ".join(treatments), *what))
+    differences = _unique(f"- {what}" for one in found["hosts"] for what in one["differences"])
+    otherwise = "\n".join(["What the kernel does otherwise than the scenario says:", "", *differences])
+    return f"{text}\n\n{as_table(table)}\n\n{otherwise}"
+
+
+def as_table(rows: Rows) -> str:
+    """Write a table."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]))
+    return "\n".join(lines)
+
+
+def _pairs(told: dict[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in told.items())
+
+
+def _claims(key: str) -> list[dict[str, Any]]:
+    return [claim for claim in _document(key)["claims"] if "/" not in claim["id"]]
+
+
+_LETTER = {"supported": "S", "contradicted": "C", "inconclusive": "I", "not judged": "–"}
+
+
+def _fitted(claim: dict[str, Any]) -> str:
+    """Say the verdict at the fitted point and the part that settles it."""
+    settled = settling(claim["parts"], claim["parts"], "at_fit")
+    if settled is None:
+        return claim["reason"] or "not judged"
+    verdict, distance, part, claimed = settled
+    low, high = claimed["claimed"]
+    ends = [f"{sign} {end:.4g}" for sign, end in (("≥", low), ("≤", high)) if end is not None]
+    more = f" (of {len(claim['parts'])} parts this one)" if len(claim["parts"]) > 1 else ""
+    words = {"supported": "by", "contradicted": "by", "inconclusive": "beyond by"}[verdict]
+    asked = " and ".join(ends)
+    return f"{verdict} {words} {_short(distance)}: {claimed['quantity']} {_ours(part)}, {asked}{more}"
+
+
+def _cell(fitted: list[dict[str, Any]], parts: list[dict[str, Any]], verdict: str) -> str:
+    settled = settling(fitted, parts, verdict)
+    return "–" if settled is None else f"{_LETTER[settled[0]]} {_short(settled[1])}"
+
+
+def settling(
+    fitted: list[dict[str, Any]], parts: list[dict[str, Any]], key: str
+) -> tuple[str, float, dict[str, Any], dict[str, Any]] | None:
+    """Give verdict, margin and part that settle a claim: the least supported, the most contradicted."""
+    for verdict in ("contradicted", "inconclusive", "supported"):
+        found = [
+            (verdict, margin(verdict, one["ci95"], whole["claimed"]), one, whole)
+            for one, whole in zip(parts, fitted, strict=True)
+            if one[key] == verdict and one["ci95"]
+        ]
+        if found:
+            chosen = min if verdict == "supported" else max
+            return chosen(found, key=lambda one: one[1] / max(_half(one[2]["ci95"]), 1e-9))
+    return None
+
+
+def margin(verdict: str, ci95: list[float], claimed: list[float | None]) -> float:
+    """Give how far the interval's end is from the bound.
+
+    Inside of it where supported, outside where contradicted, how far beyond it reaches where inconclusive.
+    """
+    low = -math.inf if claimed[0] is None else claimed[0]
+    high = math.inf if claimed[1] is None else claimed[1]
+    if verdict == "contradicted":
+        return max(low - ci95[1], ci95[0] - high)
+    return abs(min(ci95[0] - low, high - ci95[1]))
+
+
+def _half(ci95: list[float]) -> float:
+    return (ci95[1] - ci95[0]) / 2
+
+
+def _ours(measured: dict[str, Any]) -> str:
+    if measured["mean"] is None:
+        return "–"
+    half = f" ± {_short(_half(measured['ci95']))}" if measured["ci95"] else ""
+    return f"{_text(measured['mean'])}{half}"
+
+
+def _text(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _power(power: dict[str, Any]) -> str:
+    found = [one for one in (power["as_fitted"], power["with_readings"]) if one is not None]
+    return ", ".join(f"{one:.2f}" for one in found) or "–"
+
+
+def _quantity(row: dict[str, Any]) -> str:
+    unit = "" if row["unit"] == "1" else f", {row['unit']}"
+    return f"{row['quantity'].replace('_', ' ')}{unit}"
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
