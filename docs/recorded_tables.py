@@ -28,10 +28,12 @@ def record(key: str) -> str:
     found = _document(key)
     made, version = found["made"], found["results_version"]
     older = "" if version == _core.RESULTS_VERSION else f" (the engine is at {_core.RESULTS_VERSION})"
+    days = " to ".join(_unique((made["began"], made["ended"])))
+    minutes = made["run_seconds"] / 60
     return (
         f"Generated from `papers/{key}/recorded/results.json`: `{found['command']} --record`, results "
-        f"version {version}{older}, {made['runs']:,} runs of {made['began']} to {made['ended']}, "
-        f"{made['run_seconds'] / 60:.0f} minutes of one core; recorded at commit `{made['commit'][:12]}`."
+        f"version {version}{older}, {made['runs']:,} runs of {days}, {minutes:.0f} minutes one "
+        f"after the other; recorded at commit `{made['commit'][:12]}`."
     )
 
 
@@ -98,7 +100,7 @@ def numbers(what: str) -> Rows:
 def host(key: str) -> str:
     """Say what the hosts of a study's runs on real packets were told, and how late packets were."""
     found = json.loads((PAPERS / key / "recorded" / "kernel.json").read_text(encoding="utf-8"))
-    if "hosts" not in found:
+    if not found.get("hosts"):
         return (
             f"`recorded/kernel.json` ({found['kernel']}, results version {found['results_version']}) was "
             "recorded before hosts were kept: commit, date, lateness, values of single runs, and what hosts "
