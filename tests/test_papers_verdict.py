@@ -248,12 +248,12 @@ def test_the_shape_of_a_claim() -> None:
     entry = claim_entry(CLAIM, [up()], [under("sack", up())], notes=["A note."])
     assert list(entry) == [
         *("id", "statement", "verdict", "reason", "direction", "size", "decided_by", "in_sample", "ours"),
-        *("parts", "readings", "evidence"),
+        *("power", "parts", "readings", "evidence"),
     ]
     (part,), (reading,) = entry["parts"], entry["readings"]
     assert list(part) == [
         *("quantity", "kind", "claimed", "mean", "ci95", "one_run", "n", "printed", "printed_is"),
-        *("in_sample", "at_fit", "verdict", "decided_by", "reason"),
+        *("in_sample", "at_fit", "verdict", "decided_by", "reason", "power"),
     ]
     assert part["claimed"] == [0.0, None]
     assert list(reading) == ["id", "meaning", "verdict", "parts"]

@@ -407,13 +407,14 @@ def _print(study: Study[Any, Any], done: Outcome) -> None:
     claims = [claim for claim in done.document["claims"] if "/" not in claim["id"]]
     print_table(
         "Claims",
-        ("claim", "verdict", "direction", "size", "statement"),
+        ("claim", "verdict", "direction", "size", "power", "statement"),
         [
             (
                 claim["id"],
                 claim["verdict"],
                 claim["direction"] or "-",
                 claim["size"] or "-",
+                _power(claim["power"]),
                 claim["statement"],
             )
             for claim in claims
@@ -427,6 +428,12 @@ def _print(study: Study[Any, Any], done: Outcome) -> None:
         print_table(
             "Beside the verdicts", ("claim", "what decides"), beside, "in the report", most=60, wrap=True
         )
+
+
+def _power(found: dict[str, Any]) -> str:
+    """Say how often a claim is found supported if it is true: as fitted, and with the readings."""
+    known = [one for one in (found["as_fitted"], found["with_readings"]) if one is not None]
+    return ", ".join(f"{one:.0%}" for one in known) or "-"
 
 
 def _beside(claim: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from perhop.papers.error import PackError
 from perhop.papers.pack import Claim
+from perhop.papers.power import power_json
 from perhop.papers.readings import Reading
 from perhop.papers.verdict import Kind, Part, Verdict, compound, interval_json, over_readings
 
@@ -59,7 +60,8 @@ def claim_entry(
         under = [(one.reading.id, one.parts[place]) for one in others]
         verdict, differ = over_readings(p, under)
         verdicts.append(verdict)
-        parts.append(_part_json(p, verdict, _decisive(readings, differ), under))
+        entry = _part_json(p, verdict, _decisive(readings, differ), under)
+        parts.append({**entry, "power": power_json([p], [[one] for _, one in under])})
     whole = compound(verdicts)
     decided = _deciding(whole, fitted, others, parts)
     return {
@@ -72,6 +74,7 @@ def claim_entry(
         "decided_by": decided,
         "in_sample": any(p.in_sample for p in fitted),
         "ours": claim.ours,
+        "power": power_json(fitted, [one.parts for one in others]),
         "parts": parts,
         "readings": [_reading_json(one) for one in others],
         "evidence": {

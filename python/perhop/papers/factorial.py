@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -77,12 +78,33 @@ class Measured:
         Response and treatment of what a calibration fitted, or the search before it had seen.
     kept
         Terms of the paper's model of each response, `P:C`, where it leaves out some.
+    stated
+        What the paper says of cells and arms, the printed tables among it; those alone where it is None.
     """
 
     samples: Sequence[Cells]
     published: Cells
     in_sample: frozenset[tuple[str, str]] = frozenset()
     kept: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    stated: Cells | None = None
+
+    @cached_property
+    def as_printed(self) -> Sequence[Cells]:
+        """The replications with their noise about what the paper says, in place of their own means."""
+        said = self.stated or self.published
+        values = {name: cells - mean(self.samples, name) for name, cells in said.values.items()}
+        arms = {
+            key: cells - np.mean([one.arms[key] for one in self.samples], axis=0)
+            for key, cells in said.arms.items()
+        }
+        return [
+            Cells(
+                one.layout,
+                {name: one.values[name] + by for name, by in values.items()},
+                {key: one.arms[key] + by for key, by in arms.items()},
+            )
+            for one in self.samples
+        ]
 
     def part(
         self,
@@ -107,7 +129,9 @@ class Measured:
             return asked.mean([of([one]) for one in self.samples])
         if len(self.samples) < 3:
             return asked.undefined(f"{len(self.samples)} replications are too few")
-        return asked.estimated(jackknife_interval(list(self.samples), of))
+        said = _value_or_none(of, [self.stated or self.published])
+        about = None if said is None else jackknife_interval(self.as_printed, of)
+        return asked.estimated(jackknife_interval(self.samples, of), None, about)
 
 
 def _value_or_none(of: Statistic, cells: Sequence[Cells]) -> float | None:
@@ -155,6 +179,19 @@ def shares(cells: Sequence[Cells], response: str) -> dict[str, float]:
     """Give the percentage of variation by component, `P:C`; of a single table's cells without any error."""
     parts = strata(cube(cells, response))
     return {":".join(term): 100.0 * part.squares / parts.total.squares for term, part in parts.terms.items()}
+
+
+def shares_of_means(cells: Sequence[Cells], response: str) -> dict[str, float]:
+    """Give the percentage of the variation of the cells' means by component, less what error puts there.
+
+    Omega squared over the cells' means: each sum of squares less its degrees of freedom times the mean square
+    of the error, over the sum of these. The length of runs and their number do not bias it; where there is a
+    single table there is no error.
+    """
+    parts = strata(cube(cells, response))
+    error = parts.between.mean_square if parts.between.df else 0.0
+    squares = {":".join(term): part.squares - part.df * error for term, part in parts.terms.items()}
+    return {term: 100.0 * own / sum(squares.values()) for term, own in squares.items()}
 
 
 def residuals(samples: Sequence[Cells], response: str, kept: Sequence[str]) -> tuple[Floats, Floats]:

@@ -61,6 +61,9 @@ class Part:
         Whether a calibration fitted what is judged.
     reason
         Why nothing is judged.
+    as_printed
+        The interval that the noise of the replications gives about what the paper says; None where it
+        gives no number.
     """
 
     quantity: str
@@ -73,6 +76,7 @@ class Part:
     printed: float | None = None
     in_sample: bool = False
     reason: str | None = None
+    as_printed: Interval | None = None
 
     def unjudged(self, reason: str) -> Part:
         """Give the part without a verdict; a reason of its own stays."""
@@ -106,7 +110,10 @@ def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) ->
 
 @dataclass(frozen=True)
 class Asked:
-    """What a part asks before anything is measured: the fields of `Part` that claim and paper give."""
+    """What a part asks before anything is measured: the fields of `Part` that claim and paper give.
+
+    `stated` is the value by the paper's words, where no number of its own is printed.
+    """
 
     quantity: str
     kind: Kind
@@ -114,9 +121,15 @@ class Asked:
     high: float = math.inf
     printed: float | None = None
     in_sample: bool = False
+    stated: float | None = None
 
-    def estimated(self, measured: Interval, one_run: Interval | None = None) -> Part:
-        """Judge by an interval that was estimated elsewhere."""
+    def estimated(
+        self, measured: Interval, one_run: Interval | None = None, as_printed: Interval | None = None
+    ) -> Part:
+        """Judge by an interval that was estimated elsewhere.
+
+        Without `as_printed` the noise about what the paper says is taken to be that about the mean.
+        """
         verdict = judge(measured, self.low, self.high)
         few = f"{measured.n} replications, {MIN_REPLICATIONS} are needed"
         reason = few if verdict is Verdict.NOT_JUDGED else None
@@ -131,7 +144,16 @@ class Asked:
             self.printed,
             self.in_sample,
             reason,
+            as_printed or self._about_the_papers(measured),
         )
+
+    def _about_the_papers(self, measured: Interval) -> Interval | None:
+        """Move an interval to what the paper says."""
+        value = self.printed if self.stated is None else self.stated
+        if value is None:
+            return None
+        by = value - measured.mean
+        return Interval(value, measured.low + by, measured.high + by, measured.n)
 
     def mean(self, values: npt.ArrayLike) -> Part:
         """Judge the mean of one value per replication; a value that is none is told, not left out."""

@@ -63,6 +63,12 @@ def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     return _student(values, level, lambda n: 1.0 / n)
 
 
+def deviation_behind(interval: Interval, level: float = 0.95) -> float:
+    """Give the sample standard deviation that Student's interval of a mean was made of."""
+    quantile = _student_quantile(1.0 - (1.0 - level) / 2.0, interval.n - 1)
+    return interval.half_width * math.sqrt(interval.n) / quantile
+
+
 def prediction_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     """Mean of independent values and the two-sided interval in which one more value will lie.
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+
+_SPREADS = 1000
+"""Of how many equally likely sample deviations a probability is the mean."""
+
 
 def power(
     difference: float,
@@ -152,6 +157,39 @@ def replications_for_half_width(
         return df > 0 and float(stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * spread <= half_width
 
     return _least(enough, most)
+
+
+def interval_inside(
+    mean: float, deviation: float, n: int, low: float, high: float, level: float = 0.95
+) -> float:
+    """Probability that Student's interval of a mean lies wholly inside a range.
+
+    Parameters
+    ----------
+    mean, deviation
+        Of the values, which are independent and normal.
+    n
+        How many there are; at least two.
+    low, high
+        Ends of the range; infinite where there is none.
+    level
+        Confidence of the interval, inside (0, 1).
+
+    Notes
+    -----
+    With one end it is one minus the noncentral t distribution with ``(mean - low) sqrt(n) / deviation``. Here
+    the normal mean is integrated exactly, and the sample deviation over equally likely values of its chi
+    distribution.
+    """
+    from scipy.special import chdtri, ndtr, stdtrit
+
+    if deviation == 0.0:
+        return float(low <= mean <= high)
+    tail = (np.arange(_SPREADS) + 0.5) / _SPREADS
+    half = float(stdtrit(n - 1, 1.0 - (1.0 - level) / 2.0)) * np.sqrt(chdtri(n - 1, tail) / (n - 1))
+    scale = deviation / math.sqrt(n)
+    inside = ndtr((high - mean) / scale - half) - ndtr((low - mean) / scale + half)
+    return float(np.mean(np.maximum(inside, 0.0)))
 
 
 def _least(enough: Callable[[int], bool], most: int) -> int | None:

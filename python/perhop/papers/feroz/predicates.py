@@ -54,8 +54,8 @@ def assurance(m: Measured, figure: str, at_least: float) -> list[Part]:
 def spacing_kept(m: Measured, figure: str, tolerance: float) -> list[Part]:
     """Judge that the gaps between IN packets are floor(S) or ceil(S) and average S."""
     (case,) = (case.id for case in m.cases.values() if case.figure == figure)
-    kept = Asked("fraction of gaps that are floor(S) or ceil(S)", "size", low=1 - 1e-9)
-    excess = Asked("gaps less S, on average", "size", -tolerance, tolerance)
+    kept = Asked("fraction of gaps that are floor(S) or ceil(S)", "size", low=1 - 1e-9, stated=1.0)
+    excess = Asked("gaps less S, on average", "size", -tolerance, tolerance, stated=0.0)
     return [kept.mean(m.values[case]["gaps_kept"]), excess.mean(m.values[case]["gap_excess"])]
 
 

@@ -38,7 +38,8 @@ def within_closed_form(
             raise PackError(f"figure {figure.id}: there is no {form} closed form to judge it by")
         for side, value in expected._asdict().items():
             near = tolerance if value >= below else min(tolerance, fraction * float(value))
-            parts.append(_bound(m, figure.id, f"{side}_efficiency", float(value) - near, float(value) + near))
+            ends = float(value) - near, float(value) + near
+            parts.append(_bound(m, figure.id, f"{side}_efficiency", *ends, float(value)))
     return parts
 
 
@@ -54,7 +55,7 @@ def within_published(m: Measured, tolerance: float) -> list[Part]:
 
 def starved(m: Measured, figures: list[str], below: float) -> list[Part]:
     """Judge that the slow connection stays under an efficiency."""
-    return [_bound(m, id_, "slow_efficiency", high=below) for id_ in figures]
+    return [_bound(m, id_, "slow_efficiency", high=below, stated=0.0) for id_ in figures]
 
 
 def falls_in_steps(m: Measured, figures: list[str], quantity: str, at_least: float) -> list[Part]:
@@ -95,7 +96,7 @@ def same_as_first(m: Measured, figures: list[str], quantity: str, tolerance: flo
     """Judge that a quantity stays within `tolerance` of the first figure's; paired by replication."""
     first, *others = figures
     ends = (-tolerance, tolerance)
-    return [_difference(m, (id_, first), quantity, "size", ends) for id_ in others]
+    return [_difference(m, (id_, first), quantity, "size", ends, 0.0) for id_ in others]
 
 
 def rises_in_steps(m: Measured, figures: list[str], quantity: str) -> list[Part]:
@@ -116,16 +117,26 @@ def _rows(m: Measured) -> Iterator[Figure]:
     return (figure for figure in m.figures.values() if figure.table == "efficiencies")
 
 
-def _bound(m: Measured, figure: str, quantity: str, low: float = -math.inf, high: float = math.inf) -> Part:
-    asked = Asked(f"{figure}, {quantity.replace('_', ' ')}", "size", low, high, m.published(figure, quantity))
+def _bound(
+    m: Measured,
+    figure: str,
+    quantity: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    stated: float | None = None,
+) -> Part:
+    what, printed = f"{figure}, {quantity.replace('_', ' ')}", m.published(figure, quantity)
+    asked = Asked(what, "size", low, high, printed, stated=stated)
     return asked.mean(m.values(figure, quantity))
 
 
-def _difference(m: Measured, pair: tuple[str, str], quantity: str, kind: Kind, ends: Ends) -> Part:
+def _difference(
+    m: Measured, pair: tuple[str, str], quantity: str, kind: Kind, ends: Ends, stated: float | None = None
+) -> Part:
     """Judge the first less the second."""
     a, b = (m.published(id_, quantity) for id_ in pair)
     what = f"{pair[0]} less {pair[1]}, difference of {quantity.replace('_', ' ')}"
-    asked = Asked(what, kind, *ends, None if a is None or b is None else a - b)
+    asked = Asked(what, kind, *ends, None if a is None or b is None else a - b, stated=stated)
     return asked.mean(m.values(pair[0], quantity) - m.values(pair[1], quantity))
 
 

@@ -40,6 +40,15 @@ def printed_cells(pack: Pack) -> Cells:
     return Cells(LAYOUT, tables)
 
 
+def stated_cells(printed: Cells) -> Cells:
+    """Give what the paper says: its tables, and arms that give what p-a-b gives."""
+    own = tuple(MARKS.index(mark) for mark in "pab")
+    arms = {
+        (arm, name): cells[own] for arm in ("copy", "network 3") for name, cells in printed.values.items()
+    }
+    return Cells(printed.layout, printed.values, arms)
+
+
 def every_cell(markings: Sequence[str] = MARKINGS) -> list[Cell]:
     """List class, congestion and marking of each cell of these markings."""
     return [(name, c, marking) for marking in markings for name in CLASSES for c in CONGESTION]

@@ -23,6 +23,7 @@ from perhop.papers.papagiannaki.cells import (
     at,
     printed_cells,
     replications,
+    stated_cells,
 )
 from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES
 from perhop.papers.papagiannaki.predicates import PREDICATES
@@ -81,7 +82,7 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
     known, published = load_fit(plan.pack).in_sample, printed_cells(plan.pack)
 
     def measured(one: Measurements) -> Measured:
-        return Measured(replications(one.scalars), published, known, KEPT)
+        return Measured(replications(one.scalars), published, known, KEPT, stated_cells(published))
 
     m = measured(results.fitted)
     under = [(reading, measured(one)) for reading, one in results.read]

@@ -1,0 +1,82 @@
+"""How often a claim is found supported if what the paper says is true: the power of its verdict.
+
+Every quantity of a claim is taken to be what the paper says, with the noise that our own replications have,
+and to be normal. A claim is supported if all its parts are, as fitted and under every reading; quantities and
+readings are taken to be independent, so that their probabilities are multiplied. The noise of a quantity
+under readings is pooled over them: a few replications alone know it badly, and a product takes the worst.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from perhop.papers.verdict import Part, Verdict
+from perhop.stats.intervals import Interval, deviation_behind
+from perhop.stats.power import interval_inside
+
+NO_VALUE = "the paper gives no value"
+
+Noise = tuple[float, float]
+"""Mean and standard deviation of a quantity, were it what the paper says."""
+
+
+def power_json(fitted: Sequence[Part], others: Sequence[Sequence[Part]]) -> dict[str, Any]:
+    """Give the probability that all parts are supported: as fitted, and under all readings as well.
+
+    Parameters
+    ----------
+    fitted
+        Parts at the fitted point.
+    others
+        The same parts under each reading; one that could not be judged says nothing.
+
+    Returns
+    -------
+    dict
+        `as_fitted` and `with_readings`, None where it cannot be said or no reading was run, and the `reason`.
+    """
+    why = dict.fromkeys(reason for part in fitted if (reason := _unknown(part)))
+    if why or not fitted:
+        return {"as_fitted": None, "with_readings": None, "reason": "; ".join(why) or "nothing was measured"}
+    found = _all_supported((part, _pooled([part])) for part in fitted)
+    under = [_pooled(parts) for parts in zip(*others, strict=True)]
+    both = math.prod((found, *(_all_supported(zip(parts, under, strict=True)) for parts in others)))
+    return {
+        "as_fitted": round(found, 3),
+        "with_readings": round(both, 3) if others else None,
+        "reason": None,
+    }
+
+
+def _unknown(part: Part) -> str | None:
+    """Say why a part has no power; None where it has."""
+    if part.verdict is Verdict.NOT_JUDGED:
+        return part.reason
+    return None if part.as_printed else NO_VALUE
+
+
+def _known(part: Part) -> Interval | None:
+    return None if _unknown(part) else part.as_printed
+
+
+def _pooled(parts: Iterable[Part]) -> Noise:
+    """Average what the replications of a part under several readings would give about what the paper says."""
+    known = [about for part in parts if (about := _known(part))]
+    if not known:
+        return math.nan, math.nan
+    squares = [deviation_behind(about) ** 2 for about in known]
+    return sum(about.mean for about in known) / len(known), math.sqrt(sum(squares) / len(known))
+
+
+def _all_supported(parts: Iterable[tuple[Part, Noise]]) -> float:
+    """Multiply over quantities; the ranges that are claimed of one quantity are met together."""
+    asked: dict[tuple[str, Noise, int], list[Part]] = {}
+    for part, noise in parts:
+        if about := _known(part):
+            asked.setdefault((part.quantity, noise, about.n), []).append(part)
+    return math.prod(
+        interval_inside(*noise, n, max(one.low for one in own), min(one.high for one in own))
+        for (_, noise, n), own in asked.items()
+    )
