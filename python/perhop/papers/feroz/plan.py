@@ -23,7 +23,7 @@ MEASURED = {"baseline.toml": "campaign.toml", "assured.toml": "campaign-assured.
 """For each scenario file the campaign that says what is measured."""
 
 SWEEP_REPLICATIONS = 4
-READ, QUICK_READ = 20, MIN_REPLICATIONS
+READ, QUICK_READ = 40, MIN_REPLICATIONS
 """Replications under each reading, at most as many as the case has."""
 SWEPT_TOKENS = (15, 30, 45)
 SWEPT_IN_TABLE_6 = ("averaging", "depth", "beyond_tokens", "carry")
