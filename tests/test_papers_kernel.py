@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +17,7 @@ from perhop.experiment import ledger
 from perhop.live import Host, Live, Quantiles
 from perhop.papers import kernel
 from perhop.papers.error import PackError
-from perhop.papers.pack import pack_dir
+from perhop.papers.pack import Pack, pack_dir
 from perhop.papers.plan import short
 from perhop.papers.study import load_study
 
@@ -59,6 +60,22 @@ def test_the_arms_of_a_study_differ_in_the_clock_and_in_what_a_variant_says(key:
     assert list(one[: len(common)]) == common
     # only how long the simulator is warmed up may differ
     assert {change.partition("=")[0] for change in one[len(common) :]} <= {"run.duration", "run.warmup"}
+
+
+def test_claims_that_short_runs_cannot_judge_are_named_and_must_be_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = load_study("papagiannaki")
+    assert all(arm.plan.unjudged == {"P14", "P25", "P26"} for arm in kernel.arms(study))
+    tables = Pack.tables
+
+    def wrong(pack: Pack, name: str, kind: str, *rest: Any, **least: int) -> Any:
+        found = tables(pack, name, kind, *rest, **least)
+        return ({**found[0], "unjudged": ["P14", "P99"]},) if kind == "kernel" else found
+
+    monkeypatch.setattr(Pack, "tables", wrong)
+    with pytest.raises(PackError, match=r"kernel.toml: 'unjudged': no claim P99"):
+        kernel.arms(study)
 
 
 def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> None:

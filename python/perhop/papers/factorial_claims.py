@@ -9,7 +9,16 @@ from typing import Annotated
 import numpy as np
 import polars as pl
 
-from perhop.papers.factorial import Cells, Measured, Statistic, effect, level_means, mean, residuals, shares
+from perhop.papers.factorial import (
+    Cells,
+    Measured,
+    Statistic,
+    effect,
+    level_means,
+    mean,
+    residuals,
+    shares_of_means,
+)
 from perhop.papers.verdict import HIGHER, LOWER, Part
 from perhop.stats.residuals import straightest
 
@@ -54,13 +63,15 @@ def explained(m: Measured, response: str, at_least: float, beyond: float) -> lis
     """Judge what share of the variation the effects of one and two factors have, and the largest other."""
 
     def low_order(cells: Sequence[Cells]) -> float:
-        return sum(share for term, share in shares(cells, response).items() if term.count(":") < 2)
+        return sum(share for term, share in shares_of_means(cells, response).items() if term.count(":") < 2)
 
     def largest_other(cells: Sequence[Cells]) -> float:
-        return max(share for term, share in shares(cells, response).items() if term.count(":") > 1)
+        return max(share for term, share in shares_of_means(cells, response).items() if term.count(":") > 1)
 
     return [
-        m.part(f"{response}: main effects and pairs, % of variation", "size", low_order, low=at_least),
+        m.part(
+            f"{response}: main effects and pairs, % of the means' variation", "size", low_order, low=at_least
+        ),
         m.part(f"{response}: largest term of higher order, %", "size", largest_other, high=beyond),
     ]
 
@@ -69,11 +80,13 @@ def largest(m: Measured, response: str, components: list[str]) -> list[Part]:
     """Judge that some components are the largest of all of one and two factors."""
 
     def margin(cells: Sequence[Cells]) -> float:
-        found = {term: share for term, share in shares(cells, response).items() if term.count(":") < 2}
+        found = {
+            term: share for term, share in shares_of_means(cells, response).items() if term.count(":") < 2
+        }
         least = min(found.pop(name) for name in components)
         return least - max(found.values())
 
-    what = f"{response}: least of {', '.join(components)} less the largest other, % of variation"
+    what = f"{response}: least of {', '.join(components)} less the largest other, % of the means' variation"
     return [m.part(what, "direction", margin, low=HIGHER)]
 
 
@@ -81,9 +94,9 @@ def dominates(m: Measured, response: str, components: list[str], at_least: float
     """Judge that the first of the largest components has most of the variation."""
 
     def share(cells: Sequence[Cells]) -> float:
-        return shares(cells, response)[components[0]]
+        return shares_of_means(cells, response)[components[0]]
 
-    what = f"{response}: {components[0]}, % of variation"
+    what = f"{response}: {components[0]}, % of the means' variation"
     return [m.part(what, "size", share, low=at_least), *largest(m, response, components)]
 
 

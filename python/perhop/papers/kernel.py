@@ -37,6 +37,7 @@ _KERNEL: Keys = {
     "simulator": TEXTS,
     "without": TEXTS,
     "left_out": TEXTS,
+    "unjudged": TEXTS,
 }
 _VARIANT: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS}
 
@@ -93,6 +94,10 @@ def arms(study: Study[Any, Any]) -> tuple[Arm, ...]:
     except ValueError as error:
         raise PackError(f"{path}: 'without': {error}") from None
 
+    unjudged = frozenset(given.get("unjudged", ()))
+    if unknown := unjudged - {claim.id for claim in whole.pack.claims}:
+        raise PackError(f"{path}: 'unjudged': no claim {', '.join(sorted(unknown))}")
+
     def under(campaigns: Sequence[Campaign], settings: Sequence[str], lacking: tuple[str, ...]) -> Plan:
         fitted = tuple(short(one, (*given["set"], *settings), given["replications"]) for one in campaigns)
         left_out = tuple(given["left_out"])
@@ -102,6 +107,7 @@ def arms(study: Study[Any, Any]) -> tuple[Arm, ...]:
             read=(),
             beyond=(),
             drawn=(),
+            unjudged=unjudged,
             left_out=left_out,
             without=lacking,
             replications=given["replications"],
