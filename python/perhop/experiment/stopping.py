@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from perhop.experiment.definition import Stop
 from perhop.stats.intervals import Interval
+from perhop.stats.residuals import normal_qq
 from perhop.stats.sequential import sequential_interval
 
 LEVEL = 0.95
 """Confidence of intervals, those that are looked at included."""
+
+LEAST = 10
+"""Replications before the first look, unless the cap is lower: with fewer a normal plot shows nothing."""
 
 Values = Mapping[tuple[str, ...], float | None]
 """Of a response by group."""
@@ -33,22 +37,34 @@ class Stopped:
         The interval that is farthest from its target, None where there are no values.
     of
         Treatment and group that it is of.
+    intervals, odd
+        How many there are, and behind how many of them the values are not normal.
     """
 
     replications: int
     met: bool
     widest: Interval | None = None
     of: Series | None = None
+    intervals: int = 0
+    odd: int = 0
 
 
 def said(stop: Stop, stopped: Stopped) -> str:
     """Say what was decided, and what that means for intervals that are not made for it."""
     width = f"{100 * stop.half_width:g} % of its mean" if stop.relative else f"{stop.half_width:g}"
     how = "narrow enough" if stopped.met else "not narrow enough at the cap"
-    return (
+    text = (
         f"Replicated until every interval of {stop.response} is at most {width} to either side: {how} after "
         f"{stopped.replications} replications. Intervals of its means hold at every look; those of effects, "
-        "and p values, take the number of replications as given before."
+        "and p values, take the number of replications as given before. They are for normal values; what "
+        f"fewer than one run in {max(1, stopped.replications // 3)} does need not have been seen."
+    )
+    if not stopped.odd:
+        return text
+    return (
+        f"{text} Behind {stopped.odd} of {stopped.intervals} intervals the values are not normal: skewed, or "
+        "a few runs are far from the rest (Q-Q correlation below that of 1 % of normal samples). Such an "
+        "interval may hold less often than it says: look at the runs, and set the number of replications."
     )
 
 
@@ -62,13 +78,13 @@ class Stopping:
     treatments
         How many there are.
     least
-        Replications before the first look.
+        Replications before the first look; no fewer than `LEAST`, or the cap.
     """
 
     def __init__(self, stop: Stop, treatments: int, least: int) -> None:
         self._stop = stop
         self._treatments = treatments
-        self._least = least
+        self._least = min(max(least, LEAST), stop.most)
         self._looked = 0
         self._values: dict[Series, list[float]] = {}
         self._waiting: dict[int, dict[int, Values]] = {}
@@ -106,7 +122,8 @@ class Stopping:
         excess, of, widest = max(intervals, key=lambda one: one[0], default=(float("inf"), None, None))
         met = excess <= 1.0 and len({treatment for treatment, _ in self._values}) == self._treatments
         if met or self._looked >= self._stop.most:
-            self.decided = Stopped(self._looked, met, widest, of)
+            odd = sum(map(_is_odd, self._values.values()))
+            self.decided = Stopped(self._looked, met, widest, of, len(self._values), odd)
 
     def _intervals(self) -> Iterable[tuple[Series, Interval]]:
         for of, values in self._values.items():
@@ -119,3 +136,11 @@ class Stopping:
         if target > 0.0:
             return interval.half_width / target
         return 0.0 if interval.half_width == 0.0 else float("inf")
+
+
+def _is_odd(values: Sequence[float]) -> bool:
+    """Tell values that 99 of 100 normal samples are straighter than, in a Q-Q plot; see `normal_qq`."""
+    if len(values) < LEAST or min(values) == max(values):
+        return False
+    found = normal_qq(values)
+    return found.correlation < found.critical
