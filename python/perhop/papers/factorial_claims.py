@@ -20,7 +20,7 @@ from perhop.papers.factorial import (
     shares_of_means,
 )
 from perhop.papers.verdict import HIGHER, LOWER, Part
-from perhop.stats.residuals import straightest
+from perhop.stats.residuals import furthest, straightest
 
 
 def signs(m: Measured, response: str, effects: list[str]) -> list[Part]:
@@ -135,6 +135,35 @@ def normal_without_trend(m: Measured, response: str, correlation: float, trend: 
     return [*normal(m, response, 0.0, correlation), m.part(what, "size", goes_with, -trend, trend)]
 
 
+def scattered(
+    m: Measured, response: str, set_aside: float, experiment: list[str], at_most: float
+) -> list[Part]:
+    """Judge that the residuals that a model misses by most are not of one experiment.
+
+    An experiment is a combination of levels of some factors.
+    """
+    axes = tuple(k for k, factor in enumerate(m.published.layout.factors) if factor not in experiment)
+
+    def fullest(cells: Sequence[Cells]) -> float:
+        left, _ = residuals(cells, response, m.kept[response])
+        far = np.zeros(left.size)
+        far[furthest(left, round(set_aside * left.size))] = 1.0
+        counts = far.reshape(left.shape).sum(axis=(*axes, left.ndim - 1))
+        return float(counts.max() / counts.sum())
+
+    what = f"{response}: part of the outliers that the experiment with most of them has"
+    return [m.part(what, "size", fullest, high=at_most)]
+
+
+def none_below(m: Measured, response: str, at_least: float) -> list[Part]:
+    """Judge that no cell is below a value."""
+
+    def least(cells: Sequence[Cells]) -> float:
+        return float(mean(cells, response).min())
+
+    return [m.part(f"{response.replace('_', ' ')}: least of all cells", "size", least, low=at_least)]
+
+
 PREDICATES: dict[str, Callable[..., list[Part]]] = {
     one.__name__: one
     for one in (
@@ -147,6 +176,8 @@ PREDICATES: dict[str, Callable[..., list[Part]]] = {
         wider,
         normal,
         normal_without_trend,
+        scattered,
+        none_below,
     )
 }
 """By the name that `claims.toml` has."""

@@ -174,7 +174,28 @@ def own_findings(pack: Pack, m: Measured) -> list[Finding]:
         differ = split_plot_differences(m.samples[:TABLES], CLASSES, ["C"])
         effects = ", ".join(differ) or "none"
         found.append(tell(words["split-plot"], replications=TABLES, number=len(differ), effects=effects))
+        found.append(_significance(words["significance"], pack, m.samples[:TABLES]))
     return found
+
+
+def _significance(words: Mapping[str, str], pack: Pack, samples: Sequence[Cells]) -> Finding:
+    """Say which effects differ from 0 at 90 % in the paper's tables and not here, and the other way round."""
+    of = {name: effects_of(strata(cube(samples, name)), level=0.90) for name in CLASSES}
+    groups: dict[str, list[str]] = {"alike": [], "there": [], "here": [], "other": []}
+    for one in pack.table("effects"):
+        if one["ci90_low"]:
+            own = of[one["response"]].at(**dict(zip(one["component"], one["level"], strict=True)))
+            printed = _sign(one.number("ci90_low"), one.number("ci90_high"))
+            ours = _sign(own.low, own.high)
+            group = "alike" if printed == ours else "here" if not printed else "other" if ours else "there"
+            groups[group].append(f"{one['response']} {one['component']} {one['level']} ({own.value:+.4f})")
+    told = {name: ", ".join(own) or "none" for name, own in groups.items() if name != "alike"}
+    return tell(words, number=sum(map(len, groups.values())), alike=len(groups["alike"]), **told)
+
+
+def _sign(low: float, high: float) -> int:
+    """Return the sign of what an interval is of; 0 where it holds zero."""
+    return (low > 0.0) - (high < 0.0)
 
 
 def _outliers(words: Mapping[str, str], m: Measured) -> Finding:
