@@ -308,6 +308,8 @@ def test_the_page_shows_parts_readings_and_what_decides() -> None:
         "half as long",
         "ours, not the paper's: half",
         "the printed size is outside everything that was run: A less B (50.000)",
+        "power not known: the paper gives no value",
+        '100 %<br><span class="quiet">100 % with the readings</span>',
         '<b>near</b><br><span class="quiet">near in words</span>',
     ):
         assert words in text
