@@ -20,7 +20,8 @@ from perhop.run import Result
 PER_ROW = ("within_closed_form", "within_published")
 """Predicates that give a verdict for each row of the published table."""
 
-_UNITS = {"slow_efficiency": "1", "fast_efficiency": "1", "fast_throughput": "kbit/s"}
+_UNITS = {"slow_throughput": "kbit/s", "fast_throughput": "kbit/s"}
+_QUEUES = ("slow_queue_data", "slow_queue_packets")
 
 
 @dataclass(frozen=True)
@@ -45,16 +46,10 @@ def rows_of(m: Measured) -> list[dict[str, Any]]:
     """Give the rows of each figure: its quantities, the slow link's utilization, the longest queues."""
     rows = []
     for figure in m.figures.values():
-        forms = {quantity: _closed(figure, quantity) for quantity in figure.published}
-        # Theorem 2 is about data and ACKs in one shared FIFO, traffic both ways
-        bound = theorem_2(figure) if figure.setup.scheme == "fifo" else None
-        for quantity, unit, closed in (
-            *((quantity, _UNITS[quantity], form) for quantity, form in forms.items()),
-            ("slow_link_utilization", "1", NO_FORM),
-            ("slow_queue_data", "packets", {**NO_FORM, "printed": bound}),
-            ("slow_queue_packets", "packets", NO_FORM),
-        ):
+        for quantity in dict.fromkeys((*figure.published, "slow_link_utilization", *_QUEUES)):
+            unit = "packets" if quantity in _QUEUES else _UNITS.get(quantity, "1")
             printed, found = m.published(figure.id, quantity), m.interval(figure.id, quantity)
+            closed = _closed(figure, quantity)
             rows.append(row(figure.table, figure.id, quantity, unit, printed, found, closed))
     return rows
 
@@ -139,9 +134,15 @@ def theorem_2(figure: Figure) -> float | None:
     return None if figure.setup.alone else float(two_way.max_queue(figure.setup.model()).slow)
 
 
-def _closed(figure: Figure, quantity: str) -> dict[str, float | None]:
+def _closed(figure: Figure, quantity: str) -> Mapping[str, float | None]:
     """Evaluate the closed forms in the unit of the quantity's row."""
-    scale = figure.setup.fast_rate / 1e3 if quantity == "fast_throughput" else 1.0
-    side = 0 if quantity == "slow_efficiency" else 1
+    side, _, measure = quantity.partition("_")
+    if quantity == "slow_queue_data" and figure.setup.scheme == "fifo":
+        # Theorem 2 is about data and ACKs in one shared FIFO, traffic both ways
+        return {**NO_FORM, "printed": theorem_2(figure)}
+    if measure not in ("efficiency", "throughput"):
+        return NO_FORM
+    rate = figure.setup.slow_rate if side == "slow" else figure.setup.fast_rate
+    scale = rate / 1e3 if measure == "throughput" else 1.0
     found = {form: figure.setup.closed_form(form) for form in get_args(two_way.Form)}
-    return {form: None if one is None else float(one[side]) * scale for form, one in found.items()}
+    return {form: None if one is None else float(getattr(one, side)) * scale for form, one in found.items()}

@@ -27,6 +27,8 @@ _PRINTED = {
     "connections_each_way": ("connections", 1),
 }
 """Columns of `published/efficiencies.csv`: the parameter that they give, and its unit."""
+_COLUMN = {"efficiency": "_eff_published", "throughput": "_throughput_kbps"}
+"""Ends of the columns of `published/` that give the one or the other of a side."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Figure:
     """One treatment of the campaign, with what the paper prints about it.
 
     The table is a published one, or `extra`; the overrides are those of the base scenario, and the set-up is
-    what they make of it; the printed value per quantity is None where the paper prints none.
+    what they make of it; the printed value per quantity is None where the paper prints none. Its quantities
+    are efficiencies, over the cable modem throughputs.
     """
 
     id: str
@@ -55,9 +58,10 @@ class Measured:
     """Quantities of every figure, one value per replication.
 
     `slow_efficiency`, `fast_efficiency`: delivered payload of all connections of a direction over the rate of
-    the link that carries it. `fast_throughput`: kbit/s. `slow_link_utilization`: share of the time the slow
-    link sends. `slow_queue_data`: longest queue at the slow node, data packets. `slow_queue_packets`: the
-    same with ACKs; with a class for ACKs, the sum of both classes' longest. `dropped`: packets lost anywhere.
+    the link that carries it. `slow_throughput`, `fast_throughput`: kbit/s. `slow_fairness`, `fast_fairness`:
+    Jain's index of the connections of a direction. `slow_link_utilization`: share of the time the slow link
+    sends. `slow_queue_data`: longest queue at the slow node, data packets. `slow_queue_packets`: the same
+    with ACKs; with a class for ACKs, the sum of both classes' longest. `dropped`: packets lost anywhere.
     """
 
     figures: Mapping[str, Figure]
@@ -69,6 +73,7 @@ class Measured:
         response, unit = {
             "slow_efficiency": ("slow", setup.slow_rate),
             "fast_efficiency": ("fast", setup.fast_rate),
+            "slow_throughput": ("slow", 1e3),
             "fast_throughput": ("fast", 1e3),
         }.get(quantity, (quantity, 1.0))
         return self.campaign.values(response, figure=figure) / unit
@@ -90,7 +95,7 @@ def figures_of(pack: Pack, campaign: Campaign, partly: bool = False) -> tuple[Fi
     PackError
         It names no treatment, a published row is not run, or has other parameters than what is run.
     """
-    place = campaign.design.names.index("figure")
+    network, place = (campaign.design.names.index(name) for name in ("network", "figure"))
     treatments = {one.levels[place]: one for one in campaign.design.treatments}
     rows = {f"efficiencies {row['figure']}": row for row in pack.table("efficiencies")}
     cable = pack.table("figure3_2")
@@ -101,26 +106,31 @@ def figures_of(pack: Pack, campaign: Campaign, partly: bool = False) -> tuple[Fi
             if partly:
                 continue
             raise PackError(f"{pack.folder / 'campaign.toml'}: no treatment has figure {table['id']!r}")
-        scenario = campaign.scenario.override(*treatments[table["id"]].overrides)
+        treatment = treatments[table["id"]]
+        scenario = campaign.scenario.override(*treatment.overrides)
         setup = Setup.of(scenario)
         name = f"{table['table']} {table['id']}"
         if table["table"] == "figure3_2":
             name = f"figure3_2 {setup.fast_window} {'one-way' if setup.alone else 'two-way'}"
         if table["table"] != "extra":
             run.append(name)
-        found.append(_figure(table, scenario, setup, rows.get(name)))
+        modem = treatment.levels[network] == "cable modem"
+        found.append(_figure(table, scenario, setup, rows.get(name), "throughput" if modem else "efficiency"))
     if not partly:
         pack.check_coverage(run, list(rows))
     return tuple(found)
 
 
-def _figure(table: dict[str, Any], scenario: Scenario, setup: Setup, row: Row | None) -> Figure:
-    published: dict[str, float | None] = {"slow_efficiency": None, "fast_efficiency": None}
-    if table["table"] == "figure3_2":
-        published = {"fast_throughput": row.printed("fast_throughput_kbps") if row else None}
-    elif row is not None:
+def _figure(table: dict[str, Any], scenario: Scenario, setup: Setup, row: Row | None, measure: str) -> Figure:
+    """Put what the table prints beside a run; `measure` is `efficiency` or `throughput`."""
+    columns = {f"{side}_{measure}": f"{side}{_COLUMN[measure]}" for side in ("slow", "fast")}
+    if measure == "efficiency":
+        columns["slow_link_utilization"] = "slow_link_busy_published"
+    elif setup.alone:
+        del columns["slow_throughput"]
+    if row is not None and table["table"] == "efficiencies":
         _check_row(setup, row)
-        published = {f"{side}_efficiency": row.printed(f"{side}_eff_published") for side in ("slow", "fast")}
+    published = {quantity: row.printed(column) if row else None for quantity, column in columns.items()}
     return Figure(table["id"], table["table"], table["title"], scenario.overrides, setup, published)
 
 

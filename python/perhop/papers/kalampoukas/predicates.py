@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, get_args
 
@@ -49,13 +49,29 @@ def within_published(m: Measured, tolerance: float) -> list[Part]:
         _bound(m, figure.id, quantity, value - tolerance, value + tolerance)
         for figure in _rows(m)
         for quantity, value in figure.published.items()
-        if value is not None
+        if value is not None and quantity.endswith("efficiency")
     ]
 
 
 def starved(m: Measured, figures: list[str], below: float) -> list[Part]:
     """Judge that the slow connection stays under an efficiency."""
     return [_bound(m, id_, "slow_efficiency", high=below, stated=0.0) for id_ in figures]
+
+
+def near_published(m: Measured, figures: list[str], quantity: str, fraction: float) -> list[Part]:
+    """Judge that a quantity lies within a fraction of what the paper prints; a `PackError` for nothing."""
+    parts = []
+    for id_ in figures:
+        printed = m.published(id_, quantity)
+        if printed is None:
+            raise PackError(f"figure {id_}: the paper prints no {quantity}")
+        parts.append(_bound(m, id_, quantity, printed * (1 - fraction), printed * (1 + fraction)))
+    return parts
+
+
+def fair(m: Measured, figures: list[str], at_least: float) -> list[Part]:
+    """Judge that connections in the same direction are alike by Jain's index, either way."""
+    return [_bound(m, id_, f"{side}_fairness", low=at_least) for id_ in figures for side in ("slow", "fast")]
 
 
 def falls_in_steps(m: Measured, figures: list[str], quantity: str, at_least: float) -> list[Part]:
@@ -87,16 +103,29 @@ def ratio_between(
     m: Measured, figures: Annotated[list[str], 2], quantity: str, low: float, high: float
 ) -> list[Part]:
     """Judge the ratio of a quantity between two figures: above one, and in a range; paired by replication."""
-    over, under = figures
-    above = _ratio(m, (over, under), quantity, "direction", (1.0 + HIGHER, math.inf))
-    return [above, _ratio(m, (over, under), quantity, "size", (low, high))]
+    above = _ratio(m, figures, quantity, "direction", (1.0 + HIGHER, math.inf))
+    return [above, _ratio(m, figures, quantity, "size", (low, high))]
 
 
-def same_as_first(m: Measured, figures: list[str], quantity: str, tolerance: float) -> list[Part]:
-    """Judge that a quantity stays within `tolerance` of the first figure's; paired by replication."""
+def at_least_times(m: Measured, figures: Annotated[list[str], 2], quantity: str, times: float) -> list[Part]:
+    """Judge that a quantity is larger in the first figure, by a factor; paired by replication."""
+    above = _ratio(m, figures, quantity, "direction", (1.0 + HIGHER, math.inf))
+    return [above, _ratio(m, figures, quantity, "size", (times, math.inf))]
+
+
+def at_most_times(m: Measured, figures: Annotated[list[str], 2], quantity: str, times: float) -> list[Part]:
+    """Judge that a quantity is smaller in the first figure, by a factor; paired by replication."""
+    below = _ratio(m, figures, quantity, "direction", (-math.inf, 1.0 + LOWER))
+    return [below, _ratio(m, figures, quantity, "size", (-math.inf, times))]
+
+
+def same_as_first(m: Measured, figures: list[str], quantities: list[str], tolerance: float) -> list[Part]:
+    """Judge that quantities stay within `tolerance` of the first figure's; paired by replication."""
     first, *others = figures
     ends = (-tolerance, tolerance)
-    return [_difference(m, (id_, first), quantity, "size", ends, 0.0) for id_ in others]
+    return [
+        _difference(m, (id_, first), quantity, "size", ends, 0.0) for id_ in others for quantity in quantities
+    ]
 
 
 def rises_in_steps(m: Measured, figures: list[str], quantity: str) -> list[Part]:
@@ -106,7 +135,10 @@ def rises_in_steps(m: Measured, figures: list[str], quantity: str) -> list[Part]
 
 
 _ABOUT_ROWS = (within_closed_form, within_published, slow_link_busy)
-_ABOUT_FIGURES = (starved, falls_in_steps, keeps_share, ratio_between, same_as_first, rises_in_steps)
+_ABOUT_FIGURES = (
+    *(starved, near_published, fair, falls_in_steps, keeps_share),
+    *(ratio_between, at_least_times, at_most_times, same_as_first, rises_in_steps),
+)
 PREDICATES: dict[str, Callable[..., list[Part]]] = {
     predicate.__name__: predicate for predicate in (*_ABOUT_ROWS, *_ABOUT_FIGURES)
 }
@@ -140,7 +172,7 @@ def _difference(
     return asked.mean(m.values(pair[0], quantity) - m.values(pair[1], quantity))
 
 
-def _ratio(m: Measured, pair: tuple[str, str], quantity: str, kind: Kind, ends: Ends) -> Part:
+def _ratio(m: Measured, pair: Sequence[str], quantity: str, kind: Kind, ends: Ends) -> Part:
     """Judge the first over the second."""
     a, b = (m.published(id_, quantity) for id_ in pair)
     what = f"{pair[0]} over {pair[1]}, ratio of {quantity.replace('_', ' ')}"
