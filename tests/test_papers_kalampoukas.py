@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,7 @@ from perhop.papers.kalampoukas.page import lines_of
 from perhop.papers.kalampoukas.predicates import within_closed_form
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.measured import Measurements
+from perhop.scenario import Description
 
 PLAN = STUDY.plan(quick=True)
 FULL = STUDY.plan(quick=False)
@@ -160,7 +162,7 @@ def test_only_runs_with_a_shared_fifo_have_the_bound_of_theorem_2() -> None:
 def test_the_evidence_on_thresholds_says_why() -> None:
     claims = {claim["id"]: claim for claim in reproduce(bounded).document["claims"]}
     for id_ in ("K7", "K8"):
-        assert "within 0.0001 of it" in claims[id_]["evidence"]["notes"][0]
+        assert "within 0.0001 of it" in claims[id_]["evidence"]["notes"][-1]
 
 
 def test_a_row_without_a_closed_form_cannot_be_judged() -> None:
@@ -358,3 +360,64 @@ def test_a_sweep_without_a_form_says_so() -> None:
     verdict = found["delay-ack-priority"].verdict("printed")
     assert verdict.startswith("printed: off by more than 0.03 at 1 of 1 points")
     assert "values outside [0, 1]" not in found["delay-backpressure"].verdict("printed")
+
+
+def notes(document: Mapping[str, Any], claim: str) -> str:
+    """Give what is said beside the verdict on a claim."""
+    (found,) = (one for one in document["claims"] if one["id"] == claim)
+    return " ".join(found["evidence"]["notes"])
+
+
+def test_a_switch_decides_the_row_it_comes_near_to() -> None:
+    """Figure 6.2 as one store-and-forward switch gives it: the printed numbers, not the bounded form."""
+    other = runs(lambda f: (0.555, 0.477) if f.id in ("4.3", "6.2") else bounded(f))
+    document = reduced(runs(bounded), {"switch": other}).document
+    claims = {claim["id"]: claim for claim in document["claims"]}
+    assert (claims["K9/6.2"]["verdict"], claims["K9/6.2"]["decided_by"]) == ("inconclusive", ["switch"])
+    assert claims["K9/4.2"]["verdict"] == "contradicted"
+    assert (claims["K1"]["verdict"], claims["K1"]["decided_by"]) == ("inconclusive", ["switch"])
+    assert "Figure 6.2: 0.500 and 0.536 without, 0.555 and 0.477 with it" in notes(document, "K9")
+
+
+def test_a_modem_that_loses_decides_the_jump() -> None:
+    def lossy(figure: Figure) -> Efficiencies:
+        return (0.3277, 0.1194) if figure.id == "3.2-16384" else bounded(figure)
+
+    document = reduced(runs(bounded), {"BSD + modem buffer": runs(lossy)}).document
+    claims = {claim["id"]: claim for claim in document["claims"]}
+    for id_ in ("K12", "K13", "K14"):
+        found = claims[id_]
+        assert (found["verdict"], found["decided_by"]) == ("inconclusive", ["BSD + modem buffer"]), id_
+        assert "1194 with 16 KB, the slow connection then 16." in notes(document, id_)
+    assert [part["printed"] for part in claims["K14"]["parts"]] == [50.0] * 3
+    assert claims["K6"]["verdict"] == "supported"
+    assert claims["K10"]["readings"][-1]["id"] == "BSD"
+
+
+def test_the_verdict_on_a_sentence_names_the_formula_that_denies_it() -> None:
+    assert "(5.13)" in notes(reproduce(bounded).document, "K8")
+    assert "0.057, 0.029, 0.014, 0.007 for b = 1, 2, 4 and 8" in notes(reproduce(bounded).document, "K8")
+
+
+def test_delays_and_equal_buffers_that_matter_contradict() -> None:
+    far = {"5.3-80-ms": (0.44, 0.477), "3.2-both-8192": (0.98, 0.0061), "5.5": (0.555, 0.477)}
+    found = runs(lambda figure: far.get(figure.id, bounded(figure)))
+    for one in found["5.5"]:
+        one["fast_fairness"] = 0.9
+    judged = verdicts(reduced(found))
+    assert [judged[id_] for id_ in ("K10", "K11", "K15")] == ["contradicted"] * 3
+
+
+def test_a_reading_changes_settings_after_those_of_the_treatments_of_a_level() -> None:
+    read = {reading.id: campaign for reading, (campaign,) in PLAN.read}
+    at = {id_: {one.levels[-1]: one for one in own.design.treatments} for id_, own in read.items()}
+    assert at["switch"]["5.3"] == at["BSD"]["5.3"]
+
+    def meaning(id_: str, figure: str) -> Description:
+        return read[id_].scenario.override(*at[id_][figure].overrides).describe()
+
+    for figure, ack in (("4.2", 15), ("4.4", 40), ("4.4-30-byte", 30), ("6.4", 28)):
+        hops = meaning("switch", figure).links
+        assert [(hop.rate_bit_s, hop.pure_ack_bytes) for hop in hops] == [(1e5, ack), (5e6, ack)] * 2, figure
+    (slow, _) = meaning("BSD + modem buffer", "3.2-16384").links
+    assert slow.port.classes[0].limit == "24p"

@@ -132,6 +132,8 @@ def test_what_a_kernel_cannot_do_is_left_out_and_its_claims_are_not_judged(tmp_p
         "K3",
         "K7",
         "K8",
+        "K11",
+        "K15",
     }
     assert "backpressure" in kernel.render(study, found)
 

@@ -130,7 +130,13 @@ def figures() -> dict[str, Figure]:
             "kalampoukas/readings.toml",
             'set = ["profile.stack.base=ns2"]',
             "change = { depth = 1 }",
-            r"/kalampoukas/readings\.toml: reading ns-2: 'change' has depth; this study has no parameters",
+            r"/kalampoukas/readings\.toml: reading ns-2: 'change' has depth, which is no level of campaign",
+        ),
+        (
+            "kalampoukas/readings.toml",
+            'set = ["profile.stack.base=ns2"]',
+            'change = { fifo = "x" }',
+            r"reading ns-2: 'change': fifo is 'x', not a list of texts",
         ),
         ("feroz/readings.toml", "depth = 0.01", "depth = 0.02", "bucket of a packet: depth = 0.02 is not"),
         ("kalampoukas/readings.toml", 'quick = ["K1"', 'quick = ["K0"', "'quick': no claim 'K0'; there"),
@@ -268,20 +274,22 @@ def test_three_connections_start_a_second_apart() -> None:
 
 def test_a_plan_runs_every_figure_under_every_reading() -> None:
     plan = STUDY.plan(quick=False)
-    base, ns2, bsd, *beyond = plan.campaigns
-    assert [one.design.replications for one in (base, ns2, bsd)] == [10, 10, 10]
+    base, ns2, bsd, switch, modem, both, *beyond = plan.campaigns
+    read = (base, ns2, bsd, switch, modem, both)
+    assert [one.design.replications for one in read] == [10] * 6
     assert [base.scenario.seed, base.design.seeds] == [1, "common"]
     profiles = [
-        base.scenario.override(f"profile.stack.base={name}").resolve() for name in ("rfc", "ns2", "bsd")
+        base.scenario.override(f"profile.stack.base={name}").resolve()
+        for name in ("rfc", "ns2", "bsd", "rfc", "rfc", "bsd")
     ]
-    assert [one.scenario.resolve() for one in (base, ns2, bsd)] == profiles
+    assert [one.scenario.resolve() for one in read] == profiles
     assert [one.name for one in beyond] == [sweep.campaign.name for sweep in plan.beyond]
     assert plan.left_out == ()
 
 
 def test_a_quick_plan_has_whole_runs_and_says_what_it_left_out() -> None:
     quick, whole = STUDY.plan(quick=True), STUDY.plan(quick=False)
-    assert quick.campaigns == whole.campaigns[:3]
+    assert quick.campaigns == whole.campaigns[:6]
     assert not any(
         "run.duration" in one for campaign in quick.campaigns for one in campaign.scenario.overrides
     )

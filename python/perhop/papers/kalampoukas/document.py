@@ -11,10 +11,10 @@ from perhop.papers.claims import Under, claim_entry
 from perhop.papers.document import NO_FORM, judge, row
 from perhop.papers.kalampoukas.beyond import Grid
 from perhop.papers.kalampoukas.figures import Figure, Measured
+from perhop.papers.kalampoukas.notes import NOTES, Read
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Plan
-from perhop.papers.readings import Reading
 from perhop.run import Result
 
 PER_ROW = ("within_closed_form", "within_published")
@@ -68,9 +68,7 @@ def run_warnings(m: Measured) -> list[str]:
     return found
 
 
-def judge_claim(
-    plan: Plan, m: Measured, under: Sequence[tuple[Reading, Measured]], claim: Claim
-) -> list[dict[str, Any]]:
+def judge_claim(plan: Plan, m: Measured, under: Read, claim: Claim) -> list[dict[str, Any]]:
     """Judge a claim as given and under each reading; one about all rows has a verdict for each as well.
 
     One about a figure that is not run has no parts.
@@ -80,8 +78,7 @@ def judge_claim(
     parts = judge(PREDICATES, m, claim)
     others = [Under(one, judge(PREDICATES, own, claim)) for one, own in under if claim.id in one.claims]
     unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
-    notes = {"K1": findings, "K7": threshold_note, "K8": threshold_note}
-    told = [text for _, text in notes[claim.id](m)] if claim.id in notes else []
+    told = [text for note in NOTES.get(claim.id, ()) for text in note(m, under)]
     entries = [claim_entry(claim, parts, others, unjudged, told)]
     if claim.predicate in PER_ROW:
         for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
@@ -90,43 +87,6 @@ def judge_claim(
             read = [Under(one.reading, [one.parts[k] for k in at]) for one in others]
             entries.append(claim_entry(own, [parts[k] for k in at], read, unjudged))
     return entries
-
-
-def findings(m: Measured) -> list[tuple[str, str]]:
-    """Say which form of (6.2) the two-counter scheduler follows."""
-    figure = m.figures["6.2"]
-    ours = [m.interval(figure.id, f"{side}_efficiency").mean for side in ("slow", "fast")]
-    forms = {form: figure.setup.closed_form(form) or () for form in get_args(two_way.Form)}
-    far = {
-        form: max(abs(one - float(value)) for one, value in zip(ours, sides, strict=True))
-        for form, sides in forms.items()
-    }
-    nearer = "bounded" if far["bounded"] < far["printed"] else "printed"
-    both = {form: "{:.3f} and {:.3f}".format(*map(float, sides)) for form, sides in forms.items()}
-    text = (
-        f"Figure {figure.id}: simulated {ours[0]:.3f} slow and {ours[1]:.3f} fast; equation (6.2) as printed "
-        f"gives {both['printed']}, bounded {both['bounded']}. The two-counter scheduler does what the "
-        f"{nearer} form says: the largest distance is {far['bounded']:.3f} to the bounded and "
-        f"{far['printed']:.3f} to the printed form."
-    )
-    return [("How many ACKs the two counters let through per data packet", text)]
-
-
-def threshold_note(m: Measured) -> list[tuple[str, str]]:
-    """Say why a higher backpressure threshold does what the claims deny, and how near theory comes to it."""
-    distances = [
-        abs(m.interval(id_, f"{side}_efficiency").mean - float(value))
-        for id_ in ("5.3", "5.3-b2", "5.3-b4", "5.3-b8")
-        for side, value in zip(
-            ("slow", "fast"), m.figures[id_].setup.closed_form("bounded") or (), strict=True
-        )
-    ]
-    text = (
-        "With a threshold b above one, the ACKs of one window are spread over b data packets, so the slow "
-        "connection gains and the fast one loses; that is what the bounded form says, and the simulated "
-        f"efficiencies are within {max(*distances, 1e-4):.1g} of it."
-    )
-    return [("", text)]
 
 
 def theorem_2(figure: Figure) -> float | None:

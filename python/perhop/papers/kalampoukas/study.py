@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from perhop.experiment.definition import Campaign
 from perhop.papers.document import check_claims
+from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.beyond import grids
-from perhop.papers.kalampoukas.document import Reproduction, findings, judge_claim, rows_of, run_warnings
+from perhop.papers.kalampoukas.document import Reproduction, judge_claim, rows_of, run_warnings
 from perhop.papers.kalampoukas.figures import FIGURE, Measured, figures_of
+from perhop.papers.kalampoukas.notes import findings
 from perhop.papers.kalampoukas.predicates import PREDICATES
-from perhop.papers.pack import load_pack
+from perhop.papers.pack import TEXTS, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, under
-from perhop.papers.readings import load_settings, unjudged_claims
+from perhop.papers.readings import Reading, load_readings, unjudged_claims
 from perhop.papers.study import Study, Summary
 
 BEYOND = ("map", "threshold", "share", "delay", "connections")
@@ -34,7 +37,7 @@ class Kalampoukas(Study[Plan, Reproduction]):
         return Plan(
             pack=pack,
             fitted=(fitted,),
-            read=tuple((reading, (under(fitted, reading),)) for reading in load_settings(pack)),
+            read=tuple((one, (_under(fitted, one, pack),)) for one in load_readings(pack)),
             beyond=() if quick else tuple(Sweep(id_, id_, one) for id_, one in beyond.items()),
             unjudged=unjudged_claims(pack, quick),
             left_out=("the maps and curves beyond the paper",) if quick else (),
@@ -60,7 +63,7 @@ class Kalampoukas(Study[Plan, Reproduction]):
             document=document,
             measured=m,
             drawn={name.removeprefix("figure "): one for name, one in results.drawn.items()},
-            findings=findings(m),
+            findings=findings(m, read),
             warnings=run_warnings(m),
             left_out=plan.left_out,
             beyond=[grid for sweep, own in results.beyond for grid in grids(sweep, own)],
@@ -86,6 +89,31 @@ class Kalampoukas(Study[Plan, Reproduction]):
             ("figure", "quantity", "unit", "published", "printed", "bounded", "simulated"),
             tuple(tuple(texts(row)) for row in shown if not row["quantity"].startswith("slow_queue")),
         )
+
+
+def _under(fitted: Campaign, reading: Reading, pack: Pack) -> Campaign:
+    """Give the campaign under a reading: what it changes by level comes after a treatment's own settings.
+
+    Raises
+    ------
+    PackError
+        It changes what is no level, or to what is no list of settings.
+    """
+    levels = {level.name for factor in fitted.design.factors for level in factor.levels}
+    for name, settings in reading.change.items():
+        where = f"{pack.folder / 'readings.toml'}: reading {reading.id}: 'change'"
+        if name not in levels:
+            raise PackError(f"{where} has {name}, which is no level of campaign.toml")
+        if not TEXTS.holds(settings):
+            raise PackError(f"{where}: {name} is {settings!r}, not {TEXTS.words}")
+    read = under(fitted, replace(reading, change={}))
+    treatments = tuple(
+        replace(
+            one, overrides=(*one.overrides, *(s for name in one.levels for s in reading.change.get(name, ())))
+        )
+        for one in read.design.treatments
+    )
+    return replace(read, design=replace(read.design, treatments=treatments))
 
 
 STUDY = Kalampoukas()
