@@ -388,7 +388,8 @@ def test_a_modem_that_loses_decides_the_jump() -> None:
     for id_ in ("K12", "K13", "K14"):
         found = claims[id_]
         assert (found["verdict"], found["decided_by"]) == ("inconclusive", ["BSD + modem buffer"]), id_
-        assert "1194 with 16 KB, the slow connection then 16." in notes(document, id_)
+    assert "1194 with 16 KB, the slow connection then 16." in notes(document, "K12")
+    assert "backs off" in notes(document, "K14")
     assert [part["printed"] for part in claims["K14"]["parts"]] == [50.0] * 3
     assert claims["K6"]["verdict"] == "supported"
     assert claims["K10"]["readings"][-1]["id"] == "BSD"

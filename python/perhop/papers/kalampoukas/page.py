@@ -19,10 +19,15 @@ from perhop.report import page
 from perhop.report.study import judged
 from perhop.run import Result
 
-_NAMES = {"slow_efficiency": "slow", "fast_efficiency": "fast", "fast_throughput": "fast"}
+_NAMES = {
+    "slow_efficiency": "slow",
+    "fast_efficiency": "fast",
+    "slow_throughput": "slow, kbit/s",
+    "fast_throughput": "fast, kbit/s",
+}
 _TABLES = (
     ("efficiencies", "Efficiencies", 3),
-    ("figure3_2", "Figure 3.2: throughput of the fast connection, kbit/s", 1),
+    ("figure3_2", "Figure 3.2: throughput", 1),
     ("extra", "Runs of ours that the claims need", 3),
 )
 
@@ -73,12 +78,12 @@ def _overview(rows: Sequence[Mapping[str, Any]]) -> page.Drawing:
 def lines_of(figure: Figure, result: Result) -> list[curves.Line]:
     """Give each connection of a run per measurement interval, and the sums of several; the first 300 s.
 
-    Efficiencies; for Figure 3.2 throughput of the fast connection, kbit/s.
+    Efficiencies; over the cable modem throughputs, kbit/s.
     """
     goodput = result.series.filter(pl.col("quantity") == "goodput_bit_s", pl.col("time_s") <= 300.0)
     found = []
     for place, side in enumerate(("slow", "fast")):
-        rate = 1e3 if figure.table == "figure3_2" else (figure.setup.slow_rate, figure.setup.fast_rate)[place]
+        rate = 1e3 if _in_kbit_s(figure) else (figure.setup.slow_rate, figure.setup.fast_rate)[place]
         flows = result.flows.filter(pl.col("from") == side)["name"].to_list()
         shown = [([name], f"{side} ({name})", DASHES[0]) for name in flows]
         if len(flows) > 1:
@@ -92,10 +97,14 @@ def lines_of(figure: Figure, result: Result) -> list[curves.Line]:
     return found
 
 
+def _in_kbit_s(figure: Figure) -> bool:
+    return "fast_throughput" in figure.published
+
+
 def _over_time(figure: Figure, rows: Rows, result: Result) -> page.Drawing:
-    throughput = figure.table == "figure3_2"
+    throughput = _in_kbit_s(figure)
     means = [
-        f"{_NAMES[quantity]} {row['simulated']['mean']:.4g}"
+        f"{quantity.partition('_')[0]} {row['simulated']['mean']:.4g}"
         + (f" (paper {row['published']:.4g})" if row["published"] is not None else "")
         for quantity, row in rows[figure.id].items()
         if quantity in _NAMES
