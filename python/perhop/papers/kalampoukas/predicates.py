@@ -71,7 +71,8 @@ def near_published(m: Measured, figures: list[str], quantity: str, fraction: flo
 
 def fair(m: Measured, figures: list[str], at_least: float) -> list[Part]:
     """Judge that connections in the same direction are alike by Jain's index, either way."""
-    return [_bound(m, id_, f"{side}_fairness", low=at_least) for id_ in figures for side in ("slow", "fast")]
+    sides = ("slow", "fast")
+    return [_bound(m, id_, f"{side}_fairness", low=at_least, stated=1.0) for id_ in figures for side in sides]
 
 
 def falls_in_steps(m: Measured, figures: list[str], quantity: str, at_least: float) -> list[Part]:
