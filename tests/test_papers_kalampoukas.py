@@ -383,6 +383,11 @@ def test_a_modem_that_loses_decides_the_jump() -> None:
     def lossy(figure: Figure) -> Efficiencies:
         return (0.3277, 0.1194) if figure.id == "3.2-16384" else bounded(figure)
 
+    some = runs(lossy)
+    some["3.2-8192"][0]["fast"] = 90e3
+    found = reduced(runs(bounded), {"BSD + modem buffer": some}).document
+    assert "90 to 97 kbit/s with 8 KB, 1194 with 16 KB" in notes(found, "K12")
+
     document = reduced(runs(bounded), {"BSD + modem buffer": runs(lossy)}).document
     claims = {claim["id"]: claim for claim in document["claims"]}
     for id_ in ("K12", "K13", "K14"):

@@ -7,6 +7,7 @@ from typing import get_args
 
 from perhop.models import two_way
 from perhop.papers.kalampoukas.figures import Measured
+from perhop.papers.measured import Floats
 from perhop.papers.readings import Reading
 
 Read = Sequence[tuple[Reading, Measured]]
@@ -74,13 +75,13 @@ def modem(m: Measured, read: Read) -> list[str]:
     each = []
     for name, own in (("Nothing lost", m), *((f'"{name}"', own) for name, own in lossy)):
         small, large, slow = (
-            f"{own.interval(id_, f'{side}_throughput').mean:.0f}"
+            _range(own.values(id_, f"{side}_throughput"))
             for id_, side in (("3.2-8192", "fast"), ("3.2-16384", "fast"), ("3.2-16384", "slow"))
         )
         each.append(f"{name}: {small} kbit/s with 8 KB, {large} with 16 KB, the slow connection then {slow}.")
     return [
         f"Figure 3.2, one-way {m.interval('3.2-one-way', 'fast_throughput').mean:.0f} kbit/s, by what the "
-        f"modem's buffer and the sender are taken to be. {' '.join(each)} The paper has 100 kbit/s with "
+        f"modem's buffer and the sender are taken to be, over all runs. {' '.join(each)} The paper has 100 kbit/s with "
         "8 KB, more than four times that with 16 KB, less than 25 % of 1200 one-way, and about 50 of the "
         "slow connection in all measurements. No run can meet all of this: above 400 and below 300 exclude "
         f"each other. {backing_off(m, read)[0]}"
@@ -132,6 +133,11 @@ NOTES: Mapping[str, Sequence[Callable[[Measured, Read], list[str]]]] = {
     "K14": (backing_off,),
 }
 """What is said beside the verdict on a claim."""
+
+
+def _range(values: Floats) -> str:
+    low, high = (f"{end:.0f}" for end in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
 
 
 def _pair(m: Measured, figure: str) -> str:
