@@ -296,12 +296,12 @@ def test_curves_are_efficiencies_per_interval_with_sums() -> None:
     assert lines("5.3")["slow (up0)"] == [pytest.approx([0.554734] * 2, abs=1e-6)]
     three = lines("5.5")
     assert {name: len(own) for name, own in three.items()} == {
-        "slow connections, each": 3,
-        "slow connections together": 1,
-        "fast connections, each": 3,
-        "fast connections together": 1,
+        "slow, each": 3,
+        "slow, together": 1,
+        "fast, each": 3,
+        "fast, together": 1,
     }
-    assert three["slow connections together"] == [pytest.approx([0.554734] * 2, abs=1e-6)]
+    assert three["slow, together"] == [pytest.approx([0.554734] * 2, abs=1e-6)]
     assert list(lines("3.2-one-way")) == ["fast (down0)"]
     assert lines("3.2-one-way")["fast (down0)"] == [pytest.approx([1638.4] * 2, rel=1e-6)]
 

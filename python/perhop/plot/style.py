@@ -175,7 +175,7 @@ def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, and say so in its label, which it has by then."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set(**{f"{which}scale": "log"})
-    axis.set_label_text(f"{axis.get_label_text()}, logarithmic")
+    axis.set_label_text(", ".join(filter(None, (axis.get_label_text(), "logarithmic"))))
 
 
 def legend_beside(axes: Axes) -> None:

@@ -81,10 +81,10 @@ def modem(m: Measured, read: Read) -> list[str]:
         each.append(f"{name}: {small} kbit/s with 8 KB, {large} with 16 KB, the slow connection then {slow}.")
     return [
         f"Figure 3.2, one-way {m.interval('3.2-one-way', 'fast_throughput').mean:.0f} kbit/s, by what the "
-        f"modem's buffer and the sender are taken to be, over all runs. {' '.join(each)} The paper has 100 kbit/s with "
-        "8 KB, more than four times that with 16 KB, less than 25 % of 1200 one-way, and about 50 of the "
-        "slow connection in all measurements. No run can meet all of this: above 400 and below 300 exclude "
-        f"each other. {backing_off(m, read)[0]}"
+        f"modem's buffer and the sender are taken to be, over all runs. {' '.join(each)} "
+        "The paper has 100 kbit/s with 8 KB, more than four times that with 16 KB, less than 25 % of 1200 "
+        "one-way, and about 50 of the slow connection in all measurements. No run can meet all of it: above "
+        f"400 and below 300 exclude each other. {backing_off(m, read)[0]}"
     ]
 
 

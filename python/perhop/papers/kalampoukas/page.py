@@ -87,8 +87,8 @@ def lines_of(figure: Figure, result: Result) -> list[curves.Line]:
         flows = result.flows.filter(pl.col("from") == side)["name"].to_list()
         shown = [([name], f"{side} ({name})", DASHES[0]) for name in flows]
         if len(flows) > 1:
-            shown = [([name], f"{side} connections, each", DASHES[1]) for name in flows]
-            shown.append((flows, f"{side} connections together", DASHES[0]))
+            shown = [([name], f"{side}, each", DASHES[1]) for name in flows]
+            shown.append((flows, f"{side}, together", DASHES[0]))
         for names, label, dash in shown:
             own = goodput.filter(pl.col("path").is_in([f"flow.{name}" for name in names]))
             own = own.group_by("time_s").agg(pl.sum("value")).sort("time_s")
@@ -130,8 +130,8 @@ def _buffers(figures: list[Figure], rows: Rows, again: str) -> page.Drawing:
         }
         for key, name, marker, color in (
             ("published", "published", "D", 1),
-            ("printed", "closed form as printed", "s", 3),
-            ("bounded", "closed form, bounded", "o", 2),
+            ("printed", "printed form", "s", 3),
+            ("bounded", "bounded form", "o", 2),
         ):
             known = [{**row, **row["closed_form"]}[key] for row in own.values()]
             y = [math.nan if value is None else value for value in known]
