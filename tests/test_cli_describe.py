@@ -16,6 +16,7 @@ def test_describe(cli: Cli, two_way: Path) -> None:
         "duration_s": 30.0,
         "warmup_s": 5.0,
         "interval_s": 1.0,
+        "processing_jitter_s": 0.0,
     }
     assert [(link["name"], link["rate_bit_s"]) for link in meaning["links"]] == [
         ("slow->fast", 1e5),

@@ -363,7 +363,9 @@ def test_what_a_kernel_cannot_do_is_refused_or_told(cli: Cli, tmp_path: Path) ->
     assert not any(word.startswith("timer_on_tick") for word in told)
     exact = differences(scenario.override('flow.bulk.tcp.timer_jiffy="0s"'))
     assert any(word.startswith("timer_on_tick") for word in exact)
-    assert not any(word.startswith("recovery") for word in told)
+    assert not any(word.startswith(("recovery", "processing_jitter")) for word in told)
+    jitter = differences(scenario.override('run.processing_jitter="1ms"'))
+    assert any(word.startswith("processing_jitter") for word in jitter)
     reno = scenario.override('flow.bulk.tcp.profile="rfc"', 'flow.bulk.tcp.recovery="reno"')
     assert any(word.startswith("recovery: without SACK a kernel goes on") for word in differences(reno))
     with pytest.raises(LiveError, match="Tahoe"):

@@ -74,6 +74,11 @@ pub fn honour(scenario: &Scenario) -> Result<Honoured, Vec<String>> {
     if scenario.run.endpoint == Endpoint::Iperf3 {
         plan.iperf3();
     }
+    if scenario.run.processing_jitter > Span::ZERO {
+        plan.differs(
+            "processing_jitter: these hosts take a time of their own to process a packet".to_owned(),
+        );
+    }
     for link in &scenario.links {
         if link.port.backpressure.is_some() {
             plan.refuse(format!("{}: a kernel knows no backpressure by connection", link.port.path));

@@ -26,6 +26,7 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
         "duration_s": run.duration.as_secs_f64(),
         "warmup_s": run.warmup.as_secs_f64(),
         "interval_s": run.interval.as_secs_f64(),
+        "processing_jitter_s": run.processing_jitter.as_secs_f64(),
     });
     let node = |node: &Node| {
         json!({

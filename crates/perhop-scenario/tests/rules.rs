@@ -221,7 +221,7 @@ fn a_scenario_has_nodes_links_and_traffic() {
     1:1 node: `node` is missing (add a [[node]]: hosts and routers.)
     1:1 link: `link` is missing (add a [[link]]: links between nodes, both directions each.)
     1:1 flow: there is no traffic (add a [[flow]], TCP, or a [[udp]])
-    3:1 run.node: there is no setting `node` here (known here: seed, replication, duration, warmup, interval, packet_size, clock, endpoint, series)
+    3:1 run.node: there is no setting `node` here (known here: seed, replication, duration, warmup, interval, processing_jitter, packet_size, clock, endpoint, series)
     ");
     assert_snapshot!(lines(load(b"node = 1\nlink = [1]", "test.toml", &[])), @r"
     1:1 run: `run` is missing (add a [run]: settings of the run as a whole.)

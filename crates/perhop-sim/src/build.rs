@@ -26,6 +26,7 @@ use crate::host::{self, Connection, Host, HostMarking, ReceivingEnd, SendingEnd}
 use crate::link::Link;
 use crate::marks::MarkCounts;
 use crate::observe::{Recorder, TraceKinds};
+use crate::processing::Processing;
 use crate::sample::Ends;
 use crate::seam::HostNode;
 
@@ -60,8 +61,10 @@ pub fn build(
     for (i, route) in network.routes.iter().enumerate() {
         placing.flow(i, route);
     }
-    let host =
-        |node: usize, site, outgoing| Host::new(site, outgoing, std::mem::take(&mut ends[node]), trace.tcp);
+    let host = |node: usize, site, outgoing| {
+        let processing = Processing::new(&scenario.run, &scenario.nodes[node].name);
+        Host::new(site, outgoing, std::mem::take(&mut ends[node]), processing, trace.tcp)
+    };
     Ok(assemble(scenario, network, trace, starts, host))
 }
 

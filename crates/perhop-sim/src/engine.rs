@@ -55,6 +55,11 @@ impl<H: HostNode> AnyNode<H> {
             Self::Router(router) => &router.outgoing[port.0 as usize],
         }
     }
+
+    /// How many packets are between their flow and a port.
+    pub fn held(&self) -> u64 {
+        if let Self::Host(host) = self { host.held() } else { 0 }
+    }
 }
 
 impl<H: HostNode> Node<H::Packet> for AnyNode<H> {

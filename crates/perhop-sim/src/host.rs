@@ -22,6 +22,7 @@ use crate::fill::{Wire, fill_ack, fill_segment};
 use crate::marks::MarkCounts;
 use crate::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
 use crate::packet::SimPacket;
+use crate::processing::Processing;
 use crate::seam::{HostNode, SenderReading};
 use perhop_core::outgoing::Outgoing;
 use perhop_core::range_table::RangeTable;
@@ -120,7 +121,9 @@ pub struct Host {
     deadlines: Deadlines,
     /// Flows whose segments a port dropped during the current call.
     lost: Vec<FlowId>,
-    /// Whether the queues of any port have deadlines.
+    /// The time that packets take from their flow to the port, where that is not nothing.
+    processing: Option<Box<Processing>>,
+    /// Whether the queues of any port have deadlines, or packets take time to get there.
     timed: bool,
     /// Steps of the connections since the engine last took them, where they are traced.
     log: Option<Vec<TcpRecord>>,
@@ -128,7 +131,13 @@ pub struct Host {
 
 impl Host {
     /// A host with these connections; packets of other connections are reported as dropped at `site`.
-    pub fn new(site: SiteId, ports: Vec<Outgoing<SimPacket>>, ends: Ends, log: bool) -> Self {
+    pub fn new(
+        site: SiteId,
+        ports: Vec<Outgoing<SimPacket>>,
+        ends: Ends,
+        processing: Option<Box<Processing>>,
+        log: bool,
+    ) -> Self {
         let Ends { senders, receivers, sources, drains } = ends;
         let tcp = senders.into_iter().map(End::Sending).chain(receivers.into_iter().map(End::Receiving));
         let sources = sources.into_iter().map(|end| End::Source(Box::new(end)));
@@ -146,7 +155,8 @@ impl Host {
         }
         Self {
             site,
-            timed: ports.iter().any(|out| out.port.has_deadlines()),
+            timed: processing.is_some() || ports.iter().any(|out| out.port.has_deadlines()),
+            processing,
             ports: ports.into(),
             ends: ends.into(),
             slots: RangeTable::new(&pairs),
@@ -183,10 +193,15 @@ impl Host {
             let Some(segment) = end.sender.poll_transmit(now) else { break };
             let mut pkt = io.fresh();
             fill_segment(&mut pkt, &end.connection, &segment);
-            handed = true;
             if let Some(log) = &mut self.log {
                 log.push(end.record(now, TcpEvent::Send, end.sender.packet_number(&segment)));
             }
+            if let Some(processing) = &mut self.processing {
+                end.in_port += u32::from(backpressure.is_some());
+                processing.take(now, end.connection.port, pkt);
+                continue;
+            }
+            handed = true;
             if backpressure.is_some() {
                 end.in_port += 1;
                 port.enqueue(now, pkt, &mut Lost { io: &mut *io, flows: &mut self.lost });
@@ -211,30 +226,32 @@ impl Host {
         io: &mut dyn PacketStore<SimPacket>,
     ) {
         let End::Receiving(end) = &mut self.ends[slot as usize] else { return };
-        match (end.receiver.poll_transmit(now), used) {
+        let ack = end.receiver.poll_transmit(now);
+        self.deadlines.set(slot, end.receiver.next_timeout());
+        match (ack, used) {
             (Some(ack), used) => {
                 let mut pkt = used.unwrap_or_else(|| io.fresh());
                 let mark =
                     end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(end.connection.class));
                 fill_ack(&mut pkt, &end.connection, &ack, mark);
-                self.ports[end.connection.port.0 as usize].enqueue(now, pkt, io);
-                io.ready(end.connection.port);
+                let port = end.connection.port;
+                send(&mut self.ports, &mut self.processing, now, (port, pkt), io);
             }
             (None, Some(used)) => io.consumed(used),
             (None, None) => {}
         }
-        self.deadlines.set(slot, end.receiver.next_timeout());
     }
 
-    /// The first deadline of the ports' queues.
+    /// The first deadline of the ports' queues and of packets on their way there.
     #[cold]
-    fn next_of_queues(&self) -> Option<Instant> {
-        self.ports.iter().filter_map(|out| out.port.next_timeout()).min()
+    fn next_of_packets(&self) -> Option<Instant> {
+        let ready = self.processing.as_ref().and_then(|processing| processing.next_timeout());
+        self.ports.iter().filter_map(|out| out.port.next_timeout()).chain(ready).min()
     }
 
-    /// Serves the deadlines of the ports' queues.
+    /// Serves them.
     #[cold]
-    fn serve_queues(&mut self, now: Instant, io: &mut dyn PacketStore<SimPacket>) {
+    fn serve_packets(&mut self, now: Instant, io: &mut dyn PacketStore<SimPacket>) {
         for out in self.ports.iter_mut() {
             if out.backpressure().is_some() {
                 out.port.on_timeout(now, &mut Lost { io: &mut *io, flows: &mut self.lost });
@@ -243,6 +260,30 @@ impl Host {
             }
         }
         self.write_off();
+        while let Some((port, pkt)) = self.processing.as_mut().and_then(|processing| processing.ready(now)) {
+            let out = &mut self.ports[port.0 as usize];
+            if out.backpressure().is_some() {
+                out.enqueue(now, pkt, &mut Lost { io: &mut *io, flows: &mut self.lost });
+                self.replace(now, io);
+            } else {
+                out.enqueue(now, pkt, io);
+            }
+            io.ready(port);
+        }
+    }
+
+    /// Lets the flows whose segments were dropped send others in their place.
+    fn replace(&mut self, now: Instant, io: &mut dyn PacketStore<SimPacket>) {
+        let mut lost = std::mem::take(&mut self.lost);
+        for flow in lost.drain(..) {
+            if let Some(slot) = self.slots.get(flow.0)
+                && let End::Sending(end) = &mut self.ends[slot as usize]
+            {
+                end.in_port -= 1;
+                self.hand_over(now, slot, io);
+            }
+        }
+        self.lost = lost;
     }
 
     /// Stops backpressure from waiting for packets that a port has dropped.
@@ -254,6 +295,22 @@ impl Host {
                 end.in_port -= 1;
             }
         }
+    }
+}
+
+/// Gives a port a packet of a receiver or of a source, at once or after its processing.
+fn send(
+    ports: &mut Few<Outgoing<SimPacket>>,
+    processing: &mut Option<Box<Processing>>,
+    now: Instant,
+    (port, pkt): (PortId, SimPacket),
+    io: &mut dyn PacketStore<SimPacket>,
+) {
+    if let Some(processing) = processing {
+        processing.take(now, port, pkt);
+    } else {
+        ports[port.0 as usize].enqueue(now, pkt, io);
+        io.ready(port);
     }
 }
 
@@ -361,6 +418,10 @@ impl HostNode for Host {
         if let End::Drain(end) = self.end_of(flow)? { Some(&end.arrived) } else { None }
     }
 
+    fn held(&self) -> u64 {
+        self.processing.as_ref().map_or(0, |processing| processing.len())
+    }
+
     fn window(&self, time: Instant, flow: FlowId) -> Option<WindowRecord> {
         let sender = &self.sending(flow)?.sender;
         Some(WindowRecord {
@@ -451,12 +512,12 @@ impl Node<SimPacket> for Host {
 
     fn next_timeout(&self) -> Option<Instant> {
         let own = self.deadlines.next();
-        if self.timed { own.into_iter().chain(self.next_of_queues()).min() } else { own }
+        if self.timed { own.into_iter().chain(self.next_of_packets()).min() } else { own }
     }
 
     fn on_timeout(&mut self, now: Instant, io: &mut Self::Io) {
         if self.timed {
-            self.serve_queues(now, io);
+            self.serve_packets(now, io);
         }
         while let Some(slot) = self.deadlines.pop_due(now) {
             match &mut self.ends[slot as usize] {
@@ -478,8 +539,7 @@ impl Node<SimPacket> for Host {
                         let mut pkt = io.fresh();
                         source.send(now, &mut pkt);
                         let port = source.connection.port;
-                        self.ports[port.0 as usize].enqueue(now, pkt, io);
-                        io.ready(port);
+                        send(&mut self.ports, &mut self.processing, now, (port, pkt), io);
                     }
                     self.deadlines.set(slot, Some(source.next_timeout()));
                 }

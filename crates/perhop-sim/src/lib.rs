@@ -18,6 +18,7 @@ mod link;
 mod marks;
 mod observe;
 mod packet;
+mod processing;
 mod results;
 mod sample;
 mod seam;

@@ -10,7 +10,7 @@ use perhop_tcp::sender::SenderStats;
 
 use crate::by_class::ClassResult;
 use crate::delays::{DelayRange, Delays};
-use crate::engine::Engine;
+use crate::engine::{AnyNode, Engine};
 use crate::link::{Link, LinkStats};
 use crate::observe::Trace;
 use crate::sample::{Series, busy_between};
@@ -304,6 +304,7 @@ pub fn broken_invariants<H: HostNode>(engine: &Engine<H>, names: &[String], site
         }
         held += kept.packets;
     }
+    held += engine.nodes.iter().map(AnyNode::held).sum::<u64>();
     let mut delivered = 0;
     for (link, name) in engine.links.iter().zip(names) {
         if !link.conserved() {
@@ -327,7 +328,7 @@ pub fn broken_invariants<H: HostNode>(engine: &Engine<H>, names: &[String], site
     }
     if held != engine.recorder.created {
         broken.push(format!(
-            "{} packets were created, {held} are idle, queued or in flight",
+            "{} packets were created, {held} are idle, at hosts, queued or in flight",
             engine.recorder.created
         ));
     }

@@ -15,7 +15,7 @@ use crate::observe::{Recorder, TcpRecord, WindowRecord};
 
 /// A packet that the engine can move.
 pub trait Carried: OnWire + Default {
-    /// When its host gave it to a port.
+    /// When its flow sent it.
     fn sent(&self) -> Instant;
     /// The segment in it, where TCP is simulated.
     fn segment(&self) -> Option<&Segment> {
@@ -62,6 +62,10 @@ pub trait HostNode: Node<Self::Packet> {
     fn source(&self, flow: FlowId) -> Option<Backlog>;
     /// What has arrived here of a UDP flow.
     fn drain(&self, flow: FlowId) -> Option<&MarkCounts>;
+    /// How many packets are between their flow and a port.
+    fn held(&self) -> u64 {
+        0
+    }
     /// The sender's state, for a trace of windows.
     fn window(&self, _now: Instant, _flow: FlowId) -> Option<WindowRecord> {
         None

@@ -7,6 +7,8 @@ use perhop_sim::{PacketEvent, PacketRecord, Results, TraceKinds};
 
 /// The digest of [`DUMBBELL`]. The Python tests hold the release build to the same value.
 const GOLDEN: &str = include_str!("golden/dumbbell.digest");
+/// The same whose hosts take time.
+const GOLDEN_JITTER: &str = include_str!("golden/dumbbell-jitter.digest");
 
 /// The scenario of `perhop init --pack diffserv`: conditioners, marks, UDP, short transfers, CBQ, GRED, RED.
 pub const DIFFSERV: &str = include_str!("../../../python/perhop/starters/diffserv/diffserv.toml");
@@ -22,7 +24,11 @@ pub const SHORT: [&str; 5] = [
 ];
 
 /// Scenarios, with overrides, and the digests of their runs.
-const CASES: [(&str, &[&str], &str); 2] = [(DUMBBELL, &[], GOLDEN), (DIFFSERV, &SHORT, GOLDEN_DIFFSERV)];
+const CASES: [(&str, &[&str], &str); 3] = [
+    (DUMBBELL, &[], GOLDEN),
+    (DUMBBELL, &["run.processing_jitter=6ms"], GOLDEN_JITTER),
+    (DIFFSERV, &SHORT, GOLDEN_DIFFSERV),
+];
 
 fn first_difference(a: &[PacketRecord], b: &[PacketRecord]) -> Option<String> {
     let at = a.iter().zip(b).position(|(x, y)| x != y)?;

@@ -189,6 +189,58 @@ fn backpressure_serves_each_connection_when_a_packet_takes_no_time() {
 }
 
 #[test]
+fn hosts_take_a_random_time_for_each_packet_and_send_in_order() {
+    // two flows and a UDP source at one host, over a link on which nothing waits long
+    let more = "[[flow]]\nname = \"g\"\nfrom = \"a\"\nto = \"b\"\ntcp = { profile = \"rfc\", window = \"8760B\" }\n\
+                [[udp]]\nname = \"u\"\nfrom = \"a\"\nto = \"b\"\nrate = \"800kbit/s\"\npacket_size = \"200B\"\n";
+    let text = format!("{PIPE}\n{more}");
+    let fast = ["link.a-b.rate=10Gbit/s", "run.processing_jitter=2ms"];
+    let results = run(&text, &fast, ALL);
+    let least = results.udp[0].delay.expect("packets arrived");
+    // 160 ns of transmission and 5 ms of propagation; 5,000 draws
+    let (min, max) = (least.min.as_nanos(), least.max.as_nanos());
+    assert!((5_000_161..5_010_000).contains(&min) && (6_990_000..=7_002_560).contains(&max), "{min} {max}");
+    // what a host sends later does not leave earlier: TCP's sequence numbers grow, and the n-th datagram is the n-th
+    for flow in 0..2 {
+        let sent =
+            |r: &&PacketRecord| r.flow.0 == flow && r.event == PacketEvent::Sent && r.kind == Kind::Data;
+        let ends: Vec<_> = results.trace.packets.iter().filter(sent).map(|r| r.number).collect();
+        assert!(ends.len() > 1_000 && ends.is_sorted(), "flow {flow}: {ends:?}");
+    }
+    // both directions take it: a round trip has two of the times, and a window is on its way in each
+    let (short, long) = results.flows[0].rtt.expect("samples");
+    assert!(short.as_nanos() < 12_000_000 && long.as_nanos() <= 14_100_000, "{short:?} {long:?}");
+    assert_eq!(results.flows[0].stats.retransmissions, 0);
+}
+
+#[test]
+fn processing_takes_nothing_from_the_rate_of_a_host() {
+    let plain = run(PIPE, &["flow.f.tcp.window=64KiB"], TraceKinds::default());
+    let jitter = run(PIPE, &["flow.f.tcp.window=64KiB", "run.processing_jitter=50ms"], TraceKinds::default());
+    let [plain, jitter] = [plain, jitter].map(|results| results.links[0].utilization_data);
+    assert!(plain > 0.98 && jitter > 0.98, "{plain} {jitter}");
+}
+
+#[test]
+fn packets_in_processing_count_against_backpressure() {
+    let text = format!(
+        "{PIPE}\n[[port]]\nat = \"a\"\nto = \"b\"\nbackpressure = 3\n[[port.class]]\nname = \"all\"\nqueue = {{ kind = \"fifo\", limit = \"100p\" }}\n"
+    );
+    let jitter = ["flow.f.tcp.window=64KiB", "run.processing_jitter=1ms"];
+    let limited = run(&text, &jitter, TraceKinds::default());
+    // the first of the three is on the link when the third is ready
+    assert_eq!(limited.queues[0].stats.max_packets, 2);
+    // of a queue of one packet every burst loses something, and a link may lose it too: neither stops the flow
+    for drops in ["port.a-b.class.all.queue.limit=1p", "link.a-b.loss=0.2"] {
+        let results =
+            run(&text, &[&jitter[..], &[drops, "flow.f.tcp.min_rto=200ms"]].concat(), TraceKinds::default());
+        let lost = results.queues[0].stats.dropped.packets + results.links[0].lost;
+        assert!(lost > 10, "{drops}: {lost}");
+        assert!(results.flows[0].stats.segments > 50, "{drops}: {:?}", results.flows[0].stats);
+    }
+}
+
+#[test]
 fn samples_and_warmup_split_the_run_without_loss() {
     let results = run(PIPE, &["run.interval=300ms"], TraceKinds::default());
     assert_eq!(results.series.times.len(), 33);

@@ -43,12 +43,15 @@ def command(
 
 def _print(meaning: Description) -> None:
     from perhop.cli.output import print_lines, print_table
+    from perhop.units import duration
 
     run = meaning.run
     print(
         f"{run.duration_s:g} s simulated, measured from {run.warmup_s:g} s, "
         f"a sample every {run.interval_s:g} s, seed {run.seed}, replication {run.replication}\n"
     )
+    if run.processing_jitter_s:
+        print(f"Hosts send each packet up to {duration(run.processing_jitter_s)} later, by chance\n")
     print_table("Nodes", ("node", "kind"), folded((node.name, node.kind) for node in meaning.nodes), _MORE)
     _print_links(sorted(meaning.links, key=lambda link: _is_default(link.port)))
     print_lines("Queues", queue_lines(meaning.settings.port), _MORE)

@@ -46,6 +46,7 @@ pub(crate) fn lower(
         duration: file.run.duration.0,
         warmup: file.run.warmup.0,
         interval: file.run.interval.0,
+        processing_jitter: file.run.processing_jitter.0,
         packet_size: file.run.packet_size.map(|size| size.0),
         clock: file.run.clock.into(),
         endpoint: file.run.endpoint.into(),

@@ -51,6 +51,8 @@ pub struct Run {
     pub warmup: Span,
     /// Spacing of the samples in the series.
     pub interval: Span,
+    /// A packet that a host sends leaves later by a uniform draw from zero up to this.
+    pub processing_jitter: Span,
     /// The length that a number of packets means where bytes are needed.
     pub packet_size: Option<Bytes>,
     /// What moves packets.

@@ -39,7 +39,7 @@ pub(crate) fn node_kind() -> NodeKind {
     NodeKind::Host
 }
 
-/// No time: ours. For the delay of a link, the warm-up, the start of a flow and its jitter.
+/// No time: ours. For the delay of a link, the warm-up, the start of a flow and its jitter, the time in which a host processes a packet.
 pub(crate) fn no_time() -> Time {
     Time(Span::ZERO)
 }

@@ -65,6 +65,10 @@ pub struct Run {
     /// Spacing of the samples in the series.
     #[serde(default = "defaults::interval")]
     pub interval: Time,
+    /// Each packet that a host sends leaves later by a uniform draw from zero up to this, in order: the time that hosts take to
+    /// process packets. One packet time of the bottleneck keeps equal flows from falling into step.
+    #[serde(default = "defaults::no_time", skip_serializing_if = "Time::is_none")]
+    pub processing_jitter: Time,
     /// The packet that a number of packets means where bytes are needed: a burst of `15p`, the mean packet of RED.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Size")]

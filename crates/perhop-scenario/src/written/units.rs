@@ -149,6 +149,14 @@ impl FromStr for Time {
     }
 }
 
+impl Time {
+    /// Whether it is none: of a scenario that says nothing, nothing is written.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.0 == Span::ZERO
+    }
+}
+
 impl FromStr for Size {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {

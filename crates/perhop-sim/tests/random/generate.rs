@@ -61,6 +61,10 @@ impl Made {
         self.put(&format!(
             "[run]\nduration = \"2s\"\nseed = {seed}\npacket_size = {packet}\ninterval = \"500ms\""
         ));
+        if self.numbers.once_in(3) {
+            let most = self.numbers.pick(&[1, 100, 1_000, 100_000]);
+            self.put(&format!("processing_jitter = \"{most}us\""));
+        }
         self.put(&format!(
             "[[node]]\nname = \"s\"\ncount = {hosts}\n[[node]]\nname = \"d\"\ncount = {sinks}"
         ));
