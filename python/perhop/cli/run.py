@@ -72,7 +72,7 @@ def make(
     suffix: str = "",
 ) -> int:
     """Run a scenario on the clock that it asks for; `suffix` is of the folder's default name."""
-    from perhop import record, summary
+    from perhop import phase, record, summary
     from perhop.cli.output import expanded, note, print_json, warn
     from perhop.cli.progress import Progress
     from perhop.disk import TraceFiles
@@ -94,11 +94,14 @@ def make(
         written = record.write(result, loaded, partial, trace=kinds, traces=traces)
     page = str(record.StoredRun.load(folder).report()) if report else None
     meaning = loaded.describe()
-    unsettled = summary.unsettled(result.series, meaning)
-    if unsettled:
-        note(f"warning: {unsettled}\n")
+    doubts = [summary.unsettled(result.series, meaning)]
+    if result.live is None:
+        doubts.append(phase.effect(result.tables(), meaning))
+    warnings = [doubt for doubt in doubts if doubt]
+    for warning in warnings:
+        note(f"warning: {warning}\n")
     if as_json:
-        print_json(_document(result, written, folder, page, unsettled))
+        print_json(_document(result, written, folder, page, warnings))
     else:
         several = expanded(loaded)
         print(f"{scenario.name}: seed {loaded.seed}{several and '; '}{several}\n")
@@ -108,12 +111,12 @@ def make(
 
 
 def _document(
-    result: Result, written: Record, folder: Path, page: str | None, unsettled: str | None
+    result: Result, written: Record, folder: Path, page: str | None, warnings: list[str]
 ) -> dict[str, object]:
     return {
         "folder": str(folder),
         "report": page,
-        "warnings": [unsettled] if unsettled else [],
+        "warnings": warnings,
         "record": written,
         "flows": result.flows.to_dicts(),
         "links": result.links.to_dicts(),

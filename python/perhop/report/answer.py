@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perhop import summary
+from perhop import phase, summary
 from perhop.report import figures, sentences
 from perhop.units import counted
 
@@ -103,6 +103,8 @@ def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
     pills = [_trust(run)]
     if summary.unsettled(run.tables["series"], meaning):
         pills.append(Pill("warm-up in doubt", "#warm-up", "open"))
+    if phase_effect(run, meaning):
+        pills.append(Pill("phase effect", "#phase", "open"))
     classes = run.table("classes")
     unfinished = int(classes["transfers_unfinished"].sum()) if len(classes) else 0
     if unfinished:
@@ -115,6 +117,12 @@ def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
         pills.append(Pill("delays", "#class-delay"))
     pills += [Pill("over time", "#series"), Pill("again", "#again")]
     return pills
+
+
+def phase_effect(run: StoredRun, meaning: Description) -> str | None:
+    """Say what `perhop.phase.effect` does, of a run in virtual time."""
+    tables = {name: run.table(name) for name in ("flows", "udp", "links", "queues")}
+    return None if run.record.live else phase.effect(tables, meaning)
 
 
 def _trust(run: StoredRun) -> Pill:

@@ -70,6 +70,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
                 _with_balance(run.table("queues")), "max_packets", ("in_packets", "initial_backlog_packets")
             ),
             "unsettled": summary.unsettled(run.tables["series"], meaning),
+            "phase": answer.phase_effect(run, meaning),
             "colors": summary.drops_have_colors(run.table("queues"), meaning),
             "conditioners": _listing(run.table("conditioners")),
             "udp": _listing(run.table("udp"), first="[[udp]]"),

@@ -1,0 +1,91 @@
+"""Equal flows in step with a queue: a phase effect (Floyd and Jacobson 1992), and nobody's merit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from perhop.units import duration, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from perhop.scenario import Description, FlowView, LinkView, UdpView
+
+_EXPECTED = 20.0
+"""Losses that a flow would have had at the rate of its equals, at least, for so few to be no chance."""
+_FEW = 0.1
+"""Of these, what it had at most: by a Poisson distribution of probability below a millionth."""
+
+
+def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | None:
+    """Say which flow lost next to nothing where its equals did, though nothing is random; or ``None``.
+
+    Equal are the endless flows of one ``[[flow]]``, and the flows of one ``[[udp]]``, between the same
+    routers by first and last links of the same rate and delay and through the same conditioners. Nothing is
+    said where hosts take a random time, or links or queues dropped by chance.
+
+    Parameters
+    ----------
+    tables
+        ``flows``, ``udp``, ``links`` and ``queues`` of a run.
+    meaning
+        Its scenario.
+    """
+    chance = (("links", "lost_packets"), ("queues", "dropped_early"))
+    if meaning.run.processing_jitter_s or any(tables[name][column].sum() for name, column in chance):
+        return None
+    losses = _losses(tables)
+    for group in _equals(meaning):
+        lost, sent = (sum(column) for column in zip(*(losses[name] for name in group), strict=True))
+        for name in group:
+            own, packets = losses[name]
+            rate = (lost - own) / (sent - packets) if sent > packets else 0.0
+            if rate * packets >= _EXPECTED and own <= _FEW * rate * packets:
+                time = _packet_time(tables["queues"], meaning)
+                return (
+                    f"{name} lost {own or 'none'} of {packets} packets and its equals {percent(rate)}: "
+                    f"nothing here is random, and they are in step with a queue (a phase effect), so that "
+                    f"their shares mean nothing; run.processing_jitter of one packet time, {time}, puts "
+                    f"them out of step"
+                )
+    return None
+
+
+def _losses(tables: Mapping[str, pl.DataFrame]) -> dict[str, tuple[int, int]]:
+    """Return what each flow lost and sent, in packets; what TCP sent again stands for what it lost."""
+    flows = tables["flows"].select("name", "retransmissions", "segments_sent")
+    lost = pl.col("sent_packets") - pl.col("arrived_packets")
+    udp = tables["udp"].select("name", lost.alias("lost"), "sent_packets")
+    return {name: (own, sent) for table in (flows, udp) for name, own, sent in table.iter_rows()}
+
+
+def _equals(meaning: Description) -> Iterator[list[str]]:
+    """Give the names of flows that are equal, where there are several."""
+    out: dict[str, list[LinkView]] = defaultdict(list)
+    into: dict[str, list[LinkView]] = defaultdict(list)
+    for link in meaning.links:
+        out[link.source].append(link)
+        into[link.target].append(link)
+
+    def edges(link: LinkView) -> tuple[str, ...]:
+        return tuple(edge.path for edge in meaning.conditioners if link.name in edge.source)
+
+    groups: dict[object, list[str]] = defaultdict(list)
+    flows: list[FlowView | UdpView] = [flow for flow in meaning.flows if flow.size_bytes is None]
+    for flow in flows + list(meaning.udp):
+        first = tuple((link.target, link.rate_bit_s, link.delay_s, edges(link)) for link in out[flow.source])
+        last = tuple((link.source, link.rate_bit_s, link.delay_s) for link in into[flow.target])
+        groups[type(flow), flow.name.split("[")[0], first, last].append(flow.name)
+    yield from (names for names in groups.values() if len(names) > 1)
+
+
+def _packet_time(queues: pl.DataFrame, meaning: Description) -> str:
+    """Say how long the longest packet takes on the link whose queue dropped most."""
+    port = queues.sort("dropped_packets", descending=True)["path"][0].split(".class.")[0]
+    link = next(link for link in meaning.links if link.port.path == port)
+    tcp = (flow.mss_bytes + flow.header_bytes for flow in meaning.flows)
+    longest = max([*tcp, *(flow.packet_bytes for flow in meaning.udp)])
+    return duration(8 * longest / link.rate_bit_s)

@@ -1,0 +1,96 @@
+"""What is said of equal flows that are in step with a queue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perhop import Scenario, phase
+
+TOP = Path(__file__).parents[1]
+LESSONS = TOP / "examples" / "lessons"
+EXACT = "run.processing_jitter=0s"
+SHORT = "run.duration=25s"
+
+CONSTANT = """
+[run]
+duration = "5s"
+[[node]]
+name = "s"
+count = 2
+[[node]]
+name = "r"
+kind = "router"
+[[node]]
+name = "d"
+[[link]]
+ends = ["s[*]", "r"]
+rate = "100Mbit/s"
+delay = ["1ms", "1300us"]
+[[link]]
+ends = ["r", "d"]
+rate = "10Mbit/s"
+[[port]]
+at = "r"
+to = "d"
+class = [{ name = "all", queue = { kind = "fifo", limit = "10p" } }]
+[[udp]]
+name = "video"
+from = "s[*]"
+to = "d"
+rate = "6Mbit/s"
+packet_size = "1500B"
+"""
+
+
+def effect(scenario: Scenario) -> str | None:
+    return phase.effect(scenario.run().tables(), scenario.describe())
+
+
+def test_a_locked_flow_is_named_with_the_cure() -> None:
+    exact = Scenario.load(LESSONS / "drop-tail.toml").override(EXACT)
+    said = effect(exact)
+    assert said is not None
+    assert said.startswith("bulk[1] lost none of 9070 packets and its equals 1.29 %: nothing here is random")
+    assert said.endswith("run.processing_jitter of one packet time, 1.2 ms, puts them out of step")
+
+
+@pytest.mark.parametrize(
+    "change", ["run.processing_jitter=1ms", "link.r1-r2.loss=0.0002", "flow.bulk.tcp.profile=default"]
+)
+def test_nothing_is_said_where_chance_or_the_hosts_mix_the_phases(change: str) -> None:
+    assert effect(Scenario.load(LESSONS / "drop-tail.toml").override(EXACT, SHORT, change)) is None
+
+
+@pytest.mark.parametrize("name", ["red", "af", "upload", "acks-first"])
+def test_nothing_is_said_of_the_other_lessons_with_exact_hosts(name: str) -> None:
+    assert effect(Scenario.load(LESSONS / f"{name}.toml").override(EXACT, SHORT)) is None
+
+
+def test_constant_streams_are_equal_only_over_equal_links() -> None:
+    equal = Scenario.from_text(CONSTANT.replace('"1300us"', '"1ms"'), "x.toml")
+    said = effect(equal)
+    assert said is not None
+    assert said.startswith("video[0] lost 6 of 2500 packets and its equals 33.2 %")
+    assert effect(equal.override("run.processing_jitter=1200us")) is None
+    # one is further away; or one is policed
+    apart = Scenario.from_text(CONSTANT, "x.toml")
+    assert apart.run().udp["arrived_packets"].to_list() == [2494, 1671]
+    assert effect(apart) is None
+    edge = (
+        '[[conditioner]]\nname = "edge"\nat = "r"\nfrom = "s[1]"\n'
+        'meter = { kind = "token-bucket", cir = "3Mbit/s", cbs = "3kB" }\n'
+    )
+    policed = equal.source.decode() + edge + 'marker = { green = "pass", red = "drop" }\n'
+    assert effect(Scenario.from_text(policed, "x.toml")) is None
+
+
+def test_the_terminal_the_json_and_the_page_say_it(cli: Cli) -> None:
+    done = cli("run", LESSONS / "drop-tail.toml", "-s", EXACT, "-o", "exact", "--report", "--json")
+    assert done.err.startswith("warning: bulk[1] lost none of 9070 packets")
+    assert done.json()["warnings"][0].startswith("bulk[1] lost none")
+    page = Path("exact/report.html").read_text()
+    assert '<p id="phase"><span class="badge open">phase effect</span> bulk[1] lost none' in page
+    assert 'href="#phase"' in page
