@@ -73,7 +73,8 @@ def test_classes_are_told_in_the_words_of_the_table(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_waits_on_its_timer_is_named(tmp_path: Path) -> None:
-    lesson = Scenario.load(EXAMPLES / "lessons" / "drop-tail.toml").override("flow.bulk.tcp.window=256KiB")
+    changes = ("flow.bulk.tcp.window=256KiB", "run.processing_jitter=0s")
+    lesson = Scenario.load(EXAMPLES / "lessons" / "drop-tail.toml").override(*changes)
     run(lesson).save(tmp_path / "run")
     said = answer.of_run(StoredRun.load(tmp_path / "run")).sentences[0]
     assert said.endswith("; starved by time-outs that follow each other: bulk[4] 4.672 kbit/s.")

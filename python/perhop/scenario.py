@@ -33,7 +33,7 @@ class RunSettings(msgspec.Struct, frozen=True):
     duration_s: float
     warmup_s: float
     interval_s: float
-    processing_jitter_s: float
+    processing_jitter_s: float = 0.0
 
 
 class NodeView(msgspec.Struct, frozen=True):
