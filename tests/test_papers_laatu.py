@@ -356,7 +356,7 @@ def test_a_constant_background_replaces_the_tcp_flows_alone() -> None:
 
 
 def test_every_claim_has_a_predicate() -> None:
-    assert [claim.id for claim in PACK.claims] == ["L1", "L2", "L3", "L4"]
+    assert [claim.id for claim in PACK.claims] == [f"L{k}" for k in range(1, 7)]
     assert {claim.predicate for claim in PACK.claims} <= set(PREDICATES)
 
 

@@ -78,8 +78,53 @@ def spread_at_most(m: Measured, cases: Annotated[list[str], 2], ratio: float) ->
     return [one.estimated(measured) for one in asked]
 
 
+def targets(m: Measured, missed: str, close: str, target: float, share: float) -> list[Part]:
+    """Judge that in one case no flow of a run reaches a target, kbit/s, and in another they come close.
+
+    What is printed of the first is the largest flow of five runs: more than the largest of one.
+    """
+    largest = Asked(
+        f"throughput of a run's largest flow, kbit/s, {missed}",
+        "direction",
+        high=target + LOWER,
+        printed=m.published.get(missed, {}).get("per_flow_throughput_max"),
+    )
+    printed = m.printed([close], "per_flow_throughput")
+    mean = Asked(
+        f"throughput of a flow over its target, {close}",
+        "size",
+        low=share,
+        printed=printed[0] / target if printed else None,
+        # their sum was
+        in_sample=(close, "aggregate_throughput") in m.fitted,
+    )
+    return [
+        largest.mean(m.cases[missed].rates["throughput"].max(axis=1)),
+        mean.mean(m.cases[close]["per_flow_throughput"] / target),
+    ]
+
+
+def committed_arrives(m: Measured, cases: list[str], used: str, dropped: float, share: float) -> list[Part]:
+    """Judge that hardly a green packet is dropped, and that so much of the committed rate is used."""
+    parts = [
+        Asked(f"green packets dropped of those committed to, {case}", "size", high=dropped).mean(
+            m.cases[case]["green_loss"]
+        )
+        for case in cases
+    ]
+    printed = m.printed([used], "cir_utilization")
+    asked = Asked(
+        f"CIR utilization, {used}",
+        "size",
+        low=share,
+        printed=printed[0] if printed else None,
+        in_sample=(used, "cir_utilization") in m.fitted,
+    )
+    return [*parts, asked.mean(m.cases[used]["cir_utilization"])]
+
+
 PREDICATES: dict[str, Callable[..., list[Part]]] = {
-    predicate.__name__: predicate for predicate in (higher, spread_at_most)
+    predicate.__name__: predicate for predicate in (higher, spread_at_most, targets, committed_arrives)
 }
 
 

@@ -24,6 +24,9 @@ CIR_KBPS, AF_KBPS = 800.0, 2000.0
 EXCESS_KBPS = 1000.0
 """What the utilization of the excess rate is relative to. The paper does not say: `excess_denominator`."""
 
+GREEN_PACKETS = 2 * CIR_KBPS * 1e3 * 110.0 / (8 * 1500)
+"""What the committed rates of customer and background allow in the measured time of a run."""
+
 REPETITIONS = 5
 """Runs of a test, section 4.5; the statistics of the tables are over this many."""
 
@@ -111,6 +114,7 @@ QUANTITIES: Mapping[str, Callable[[Case], Floats]] = {
     "excess_fairness": lambda case: jain(case.rates["excess"]),
     "total_fairness": lambda case: jain(case.rates["throughput"]),
     "sdev_in_run": lambda case: sdev(case.rates["throughput"]),
+    "green_loss": lambda case: case.counts["dropped_green"] / GREEN_PACKETS,
     "background_throughput": lambda case: case.counts["background"] / 1e3,
 }
 """One value per replication; rates in kbit/s."""
