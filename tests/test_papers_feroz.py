@@ -17,9 +17,9 @@ import pytest
 
 from conftest import made
 from perhop.experiment.definition import Campaign
-from perhop.papers import PackError, load_pack
+from perhop.papers import PackError, load_pack, load_readings
 from perhop.papers.calibration import load_calibration
-from perhop.papers.case_runs import FITTED
+from perhop.papers.case_runs import FITTED, SHORTER
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, Case
 from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.measure import spacing_kept
@@ -56,7 +56,7 @@ def as_claimed(case: Case, at: str = FITTED, reading: str = "") -> dict[str, Any
     return {
         "timeouts": 4 * level,
         "dropped": 100 * level,
-        "goodput": 18000.0 / level,
+        "goodput": case.published.get("goodput", 18000.0 / level),
         "cov": 0.05 * level,
         "obtained": 0.8 / level,
     }
@@ -143,7 +143,7 @@ def test_every_printed_number_has_its_row() -> None:
 
 
 def test_runs_that_do_what_the_paper_says_support_every_claim() -> None:
-    assert verdicts(reproduce()) == {f"F{k}": "supported" for k in range(1, 11)}
+    assert verdicts(reproduce()) == {f"F{k}": "supported" for k in range(1, 13)}
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_runs_that_do_what_the_paper_says_support_every_claim() -> None:
         ({"dropped": 201}, {"F1", "F2", "F3", "F4", "F5"}),
         ({"dropped": 301}, {"F1", "F2", "F3", "F4", "F5"}),
         ({"cov": 0.11}, {"F6"}),
-        ({"goodput": 10000.0}, {"F7"}),
-        ({"obtained": 0.5}, {"F8", "F9"}),
+        ({"goodput": 10000.0}, {"F7", "F12"}),
+        ({"obtained": 0.5}, {"F8", "F9", "F11"}),
     ],
 )
 def test_the_friendly_marker_at_fault(values: dict[str, Any], contradicted: set[str]) -> None:
@@ -170,7 +170,7 @@ def test_a_reading_that_disagrees_leaves_a_claim_open() -> None:
 
     document = reproduce(numbers_of).document
     open_claims = {id_ for id_, verdict in verdicts_of(document).items() if verdict != "supported"}
-    assert open_claims == {"F8", "F9"}
+    assert open_claims == {"F8", "F9", "F11"}
     claim = next(claim for claim in document["claims"] if claim["id"] == "F8")
     assert (claim["verdict"], claim["decided_by"]) == ("inconclusive", ["SACK"])
     assert (claim["direction"], claim["size"]) == ("supported", "inconclusive")
@@ -188,7 +188,7 @@ def test_an_assured_flow_that_gets_nothing_leaves_a_ratio_undefined() -> None:
 
 def test_tables_that_were_fitted_are_in_sample() -> None:
     claims = {claim["id"]: claim for claim in reproduce().document["claims"]}
-    assert {id_ for id_, claim in claims.items() if claim["in_sample"]} == {"F1", "F4", "F5", "F6"}
+    assert {id_ for id_, claim in claims.items() if claim["in_sample"]} == {"F1", "F4", "F5", "F6", "F12"}
     assert [part["in_sample"] for part in claims["F6"]["parts"]] == [False, False, True, True]
 
 
@@ -199,6 +199,35 @@ def test_parts_carry_what_the_paper_prints() -> None:
     first = claims["F8"]["parts"][:2]
     assert [part["kind"] for part in first] == ["direction", "size"]
     assert [part["printed"] for part in first] == pytest.approx([0.44 / 0.26] * 2, abs=1e-6)
+    printed = [part["printed"] for part in claims["F11"]["parts"]]
+    assert printed == pytest.approx([0.52 - 0.42, 0.52 / 0.49, 0.52], abs=1e-6)
+    sizes = [part["printed"] for part in claims["F12"]["parts"] if part["kind"] == "size"]
+    assert sizes == pytest.approx([18503 / 17858, 20377 / 20449, 18421 / 18329, 18513 / 18472], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("case", "obtained", "part"),
+    [("6-20 tcp-friendly", 0.44, 2), ("6-30 token-bucket", 0.53, 0), ("6-40 token-bucket", 0.59, 1)],
+)
+def test_more_tokens_than_the_paper_says_contradict_f11(case: str, obtained: float, part: int) -> None:
+    """As many tokens are needed as the paper says, or else the flow gets less, or the bucket more."""
+    published = BY_ID[case].published["obtained"]
+
+    def numbers_of(one: Case, *_: str) -> dict[str, Any]:
+        value = obtained if one.id == case else one.published.get("obtained", published)
+        return {**as_claimed(one), "obtained": value * 1e6 / (one.assured_bit_s or 1.0)}
+
+    (f11,) = (claim for claim in reproduce(numbers_of).document["claims"] if claim["id"] == "F11")
+    assert f11["parts"][part]["verdict"] == "contradicted"
+
+
+@pytest.mark.parametrize(("figure", "by"), [("1", 1.06), ("2", 1.001), ("4", 0.999), ("5", 0.94)])
+def test_goodput_that_differs_otherwise_contradicts_f12(figure: str, by: float) -> None:
+    def numbers_of(case: Case, *_: str) -> dict[str, Any]:
+        moved = {"goodput": by * BY_ID[f"{figure} {BUCKET}"].published["goodput"]}
+        return {**as_claimed(case), **(moved if case.id == f"{figure} {FRIENDLY}" else {})}
+
+    assert verdicts(reproduce(numbers_of))["F12"] == "contradicted"
 
 
 def test_the_guard_of_reno_is_shown_with_and_without() -> None:
@@ -521,7 +550,7 @@ def test_a_shortened_run_is_not_judged() -> None:
     judged = {"F1", "F4", "F5", "F10"}
     assert {id_ for id_, verdict in verdicts(found).items() if verdict == "supported"} == judged
     assert {id_ for id_, verdict in verdicts(found).items() if verdict == "not judged"} == {
-        f"F{k}" for k in range(1, 11)
+        f"F{k}" for k in range(1, 13)
     } - judged
     claims = {claim["id"]: claim for claim in found.document["claims"]}
     assert claims["F2"]["reason"] == "Table 2 simulates 20 s here"
@@ -529,6 +558,53 @@ def test_a_shortened_run_is_not_judged() -> None:
     assert {part["verdict"] for part in claims["F9"]["parts"]} == {"not judged"}
     assert len(claims["F1"]["readings"]) > 10
     assert claims["F8"]["readings"] == []
+
+
+def test_runs_are_shorter_under_readings_where_the_figure_says_so() -> None:
+    """The fitted point is judged by such runs too, before any reading."""
+    times: dict[str, set[str]] = {}
+    for reading, campaigns in PLAN.read:
+        for one in (each for campaign in campaigns for each in campaign.design.treatments):
+            lasts = [text for text in one.overrides if text.startswith("run.duration=")]
+            times.setdefault(one.levels[1].partition("-")[0], set()).add(lasts[-1])
+            assert len(lasts) == 1, (reading.id, one.name)
+    printed = {table["id"]: table.get("read", "100s") for table in PACK.figures if table["table"] != "extra"}
+    assert times == {figure: {f"run.duration={time}"} for figure, time in printed.items()}
+    assert {case.duration_s for case in PLAN.cases if case.table != "extra"} == {100.0}
+    first, *others = (reading for reading, _ in PLAN.read)
+    assert (first.id, first.claims) == (SHORTER, ("F3", "F6", "F7", "F9"))
+    assert all(figure in first.meaning for figure in ("Table 3", "Table 7"))
+    assert SHORTER not in {reading.id for reading in others}
+    assert SHORTER not in {reading.id for reading, _ in make_plan(quick=True).read}
+
+
+def test_shorter_runs_are_reduced_by_their_own_time() -> None:
+    found = reproduce(lambda case, *_: {"dropped": 50}).measured
+    assert found[FITTED].mean("3 none", "losses_per_s") == pytest.approx(50 / 100)
+    assert found[SHORTER].mean("3 none", "losses_per_s") == pytest.approx(50 / BY_ID["3 none"].read_s)
+    assert found["coarse clock"].mean("2 none", "losses_per_s") == pytest.approx(50 / 100)
+
+
+def test_shorter_runs_that_judge_otherwise_leave_a_claim_open() -> None:
+    def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
+        at_fault = reading == SHORTER and case.treatment == FRIENDLY
+        return {**as_claimed(case), **({"goodput": 1000.0} if at_fault else {})}
+
+    claims = {claim["id"]: claim for claim in reproduce(numbers_of).document["claims"]}
+    assert (claims["F7"]["verdict"], claims["F7"]["decided_by"]) == ("inconclusive", [SHORTER])
+
+
+def test_the_readings_of_a_claim_are_counted() -> None:
+    """Shorter runs at the fitted point and pairs are no readings of what the paper leaves open."""
+    under = {claim["id"]: claim["judged_under"] for claim in reproduce().document["claims"]}
+    singles = [one for one in load_readings(PACK) if not one.of]
+    for id_, one in under.items():
+        without = [reading.id for reading in singles if id_ not in reading.claims]
+        own = {"readings": len(singles) - len(without), "of": len(singles), "without": without}
+        assert one == own
+    assert under["F3"]["without"] == ["SACK"]
+    page = unescape(STUDY.page(replace(PLAN, beyond=()), reproduce()))
+    assert f"under {under['F3']['readings']} of {len(singles)} readings, without SACK" in page
 
 
 def test_zero_itself_left_out_is_said_in_words() -> None:

@@ -247,8 +247,8 @@ def test_a_prediction_holds_one_new_value_in_nineteen_of_twenty() -> None:
 def test_the_shape_of_a_claim() -> None:
     entry = claim_entry(CLAIM, [up()], [under("sack", up())], notes=["A note."])
     assert list(entry) == [
-        *("id", "statement", "verdict", "reason", "direction", "size", "decided_by", "in_sample", "ours"),
-        *("power", "parts", "readings", "evidence"),
+        *("id", "statement", "verdict", "reason", "direction", "size", "decided_by", "judged_under"),
+        *("in_sample", "ours", "power", "parts", "readings", "evidence"),
     ]
     (part,), (reading,) = entry["parts"], entry["readings"]
     assert list(part) == [
@@ -265,6 +265,15 @@ def test_the_shape_of_a_claim() -> None:
         "notes": ["A note."],
     }
     assert "-0.0" not in json.dumps(claim_entry(CLAIM, [Asked("x", "direction", high=LOWER).mean(WIDE)]))
+
+
+def test_readings_are_counted_by_the_claims_own_of_all_that_are_listed() -> None:
+    listed = [Reading(name, name) for name in ("sack", "near", "deep")] + [Reading("x", "x", of=("a", "b"))]
+    others = [under("near", up()), under("sack", up()), under("shorter runs", up())]
+    entry = claim_entry(CLAIM, [up()], others, listed=listed)
+    assert entry["judged_under"] == {"readings": 2, "of": 3, "without": ["deep"]}
+    assert claim_entry(CLAIM, [up()], others)["judged_under"] is None
+    assert claim_entry(CLAIM, [up()], others, "too short", listed=listed)["judged_under"] is None
 
 
 def test_one_value_gives_no_interval_and_no_infinity() -> None:

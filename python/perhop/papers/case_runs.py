@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design, Factor, Level, Treatment
 from perhop.papers.calibration import Calibration, Values, check_change
-from perhop.papers.cases import C, Case, at_most
+from perhop.papers.cases import C, Case, at_most, under_readings
 from perhop.papers.pack import Claim, Pack
 from perhop.papers.plan import Plan, Sweep
 from perhop.papers.readings import Reading, load_readings
 from perhop.run import AnyJob, TracedJob
 
 FITTED = "as fitted"
+SHORTER = "shorter runs"
+"""The fitted point with runs as long as under readings; judged as if it were one of these."""
 
 
 @dataclass(frozen=True)
@@ -101,21 +103,33 @@ class CaseRuns:
     ) -> tuple[tuple[Reading, tuple[Campaign, ...]], ...]:
         """Give what is run under each reading: the cases of its claims, at most so many times.
 
+        Where runs are shorter under readings, the fitted point with such runs comes first.
+
         Raises
         ------
         PackError
             A reading changes what is no parameter, or nothing.
         """
         found = []
-        for reading in load_readings(self.pack):
+        for reading in (*self._shorter(cases), *load_readings(self.pack)):
             check_change(self.pack, reading, self.fit)
             ids = set(reading.claims) - unjudged
             figures = {one for claim in self.pack.claims if claim.id in ids for one in claim_figures(claim)}
-            own = at_most([case for case in cases if case.figure in figures], most)
+            own = under_readings(at_most([case for case in cases if case.figure in figures], most))
             if own:
                 at = {FITTED: {**self.fit.chosen, **reading.change}}
                 found.append((reading, self.campaigns(own, at, reading)))
         return tuple(found)
+
+    def _shorter(self, cases: Sequence[Case]) -> Iterator[Reading]:
+        """Give the fitted point with runs that are as short as under readings, where some are."""
+        shorter = {case.figure: case.read_s for case in cases if case.read_s < case.duration_s}
+        claims = (one.id for one in self.pack.claims if shorter.keys() & set(claim_figures(one)))
+        if shorter:
+            told = ", ".join(f"Table {figure} for {time:g} s" for figure, time in shorter.items())
+            yield Reading(
+                SHORTER, f"the fitted point, with {told}, as under all readings", claims=tuple(claims)
+            )
 
     def sweeps(
         self, cases: Sequence[Case], figure: str, replications: int, names: Sequence[str] = ()

@@ -9,7 +9,7 @@ from typing import Generic
 import numpy as np
 
 from perhop.papers.case_runs import FITTED
-from perhop.papers.cases import C, Case
+from perhop.papers.cases import C, Case, under_readings
 from perhop.papers.measured import Floats, Measurements
 from perhop.papers.plan import Results
 from perhop.run import Result
@@ -109,8 +109,9 @@ class CaseReader(Generic[C]):
         Sweeps of several tables over one parameter are put together.
         """
         found = {FITTED: self.measure(FITTED, results.fitted, results.whole or self.whole(results.drawn))}
+        shorter = replace(self, cases=under_readings(self.cases))
         for reading, own in results.read:
-            found[reading.id] = self.measure(FITTED, own)
+            found[reading.id] = shorter.measure(FITTED, own)
         for sweep, own in results.beyond:
             for level in sweep.campaign.design.factors[0].levels:
                 name, more = f"{sweep.axes[0]}={level.name}", self.measure(level.name, own)

@@ -16,6 +16,7 @@ CASE_KEYS: Keys = {
     **dict.fromkeys(("id", "table", "title", "scenario"), TEXT),
     **dict.fromkeys(("set", "trace"), TEXTS),
     "replications": WHOLE,
+    "read": TEXT,
     "quick": ANY_TEXT,
 }
 """Keys of `figures.toml` that cases are made of; the study names those of treatments and levels."""
@@ -41,6 +42,9 @@ class Case:
         What varies within a figure; None where nothing does.
     duration_s, replications
         Of its runs.
+    read_s
+        Simulated time of its runs under readings; where that is less than `duration_s`, the fitted point is
+        judged by such runs as well, as if that were a reading.
     shortened
         Whether it runs shorter than the study says, so that no claim can be judged by it.
     published
@@ -57,6 +61,7 @@ class Case:
     level: int | None
     duration_s: float
     replications: int
+    read_s: float
     shortened: bool
     published: Mapping[str, float]
 
@@ -133,6 +138,8 @@ def cases_of(
     lengths = [text for text in table["set"] if text.startswith("run.duration=")]
     duration = seconds(lengths[0].partition("=")[2]) if lengths else DURATION_S
     shorter = bool(quick and table["quick"])
+    if shorter:
+        duration = seconds(table["quick"])
     made = (
         kind(
             figure=table["id"],
@@ -143,8 +150,9 @@ def cases_of(
             trace=tuple(table.get("trace", ())),
             treatment=treatment,
             level=level,
-            duration_s=seconds(table["quick"]) if shorter else duration,
+            duration_s=duration,
             replications=table.get("replications", MIN_REPLICATIONS),
+            read_s=min(duration, seconds(table["read"])) if "read" in table else duration,
             shortened=shorter,
             published={},
             **{name: table[name] for name in own if name in table},
@@ -158,6 +166,11 @@ def cases_of(
 def at_most(cases: Iterable[C], most: int) -> list[C]:
     """Give cases with no more replications than these."""
     return [replace(case, replications=min(case.replications, most)) for case in cases]
+
+
+def under_readings(cases: Iterable[C]) -> list[C]:
+    """Give cases with runs as long as under readings."""
+    return [replace(case, duration_s=case.read_s) for case in cases]
 
 
 def less_of_cases(pack: Pack) -> list[str]:

@@ -28,6 +28,7 @@ def claim_entry(
     others: Sequence[Under] = (),
     unjudged: str = "",
     notes: Sequence[str] = (),
+    listed: Sequence[Reading] = (),
 ) -> dict[str, Any]:
     """Give a judged claim.
 
@@ -43,6 +44,8 @@ def claim_entry(
         Why nothing is to be judged: runs that are too short, readings left out. Empty otherwise.
     notes
         What else is to be said beside the verdict.
+    listed
+        All readings of the study, so that it can be said under how many of them the claim was judged.
 
     Raises
     ------
@@ -72,6 +75,7 @@ def claim_entry(
         "direction": _of_kind("direction", fitted, verdicts),
         "size": _of_kind("size", fitted, verdicts),
         "decided_by": decided,
+        "judged_under": None if whole is Verdict.NOT_JUDGED else _judged_under(listed, readings),
         "in_sample": any(p.in_sample for p in fitted),
         "ours": claim.ours,
         "power": power_json(fitted, [one.parts for one in others]),
@@ -84,6 +88,13 @@ def claim_entry(
             "notes": list(notes),
         },
     }
+
+
+def _judged_under(listed: Sequence[Reading], readings: Sequence[Reading]) -> dict[str, Any] | None:
+    """Count the readings that a claim was judged under, of all that a study lists; pairs are none."""
+    names, own = [one.id for one in listed if not one.of], {one.id for one in readings}
+    without = [name for name in names if name not in own]
+    return {"readings": len(names) - len(without), "of": len(names), "without": without} if names else None
 
 
 def _deciding(

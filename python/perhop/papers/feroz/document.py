@@ -18,6 +18,7 @@ from perhop.papers.feroz.plan import Runs
 from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Results
+from perhop.papers.readings import load_readings
 from perhop.papers.words import told
 from perhop.run import Result
 
@@ -77,7 +78,8 @@ def judge_claim(plan: Runs, measured: Mapping[str, Measured], claim: Claim) -> d
         for reading, _ in plan.read
         if claim.id in reading.claims and claim.id not in plan.unjudged
     ]
-    return claim_entry(claim, judge(PREDICATES, measured[FITTED], claim), others, unjudged)
+    fitted, listed = judge(PREDICATES, measured[FITTED], claim), load_readings(plan.pack)
+    return claim_entry(claim, fitted, others, unjudged, listed=listed)
 
 
 def case_rows(m: Measured, case: Case, layout: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -116,7 +116,8 @@ class Laatu(Study[Plan, Reproduction]):
                 Under(one, judge(PREDICATES, own, claim)) for one, own in read if claim.id in one.claims
             ]
             reason = less if claim.id in plan.unjudged else ""
-            claims.append(claim_entry(claim, judge(PREDICATES, m, claim), others, reason))
+            fitted = judge(PREDICATES, m, claim)
+            claims.append(claim_entry(claim, fitted, others, reason, listed=load_settings(pack)))
         document = {
             "paper": self.key,
             "results_version": results_version,
