@@ -18,7 +18,7 @@ import pytest
 from conftest import made
 from perhop import Result
 from perhop.experiment.definition import Campaign
-from perhop.papers import PackError, load_pack
+from perhop.papers import PackError, load_pack, load_readings
 from perhop.papers.laatu.calibrate import record, relative_error
 from perhop.papers.laatu.findings import excess_denominator
 from perhop.papers.laatu.page import verdict
@@ -439,7 +439,7 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json(whole: Reproduction)
 
 
 def test_runs_like_the_papers_support_it(whole: Reproduction) -> None:
-    assert verdicts(whole) == dict.fromkeys(("L1", "L2", "L3", "L4"), "supported")
+    assert verdicts(whole) == {f"L{k}": "supported" for k in range(1, 7)}
 
 
 def test_runs_the_other_way_contradict_it() -> None:
@@ -464,7 +464,7 @@ def test_l1_is_shown_by_its_parts(whole: Reproduction) -> None:
 
 def test_what_the_calibration_fitted_is_in_sample(whole: Reproduction) -> None:
     found = {claim["id"]: claim["in_sample"] for claim in whole.document["claims"]}
-    assert found == {"L1": False, "L2": True, "L3": True, "L4": False}
+    assert found == {"L1": False, "L2": True, "L3": True, "L4": False, "L5": True, "L6": True}
 
 
 def test_l4_tells_direction_from_size(whole: Reproduction) -> None:
@@ -473,6 +473,38 @@ def test_l4_tells_direction_from_size(whole: Reproduction) -> None:
     assert l4["parts"][1]["claimed"] == [None, 0.5]
     assert l4["parts"][0]["printed"] == pytest.approx(8.6 / 34.5, abs=1e-6)
     assert l4["ours"] == "half"
+
+
+@pytest.mark.parametrize(("aggregate", "per_flow", "wrong"), [(201.0, 190.0, 0), (150.0, 170.0, 1)])
+def test_l5_is_about_the_largest_flow_and_about_the_mean(
+    aggregate: float, per_flow: float, wrong: int
+) -> None:
+    """One flow in four that reaches its target contradicts that none does."""
+    together = np.tile([150.0, 150.0, 150.0, aggregate], (50, 1))
+    frames = [
+        measured(one, lambda levels: np.full((50, FLOWS), per_flow) if "per-flow" in levels else together)
+        for one in BARE.campaigns
+    ]
+    l5 = STUDY.reduce(BARE, BARE.results(frames, []), "", 1).document["claims"][4]
+    judged = [part["verdict"] for part in l5["parts"]]
+    assert judged == ["contradicted" if part == wrong else "supported" for part in range(2)]
+    assert [part["printed"] for part in l5["parts"]] == pytest.approx([187.1, 0.96])
+    assert l5["parts"][0]["claimed"] == [None, 200.0]
+
+
+@pytest.mark.parametrize(("dropped", "verdict"), [(140.0, "supported"), (150.0, "contradicted")])
+def test_l6_counts_green_packets_that_are_dropped(dropped: float, verdict: str) -> None:
+    """Of 14667, which 1.6 Mbit/s are in 110 s."""
+    l6 = same(BARE, 190.0, green_drops=dropped).document["claims"][5]
+    assert [part["verdict"] for part in l6["parts"]] == [verdict, verdict, "supported"]
+    assert l6["parts"][0]["mean"] == pytest.approx(dropped / 14667, rel=1e-4)
+    assert l6["parts"][2]["printed"] == 0.87
+
+
+def test_the_readings_of_a_claim_are_counted(whole: Reproduction) -> None:
+    listed = [one for one in load_readings(PACK) if not one.of]
+    every = {"readings": len(listed), "of": len(listed), "without": []}
+    assert [claim["judged_under"] for claim in whole.document["claims"]] == [every] * 6
 
 
 def same(plan: Plan, rate: float, **changes: float) -> Reproduction:
