@@ -11,7 +11,8 @@ The tables of a run stand between `<!-- tables: all -->` and `<!-- /tables -->`,
 between `<!-- columns: NAME -->` and `<!-- /columns -->`.
 What is on record of a study (docs/recorded_tables.py) stands between `<!-- record: STUDY -->` and
 `<!-- /record -->`, and so with `verdicts`, `matrix`, `host`; its numbers between
-`<!-- numbers: STUDY/TABLE,TABLE -->` and `<!-- /numbers -->`.
+`<!-- numbers: STUDY/TABLE,TABLE -->` and `<!-- /numbers -->`. How many of its readings each claim is judged
+under stands between `<!-- readings: STUDY -->` and `<!-- /readings -->`.
 An example is a block of TOML: a whole scenario if it has `[run]`, a campaign if it names a scenario, one of
 those that `perhop init` writes; otherwise what takes the place of the ports in that scenario.
 """
@@ -91,6 +92,7 @@ def _table(match: re.Match[str]) -> str:
         "matrix": recorded_tables.matrix,
         "numbers": recorded_tables.numbers,
         "host": recorded_tables.host,
+        "readings": recorded_tables.readings,
     }
     if match[2] not in makers:
         return match[0]

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from perhop import _core
+from perhop.papers.readings import judged_under, load_readings
+from perhop.papers.study import load_study
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 Rows = list[tuple[str, ...]]
@@ -50,7 +52,7 @@ def verdicts(key: str) -> Rows:
                 claim["statement"],
                 f"**{claim['verdict']}**" + (", in sample" if claim["in_sample"] else ""),
                 _fitted(claim),
-                ", ".join(claim["decided_by"]) or "–",
+                _decided(claim),
                 *([_power(claim["power"])] if powers else []),
             )
             for claim in claims
@@ -72,6 +74,18 @@ def matrix(key: str) -> Rows:
         return [("Claim", "Verdict", *readings), *rows]
     rows = [(one, *(cells.get((id_, one), "") for id_ in whole)) for one in readings]
     return [("Reading", *whole), ("**verdict**", *whole.values()), *rows]
+
+
+def readings(key: str) -> Rows:
+    """Count the readings of a study that each of its claims is judged under, as its pack has them."""
+    pack = load_study(key).plan(quick=True).pack
+    listed, rows = load_readings(pack), dict[tuple[str, str], list[str]]()
+    for claim in pack.claims:
+        found = judged_under(listed, [one.id for one in listed if claim.id in one.claims])
+        if found:
+            told = f"{found['readings']} of {found['of']}", ", ".join(found["without"]) or "–"
+            rows.setdefault(told, []).append(claim.id)
+    return [("Claims", "Under", "Without"), *((", ".join(ids), *told) for told, ids in rows.items())]
 
 
 def numbers(what: str) -> Rows:
@@ -144,6 +158,13 @@ def _claims(key: str) -> list[dict[str, Any]]:
 
 
 _LETTER = {"supported": "S", "contradicted": "C", "inconclusive": "I", "not judged": "–"}
+
+
+def _decided(claim: dict[str, Any]) -> str:
+    """Name the readings that decide, and say of how many that were tried."""
+    under = claim.get("judged_under")
+    tried = f" (under {under['readings']} of {under['of']} readings)" if under else ""
+    return (", ".join(claim["decided_by"]) or "–") + tried
 
 
 def _fitted(claim: dict[str, Any]) -> str:

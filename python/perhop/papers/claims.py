@@ -10,7 +10,7 @@ from typing import Any
 from perhop.papers.error import PackError
 from perhop.papers.pack import Claim
 from perhop.papers.power import power_json
-from perhop.papers.readings import Reading
+from perhop.papers.readings import Reading, judged_under
 from perhop.papers.verdict import Kind, Part, Verdict, compound, interval_json, over_readings
 
 
@@ -75,7 +75,9 @@ def claim_entry(
         "direction": _of_kind("direction", fitted, verdicts),
         "size": _of_kind("size", fitted, verdicts),
         "decided_by": decided,
-        "judged_under": None if whole is Verdict.NOT_JUDGED else _judged_under(listed, readings),
+        "judged_under": None
+        if whole is Verdict.NOT_JUDGED
+        else judged_under(listed, [one.id for one in readings]),
         "in_sample": any(p.in_sample for p in fitted),
         "ours": claim.ours,
         "power": power_json(fitted, [one.parts for one in others]),
@@ -88,13 +90,6 @@ def claim_entry(
             "notes": list(notes),
         },
     }
-
-
-def _judged_under(listed: Sequence[Reading], readings: Sequence[Reading]) -> dict[str, Any] | None:
-    """Count the readings that a claim was judged under, of all that a study lists; pairs are none."""
-    names, own = [one.id for one in listed if not one.of], {one.id for one in readings}
-    without = [name for name in names if name not in own]
-    return {"readings": len(names) - len(without), "of": len(names), "without": without} if names else None
 
 
 def _deciding(

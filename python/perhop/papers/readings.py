@@ -8,7 +8,7 @@ on the run (a bucket depth in intervals of tokens) or another scenario file is n
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -113,6 +113,26 @@ def load_readings(pack: Pack) -> tuple[Reading, ...]:
             raise PackError(f"{path}: pair {table['of']}: is there already")
         found[pair.id] = pair
     return tuple(found.values())
+
+
+def judged_under(listed: Sequence[Reading], own: Collection[str]) -> dict[str, Any] | None:
+    """Count the readings of a claim among all that a study lists; a pair is none of its own.
+
+    Parameters
+    ----------
+    listed
+        Of the study.
+    own
+        Ids of those that the claim is judged under.
+
+    Returns
+    -------
+    dict or None
+        How many `readings` of how many (`of`), and `without` which; None where the study lists none.
+    """
+    names = [one.id for one in listed if not one.of]
+    without = [name for name in names if name not in own]
+    return {"readings": len(names) - len(without), "of": len(names), "without": without} if names else None
 
 
 def load_settings(pack: Pack) -> tuple[Reading, ...]:
