@@ -148,7 +148,7 @@ def test_feroz_runs_nothing_more_often_than_it_needs() -> None:
     plan = feroz_plan()
     runs = [key for one in plan.campaigns for key in one.design.runs(one.scenario)["key"]]
     asked = len(runs) + len(plan.drawn), len(set(runs)) + len(plan.drawn)
-    assert asked == (9286, 6544)
+    assert asked == (12526, 8684)
 
 
 def test_laatu_runs_both_markings_under_each_reading() -> None:
