@@ -15,6 +15,7 @@ from perhop.papers.kalampoukas.notes import NOTES, Read
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Plan
+from perhop.papers.readings import load_readings
 from perhop.run import Result
 
 PER_ROW = ("within_closed_form", "within_published")
@@ -79,13 +80,14 @@ def judge_claim(plan: Plan, m: Measured, under: Read, claim: Claim) -> list[dict
     others = [Under(one, judge(PREDICATES, own, claim)) for one, own in under if claim.id in one.claims]
     unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
     told = [text for note in NOTES.get(claim.id, ()) for text in note(m, under)]
-    entries = [claim_entry(claim, parts, others, unjudged, told)]
+    listed = load_readings(plan.pack)
+    entries = [claim_entry(claim, parts, others, unjudged, told, listed)]
     if claim.predicate in PER_ROW:
         for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
             at = [k for k, p in enumerate(parts) if p.quantity.split(",")[0] == figure]
             own = replace(claim, id=f"{claim.id}/{figure}", statement=f"{claim.statement} (row {figure})")
             read = [Under(one.reading, [one.parts[k] for k in at]) for one in others]
-            entries.append(claim_entry(own, [parts[k] for k in at], read, unjudged))
+            entries.append(claim_entry(own, [parts[k] for k in at], read, unjudged, listed=listed))
     return entries
 
 

@@ -29,7 +29,7 @@ from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors, tell
 from perhop.papers.plan import Plan, Results
-from perhop.papers.readings import Reading
+from perhop.papers.readings import Reading, load_readings
 from perhop.stats.effects import effects_of
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.strata import strata
@@ -116,6 +116,7 @@ def judge_claim(
         others,
         "runs are short and few here" if claim.id in plan.unjudged else "",
         [note if known else "the paper prints nothing that it could be judged on"],
+        load_readings(plan.pack),
     )
 
 
