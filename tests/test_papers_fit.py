@@ -1,33 +1,47 @@
-"""The fit of settings to printed numbers: its error by cell, what it reads, what a page shows of it."""
+"""The fit of settings to printed numbers: its error by cell, which readings fit, what a page shows of it."""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from perhop.papers import PackError, load_pack
-from perhop.papers.fit import Fit, load_fit
+from perhop.papers.fit import BASE, Fit, Parameter, load_fit, refitted
 from perhop.papers.fit_page import fit_section
+from perhop.papers.readings import Reading
 
+OWN = {"other": Parameter("3 kB", {"3 kB": ["a=3kB"]})}
 FIT = Fit(
-    levels={"depth": {"1 kB": ["a=1kB", "b=2kB"], "2 kB": ["a=2kB"]}, "share": {"0.5": ["c=0.5"]}},
-    start={"depth": "1 kB", "share": "0.5"},
-    cells={"fast": ["x"]},
+    parameters={
+        "depth": Parameter("1 kB", {"1 kB": ["a=1kB", "b=2kB"], "2 kB": ["a=2kB"]}, OWN),
+        "share": Parameter("0.5", {"0.5": ["c=0.5"]}),
+    },
+    treatments=["x"],
     seen={"slow": ["y"]},
     error={"fast": 0.1, "slow": 0.5},
-    passes=2,
+    seeds=5,
+    near=1.5,
+    hopeless=2.0,
     runs=["run.seed=2"],
 )
 PRINTED = {(response, c, treatment): 1.0 for treatment in "xy" for response in ("fast", "slow") for c in "rf"}
-OFF = {("fast", "r", "x"): 3.0, ("fast", "f", "x"): 4.0, ("slow", "r", "x"): 1.0}
+OFF = {("fast", "r", "x"): 3.0, ("fast", "f", "x"): 4.0, ("slow", "r", "y"): 1.0}
 
 
 def test_a_point_has_the_settings_of_its_levels() -> None:
-    assert FIT.settings({"depth": "1 kB", "share": "0.5"}) == ["a=1kB", "b=2kB", "c=0.5"]
+    assert FIT.settings(FIT.start) == ["a=1kB", "b=2kB", "c=0.5"]
     assert FIT.settings({"depth": "2 kB", "share": "0.5"}) == ["a=2kB", "c=0.5"]
+
+
+def test_a_reading_may_have_levels_of_its_own() -> None:
+    assert FIT.under("other").start == {"depth": "3 kB", "share": "0.5"}
+    assert FIT.under("other").settings(FIT.under("other").start) == ["a=3kB", "c=0.5"]
+    assert FIT.under("another").start == FIT.start
 
 
 def test_numbers_are_off_by_standard_errors_of_their_response() -> None:
@@ -40,38 +54,71 @@ def test_what_is_fitted_counts_apart_from_the_rest() -> None:
     assert FIT.rms(OFF, fitted=False) == 1.0
     assert math.isnan(FIT.rms({("fast", "r", "x"): 3.0}, fitted=False))
     # what was seen before is no part of the fit, and still in sample
-    assert (FIT.fitted, FIT.in_sample) == ({("fast", "x")}, {("fast", "x"), ("slow", "y")})
+    assert FIT.in_sample == {("fast", "x"), ("slow", "x"), ("slow", "y")}
 
 
-@pytest.mark.parametrize(("lacks", "told"), [("[seen]", "seen"), ("passes", "search.passes")])
+def test_a_reading_fits_up_to_so_many_times_the_least_error() -> None:
+    assert FIT.fitting({"best": 2.0, "near": 3.0, "far": 3.01}) == ["best", "near"]
+
+
+def test_only_readings_that_fit_vote_each_at_its_own_point(tmp_path: Path) -> None:
+    pack = load_pack("papagiannaki")
+    (tmp_path / "calibration.toml").write_bytes(pack.scenario("calibration.toml"))
+    own = replace(pack, folder=tmp_path)
+    start = {id_: load_fit(own).under(id_).start for id_ in ("good", "window", "bad")}
+    record = {
+        BASE: {"fitted": 2.0, "fits": True},
+        "good": {"chosen": {**start["good"], "delay of a hop": "48 ms"}, "fitted": 2.5, "fits": True},
+        "window": {"chosen": start["window"], "fitted": 2.6, "fits": True},
+        "bad": {"chosen": start["bad"], "fitted": 4.04, "fits": False},
+    }
+    (tmp_path / "calibration.json").write_text(json.dumps({"readings": record}))
+    listed = [Reading("long", "m", ("run.duration=9s",)), *(Reading(id_, "m", ("x=1",)) for id_ in start)]
+    voting, left_out = refitted(own, listed)
+    assert [one.id for one in voting] == ["long", "good", "window"]
+    assert voting[0] == listed[0]
+    assert voting[1].settings[:3] == ("x=1", "link.e[0]-x.delay=48ms", "link.e[1..3]-x.delay=48ms")
+    assert "link.e[0]-x.delay=67ms" in voting[2].settings  # a level that this reading alone has
+    assert "delay of a hop 48 ms" in voting[1].meaning
+    assert left_out == (
+        "reading bad: does not fit the paper's own cells (4.0 against 2.0 standard errors), so that it does "
+        "not vote",
+    )
+    with pytest.raises(PackError, match=r"calibration\.json: .*'new'"):
+        refitted(own, [Reading("new", "m", ("x=1",))])
+
+
+@pytest.mark.parametrize(("lacks", "told"), [("[seen]", "seen"), ("seeds", "search.seeds")])
 def test_a_calibration_without_a_part_is_refused(tmp_path: Path, lacks: str, told: str) -> None:
     pack = load_pack("papagiannaki")
     text = pack.scenario("calibration.toml").decode()
     (tmp_path / "calibration.toml").write_text(text)
     assert load_fit(replace(pack, folder=tmp_path)) == load_fit(pack)
-    (tmp_path / "calibration.toml").write_text(
-        text.replace(lacks, lacks.replace("se", "xe").replace("pa", "xa"))
-    )
-    with pytest.raises(PackError, match=rf"calibration\.toml: has no '{told}'"):
+    (tmp_path / "calibration.toml").write_text(text.replace(lacks, lacks.replace("see", "xee"), 1))
+    with pytest.raises(PackError, match=rf"calibration\.toml: .*'{told}'"):
         load_fit(replace(pack, folder=tmp_path))
 
 
 def test_the_page_has_a_row_for_each_treatment_and_stars_what_is_fitted() -> None:
     off = {cell: float(k) for k, cell in enumerate(PRINTED)}
-    record = {
-        "command": "calibrate",
-        "chosen": {"depth": "1 kB"},
-        "error": {"fitted": 0.7, "held out": 4.7},
-        "readings": {"other": 2.0},
-    }
+
+    def reading(fitted: float, fits: bool) -> dict[str, Any]:
+        held_out = 4.7 if fits else None
+        return {"chosen": {"depth": "1 kB"}, "fitted": fitted, "held out": held_out, "fits": fits}
+
+    record = {"command": "calibrate", "readings": {BASE: reading(0.7, True), "other": reading(2.0, False)}}
     section = fit_section(FIT, off, record, "marking", "A star is a star.", "again")
-    (table,) = section.tables
-    assert table.columns == ("marking", "fast r", "fast f", "slow r", "slow f")
-    assert table.rows == [("x *", "+0.0", "+1.0", "+2.0", "+3.0"), ("y", "+4.0", "+5.0", "+6.0", "+7.0")]
+    by_reading, by_cell = section.tables
+    assert by_cell.columns == ("marking", "fast r", "fast f", "slow r", "slow f")
+    assert by_cell.rows == [("x *", "+0.0", "+1.0", "+2.0", "+3.0"), ("y", "+4.0", "+5.0", "+6.0", "+7.0")]
     for words in (
         "Fitted: depth 1 kB.",
-        "0.7 over the 2 fitted cells, 4.8 over the others",
+        "1.9 over the 4 fitted cells, 5.6 over the others",
         "`calibrate`: 0.7 and 4.7",
+        "more than 1.0 does not fit",
     ):
         assert words in section.text[0]
-    assert "other 2.0" in section.text[0]
+    assert by_reading.rows == [
+        (BASE, "0.7", "4.7", "yes", "depth 1 kB"),
+        ("other", "2.0", "", "no: does not fit the paper's own cells", "depth 1 kB"),
+    ]

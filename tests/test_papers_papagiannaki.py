@@ -21,9 +21,9 @@ from perhop.papers import Verdict, load_pack
 from perhop.papers.behind import runs_behind
 from perhop.papers.document import judge
 from perhop.papers.factorial import Cells, Measured, effect
-from perhop.papers.fit import load_fit
+from perhop.papers.fit import BASE, Parameter, load_fit
 from perhop.papers.measured import Measurements
-from perhop.papers.papagiannaki.calibrate import calibrate
+from perhop.papers.papagiannaki.calibrate import best_point, calibrate, search_twice
 from perhop.papers.papagiannaki.cells import (
     CONGESTION,
     EVERYWHERE,
@@ -40,6 +40,8 @@ from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.papagiannaki.study import STUDY
 from perhop.papers.plan import Plan
+from perhop.papers.readings import Reading, load_readings
+from perhop.papers.search import Point, Searched
 from perhop.papers.verdict import MIN_REPLICATIONS, compound
 from perhop.scenario import Scenario
 
@@ -370,9 +372,13 @@ def test_every_reading_and_every_level_of_the_calibration_is_a_valid_scenario() 
     for reading, (one,) in found.read:
         assert one.scenario.check() == [], reading.id
         assert one.scenario.describe().run.duration_s == READ_S
-    for levels in fit.levels.values():
-        for settings in levels.values():
-            assert found.campaigns[0].scenario.override(*settings).check() == []
+    base = found.campaigns[0].scenario
+    for reading in load_readings(PACK):
+        own = fit.under(reading.id)
+        there = base.override(*reading.settings_of(base.source), *own.settings(own.start))
+        for parameter in own.parameters.values():
+            for settings in parameter.levels.values():
+                assert there.override(*settings).check() == [], reading.id
 
 
 def resolved_conditioners(scenario: Scenario) -> dict[str, Any]:
@@ -384,23 +390,58 @@ def resolved_conditioners(scenario: Scenario) -> dict[str, Any]:
 # the calibration
 
 
-def test_the_scenario_is_what_was_chosen() -> None:
-    record, fit = PACK.record("calibration.json", ["chosen", "points", "cells"]), load_fit(PACK)
-    base = plan().campaigns[0].scenario
-    assert base.override(*fit.settings(record["chosen"])).key() == base.key()
-    best = min(record["points"], key=lambda one: float(one["error"]))
-    assert best["parameters"] == record["chosen"]
-    assert len(record["cells"]) == 162
+def record() -> dict[str, Any]:
+    return PACK.record("calibration.json", ["fitted", "best", "readings", "cells", "points"])
+
+
+def test_the_scenario_is_what_was_fitted_and_readings_that_fit_are_run_where_they_were() -> None:
+    readings, fit, found = record()["readings"], load_fit(PACK), plan()
+    base = found.campaigns[0].scenario
+    assert record()["best"] == BASE
+    assert base.override(*fit.settings(readings[BASE]["chosen"])).key() == base.key()
     # the fit has runs of one duration, so that another duration is no reading of it
-    assert set(record["readings"]) == {one.id for one, _ in plan().read} - {"240 s"}
+    assert [*readings] == [BASE, *(one.id for one in load_readings(PACK) if one.id != "240 s")]
+    voting = ["240 s", *(id_ for id_, one in readings.items() if one["fits"] and id_ != BASE)]
+    assert [one.id for one, _ in found.read] == voting
+    assert len(found.left_out) == len(readings) - len(voting)
+    for one, (campaign,) in found.read[1:]:
+        own = fit.under(one.id).settings(readings[one.id]["chosen"])
+        assert campaign.scenario.override(*own).key() == campaign.scenario.key(), one.id
+
+
+def test_the_errors_on_record_are_those_of_its_cells() -> None:
+    whole, fit = record(), load_fit(PACK)
+    assert whole["fitted"] == list(fit.treatments)
+    # a Latin square: every mark of every class three times, with each mark of each other class once
+    for first, second in ((0, 1), (0, 2), (1, 2)):
+        assert len({(one[first], one[second]) for one in fit.treatments}) == len(fit.treatments) == 9
+    cells = {
+        id_: {tuple(cell.split()): value for cell, value in own.items()}
+        for id_, own in whole["cells"].items()
+    }
+    errors = {id_: fit.rms(own) for id_, own in cells.items()}
+    fitting = fit.fitting(errors)
+    for id_, one in whole["readings"].items():
+        assert one["fitted"] == pytest.approx(errors[id_], abs=2e-3)
+        assert one["fits"] == (id_ in fitting)
+        hopeless = one["by seed"][0] > fit.hopeless * whole["readings"][BASE]["by seed"][0]
+        assert len(one["by seed"]) == (1 if hopeless else fit.seeds)
+        assert len(cells[id_]) == (162 if one["fits"] else 54)
+        if one["fits"]:
+            assert one["held out"] == pytest.approx(fit.rms(cells[id_], fitted=False), abs=2e-3)
+        tried = {
+            tuple(point["levels"]): point["error"] for point in whole["points"] if point["reading"] == id_
+        }
+        assert min(tried.values()) == tried[tuple(one["chosen"].values())]
+        # the search has the first seed
+        assert one["by seed"][0] == pytest.approx(min(tried.values()), abs=1e-3)
 
 
 def test_the_readme_has_the_cells_that_are_farthest_off() -> None:
-    fit = load_fit(PACK)
-    cells = PACK.record("calibration.json", ["cells"])["cells"]
+    fit, cells = load_fit(PACK), record()["cells"][BASE]
     off = {tuple(cell.split()): value * fit.error[cell.split()[0]] for cell, value in cells.items()}
     far = sorted(off, key=lambda cell: -abs(off[cell]))
-    fitted = next(cell for cell in far if (cell[0], cell[2]) in fit.fitted)
+    fitted = next(cell for cell in far if cell[2] in fit.treatments)
     lines = [
         f"| {name.title()}, C = {c}, {'-'.join(marking)}{note} | {off[name, c, marking]:+.3f} |"
         for (name, c, marking), note in [*((cell, "") for cell in far[:8]), (fitted, " (fitted)")]
@@ -409,42 +450,91 @@ def test_the_readme_has_the_cells_that_are_farthest_off() -> None:
     assert "\n".join(lines) in (PACK.folder / "README.md").read_text()
 
 
-def test_a_search_finds_the_nearest_point_and_reports_the_rest_apart() -> None:
-    """Runs are made up: the printed cells at one depth of Premium's bucket, and 0.1 more elsewhere."""
+def test_a_search_finds_the_nearest_point_of_every_reading_and_says_which_fit() -> None:
+    """Made-up runs: off by 0.02 Mbit/s at one depth of Premium's bucket, 0.03 elsewhere, 0.1 with NewReno."""
 
     def run(campaigns: Sequence[Campaign], label: str) -> list[Measurements]:
         del label
         return [Measurements(made_up(one)) for one in campaigns]
 
     def made_up(campaign: Campaign) -> pl.DataFrame:
-        off = 0.0 if "conditioner.premium.meter.cbs=1000kB" in campaign.scenario.overrides else 0.1
-        assert campaign.design.replications == 1
+        there = campaign.scenario.overrides
+        off = 0.02 if "conditioner.premium.meter.cbs=900kB" in there else 0.03
+        off = 0.1 if "profile.host.recovery=newreno" in there else off
         return pl.DataFrame(
             [
                 {
                     **dict(zip(campaign.design.names, one.levels, strict=True)),
-                    "replication": 0,
+                    "replication": replication,
                     "response": name,
                     "congestion": c,
                     "value": at([PRINTED], name, "".join(one.levels[:3]), c) + off,
                 }
                 for one in campaign.design.treatments
+                for replication in range(campaign.design.replications)
                 for name in PRINTED.values
                 for c in CONGESTION
             ]
         )
 
-    record = calibrate(PACK, run)
-    assert record["chosen"]["depth of Premium's bucket"] == "1000 kB"
-    assert record["error"] == {"fitted": 0.0, "held out": 0.0}
-    assert len(record["cells"]) == 162
-    assert "RIO" in record["readings"]
-    assert "240 s" not in record["readings"]
-    start = next(one for one in record["points"] if one["parameters"] == dict(load_fit(PACK).start))
-    # twelve cells of Premium, 0.1 over 0.015, and six of Assured, 0.1 over 0.012
-    assert start["error"] == pytest.approx(
-        np.sqrt((12 * (0.1 / 0.015) ** 2 + 6 * (0.1 / 0.012) ** 2) / 18), abs=1e-3
-    )
+    def error(off: float) -> Any:
+        # half of the cells are Premium's, half Assured's
+        return pytest.approx(off * np.sqrt((0.015**-2 + 0.012**-2) / 2), abs=1e-3)
+
+    found, start = calibrate(PACK, run), load_fit(PACK).start
+    base, window, newreno = (found["readings"][id_] for id_ in (BASE, "window", "NewReno"))
+    assert base["chosen"] == {**start, "depth of Premium's bucket": "900 kB"}
+    assert base == {**base, "fitted": error(0.02), "held out": error(0.02), "fits": True}
+    assert len(found["cells"][BASE]) == 162
+    # it has depths of its own: 1.5 times the least is too much
+    assert window == {**window, "fitted": error(0.03), "held out": None, "fits": False}
+    assert (len(found["cells"]["window"]), len(window["by seed"])) == (54, 5)
+    # no hope: four delays and no more
+    assert newreno == {**newreno, "fitted": error(0.1), "by seed": [error(0.1)], "fits": False}
+    assert sum(point["reading"] == "NewReno" for point in found["points"]) == 4
+    assert ("240 s" not in found["readings"], found["best"]) == (True, BASE)
+    assert found["points"][0] == {
+        "reading": BASE,
+        "levels": ["33 ms", *list(start.values())[1:]],
+        "error": error(0.03),
+    }
+
+
+@pytest.mark.parametrize(("off", "best"), [([0.9] * 5, "other"), ([0.9] * 4 + [1.1], BASE)])
+def test_another_reading_is_the_fitted_point_only_where_it_is_nearer_with_every_seed(
+    off: list[float], best: str
+) -> None:
+    fit, cell = load_fit(PACK), ("premium", "r", "bpp")
+    cells = {BASE: {cell: 1.0}, "other": {cell: 0.9}}
+    both = [Reading(id_, "") for id_ in cells]
+    assert best_point(both, cells, {BASE: [1.0] * 5, "other": off}, fit) == best
+
+
+GAINS = {("0", "0"): 9.0, ("1", "0"): 8.0, ("1", "1"): 7.0, ("2", "1"): 6.0}
+"""Errors by the levels of two parameters; elsewhere it is 10."""
+
+
+def searched(most: float) -> Searched:
+    levels = {name: Parameter("0", {level: [] for level in "012"}) for name in "abc"}
+
+    def errors(points: Sequence[Point]) -> list[float]:
+        return [GAINS.get((str(one["a"]), str(one["b"])), 10.0) + int(one["c"]) for one in points]
+
+    return search_twice(replace(load_fit(PACK), parameters=levels), errors, most)
+
+
+def test_parameters_that_moved_are_searched_once_more() -> None:
+    found = searched(8.0)
+    # the third level of the first pays when the second has moved
+    assert (found.best, found.error) == ({"a": "2", "b": "1", "c": "0"}, 6.0)
+    # what did not move is not tried again, and nothing twice
+    tried = [tuple(point.values()) for point, _ in found.tried]
+    assert len(tried) == len(set(tried)) == 7 + 3
+
+
+def test_a_search_without_hope_ends_after_the_first_parameter() -> None:
+    found = searched(7.9)
+    assert (found.best, found.error, len(found.tried)) == ({"a": "1", "b": "0", "c": "0"}, 8.0, 3)
 
 
 def test_the_fitted_point_alone_leaves_out_the_readings_and_says_so(cli: Cli) -> None:

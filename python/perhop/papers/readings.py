@@ -15,7 +15,14 @@ from typing import Any
 from perhop.papers.error import PackError
 from perhop.papers.pack import TABLE, TEXT, TEXTS, Keys, Pack
 
-_READING: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS, "change": TABLE, "claims": TEXTS}
+_READING: Keys = {
+    "id": TEXT,
+    "meaning": TEXT,
+    "against": TEXT,
+    "set": TEXTS,
+    "change": TABLE,
+    "claims": TEXTS,
+}
 _PAIR: Keys = {"of": TEXTS, "claims": TEXTS}
 
 
@@ -37,6 +44,8 @@ class Reading:
         Ids of the claims that it is about.
     of
         The two readings of a pair.
+    against
+        What the paper's text says against it; None where it says nothing.
     """
 
     id: str
@@ -45,6 +54,12 @@ class Reading:
     change: Mapping[str, Any] = field(default_factory=dict)
     claims: tuple[str, ...] = ()
     of: tuple[str, ...] = ()
+    against: str | None = None
+
+    @property
+    def of_runs(self) -> bool:
+        """Whether it changes how runs are made, and nothing of what they are of."""
+        return not self.change and all(setting.startswith("run.") for setting in self.settings)
 
     def settings_of(self, source: bytes) -> list[str]:
         """Give the settings for a scenario: `flow.*.` becomes one for each of its TCP flows.
@@ -106,7 +121,8 @@ def load_readings(pack: Pack) -> tuple[Reading, ...]:
         settings, change = tuple(table.get("set", ())), dict(table.get("change", {}))
         if not (settings or change):
             raise PackError(f"{where}: changes nothing")
-        found[table["id"]] = Reading(table["id"], table["meaning"], settings, change, claims)
+        against = table.get("against")
+        found[table["id"]] = Reading(table["id"], table["meaning"], settings, change, claims, against=against)
     for table in pack.tables("readings.toml", "pair", _PAIR, least=0):
         pair = _pair(f"{path}: pair {table['of']}", table["of"], found, table.get("claims"))
         if pair.id in found:

@@ -91,6 +91,6 @@ def _strategies(done: Reproduction, text: str) -> Section:
 
 def _fit(plan: Plan, done: Reproduction, star: str) -> Section:
     fit, m = load_fit(plan.pack), done.measured
-    record = plan.pack.record("calibration.json", ["command", "chosen", "error", "readings"])
+    record = plan.pack.record("calibration.json", ["command", "readings"])
     off = fit.off(by_cell([m.published]), by_cell(m.samples))
     return fit_section(fit, off, record, "marking", star, str(done.document["command"]))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from perhop.experiment.definition import Campaign
 from perhop.papers.document import check_claims
+from perhop.papers.fit import refitted
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.plan import Plan, short, under
@@ -38,15 +39,17 @@ def make_plan(quick: bool = False) -> Plan:
     if quick:
         shorter = short(fitted, [f"run.duration={QUICK_S}s"], QUICK)
         names = ", ".join(one.id for one in pack.claims if one.id in unjudged)
-        left_out = (
+        told = (
             f"each run simulates {QUICK_S} s where the study has 600 s; Premium's bucket starts full, which "
             "is worth 0.05 Mbit/s here and 0.01 there",
             f"{QUICK} replications of each treatment instead of {fitted.design.replications}",
             f"the readings of what the paper leaves open, and verdicts on {names}",
         )
-        return Plan(pack, (shorter,), unjudged=unjudged, left_out=left_out)
+        return Plan(pack, (shorter,), unjudged=unjudged, left_out=told)
     shorter = short(without_losses(fitted), [f"run.duration={READ_S}s"])
-    return Plan(pack, (fitted,), tuple((one, (under(shorter, one),)) for one in listed), unjudged=unjudged)
+    voting, left_out = refitted(pack, listed)
+    read = tuple((one, (under(shorter, one),)) for one in voting)
+    return Plan(pack, (fitted,), read, unjudged=unjudged, left_out=left_out)
 
 
 def without_losses(campaign: Campaign) -> Campaign:
