@@ -20,9 +20,9 @@ TABLES = 3
 LOST = " lost"
 """How the arms with lost SYNs end."""
 
-READ_S = 240
+READ_S, WARM_S = 150, 20
 QUICK_S, QUICK = 100, 2
-"""Simulated time of a run under a reading, and of a quick one; replications of a quick reproduction."""
+"""Simulated time of a run under a reading, its warm-up, and of a quick one; replications of a quick reproduction."""
 
 
 def make_plan(quick: bool = False) -> Plan:
@@ -46,7 +46,7 @@ def make_plan(quick: bool = False) -> Plan:
             f"the readings of what the paper leaves open, and verdicts on {names}",
         )
         return Plan(pack, (shorter,), unjudged=unjudged, left_out=told)
-    shorter = short(without_losses(fitted), [f"run.duration={READ_S}s"])
+    shorter = short(without_losses(fitted), [f"run.duration={READ_S}s", f"run.warmup={WARM_S}s"])
     voting, left_out = refitted(pack, listed)
     read = tuple((one, (under(shorter, one),)) for one in voting)
     return Plan(pack, (fitted,), read, unjudged=unjudged, left_out=left_out)
