@@ -553,7 +553,9 @@ def test_campaigns_share_a_store_and_what_is_there_is_not_run_again(tmp_path: Pa
     short = []
     for one in plan().campaigns[:2]:
         design = replace(one.design, treatments=one.design.treatments[:2], replications=1)
-        short.append(replace(one, scenario=one.scenario.override("run.duration=3s"), design=design))
+        short.append(
+            replace(one, scenario=one.scenario.override("run.warmup=0s", "run.duration=3s"), design=design)
+        )
     short[1] = replace(short[1], scenario=short[1].scenario.override("run.seed=2"))
     store = tmp_path / "runs"
     first = run_campaigns("papagiannaki", short, store, 2)

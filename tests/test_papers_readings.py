@@ -64,7 +64,7 @@ def test_readings_and_pairs(tmp_path: Path) -> None:
         (
             "meaning =",
             "means =",
-            "reading a: unknown key 'means'; there is change, claims, id, meaning, set$",
+            "reading a: unknown key 'means'; there is against, change, claims, id, meaning, set$",
         ),
         ("[[pair]]", "[[pairs]]", r"readings\.toml: unknown key 'pairs'; there is pair, quick, reading$"),
         ("[[pair]]", "[[pair]]\nset = []", r"pair \['a', 'b'\]: unknown key 'set'; there is claims, of$"),

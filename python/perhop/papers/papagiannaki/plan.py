@@ -22,7 +22,7 @@ LOST = " lost"
 
 READ_S, WARM_S = 150, 20
 QUICK_S, QUICK = 100, 2
-"""Simulated time of a run under a reading, its warm-up, and of a quick one; replications of a quick reproduction."""
+"""Simulated time of a run under a reading, its warm-up, and of a quick run; replications of a quick one."""
 
 
 def make_plan(quick: bool = False) -> Plan:
