@@ -98,7 +98,7 @@ def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> Non
     assert all(claim["simulator"] == claim["kernel"] for claim in found["claims"])
     page = kernel.render(study, found)
     assert "perhop reproduce laatu --on kernel" in page
-    assert len(list(kernel.lines(found))) == 4
+    assert len(list(kernel.lines(found))) == 6
     live = [one for one in found["runs"] if one["arm"] == "kernel"]
     assert len(live) == len(found["runs"]) / 2 == 20
     assert all(one["lateness_s"]["p99"] == 2e-4 and one["event_digest"] for one in live)
