@@ -33,10 +33,13 @@ def claim(number: int, verdict: str) -> dict[str, Any]:
     part |= {"quantity": "goodput of aggregated less that of per-flow marking", "verdict": verdict}
     part |= {"at_fit": verdict, "decided_by": ["window-in-packets"], "reason": None, "in_sample": True}
     part |= {"printed": 0.5, "printed_is": "within one run: one run cannot tell"}
+    part |= {"power": {"as_fitted": 0.9, "with_readings": 0.8, "reason": None}}
     told: dict[str, Any] = {
         "id": f"C{number}",
         "statement": "Marking for each flow is the fairer one. " * 3,
         "ours": None,
+        "judged_under": {"readings": 1, "of": 2, "without": ["SACK"]},
+        "power": {"as_fitted": None, "with_readings": None, "reason": "the paper gives no value"},
     }
     told |= {"verdict": verdict, "reason": "2 replications are too few", "in_sample": True}
     reading = {"id": "window-in-packets", "meaning": "the window counts packets " * 3, "verdict": verdict}
