@@ -41,11 +41,9 @@ def record(key: str) -> str:
 
 def verdicts(key: str) -> Rows:
     """Give the claims of a study: verdict, its margin as fitted, the readings that decide it."""
-    claims = _claims(key)
-    powers = all("power" in claim for claim in claims)
     head = ("Claim", "Statement", "Verdict", "As fitted, margin", "Decided by")
     return [
-        (*head, "Power as fitted, with readings") if powers else head,
+        (*head, "Power as fitted, with readings"),
         *(
             (
                 claim["id"],
@@ -53,9 +51,9 @@ def verdicts(key: str) -> Rows:
                 f"**{claim['verdict']}**" + (", in sample" if claim["in_sample"] else ""),
                 _fitted(claim),
                 _decided(claim),
-                *([_power(claim["power"])] if powers else []),
+                _power(claim["power"]),
             )
-            for claim in claims
+            for claim in _claims(key)
         ),
     ]
 
