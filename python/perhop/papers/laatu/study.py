@@ -110,6 +110,7 @@ class Laatu(Study[Plan, Reproduction]):
 
         m = together(results.fitted)
         read = [(reading, together(measured)) for reading, measured in results.read]
+        listed = load_settings(pack)
         claims, less = [], f"runs simulate {QUICK_S} s here, the study's {DURATION_S} s"
         for claim in pack.claims:
             others = [
@@ -117,7 +118,7 @@ class Laatu(Study[Plan, Reproduction]):
             ]
             reason = less if claim.id in plan.unjudged else ""
             fitted = judge(PREDICATES, m, claim)
-            claims.append(claim_entry(claim, fitted, others, reason, listed=load_settings(pack)))
+            claims.append(claim_entry(claim, fitted, others, reason, listed=listed))
         document = {
             "paper": self.key,
             "results_version": results_version,
