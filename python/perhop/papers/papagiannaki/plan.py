@@ -20,7 +20,7 @@ TABLES = 3
 LOST = " lost"
 """How the arms with lost SYNs end."""
 
-READ_S, WARM_S = 150, 20
+READ_S, WARM_S = 260, 20
 QUICK_S, QUICK = 100, 2
 """Simulated time of a run under a reading, its warm-up, and of a quick run; replications of a quick one."""
 
