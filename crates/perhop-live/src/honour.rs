@@ -104,7 +104,7 @@ pub fn options(flow: &Flow) -> Options {
     let params = &flow.tcp.params;
     let timestamps = if params.timestamps { TIMESTAMPS } else { 0 };
     let max_ack_delay_us = match flow.ack {
-        AckPolicy::Delayed { timeout, .. } if timeout != LINUX_ACK_DELAY => micros(timeout),
+        AckPolicy::Delayed(ack) if ack.timeout != LINUX_ACK_DELAY => micros(ack.timeout),
         _ => None,
     };
     Options {
@@ -374,12 +374,12 @@ fn timers(flow: &Flow) -> [Difference; 8] {
         (rto.backoff_limit > 0, "backoff_limit: only max_rto bounds the time-out"),
         (rto.max < Span::from_secs(1), "max_rto: a kernel takes no less than 1 s"),
         (
-            matches!(flow.ack, AckPolicy::Delayed { quick: 0, .. }),
-            "quick_acks: the first segments of a connection are acknowledged at once",
+            matches!(flow.ack, AckPolicy::Delayed(ack) if ack.quick == 0 || ack.buffer.is_none()),
+            "quick_acks: the first segments of a connection are acknowledged at once, and those by which its window grows",
         ),
         (
-            matches!(flow.ack, AckPolicy::Delayed { .. }),
-            "ack_delay: the delay adapts where segments come 20 to 40 ms apart",
+            matches!(flow.ack, AckPolicy::Delayed(ack) if !ack.adapts),
+            "ack_delay: the delay adapts where segments come seldom",
         ),
     ]
 }

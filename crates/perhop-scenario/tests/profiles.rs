@@ -7,6 +7,7 @@ use perhop_core::units::Bytes;
 use perhop_scenario::file::ScenarioFile;
 use perhop_scenario::model::{AckPolicy, Scenario};
 use perhop_scenario::{load, profile, schema};
+use perhop_tcp::ack::AdaptiveParams;
 use perhop_tcp::settings::{Growth, Guard, MinRtoBounds, RecoveryKind, RttArithmetic, TcpParams};
 use proptest::prelude::*;
 
@@ -23,12 +24,7 @@ fn up(text: &str, overrides: &[&str]) -> TcpParams {
 
 /// An ACK for every second segment, and after so many milliseconds for one.
 fn delayed(ms: u64) -> AckPolicy {
-    AckPolicy::Delayed {
-        timeout: Span::from_millis(ms),
-        quick: 0,
-        compression: Span::ZERO,
-        jiffy: Span::ZERO,
-    }
+    AckPolicy::Delayed(AdaptiveParams::delayed(Span::from_millis(ms)))
 }
 
 fn rto(params: &TcpParams) -> [u64; 3] {

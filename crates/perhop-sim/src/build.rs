@@ -11,7 +11,7 @@ use perhop_scenario::build::{Network, Parts};
 use perhop_scenario::elements::ElementError;
 use perhop_scenario::model;
 use perhop_scenario::routes::Route;
-use perhop_tcp::ack::{AckPolicy, Adaptive, AdaptiveParams, Delayed, EverySegment};
+use perhop_tcp::ack::{AckPolicy, EverySegment};
 use perhop_tcp::receiver::{Receiver, ReceiverParams};
 use perhop_tcp::segment::TIMESTAMPS;
 use perhop_tcp::sender::Sender;
@@ -177,12 +177,7 @@ fn wire(tcp: &model::Tcp) -> Wire {
 fn ack_policy(policy: model::AckPolicy) -> Box<dyn AckPolicy> {
     match policy {
         model::AckPolicy::EverySegment => Box::new(EverySegment),
-        model::AckPolicy::Delayed { timeout, quick: 0, compression: Span::ZERO, jiffy: Span::ZERO } => {
-            Box::new(Delayed::new(timeout))
-        }
-        model::AckPolicy::Delayed { timeout, quick, compression, jiffy } => {
-            Box::new(Adaptive::new(AdaptiveParams { timeout, quick, compression, jiffy }))
-        }
+        model::AckPolicy::Delayed(params) => params.policy(),
     }
 }
 

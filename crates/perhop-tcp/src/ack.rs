@@ -2,18 +2,22 @@
 //!
 //! Source: RFC 5681 section 4.2, RFC 1122 section 4.2.3.2. Different: segments are counted whatever their size, since
 //! what is full-sized is the sender's secret; so short ones are acknowledged sooner than they must be. [`Adaptive`] is
-//! `net/ipv4/tcp_input.c` of Linux 6.x (`tcp_event_data_recv`, `__tcp_ack_snd_check`), without the delay that adapts (`ato`), the
-//! PSH flag and the slack of its timers.
+//! `net/ipv4/tcp_input.c` of Linux 6.x (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_grow_window`) with `tcp_send_delayed_ack`
+//! and `tcp_delack_timer_handler`, without the PSH flag and the slack of its timers.
+
+mod buffer;
 
 use perhop_core::time::{Instant, Span};
 
 use crate::wheel::expiry;
+use buffer::Buffer;
+pub use buffer::BufferParams;
 
 /// Longest time for which an acknowledgment may wait (RFC 1122 section 4.2.3.2).
 pub const MAX_DELAY: Span = Span::from_millis(500);
 
 /// A segment as the receiver saw it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Arrival {
     /// It filled the next expected byte.
     pub in_order: bool,
@@ -21,6 +25,8 @@ pub struct Arrival {
     pub fills_gap: bool,
     /// All of it had arrived before.
     pub old: bool,
+    /// Bytes that are in order now and were not before.
+    pub delivered: u64,
 }
 
 impl Arrival {
@@ -110,6 +116,8 @@ const REPORT_DIVISOR: u64 = 20;
 /// The pause that counts as a time-out before the round trip is known (`TCP_TIMEOUT_INIT`), and the least beside it (`TCP_RTO_MIN`).
 const FIRST_PAUSE: Span = Span::from_secs(1);
 const LEAST_PAUSE: Span = Span::from_millis(200);
+/// The longest that an acknowledgment waits whose wait adapts (`TCP_DELACK_MAX`).
+const LONGEST_WAIT: Span = Span::from_millis(200);
 
 /// Settings of [`Adaptive`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,6 +130,29 @@ pub struct AdaptiveParams {
     pub compression: Span,
     /// The jiffy of the wheel that `timeout` is on; zero for none.
     pub jiffy: Span,
+    /// Whether the wait grows beyond `timeout` where segments come seldom.
+    pub adapts: bool,
+    /// The buffer, if it grows.
+    pub buffer: Option<BufferParams>,
+}
+
+impl AdaptiveParams {
+    /// Every second segment is acknowledged at once, and another after `timeout`.
+    #[must_use]
+    pub const fn delayed(timeout: Span) -> Self {
+        Self { timeout, quick: 0, compression: Span::ZERO, jiffy: Span::ZERO, adapts: false, buffer: None }
+    }
+
+    /// What they ask for.
+    #[must_use]
+    pub fn policy(self) -> Box<dyn AckPolicy> {
+        let plain = self == Self::delayed(self.timeout);
+        if plain { Box::new(Delayed::new(self.timeout)) } else { Box::new(Adaptive::new(self)) }
+    }
+}
+
+const fn halved(span: Span) -> Span {
+    Span::from_nanos(span.as_nanos() / 2)
 }
 
 /// As [`Delayed`], but quick where the sender may have a small window, and slower with reports that it does not need.
@@ -141,6 +172,10 @@ pub struct Adaptive {
     answered: Option<Instant>,
     rtt: Option<Span>,
     heard: Option<Instant>,
+    /// How long a segment in order would wait (`ato`), and until when one does.
+    wait: Span,
+    until: Option<Instant>,
+    buffer: Option<Buffer>,
 }
 
 impl Adaptive {
@@ -157,6 +192,9 @@ impl Adaptive {
             answered: None,
             rtt: None,
             heard: None,
+            wait: params.timeout.min(MAX_DELAY),
+            until: None,
+            buffer: params.buffer.map(Buffer::new),
         }
     }
 
@@ -165,17 +203,49 @@ impl Adaptive {
         self.rtt.map_or(FIRST_PAUSE, |rtt| rtt + LEAST_PAUSE.max(rtt + rtt))
     }
 
-    fn in_order(&mut self, now: Instant, seg: &Arrival) -> AckAction {
-        if self.heard.is_none_or(|heard| now - heard > self.pause()) {
-            self.quick = self.params.quick;
+    /// Whether the next acknowledgments are quick, at the start, after a pause, and while the window grows; else how long they may wait.
+    fn hear(&mut self, now: Instant, seg: &Arrival) {
+        if seg.in_order {
+            let half = halved(self.params.timeout);
+            match self.heard.map(|heard| now - heard) {
+                Some(gap) if gap <= half => self.adapt(halved(self.wait) + half),
+                Some(gap) if gap < self.wait => self.adapt(halved(self.wait) + gap),
+                Some(gap) if gap <= self.pause() => {}
+                _ => self.quick = self.params.quick,
+            }
+            self.heard = Some(now);
         }
-        self.heard = Some(now);
+        if let Some(buffer) = &mut self.buffer {
+            // an even number becomes one more, which this acknowledgment takes
+            self.quick |= u8::from(buffer.grow());
+            if let Some(rtt) = self.rtt {
+                buffer.read(now, seg.delivered, rtt);
+            }
+        }
+    }
+
+    /// The next segment waits so long, if the wait adapts.
+    fn adapt(&mut self, wait: Span) {
+        if self.params.adapts {
+            self.wait = wait.min(self.pause());
+        }
+    }
+
+    /// How long a segment waits now.
+    fn delay(&self) -> Span {
+        let most = self.rtt.map_or(LONGEST_WAIT, |rtt| rtt.max(self.params.timeout).min(LONGEST_WAIT));
+        if self.params.adapts { self.wait.min(most) } else { self.params.timeout }
+    }
+
+    fn in_order(&mut self, now: Instant, seg: &Arrival) -> AckAction {
         self.reports = 0;
         if self.quick > 0 || self.waiting || seg.fills_gap {
             return AckAction::Now;
         }
         self.waiting = true;
-        AckAction::Delay(expiry(now, self.params.timeout, self.params.jiffy))
+        let at = expiry(now, self.delay(), self.params.jiffy);
+        self.until = Some(at);
+        AckAction::Delay(at)
     }
 
     fn beyond_gap(&mut self, now: Instant) -> AckAction {
@@ -201,16 +271,25 @@ impl AckPolicy for Adaptive {
         if !std::mem::replace(&mut self.begun, true) {
             self.rtt = self.answered.map(|answered| now - answered);
         }
+        self.until = None;
         if seg.old {
-            self.quick = self.params.quick;
+            (self.quick, self.wait) = (self.params.quick, self.params.timeout);
             return AckAction::Now;
         }
+        self.hear(now, seg);
         if seg.in_order { self.in_order(now, seg) } else { self.beyond_gap(now) }
     }
 
     fn on_ack_sent(&mut self, now: Instant) {
         if !self.begun {
             self.answered = Some(now);
+        }
+        if self.until.take().is_some_and(|until| until <= now) {
+            // it has waited in vain
+            self.adapt(self.wait + self.wait);
+        }
+        if self.quick == 1 {
+            self.wait = self.params.timeout;
         }
         self.quick = self.quick.saturating_sub(1);
         self.waiting = false;

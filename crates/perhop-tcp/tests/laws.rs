@@ -2,7 +2,7 @@
 
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
-use perhop_tcp::ack::{Adaptive, AdaptiveParams, Delayed, EverySegment, MAX_DELAY};
+use perhop_tcp::ack::{Adaptive, AdaptiveParams, BufferParams, Delayed, EverySegment, MAX_DELAY};
 use perhop_tcp::cc::{Cubic, CubicLinux, Reno};
 use perhop_tcp::settings::{
     Counting, CubicForm, Growth, Halving, InitialSsthresh, LossWindow, SlowStartKind, TcpParams,
@@ -138,16 +138,24 @@ const ADAPTIVE: AdaptiveParams = AdaptiveParams {
     quick: 16,
     compression: Span::from_millis(1),
     jiffy: Span::from_millis(4),
+    adapts: true,
+    buffer: Some(BufferParams { mss: Bytes(1460), first: Bytes(131_072), most: Bytes(6_291_456) }),
 };
 ack_policy_laws!(
     adaptive,
     || Box::new(Adaptive::new(ADAPTIVE)),
-    within = Span::from_millis(44),
+    within = Span::from_millis(204),
     reports = Span::from_millis(1)
 );
 ack_policy_laws!(
     adaptive_without_quick_acks,
-    || Box::new(Adaptive::new(AdaptiveParams { quick: 0, jiffy: Span::ZERO, ..ADAPTIVE })),
+    || Box::new(Adaptive::new(AdaptiveParams {
+        quick: 0,
+        jiffy: Span::ZERO,
+        adapts: false,
+        buffer: None,
+        ..ADAPTIVE
+    })),
     within = Span::from_millis(40),
     reports = Span::from_millis(1)
 );

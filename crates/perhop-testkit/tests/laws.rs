@@ -341,7 +341,7 @@ impl AckPolicy for Stubborn {
     }
 }
 
-const IN_ORDER: Arrival = Arrival { in_order: true, fills_gap: false, old: false };
+const IN_ORDER: Arrival = Arrival { in_order: true, fills_gap: false, old: false, delivered: 1460 };
 
 /// Arrivals 10 ns apart, to be acknowledged within 20 ns.
 fn ack_walk(delay: Option<u64>, arrivals: &[Arrival]) {

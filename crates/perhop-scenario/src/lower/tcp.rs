@@ -3,6 +3,7 @@
 use perhop_core::rng::Stream;
 use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
+use perhop_tcp::ack::{AdaptiveParams, BufferParams};
 use perhop_tcp::settings::{RtoParams, TcpParams};
 
 use crate::meant::model;
@@ -142,12 +143,15 @@ pub(crate) fn model_ack(ack: &mut file::Ack, tcp: &Tcp) -> model::AckPolicy {
             let by_profile =
                 if tcp.ack_delay.0.as_nanos() == 0 { defaults::delayed_timeout() } else { tcp.ack_delay };
             let timeout = *ack.timeout.get_or_insert(by_profile);
-            model::AckPolicy::Delayed {
+            let first = tcp.receive_buffer.0;
+            model::AckPolicy::Delayed(AdaptiveParams {
                 timeout: timeout.0,
                 quick: tcp.quick_acks,
                 compression: tcp.sack_compression.0,
                 jiffy: tcp.timer_jiffy.0,
-            }
+                adapts: tcp.ack_delay_adapts,
+                buffer: (first.0 > 0).then_some(BufferParams { mss: tcp.mss.0, first, most: tcp.window.0 }),
+            })
         }
     }
 }

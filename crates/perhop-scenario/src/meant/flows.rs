@@ -6,6 +6,7 @@ use perhop_core::ack_marking::AckMarking;
 use perhop_core::dscp::Dscp;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
+use perhop_tcp::ack::AdaptiveParams;
 use perhop_tcp::settings::TcpParams;
 
 use crate::written::labels::Labels;
@@ -96,14 +97,5 @@ pub enum AckPolicy {
     /// Each arriving segment at once.
     EverySegment,
     /// Every second full segment, and any other once it has waited.
-    Delayed {
-        /// Longest wait, above zero.
-        timeout: Span,
-        /// Segments acknowledged at once at the start, after a pause and after a duplicate.
-        quick: u8,
-        /// Longest wait of a report beyond a gap, after three.
-        compression: Span,
-        /// The jiffy of the wheel that its timer expires on; zero for none.
-        jiffy: Span,
-    },
+    Delayed(AdaptiveParams),
 }

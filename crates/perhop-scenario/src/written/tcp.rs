@@ -202,6 +202,9 @@ settings! {
     /// The longest that an ACK waits for a second segment where the flow's `ack` has no `policy`, at most `500ms`; `0s` for an
     /// ACK for every segment (RFC 5681 section 4.2, RFC 1122 section 4.2.3.2).
     ack_delay: Time,
+    /// Whether an ACK waits longer than `ack_delay` where segments come seldom: after one that has waited in vain twice as long, but
+    /// no longer than the round trip of the handshake, or than `200ms`. For delayed ACKs.
+    ack_delay_adapts: bool,
     /// How many segments are acknowledged at once at the start, after a pause longer than a time-out and after a duplicate,
     /// before an ACK waits; for delayed ACKs.
     #[schemars(range(max = 255))]
@@ -209,6 +212,10 @@ settings! {
     /// The longest that an ACK waits which only reports blocks beyond a gap, after the first three, but at most a twentieth of
     /// the round trip of the handshake; `0s` for none that waits (RFC 5681 section 3.2). For delayed ACKs.
     sack_compression: Time,
+    /// The receiver's memory at first, which grows with what comes in a round trip, up to `window`; while the window that it allows
+    /// grows into it, by two segments with each, every segment is acknowledged at once. `0B` for none that grows; what is
+    /// offered is `window` all the same. For delayed ACKs.
+    receive_buffer: Size,
     /// Granularity of the clock that times segments (RFC 6298 section 4); `0s` for nanoseconds.
     clock_tick: Time,
     /// Time from a tick of that clock to the start of the run, below `clock_tick`; `random` draws it for each flow, uniformly, from

@@ -47,13 +47,13 @@ impl Reassembly {
     /// `seq..end` arrived.
     pub fn insert(&mut self, seq: u64, end: u64) -> Arrival {
         if end <= self.next.max(seq) {
-            return Arrival { in_order: false, fills_gap: false, old: true };
+            return Arrival { old: true, ..Arrival::default() };
         }
         if seq > self.next {
             self.keep(seq, end);
-            return Arrival { in_order: false, fills_gap: false, old: false };
+            return Arrival::default();
         }
-        let fills_gap = !self.islands.is_empty();
+        let (before, fills_gap) = (self.next, !self.islands.is_empty());
         self.next = end;
         let mut joined = false;
         while let Some(island) = self.islands.front().copied().filter(|island| island.start <= self.next) {
@@ -68,7 +68,7 @@ impl Reassembly {
         if joined {
             self.list();
         }
-        Arrival { in_order: true, fills_gap, old: false }
+        Arrival { in_order: true, fills_gap, old: false, delivered: self.next - before }
     }
 
     /// Joins a range with the islands that it overlaps or touches.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_scenario::model::{AckPolicy, Flow};
-use perhop_tcp::ack::{self, Adaptive, AdaptiveParams, Delayed, EverySegment};
+use perhop_tcp::ack::{self, EverySegment};
 use perhop_tcp::receiver::{Receiver, ReceiverParams};
 use perhop_tcp::segment::{Ack, Segment};
 
@@ -25,12 +25,7 @@ impl ReceivingEnd {
         let params = &flow.tcp.params;
         let policy: Box<dyn ack::AckPolicy> = match flow.ack {
             AckPolicy::EverySegment => Box::new(EverySegment),
-            AckPolicy::Delayed { timeout, quick: 0, compression: Span::ZERO, jiffy: Span::ZERO } => {
-                Box::new(Delayed::new(timeout))
-            }
-            AckPolicy::Delayed { timeout, quick, compression, jiffy } => {
-                Box::new(Adaptive::new(AdaptiveParams { timeout, quick, compression, jiffy }))
-            }
+            AckPolicy::Delayed(params) => params.policy(),
         };
         Self {
             receiver: Receiver::new(ReceiverParams::from(params), policy),

@@ -9,7 +9,9 @@ pub type Op = (u32, Arrival);
 
 /// Random arrivals: in order, into a gap, or neither; some together, some a second apart.
 pub fn ops() -> impl Strategy<Value = Vec<Op>> {
-    let arrival = |in_order, fills_gap, old| Just(Arrival { in_order, fills_gap, old });
+    let arrival = |in_order, fills_gap, old| {
+        Just(Arrival { in_order, fills_gap, old, delivered: if in_order { 1460 } else { 0 } })
+    };
     let arrival = prop_oneof![
         6 => arrival(true, false, false),
         1 => arrival(true, true, false),
