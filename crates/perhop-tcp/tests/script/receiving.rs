@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use perhop_core::time::{Instant, Span};
+use perhop_core::time::Instant;
 use perhop_core::timed::Timed;
 use perhop_scenario::model::{AckPolicy, Flow};
 use perhop_tcp::ack::{self, EverySegment};
