@@ -19,7 +19,7 @@ from perhop.experiment.definition import Campaign
 from perhop.experiment.design_runs import each
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "kernel"
-VERSION = 7
+VERSION = 8
 """The results_version of the recorded simulator."""
 
 
