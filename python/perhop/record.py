@@ -73,7 +73,7 @@ class Record(msgspec.Struct, frozen=True):
     scenario_hashes: dict[str, str]
     host: Host
     live: Live | None = None
-    file_hashes: dict[str, str] = {}  # noqa: RUF012: msgspec copies it
+    file_hashes: dict[str, str] = {}
     record_hash: str | None = None
 
     def __post_init__(self) -> None:

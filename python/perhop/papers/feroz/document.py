@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from perhop.papers.feroz.plan import Runs
 from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Results
-from perhop.papers.readings import load_readings
+from perhop.papers.readings import Reading, load_readings
 from perhop.papers.words import told
 from perhop.run import Result
 
@@ -54,19 +54,21 @@ class Reproduction:
 def reduce(plan: Runs, results: Results, command: str, results_version: int) -> Reproduction:
     """Turn what was measured into rows and verdicts."""
     measured = reader(plan.cases, load_calibration(plan.pack)).everything(results)
-    layout = plan.pack.toml("page.toml")
+    layout, listed = plan.pack.toml("page.toml"), load_readings(plan.pack)
     document = {
         "paper": plan.pack.key,
         "results_version": results_version,
         "command": command,
         "rows": [one for case in plan.cases for one in case_rows(measured[FITTED], case, layout)],
-        "claims": [judge_claim(plan, measured, claim) for claim in plan.pack.claims],
+        "claims": [judge_claim(plan, measured, claim, listed) for claim in plan.pack.claims],
     }
     said, warned = findings(plan, measured, layout), run_warnings(measured[FITTED])
     return Reproduction(document, measured, results.drawn, said, warned, plan.left_out)
 
 
-def judge_claim(plan: Runs, measured: Mapping[str, Measured], claim: Claim) -> dict[str, Any]:
+def judge_claim(
+    plan: Runs, measured: Mapping[str, Measured], claim: Claim, listed: Sequence[Reading]
+) -> dict[str, Any]:
     """Judge a claim as fitted and under each reading; shorter runs than the study's judge nothing."""
     cases = [case for case in plan.cases if case.figure in claim_figures(claim)]
     short = {case.figure: case.duration_s for case in cases if case.shortened}
@@ -78,7 +80,7 @@ def judge_claim(plan: Runs, measured: Mapping[str, Measured], claim: Claim) -> d
         for reading, _ in plan.read
         if claim.id in reading.claims and claim.id not in plan.unjudged
     ]
-    fitted, listed = judge(PREDICATES, measured[FITTED], claim), load_readings(plan.pack)
+    fitted = judge(PREDICATES, measured[FITTED], claim)
     return claim_entry(claim, fitted, others, unjudged, listed=listed)
 
 

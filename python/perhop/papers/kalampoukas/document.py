@@ -15,7 +15,7 @@ from perhop.papers.kalampoukas.notes import NOTES, Read
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Plan
-from perhop.papers.readings import load_readings
+from perhop.papers.readings import Reading
 from perhop.run import Result
 
 PER_ROW = ("within_closed_form", "within_published")
@@ -69,7 +69,9 @@ def run_warnings(m: Measured) -> list[str]:
     return found
 
 
-def judge_claim(plan: Plan, m: Measured, under: Read, claim: Claim) -> list[dict[str, Any]]:
+def judge_claim(
+    plan: Plan, m: Measured, under: Read, claim: Claim, listed: Sequence[Reading]
+) -> list[dict[str, Any]]:
     """Judge a claim as given and under each reading; one about all rows has a verdict for each as well.
 
     One about a figure that is not run has no parts.
@@ -80,7 +82,6 @@ def judge_claim(plan: Plan, m: Measured, under: Read, claim: Claim) -> list[dict
     others = [Under(one, judge(PREDICATES, own, claim)) for one, own in under if claim.id in one.claims]
     unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
     told = [text for note in NOTES.get(claim.id, ()) for text in note(m, under)]
-    listed = load_readings(plan.pack)
     entries = [claim_entry(claim, parts, others, unjudged, told, listed)]
     if claim.predicate in PER_ROW:
         for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):

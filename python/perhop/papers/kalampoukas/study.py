@@ -52,12 +52,15 @@ class Kalampoukas(Study[Plan, Reproduction]):
         figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0], bool(plan.without))}
         m = Measured(figures, results.fitted)
         read = [(reading, Measured(figures, own)) for reading, own in results.read]
+        listed = load_readings(plan.pack)
         document = {
             "paper": self.key,
             "results_version": results_version,
             "command": command,
             "rows": rows_of(m),
-            "claims": [one for claim in plan.pack.claims for one in judge_claim(plan, m, read, claim)],
+            "claims": [
+                one for claim in plan.pack.claims for one in judge_claim(plan, m, read, claim, listed)
+            ],
         }
         return Reproduction(
             document=document,

@@ -86,12 +86,13 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
 
     m = measured(results.fitted)
     under = [(reading, measured(one)) for reading, one in results.read]
+    listed = load_readings(plan.pack)
     document = {
         "paper": KEY,
         "results_version": results_version,
         "command": command,
         "rows": rows(plan, m),
-        "claims": [judge_claim(plan, m, under, claim) for claim in plan.pack.claims],
+        "claims": [judge_claim(plan, m, under, claim, listed) for claim in plan.pack.claims],
     }
     findings = (
         *own_findings(plan.pack, m),
@@ -102,7 +103,11 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
 
 
 def judge_claim(
-    plan: Plan, m: Measured, under: Sequence[tuple[Reading, Measured]], claim: Claim
+    plan: Plan,
+    m: Measured,
+    under: Sequence[tuple[Reading, Measured]],
+    claim: Claim,
+    listed: Sequence[Reading],
 ) -> dict[str, Any]:
     """Judge a claim as fitted and under each reading, and say whether the paper's own tables bear it out."""
     parts = judge(PREDICATES, m, claim)
@@ -116,7 +121,7 @@ def judge_claim(
         others,
         "runs are short and few here" if claim.id in plan.unjudged else "",
         [note if known else "the paper prints nothing that it could be judged on"],
-        load_readings(plan.pack),
+        listed,
     )
 
 
