@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from perhop import _core
 from perhop.papers.readings import judged_under, load_readings
 from perhop.papers.study import load_study
 
@@ -28,14 +27,13 @@ def _document(key: str) -> dict[str, Any]:
 def record(key: str) -> str:
     """Say what the tables of a study are made of."""
     found = _document(key)
-    made, version = found["made"], found["results_version"]
-    older = "" if version == _core.RESULTS_VERSION else f" (the engine is at {_core.RESULTS_VERSION})"
+    made = found["made"]
     days = " to ".join(_unique((made["began"], made["ended"])))
     minutes = made["run_seconds"] / 60
     return (
-        f"Generated from `papers/{key}/recorded/results.json`: `{found['command']} --record`, results "
-        f"version {version}{older}, {made['runs']:,} runs of {days}, {minutes:.0f} minutes one "
-        f"after the other; recorded at commit `{made['commit'][:12]}`."
+        f"Generated from `papers/{key}/recorded/results.json`: `{found['command']} --record`, "
+        f"{made['runs']:,} runs of {days}, {minutes:.0f} minutes one after the other; recorded under results "
+        f"version {found['results_version']} at commit `{made['commit'][:12]}`."
     )
 
 
@@ -187,14 +185,17 @@ def _cell(fitted: list[dict[str, Any]], parts: list[dict[str, Any]], verdict: st
 def settling(
     fitted: list[dict[str, Any]], parts: list[dict[str, Any]], key: str
 ) -> tuple[str, float, dict[str, Any], dict[str, Any]] | None:
-    """Give verdict, margin and part that settle a claim: the least supported, the most contradicted."""
+    """Give verdict, margin and part that settle a claim: the least supported, the most contradicted.
+
+    None where nothing does: a claim is supported only if all its parts are.
+    """
     for verdict in ("contradicted", "inconclusive", "supported"):
         found = [
             (verdict, margin(verdict, one["ci95"], whole["claimed"]), one, whole)
             for one, whole in zip(parts, fitted, strict=True)
             if one[key] == verdict and one["ci95"]
         ]
-        if found:
+        if found and (verdict != "supported" or len(found) == len(parts)):
             chosen = min if verdict == "supported" else max
             return chosen(found, key=lambda one: one[1] / max(_half(one[2]["ci95"]), 1e-9))
     return None

@@ -209,4 +209,6 @@ def test_the_part_that_settles_a_claim_is_the_least_supported_or_the_most_contra
         ([clear, wrong, open_], ("contradicted", 2.0)),
     ):
         assert tables().settling(parts, parts, "verdict")[:2] == pytest.approx(expected)
-    assert tables().settling([clear], [part("not judged", 0.0, 0.0)], "verdict") is None
+    unjudged = part("not judged", 0.0, 0.0)
+    assert tables().settling([clear, clear], [unjudged, clear], "verdict") is None
+    assert tables().settling([clear, clear], [unjudged, wrong], "verdict")[0] == "contradicted"

@@ -21,6 +21,11 @@ class Under:
     reading: Reading
     parts: Sequence[Part]
 
+    @property
+    def judges(self) -> bool:
+        """Whether a part can be judged under it."""
+        return any(one.verdict is not Verdict.NOT_JUDGED for one in self.parts)
+
 
 def claim_entry(
     claim: Claim,
@@ -77,7 +82,7 @@ def claim_entry(
         "decided_by": decided,
         "judged_under": None
         if whole is Verdict.NOT_JUDGED
-        else judged_under(listed, [one.id for one in readings]),
+        else judged_under(listed, [one.reading.id for one in others if one.judges]),
         "in_sample": any(p.in_sample for p in fitted),
         "ours": claim.ours,
         "power": power_json(fitted, [one.parts for one in others]),

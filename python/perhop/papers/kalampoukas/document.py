@@ -13,6 +13,7 @@ from perhop.papers.kalampoukas.beyond import Grid
 from perhop.papers.kalampoukas.figures import Figure, Measured
 from perhop.papers.kalampoukas.notes import NOTES, Read
 from perhop.papers.kalampoukas.predicates import PREDICATES
+from perhop.papers.kalampoukas.votes import Unfit, voting
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading
@@ -70,16 +71,25 @@ def run_warnings(m: Measured) -> list[str]:
 
 
 def judge_claim(
-    plan: Plan, m: Measured, under: Read, claim: Claim, listed: Sequence[Reading]
+    plan: Plan,
+    m: Measured,
+    under: Read,
+    claim: Claim,
+    listed: Sequence[Reading],
+    without: Sequence[Unfit],
 ) -> list[dict[str, Any]]:
     """Judge a claim as given and under each reading; one about all rows has a verdict for each as well.
 
-    One about a figure that is not run has no parts.
+    One about a figure that is not run has no parts. `without` has of each reading where it does not vote.
     """
     if set(claim.parameters.get("figures", ())) - set(m.figures):
         return [claim_entry(claim, ())]
     parts = judge(PREDICATES, m, claim)
-    others = [Under(one, judge(PREDICATES, own, claim)) for one, own in under if claim.id in one.claims]
+    others = [
+        Under(one, [voting(part, unfit) for part in judge(PREDICATES, own, claim)])
+        for (one, own), unfit in zip(under, without, strict=True)
+        if claim.id in one.claims
+    ]
     unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
     told = [text for note in NOTES.get(claim.id, ()) for text in note(m, under)]
     entries = [claim_entry(claim, parts, others, unjudged, told, listed)]

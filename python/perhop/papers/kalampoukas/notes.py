@@ -7,6 +7,7 @@ from typing import get_args
 
 from perhop.models import two_way
 from perhop.papers.kalampoukas.figures import Measured
+from perhop.papers.kalampoukas.votes import Unfit
 from perhop.papers.measured import Floats
 from perhop.papers.readings import Reading
 
@@ -16,14 +17,16 @@ Read = Sequence[tuple[Reading, Measured]]
 _THRESHOLDS = ("5.3", "5.3-b2", "5.3-b4", "5.3-b8")
 
 
-def findings(m: Measured, read: Read) -> list[tuple[str, str]]:
+def findings(m: Measured, read: Read, without: Sequence[Unfit]) -> list[tuple[str, str]]:
     """Give the findings of the page: a title and a text each."""
     titles = {
         "How many ACKs the two counters let through per data packet": allocation,
         "What a switch of Figure 4.1 changes": switch,
         "What a modem that loses packets does to Figure 3.2": modem,
     }
-    return [(title, text) for title, note in titles.items() for text in note(m, read)]
+    found = [(title, text) for title, note in titles.items() for text in note(m, read)]
+    unfit = [f"{one.id} {why}" for (one, _), own in zip(read, without, strict=True) for why in own.values()]
+    return [*found, *([("Readings that do not fit the paper", f"{'; '.join(unfit)}.")] if unfit else [])]
 
 
 def allocation(m: Measured, _read: Read) -> list[str]:
@@ -63,7 +66,8 @@ def switch(m: Measured, read: Read) -> list[str]:
         "Section 4.2 simulated Figure 4.1, which has switches between the nodes; section 6 does not say what "
         "it simulated. With one switch that stores each packet, both hops at the rates of the link, the "
         f"efficiencies of the slow and of the fast connection are others. {' '.join(each)} A switch brings "
-        "Figure 6.2 to the printed numbers; Figures 4.2 and 4.3 speak against it, so that the study has none."
+        "Figure 6.2 to the printed numbers; Figures 4.2 and 4.3 speak against it, so that the study has none "
+        "and the reading votes in section 6 alone."
     ]
 
 

@@ -14,6 +14,7 @@ from perhop.papers.kalampoukas.document import Reproduction, judge_claim, rows_o
 from perhop.papers.kalampoukas.figures import FIGURE, Measured, figures_of
 from perhop.papers.kalampoukas.notes import findings
 from perhop.papers.kalampoukas.predicates import PREDICATES
+from perhop.papers.kalampoukas.votes import unfit
 from perhop.papers.pack import TEXTS, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, under
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
@@ -52,21 +53,23 @@ class Kalampoukas(Study[Plan, Reproduction]):
         figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0], bool(plan.without))}
         m = Measured(figures, results.fitted)
         read = [(reading, Measured(figures, own)) for reading, own in results.read]
-        listed = load_readings(plan.pack)
+        listed, without = load_readings(plan.pack), [unfit(m, own) for _, own in read]
         document = {
             "paper": self.key,
             "results_version": results_version,
             "command": command,
             "rows": rows_of(m),
             "claims": [
-                one for claim in plan.pack.claims for one in judge_claim(plan, m, read, claim, listed)
+                one
+                for claim in plan.pack.claims
+                for one in judge_claim(plan, m, read, claim, listed, without)
             ],
         }
         return Reproduction(
             document=document,
             measured=m,
             drawn={name.removeprefix("figure "): one for name, one in results.drawn.items()},
-            findings=findings(m, read),
+            findings=findings(m, read, without),
             warnings=run_warnings(m),
             left_out=plan.left_out,
             beyond=[grid for sweep, own in results.beyond for grid in grids(sweep, own)],

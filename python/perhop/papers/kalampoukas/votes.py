@@ -1,0 +1,57 @@
+"""Where a reading fits what the paper prints, and so votes (decision 0084)."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from statistics import fmean
+
+from perhop.papers.kalampoukas.figures import Measured
+from perhop.papers.verdict import Part
+
+NEAR = math.sqrt(2)
+"""A reading fits a section if its error is at most so many times that of the base."""
+
+RESOLUTION = 0.005
+"""Half a unit of the last digit that most printed numbers have: the least that one is off by."""
+
+Unfit = Mapping[str, str]
+"""By section, why a reading does not vote there."""
+
+
+def errors(m: Measured) -> dict[str, float]:
+    """Give by section the root mean square distance to the printed efficiencies and throughputs.
+
+    That of a throughput is relative to what is printed.
+    """
+    squares = defaultdict[str, list[float]](list)
+    for figure in m.figures.values():
+        for quantity, printed in figure.published.items():
+            if printed is not None and quantity != "slow_link_utilization":
+                unit = printed if quantity.endswith("throughput") else 1.0
+                off = abs(m.interval(figure.id, quantity).mean - printed) / unit
+                squares[_section(figure.id)].append(max(off, RESOLUTION) ** 2)
+    return {section: math.sqrt(fmean(own)) for section, own in squares.items()}
+
+
+def unfit(base: Measured, own: Measured) -> Unfit:
+    """Give the sections whose printed numbers a reading does not fit, with the reason."""
+    of_base = errors(base)
+    return {
+        section: f"does not fit what section {section} prints (off by {error:.3f} against "
+        f"{of_base[section]:.3f}), so that it does not vote there"
+        for section, error in errors(own).items()
+        if error > NEAR * of_base[section]
+    }
+
+
+def voting(part: Part, where: Unfit) -> Part:
+    """Give a part of a claim under a reading: not judged where the reading does not fit."""
+    reason = where.get(_section(part.quantity))
+    return part if reason is None else part.unjudged(reason)
+
+
+def _section(name: str) -> str:
+    """Give the section of a figure, or of a quantity, which begins with its figure."""
+    return name.partition(".")[0]
