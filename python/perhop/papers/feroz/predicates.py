@@ -9,10 +9,10 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import pos, sub, truediv
+from typing import Any
 
 from perhop.papers.case_values import Measured
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, Marker
-from perhop.papers.measured import Floats
 from perhop.papers.verdict import HIGHER, LOWER, Asked, Kind, Part
 
 
@@ -51,15 +51,9 @@ def assurance(m: Measured, figure: str, at_least: float) -> list[Part]:
     rows = [case.row for case in m.cases.values() if case.figure == figure and case.treatment == FRIENDLY]
     parts = [part for row in rows for part in _higher(m, row, "obtained", at_least)]
     for before, after in pairwise(rows):
-        asked = Asked(
-            f"{_row(after)} less {_row(before)}, obtained: {FRIENDLY}",
-            "direction",
-            low=HIGHER,
-            printed=_printed(m, (f"{after} {FRIENDLY}", f"{before} {FRIENDLY}"), "obtained", sub),
-            in_sample=_in_sample(m, after),
-        )
-        difference = _values(m, after, FRIENDLY, "obtained") - _values(m, before, FRIENDLY, "obtained")
-        parts.append(asked.mean(difference))
+        what = f"{_row(after)} less {_row(before)}, obtained: {FRIENDLY}"
+        pair = [f"{row} {FRIENDLY}" for row in (after, before)]
+        parts.append(_compared(m, what, "direction", "obtained", sub, pair, low=HIGHER))
     return parts
 
 
@@ -77,37 +71,18 @@ def fewer_tokens(
     That it is more than `more_than` give there, at least the `share` of what `as_much_as` give, and at least
     `obtained` Mbit/s.
     """
-    row, less, same = (f"{figure}-{tokens}" for tokens in (friendly, more_than, as_much_as))
-    ours, quantity, known = f"{row} {FRIENDLY}", "obtained", _in_sample(m, row)
-    own, fewer, alike = (
-        _values(m, one, marker, quantity) for one, marker in ((row, FRIENDLY), (less, BUCKET), (same, BUCKET))
+    ours, less, same = (
+        f"{figure}-{tokens} {marker}"
+        for tokens, marker in ((friendly, FRIENDLY), (more_than, BUCKET), (as_much_as, BUCKET))
     )
-    what = f"Table {figure}, obtained: {FRIENDLY} with {friendly} tokens"
-    over_less, over_same = ((ours, f"{one} {BUCKET}") for one in (less, same))
-    asked = (
-        Asked(
-            f"{what} less {BUCKET} with {more_than}, Mbit/s",
-            "direction",
-            low=HIGHER,
-            printed=_printed(m, over_less, quantity, sub),
-            in_sample=known,
-        ),
-        Asked(
-            f"{what} over {BUCKET} with {as_much_as}",
-            "size",
-            low=share,
-            printed=_printed(m, over_same, quantity, truediv),
-            in_sample=known,
-        ),
-        Asked(
-            f"{what}, Mbit/s",
-            "size",
-            low=obtained,
-            printed=_printed(m, (ours,), quantity, pos),
-            in_sample=known,
-        ),
-    )
-    return [asked[0].mean(own - fewer), asked[1].ratio(own, alike), asked[2].mean(own)]
+    what, quantity = f"Table {figure}, obtained: {FRIENDLY} with {friendly} tokens", "obtained"
+    over_less = f"{what} less {BUCKET} with {more_than}, Mbit/s"
+    over_same = f"{what} over {BUCKET} with {as_much_as}"
+    return [
+        _compared(m, over_less, "direction", quantity, sub, [ours, less], low=HIGHER),
+        _compared(m, over_same, "size", quantity, truediv, [ours, same], low=share),
+        _compared(m, f"{what}, Mbit/s", "size", quantity, pos, [ours], low=obtained),
+    ]
 
 
 def spacing_kept(m: Measured, figure: str, tolerance: float) -> list[Part]:
@@ -140,29 +115,28 @@ _WORDS = {
 }
 
 
-def _values(m: Measured, row: str, marker: Marker, quantity: str) -> Floats:
-    return m.values[f"{row} {marker}"][quantity]
-
-
-def _printed(m: Measured, cases: Sequence[str], quantity: str, of: Callable[..., float]) -> float | None:
-    """Give what follows from the printed values of cases; None where one is not printed."""
-    found = [m.cases[case].published.get(quantity) for case in cases]
-    return None if None in found else of(*found)
-
-
-def _in_sample(m: Measured, row: str) -> bool:
-    return m.cases[f"{row} {FRIENDLY}"].table in m.fitted
+def _compared(
+    m: Measured,
+    what: str,
+    kind: Kind,
+    quantity: str,
+    of: Callable[..., Any],
+    cases: Sequence[str],
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> Part:
+    """Judge a quantity of a case (`of` is `pos`), or of two its difference (`sub`) or ratio (`truediv`)."""
+    printed = [m.cases[case].published.get(quantity) for case in cases]
+    known = m.cases[cases[0]].table in m.fitted
+    asked = Asked(what, kind, low, high, None if None in printed else of(*printed), known)
+    values = [m.values[case][quantity] for case in cases]
+    return asked.ratio(*values) if of is truediv else asked.mean(of(*values))
 
 
 def _less(m: Measured, figure: str, quantity: str, other: Marker) -> Part:
-    asked = Asked(
-        f"{_row(figure)}, {_WORDS[quantity]}: {FRIENDLY} less {_other(other)}",
-        "direction",
-        high=LOWER,
-        printed=_printed(m, (f"{figure} {FRIENDLY}", f"{figure} {other}"), quantity, sub),
-        in_sample=_in_sample(m, figure),
-    )
-    return asked.mean(_values(m, figure, FRIENDLY, quantity) - _values(m, figure, other, quantity))
+    what = f"{_row(figure)}, {_WORDS[quantity]}: {FRIENDLY} less {_other(other)}"
+    pair = [f"{figure} {marker}" for marker in (FRIENDLY, other)]
+    return _compared(m, what, "direction", quantity, sub, pair, high=LOWER)
 
 
 def _higher(m: Measured, row: str, quantity: str, at_least: float) -> list[Part]:
@@ -175,15 +149,9 @@ def _higher(m: Measured, row: str, quantity: str, at_least: float) -> list[Part]
 def _ratio(
     m: Measured, row: str, quantity: str, kind: Kind, low: float = -math.inf, high: float = math.inf
 ) -> Part:
-    asked = Asked(
-        f"{_row(row)}, {_WORDS[quantity]}: {FRIENDLY} over {BUCKET}",
-        kind,
-        low,
-        high,
-        _printed(m, (f"{row} {FRIENDLY}", f"{row} {BUCKET}"), quantity, truediv),
-        _in_sample(m, row),
-    )
-    return asked.ratio(_values(m, row, FRIENDLY, quantity), _values(m, row, BUCKET, quantity))
+    what = f"{_row(row)}, {_WORDS[quantity]}: {FRIENDLY} over {BUCKET}"
+    pair = [f"{row} {marker}" for marker in (FRIENDLY, BUCKET)]
+    return _compared(m, what, kind, quantity, truediv, pair, low, high)
 
 
 def _row(row: str) -> str:
