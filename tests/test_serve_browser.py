@@ -92,7 +92,8 @@ def test_another_kind_of_queue_brings_its_settings(browser: Chromium, opened: st
     browser.go(f"{opened}/form/0/two-way.toml")
     queue = "port.slow-fast.class.data.queue"
     fill(browser, f"{queue}.kind", "red")
-    browser.until(f"document.querySelector('[name=\"value:{queue}.max_p\"]') !== null")
+    brought = f"document.querySelector('[name=\"value:{queue}.max_p\"]') !== null"
+    browser.until(f"{brought} && document.readyState === 'complete'")
     assert "needs min_th, max_th, max_p" in text(browser, "mistakes")
     for name, value in {"min_th": "5p", "max_th": "15p", "max_p": "0.1"}.items():
         fill(browser, f"{queue}.{name}", value)

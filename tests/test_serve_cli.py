@@ -154,7 +154,7 @@ def test_a_place_that_is_not_there_is_told(process: Cli) -> None:
     assert (done.code, done.err) == (2, "error: nowhere: No such file or directory\n")
 
 
-@pytest.mark.parametrize("name", ["fastapi", "uvicorn"])
+@pytest.mark.parametrize("name", ["starlette", "uvicorn"])
 def test_what_is_not_installed_is_told_with_what_adds_it(tmp_path: Path, name: str) -> None:
     code = "import sys; sys.modules[sys.argv[1]] = None\n"
     code += "from perhop.cli.__main__ import main\nmain(['serve', '.'])"

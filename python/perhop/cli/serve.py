@@ -35,11 +35,12 @@ def command(
     try:
         from perhop.serve.server import HOST, listen, serve
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("perhop", ""):
+        name = (error.name or "").partition(".")[0]
+        if name in ("perhop", ""):
             raise
         raise CommandError(
             ExitCode.MACHINE,
-            f"perhop serve needs {error.name}, which is not installed",
+            f"perhop serve needs {name}, which is not installed",
             "pip install 'perhop[ui]'",
         ) from error
     try:

@@ -8,9 +8,12 @@ from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from perhop.experiment.ledger import StoreError
 from perhop.serve import forms, listing, reports, work
@@ -28,26 +31,23 @@ def build(site: Site, port: int) -> Guard:
     """Return the whole application behind its guard."""
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         tell_once(asyncio.get_running_loop())
         yield
         await site.jobs.close()
 
-    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    for part in (forms, work, reports):
-        app.include_router(part.router(site))
     script = (files("perhop.serve") / "serve.js").read_bytes()
 
-    @app.get("/")
     async def first(request: Request) -> Response:
         return own_page(request, "home.html.j2", await run_in_threadpool(_listed, site))
 
-    @app.get("/serve.js")
-    async def serve_js() -> Response:
+    async def serve_js(_request: Request) -> Response:
         return Response(script, media_type="text/javascript")
 
-    _tell_errors(app)
-    return Guard(app, port)
+    routes = [Route("/", first), Route("/serve.js", serve_js)]
+    for part in (forms, work, reports):
+        routes += part.routes(site)
+    return Guard(Starlette(routes=routes, exception_handlers=_ERRORS, lifespan=lifespan), port)
 
 
 def _listed(site: Site) -> dict[str, object]:
@@ -72,32 +72,36 @@ def _listed(site: Site) -> dict[str, object]:
     }
 
 
-def _tell_errors(app: FastAPI) -> None:
-    """Have every error told on a page, in words."""
+async def _unknown(request: Request, _error: Exception) -> Response:
+    text = "error: nothing that is served has this address\nhint: begin at the list of runs"
+    return problem(request, 404, "Not here", text)
 
-    @app.exception_handler(UnknownPlaceError)
-    async def unknown(request: Request, _error: UnknownPlaceError) -> Response:
-        text = "error: nothing that is served has this address\nhint: begin at the list of runs"
-        return problem(request, 404, "Not here", text)
 
-    @app.exception_handler(FilledInError)
-    async def filled(request: Request, error: FilledInError) -> Response:
-        return problem(request, 400, "The form cannot be read", f"error: {error}")
+async def _filled(request: Request, error: Exception) -> Response:
+    return problem(request, 400, "The form cannot be read", f"error: {error}")
 
-    @app.exception_handler(BusyError)
-    async def busy(request: Request, error: BusyError) -> Response:
-        return problem(request, 409, "Not now", f"error: {error}\nhint: wait until one has ended, or end it")
 
-    @app.exception_handler(StoreError)
-    async def damaged(request: Request, error: StoreError) -> Response:
-        hint = f"\nhint: {error.hint}" if error.hint else ""
-        return problem(request, 422, "It cannot be read", f"error: {error}{hint}")
+async def _busy(request: Request, error: Exception) -> Response:
+    return problem(request, 409, "Not now", f"error: {error}\nhint: wait until one has ended, or end it")
 
-    @app.exception_handler(OSError)
-    @app.exception_handler(ValueError)
-    async def unreadable(request: Request, error: Exception) -> Response:
-        return problem(request, 422, "It cannot be read", f"error: {error}")
 
-    @app.exception_handler(HTTPException)
-    async def other(request: Request, error: HTTPException) -> Response:
-        return problem(request, error.status_code, "Not here", f"error: {error.detail}")
+async def _unreadable(request: Request, error: Exception) -> Response:
+    hint = f"\nhint: {error.hint}" if isinstance(error, StoreError) and error.hint else ""
+    return problem(request, 422, "It cannot be read", f"error: {error}{hint}")
+
+
+async def _other(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return problem(request, error.status_code, "Not here", f"error: {error.detail}")
+
+
+_ERRORS = {
+    UnknownPlaceError: _unknown,
+    FilledInError: _filled,
+    BusyError: _busy,
+    StoreError: _unreadable,
+    OSError: _unreadable,
+    ValueError: _unreadable,
+    HTTPException: _other,
+}
+"""What tells each error on a page, in words."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 
-from fastapi import APIRouter, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import JSONResponse, RedirectResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from perhop._core import ScenarioError
 from perhop.serve.asked import Base, Filled, Offer, base_of, offer, read, run_words
@@ -14,23 +15,21 @@ from perhop.serve.site import Site, own_page, problem
 from perhop.tables import TRACES
 
 
-def router(site: Site) -> APIRouter:
+def routes(site: Site) -> list[Route]:
     """Return what answers about forms."""
-    routes = APIRouter()
 
-    @routes.get("/form/{key:path}")
-    async def begin(request: Request, key: str) -> Response:
-        base = base_of(site.look_up(key))
-        filled = Filled(base.sets, trace=base.trace)
-        return await _page(site, request, key, base, filled)
+    def base_here(request: Request) -> Base:
+        return base_of(site.look_up(request.path_params["key"]))
 
-    @routes.post("/form/{key:path}")
-    async def change(request: Request, key: str) -> Response:
-        return await _page(site, request, key, base_of(site.look_up(key)), read(await request.body()))
+    async def begin(request: Request) -> Response:
+        base = base_here(request)
+        return await _page(site, request, base, Filled(base.sets, trace=base.trace))
 
-    @routes.post("/check/{key:path}")
-    async def check(request: Request, key: str) -> Response:
-        base, filled = base_of(site.look_up(key)), read(await request.body())
+    async def change(request: Request) -> Response:
+        return await _page(site, request, base_here(request), read(await request.body()))
+
+    async def check(request: Request) -> Response:
+        base, filled = base_here(request), read(await request.body())
         try:
             found = await run_in_threadpool(offer, base, filled, settle=False)
         except ScenarioError as error:
@@ -39,19 +38,23 @@ def router(site: Site) -> APIRouter:
         told = {"mistakes": found.mistakes, "warnings": found.warnings}
         return JSONResponse({"command": shlex.join(["perhop", *words]), **told})
 
-    @routes.post("/run/{key:path}")
-    async def run(request: Request, key: str) -> Response:
-        base, filled = base_of(site.look_up(key)), read(await request.body())
+    async def run(request: Request) -> Response:
+        base, filled = base_here(request), read(await request.body())
         found = await run_in_threadpool(offer, base, filled, settle=False)
         name = filled.name or site.free_name(base.stem)
         words = run_words(site, base, found.sets, filled.trace, name)
         job = site.jobs.start(words, f"{site.home_key}/{name}")
         return RedirectResponse(f"/jobs/{job.id}", 303)
 
-    return routes
+    return [
+        Route("/form/{key:path}", begin),
+        Route("/form/{key:path}", change, methods=["POST"]),
+        Route("/check/{key:path}", check, methods=["POST"]),
+        Route("/run/{key:path}", run, methods=["POST"]),
+    ]
 
 
-async def _page(site: Site, request: Request, key: str, base: Base, filled: Filled) -> Response:
+async def _page(site: Site, request: Request, base: Base, filled: Filled) -> Response:
     try:
         found: Offer = await run_in_threadpool(offer, base, filled)
     except ScenarioError as error:
@@ -64,7 +67,7 @@ async def _page(site: Site, request: Request, key: str, base: Base, filled: Fill
         "form.html.j2",
         {
             "title": f"Run {base.scenario.name}",
-            "key": key,
+            "key": request.path_params["key"],
             "offer": found,
             "command": shlex.join(["perhop", *words]),
             "name": name,

@@ -7,9 +7,10 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
 from perhop.experiment.store import Store
 from perhop.report.page import render
@@ -20,20 +21,17 @@ _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]
 _NOTHING = "default-src 'none'"
 
 
-def router(site: Site) -> APIRouter:
+def routes(site: Site) -> list[Route]:
     """Return what answers with reports."""
-    routes = APIRouter()
 
-    @routes.get("/page/{key:path}")
-    async def page(request: Request, key: str) -> Response:
-        place = site.look_up(key)
+    async def page(request: Request) -> Response:
+        place = site.look_up(request.path_params["key"])
         if place.kind not in ("run", "store"):
-            raise UnknownPlaceError(key)
+            raise UnknownPlaceError(place.key)
         return await _made(site, request, ["report", place.word, "-o", "-"], [place])
 
-    @routes.get("/compare")
-    async def compare(request: Request, of: list[str] = Query(default=[])) -> Response:  # noqa: B008
-        places = [site.look_up(key) for key in of]
+    async def compare(request: Request) -> Response:
+        places = [site.look_up(key) for key in request.query_params.getlist("of")]
         if len(places) < 2:
             text = (
                 "error: one run is not compared with itself\nhint: choose two runs or more on the first page"
@@ -41,8 +39,8 @@ def router(site: Site) -> APIRouter:
             return problem(request, 422, "Compare what with what?", text, "perhop compare A B")
         return await _made(site, request, compare_words(places), places)
 
-    @routes.get("/treatments/{key:path}")
-    async def treatments(request: Request, key: str, of: list[str] = Query(default=[])) -> Response:  # noqa: B008
+    async def treatments(request: Request) -> Response:
+        key, of = request.path_params["key"], request.query_params.getlist("of")
         place = site.look_up(key)
         if place.kind != "store":
             raise UnknownPlaceError(key)
@@ -57,7 +55,11 @@ def router(site: Site) -> APIRouter:
             request, "treatments.html.j2", {**context, "command": shown, "code": code, "out": out, "err": err}
         )
 
-    return routes
+    return [
+        Route("/page/{key:path}", page),
+        Route("/compare", compare),
+        Route("/treatments/{key:path}", treatments),
+    ]
 
 
 def _treatments(place: Place) -> list[str]:

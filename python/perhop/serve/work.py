@@ -6,8 +6,9 @@ import json
 import shlex
 from collections.abc import AsyncIterator
 
-from fastapi import APIRouter, Request, Response
-from fastapi.responses import RedirectResponse, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
 
 from perhop.experiment.definition import name_of
 from perhop.serve.jobs import Job, following
@@ -15,39 +16,41 @@ from perhop.serve.places import Place, UnknownPlaceError
 from perhop.serve.site import Site, own_page
 
 
-def router(site: Site) -> APIRouter:
+def routes(site: Site) -> list[Route]:
     """Return what answers about jobs."""
-    routes = APIRouter()
 
-    def job_of(number: int) -> Job:
+    def job_of(request: Request) -> Job:
+        number = request.path_params["number"]
         if number not in site.jobs.all:
             raise UnknownPlaceError(f"jobs/{number}")
         return site.jobs.all[number]
 
-    @routes.post("/campaign/{key:path}")
-    async def campaign(key: str) -> Response:
-        place = site.look_up(key)
+    async def campaign(request: Request) -> Response:
+        place = site.look_up(request.path_params["key"])
         words, result = campaign_words(site, place)
         return RedirectResponse(f"/jobs/{site.jobs.start(words, result).id}", 303)
 
-    @routes.get("/jobs/{number}")
-    async def page(request: Request, number: int) -> Response:
-        job = job_of(number)
+    async def page(request: Request) -> Response:
+        job = job_of(request)
         return own_page(request, "job.html.j2", {"title": job.line, "job": job, **_result(site, job)})
 
-    @routes.post("/jobs/{number}/end")
-    async def end(number: int) -> Response:
-        site.jobs.end(job_of(number))
-        return RedirectResponse(f"/jobs/{number}", 303)
+    async def end(request: Request) -> Response:
+        job = job_of(request)
+        site.jobs.end(job)
+        return RedirectResponse(f"/jobs/{job.id}", 303)
 
-    @routes.get("/jobs/{number}/events")
-    async def events(request: Request, number: int) -> Response:
-        job = job_of(number)
+    async def events(request: Request) -> Response:
+        job = job_of(request)
         last = request.headers.get("last-event-id", "0")
         seen = int(last) if last.isdigit() and len(last) < 10 else 0
         return StreamingResponse(_events(site, job, seen), media_type="text/event-stream")
 
-    return routes
+    return [
+        Route("/campaign/{key:path}", campaign, methods=["POST"]),
+        Route("/jobs/{number:int}", page),
+        Route("/jobs/{number:int}/end", end, methods=["POST"]),
+        Route("/jobs/{number:int}/events", events),
+    ]
 
 
 def campaign_words(site: Site, place: Place) -> tuple[list[str], str]:
