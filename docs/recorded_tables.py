@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from perhop.papers import kernel
 from perhop.papers.readings import judged_under, load_readings
 from perhop.papers.study import load_study
 
@@ -116,26 +117,16 @@ def host(key: str) -> str:
             "recorded before hosts were kept: commit, date, lateness, values of single runs, and what hosts "
             "were told and do otherwise are not in it."
         )
-    made, live = found["made"], [one for one in found["runs"] if "lateness_s" in one]
-    late = {which: 1e3 * max(one["lateness_s"][which] or 0.0 for one in live) for which in ("p99", "max")}
+    live = kernel.lateness(found["runs"]).values()
+    p99, latest = (1e3 * max(times) for times in zip(*live, strict=True))
+    number = sum("lateness_s" in one for one in found["runs"])
     text = (
-        f"`recorded/kernel.json`: {made['system']}, {made['cpu']}, {made['cores']} cores, HZ {made['hz']}; "
-        f"{made['date']}, commit `{made['commit'][:12]}`, results version {found['results_version']}; "
-        f"{len(live)} runs on real packets, 99 % of the packets of each at most {late['p99']:.2f} ms late, "
-        f"the latest of all {late['max']:.1f} ms."
+        f"`recorded/kernel.json`: {kernel.made_by(found)}; {number} runs on real packets, 99 % of the "
+        f"packets of each at most {p99:.2f} ms late, the latest of all {latest:.1f} ms."
     )
-    hosts: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
-    for one in found["hosts"]:
-        for name, told in one["hosts"].items():
-            same = (one["arm"], _pairs(told["sysctls"]), _pairs(told["route"]), str(told["mtu_bytes"]))
-            hosts.setdefault(same, []).append((name, one["treatments"]))
-    table: Rows = [("Arm", "Hosts", "Treatments", "Settings", "Route", "MTU")]
-    for (arm, *what), of in hosts.items():
-        names, treatments = _unique(name for name, _ in of), _unique(each for _, own in of for each in own)
-        table.append((arm, ", ".join(names), ", ".join(treatments), *what))
-    differences = _unique(f"- {what}" for one in found["hosts"] for what in one["differences"])
-    otherwise = "\n".join(["What the kernel does otherwise than the scenario says:", "", *differences])
-    return f"{text}\n\n{as_table(table)}\n\n{otherwise}"
+    table = as_table([kernel.HOSTS, *kernel.hosts_told(found)])
+    differences = "\n".join(f"- {what}" for what in kernel.differences(found))
+    return f"{text}\n\n{table}\n\nWhat the kernel does otherwise than the scenario says:\n\n{differences}"
 
 
 def as_table(rows: Rows) -> str:
@@ -143,10 +134,6 @@ def as_table(rows: Rows) -> str:
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|" + "---|" * len(rows[0]))
     return "\n".join(lines)
-
-
-def _pairs(told: dict[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in told.items())
 
 
 def _claims(key: str) -> list[dict[str, Any]]:

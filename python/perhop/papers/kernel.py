@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import platform
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +30,9 @@ from perhop.report import page
 
 LIVE = "run.clock=live"
 FILE, RECORD = "kernel.toml", "kernel.json"
+HOSTS = ("Arm", "Hosts", "Treatments", "Settings", "Route", "MTU")
+"""Columns of what hosts were told."""
+
 _KERNEL: Keys = {
     "replications": WHOLE,
     "campaigns": WHOLE,
@@ -242,14 +245,53 @@ def render(study: Study[Any, Any], found: Mapping[str, Any]) -> str:
             "arms": arms,
             "rows": rows,
             "more": [row for row in found["rows"] if row["published"] is None],
-            "lateness": _lateness(found["runs"]),
+            "made": made_by(found),
+            "columns": HOSTS,
+            "hosts": hosts_told(found),
+            "differences": differences(found),
+            "lateness": lateness(found["runs"]),
             "replications": max((row[arm]["n"] for row in rows for arm in arms if row[arm]), default=0),
         },
         "perhop.papers",
     )
 
 
-def _lateness(runs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
+def made_by(found: Mapping[str, Any]) -> str:
+    """Say on what the runs of a document were made, when and of which commit."""
+    made = found["made"]
+    return (
+        f"{made['system']}, {made['cpu']}, {made['cores']} cores, HZ {made['hz']}; {made['date']}, commit "
+        f"{(made['commit'] or 'unknown')[:12]}, results version {found['results_version']}"
+    )
+
+
+def hosts_told(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Give a line for all hosts of an arm that were told the same: arm, hosts, treatments, and what."""
+    hosts: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    for one in found["hosts"]:
+        for name, told in one["hosts"].items():
+            same = (one["arm"], _pairs(told["sysctls"]), _pairs(told["route"]), str(told["mtu_bytes"]))
+            hosts.setdefault(same, []).append((name, one["treatments"]))
+    return [
+        (arm, _once(name for name, _ in of), _once(one for _, own in of for one in own), *what)
+        for (arm, *what), of in hosts.items()
+    ]
+
+
+def differences(found: Mapping[str, Any]) -> list[str]:
+    """List what kernels do otherwise than the scenarios say, each once."""
+    return list(dict.fromkeys(what for one in found["hosts"] for what in one["differences"]))
+
+
+def _once(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _pairs(told: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in told.items())
+
+
+def lateness(runs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
     """Give by arm how late packets were, s: the largest 99 % quantile of a run, and the largest of all."""
     live: dict[str, list[Any]] = {}
     for one in runs:
