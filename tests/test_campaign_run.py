@@ -107,7 +107,7 @@ def table(folder: Path) -> bytes:
 
 def test_what_is_measured_is_what_single_runs_give(tmp_path: Path) -> None:
     outcome = ran(tmp_path / "s")
-    assert outcome == Outcome(tmp_path / "s", 0, 9, 0, 0, 0, None)
+    assert outcome == Outcome(tmp_path / "s", 0, 9, 0, 0, 0, None, [])
     scalars = pl.read_parquet(tmp_path / "s" / "scalars.parquet")
     assert scalars.columns == ["key", "treatment", "rate", "replication", "response", "name", "value"]
     assert scalars.height == 9 * 3

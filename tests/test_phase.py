@@ -94,3 +94,13 @@ def test_the_terminal_the_json_and_the_page_say_it(cli: Cli) -> None:
     page = Path("exact/report.html").read_text()
     assert '<p id="phase"><span class="badge open">phase effect</span> bulk[1] lost none' in page
     assert 'href="#phase"' in page
+
+
+def test_a_campaign_says_in_how_many_runs_flows_are_in_step(cli: Cli) -> None:
+    vary, measure = "run.processing_jitter=0s,1.2ms", "jain(flows.goodput_bit_s)"
+    done = cli(
+        "sweep", LESSONS / "drop-tail.toml", "--vary", vary, "--measure", measure, "--replications", "2"
+    )
+    assert done.code == 0
+    (said,) = (line for line in done.err.splitlines() if "in step:" in line)
+    assert said.startswith("warning: in 2 runs flows are in step: bulk[1] lost none of")

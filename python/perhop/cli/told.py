@@ -126,6 +126,8 @@ def say_changes(campaign: Campaign, outcome: Outcome) -> None:
     if outcome.unsettled:
         runs = counted(outcome.unsettled, "run")
         note(f"warning: MSER-5 objects to the warm-up of {runs}; which: column unsettled of Store.runs()")
+    if outcome.in_step:
+        note(f"warning: in {counted(len(outcome.in_step), 'run')} flows are in step: {outcome.in_step[0]}")
     if campaign.stop is not None and outcome.stopped is not None:
         note(said(campaign.stop, outcome.stopped))
 

@@ -21,7 +21,7 @@ from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.selecting import Selecting
 from perhop.experiment.stopping import Stopped, Stopping, Values
-from perhop.experiment.work import Finished, Task, VersionsDiffer, execute
+from perhop.experiment.work import PHASE, Finished, Task, VersionsDiffer, execute
 from perhop.live import LackingError
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class Outcome:
         Finished runs that nobody asks for now; they stay in the ledger.
     stopped
         What the stopping rule decided.
+    in_step
+        Of each run whose equal flows are in step with a queue, what is said of it.
     """
 
     folder: Path
@@ -62,6 +64,7 @@ class Outcome:
     unsettled: int
     dropped: int
     stopped: Stopped | None
+    in_step: list[str]
 
 
 def plan(campaign: Campaign) -> list[Planned]:
@@ -132,7 +135,7 @@ def run_campaign(
         if driver.is_decided:
             runs = [run for run in runs if driver.asks_for(run)]
         store.conclude(folder, book, runs, driver.stopped)
-        states = book.states()
+        states, in_step = book.states(), book.values(PHASE)
     return Outcome(
         folder=folder,
         kept=driver.kept,
@@ -141,6 +144,7 @@ def run_campaign(
         unsettled=states["unsettled"],
         dropped=states["dropped"],
         stopped=driver.stopped,
+        in_step=[told for key in dict.fromkeys(run.key for run in runs) for (told,) in in_step.get(key, ())],
     )
 
 

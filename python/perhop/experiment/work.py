@@ -11,9 +11,9 @@ from typing import NamedTuple
 import msgspec
 
 import perhop
-from perhop import summary
+from perhop import phase, summary
 from perhop.experiment.response import Response
-from perhop.live import LackingError, Live
+from perhop.live import LackingError
 from perhop.run import Result, run
 from perhop.scenario import Scenario
 
@@ -47,6 +47,9 @@ _LIVE_TRIES = 3
 
 LIVE = "live"
 """What every run on real packets has beside its measures: how it went, as JSON in the place of a group."""
+
+PHASE = "phase"
+"""What a run has likewise whose equal flows are in step with a queue: what `perhop.phase.effect` says."""
 
 
 class Value(NamedTuple):
@@ -145,10 +148,17 @@ def _measured(task: Task) -> Finished:
         if result.invariants:
             why = f"broke an invariant: {'; '.join(result.invariants)}"
             return Finished(failure=why, lost=_was_late(result))
-        how = () if result.live is None else (Value(LIVE, (_told(result.live),), None),)
+        meaning = result.scenario.describe()
+        if result.live is None:
+            how = {PHASE: phase.effect(result.tables(), meaning)}
+        else:
+            how = {LIVE: msgspec.json.encode(result.live).decode()}
         return Finished(
-            _values(result, task.measures) + how,
-            unsettled=summary.unsettled(result.series, result.scenario.describe()),
+            (
+                *_values(result, task.measures),
+                *(Value(name, (told,), None) for name, told in how.items() if told),
+            ),
+            unsettled=summary.unsettled(result.series, meaning),
             event_digest=result.event_digest,
         )
     except LackingError:
@@ -161,10 +171,6 @@ def _measured(task: Task) -> Finished:
         if isinstance(error, Exception) or type(error).__module__ == "pyo3_runtime":
             return Finished(failure=f"{type(error).__name__}: {error}".strip())
         raise
-
-
-def _told(live: Live) -> str:
-    return msgspec.json.encode(live).decode()
 
 
 def _was_late(result: Result) -> bool:
