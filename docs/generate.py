@@ -38,7 +38,7 @@ from perhop import _core
 from perhop.cli.__main__ import run as perhop_command
 from perhop.experiment.definition import is_campaign
 from perhop.experiment.file import read as read_campaign
-from perhop.tables import SCHEMA as SCHEMA_OF_TABLES
+from perhop.run.tables import SCHEMA as SCHEMA_OF_TABLES
 
 TOP = Path(__file__).resolve().parents[1]
 PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("papers/*/README.md")])

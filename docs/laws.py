@@ -19,7 +19,7 @@ import polars as pl
 
 from perhop import RESULTS_VERSION, Result, Scenario
 from perhop.models import throughput
-from perhop.run import run_jobs
+from perhop.run.run import run_jobs
 from perhop.stats.intervals import Interval, mean_interval
 
 DOCS = Path(__file__).resolve().parent

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from perhop.run import Result, run_jobs
+from perhop.run.run import Result, run_jobs
 
 RATES_MBIT_S = (10, 100)
 RTTS_MS = (10, 50, 200)

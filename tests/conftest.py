@@ -18,7 +18,7 @@ import pytest
 import namespaces
 from perhop import Result, Scenario
 from perhop.cli.__main__ import run as run_cli
-from perhop.tables import TABLES, complete
+from perhop.run.tables import TABLES, complete
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from perhop.record import StoredRun
 from perhop.report import answer, sentences
-from perhop.run import run
-from perhop.scenario import Scenario
+from perhop.run.record import StoredRun
+from perhop.run.run import run
+from perhop.scenario.scenario import Scenario
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PACK = Path(__file__).parents[1] / "python" / "perhop" / "starters" / "diffserv" / "diffserv.toml"

@@ -29,7 +29,7 @@ from perhop.experiment.ledger import StoreError
 from perhop.experiment.response import Response
 from perhop.experiment.store import Store
 from perhop.experiment.work import Finished, Task
-from perhop.live import LackingError
+from perhop.run.live import LackingError
 
 SCENARIO = """
 [run]

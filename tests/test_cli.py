@@ -21,7 +21,7 @@ from perhop.cli.parser import COMMANDS
 from perhop.cli.reproduce import PAPERS
 from perhop.papers.plan import Plan
 from perhop.papers.study import load_study
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 from perhop.units import bit_rate, duration
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conftest import Cli
-from perhop.scenario import SchedulerView
+from perhop.scenario.scenario import SchedulerView
 
 
 def test_describe(cli: Cli, two_way: Path) -> None:

@@ -12,8 +12,8 @@ import pytest
 from conftest import Cli
 from perhop import StoredRun
 from perhop.cli.exit import ExitCode
-from perhop.folder import write_file
-from perhop.scenario import Scenario
+from perhop.run.folder import write_file
+from perhop.scenario.scenario import Scenario
 
 
 def test_force_is_advised_only_where_it_is_heeded(cli: Cli, run_folder: Path) -> None:
@@ -242,8 +242,8 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("ran")
 
-    monkeypatch.setattr("perhop.scenario.Scenario.run", never)
-    monkeypatch.setattr("perhop.run.run_jobs", never)
+    monkeypatch.setattr("perhop.scenario.scenario.Scenario.run", never)
+    monkeypatch.setattr("perhop.run.run.run_jobs", never)
     Path("file").write_text("mine")
     before = sorted(Path().iterdir())
     for place in ("file/deep/run", "file"):
@@ -278,7 +278,7 @@ def test_a_full_disk_is_told_with_the_file_and_nothing_is_left(
     file: str,
 ) -> None:
     # the disk fills up meanwhile
-    monkeypatch.setattr("perhop.room.check_disk", lambda *_: None)
+    monkeypatch.setattr("perhop.run.space.check_disk", lambda *_: None)
     done = cli(*command)
     assert (done.code, done.err) == (ExitCode.MACHINE, f"error: small/{file}: No space left on device\n")
     assert list(small_disk.iterdir()) == []
@@ -294,7 +294,7 @@ def test_init_takes_away_only_what_it_wrote(
         Path("README.md").write_text("years of work")
         whole(file, text)
 
-    monkeypatch.setattr("perhop.folder.write_file", write)
+    monkeypatch.setattr("perhop.run.folder.write_file", write)
     done = cli("init")
     assert (done.code, done.err) == (ExitCode.USAGE, "error: README.md: File exists\n")
     assert Path("README.md").read_text() == "years of work"

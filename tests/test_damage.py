@@ -19,7 +19,7 @@ from perhop.experiment import ledger
 from perhop.experiment.digests import seal_campaign, seal_runs
 from perhop.experiment.ledger import StoreError
 from perhop.experiment.store import Store
-from perhop.record import StoredRun
+from perhop.run.record import StoredRun
 from test_campaign_run import Here, campaign, ran, table
 
 SCENARIO = """

@@ -14,8 +14,8 @@ from polars.testing import assert_frame_equal
 from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
-from perhop.record import combined_hash, table_hashes
-from perhop.tables import FORMAT, SCHEMA, complete
+from perhop.run.record import combined_hash, table_hashes
+from perhop.run.tables import FORMAT, SCHEMA, complete
 
 FILE = Path("diffserv.toml")
 

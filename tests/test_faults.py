@@ -12,7 +12,7 @@ import pytest
 from faults import KINDS, Faults, Left, faults
 from perhop.experiment import ledger
 from perhop.experiment.store import Store
-from perhop.record import StoredRun
+from perhop.run.record import StoredRun
 from test_damage import FILE, SCENARIO
 from test_live import live
 

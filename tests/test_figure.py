@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop.record import StoredRun
 from perhop.report import figures
+from perhop.run.record import StoredRun
 
 SCENARIO = Path(__file__).parents[1] / "examples" / "three-losses.toml"
 MAGIC = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "csv": b"time_s,path,quantity,value\n"}
@@ -19,8 +19,8 @@ MAGIC = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "csv": b"time_s,path
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from perhop.run import run as run_scenario
-    from perhop.scenario import Scenario
+    from perhop.run.run import run as run_scenario
+    from perhop.scenario.scenario import Scenario
 
     folder = tmp_path_factory.mktemp("figure") / "run"
     run_scenario(Scenario.load(SCENARIO), trace=["tcp"]).save(folder)

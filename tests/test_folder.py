@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from perhop.folder import PlaceTakenError, always, never, new_folder, write_file
+from perhop.run.folder import PlaceTakenError, always, never, new_folder, write_file
 
 
 def files(top: Path) -> dict[str, str]:
@@ -39,7 +39,7 @@ def killed(tmp_path: Path) -> Path:
     """Give the place of a folder that a process was writing, in place of an older one, when it was killed."""
     place = tmp_path / "a"
     code = (
-        "import os, pathlib, perhop.folder as f\n"
+        "import os, pathlib, perhop.run.folder as f\n"
         "rename = pathlib.Path.rename\n"
         "def killed(self, target):\n"
         "    if self.name == 'new': os.kill(os.getpid(), 9)\n"

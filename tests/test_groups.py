@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop import Scenario, StoredRun, summary
-from perhop.record import table_hashes
-from perhop.run import run
-from perhop.tables import SCHEMA, labels_of
+from perhop import Scenario, StoredRun
+from perhop.run import summary
+from perhop.run.record import table_hashes
+from perhop.run.run import run
+from perhop.run.tables import SCHEMA, labels_of
 
 TEXT = """
 [run]

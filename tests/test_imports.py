@@ -11,6 +11,9 @@ ROOT = Path(__file__).parents[1] / "python" / "perhop"
 
 #: what a package may not import, wherever in a file
 NEVER = {
+    "scenario": (),
+    "run": (),
+    "notebook": (),
     "models": ("cli", "deploy", "experiment", "papers", "plot", "recommend", "report", "serve"),
     "stats": ("cli", "deploy", "experiment", "papers", "plot", "recommend", "report", "serve"),
     "experiment": ("cli", "deploy", "papers", "plot", "recommend", "report", "serve"),

@@ -20,8 +20,8 @@ import pytest
 
 from conftest import Cli
 from perhop import Scenario
-from perhop.live import LackingError, LiveError, differences, privileged, program
-from perhop.record import StoredRun
+from perhop.run.live import LackingError, LiveError, differences, privileged, program
+from perhop.run.record import StoredRun
 
 NETWORK = """
 [run]
@@ -403,7 +403,7 @@ def test_files_are_the_users_and_may_be_more_than_a_shell_allows_at_first(
 ) -> None:
     """As under sudo, the program is started with another umask; and with room for ten files."""
     start = ["sh", "-c", 'umask 077; ulimit -S -n 10; exec "$@"', "sh", *privileged()]
-    monkeypatch.setattr("perhop.live.privileged", lambda: start)
+    monkeypatch.setattr("perhop.run.live.privileged", lambda: start)
     before = os.umask(umask)
     try:
         scenario = Scenario.load(_scenario(tmp_path, duration="1s")).override('run.clock="live"')

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from perhop import live, machine
-from perhop.machine import Looked, Tool, adds, look
+from perhop.run import live, machine
+from perhop.run.machine import Looked, Tool, adds, look
 from test_live import live as live_packets
 
 BPFTOOL = Tool("bpftool", "", "bpftool", "bpftool")
@@ -146,8 +146,9 @@ def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]
 ASK = """
 import os, pwd, sys
 from pathlib import Path
-import perhop.run
-from perhop import Scenario, live
+import perhop.run.run
+from perhop import Scenario
+from perhop.run import live
 user, program, text, capture = sys.argv[1:]
 scenario = Scenario.from_text(text).override('run.clock="live"')
 one = pwd.getpwnam(user)

@@ -13,7 +13,7 @@ import pytest
 from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
-from perhop.tables import TRACES
+from perhop.run.tables import TRACES
 
 DUMBBELL = Path(__file__).parents[1] / "bench" / "cases" / "dumbbell-100.toml"
 """A hundred flows: 240,000 steps of packets in a second."""
@@ -73,7 +73,7 @@ def test_a_trace_of_a_hundred_million_rows(tmp_path: Path) -> None:
 @pytest.fixture
 def parts(cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch) -> StoredRun:
     """Give a run whose traces are in parts of a thousand rows."""
-    monkeypatch.setattr("perhop.run.PART_ROWS", 1000)
+    monkeypatch.setattr("perhop.run.run.PART_ROWS", 1000)
     assert cli("run", two_way, "-o", "a [1]", "--trace", ",".join(TRACES)).code == 0
     return StoredRun.load("a [1]")
 
@@ -87,7 +87,7 @@ def test_parts_add_up_to_the_whole(cli: Cli, parts: StoredRun, monkeypatch: pyte
         assert trace is not None
         assert trace.collect().equals(whole.trace[kind])
         assert pl.read_parquet(parts.folder / f"trace.{kind}.parquet", glob=False).equals(whole.trace[kind])
-    monkeypatch.setattr("perhop.run.PART_ROWS", 1 << 30)
+    monkeypatch.setattr("perhop.run.run.PART_ROWS", 1 << 30)
     assert cli("run", "two-way.toml", "-o", "one", "--trace", "tcp").code == 0
     assert Path("one/trace.tcp.parquet").is_file()
     assert Path("one/trace.tcp.csv").read_bytes() == (parts.folder / "trace.tcp.csv").read_bytes()
@@ -131,7 +131,7 @@ def test_memory_that_runs_out_is_no_defect(cli: Cli, two_way: Path, monkeypatch:
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("perhop.scenario.Scenario.run", full)
+    monkeypatch.setattr("perhop.scenario.scenario.Scenario.run", full)
     done = cli("run", two_way)
     assert (done.code, done.err) == (ExitCode.MACHINE, "error: out of memory\n")
 

@@ -11,7 +11,7 @@ import pytest
 from perhop.experiment.campaign import plan as planned
 from perhop.papers.behind import runs_behind
 from perhop.papers.papagiannaki.plan import make_plan
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 
 PLAN = make_plan()
 BEHIND = runs_behind(PLAN)

@@ -26,8 +26,8 @@ from perhop.papers.feroz.measure import spacing_kept
 from perhop.papers.feroz.plan import FACTORS, FIGURE, MEASURED, Runs, make_plan, published_rows
 from perhop.papers.feroz.study import STUDY
 from perhop.papers.traced import Marks
-from perhop.run import Result
-from perhop.scenario import Scenario
+from perhop.run.run import Result
+from perhop.scenario.scenario import Scenario
 from test_papers_traced import spaced_trace, web
 from test_report import check_page
 

@@ -22,7 +22,7 @@ from perhop.papers.kalampoukas.page import lines_of
 from perhop.papers.kalampoukas.predicates import within_closed_form
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.measured import Measurements
-from perhop.scenario import Description
+from perhop.scenario.scenario import Description
 
 PLAN = STUDY.plan(quick=True)
 FULL = STUDY.plan(quick=False)

@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from conftest import Cli
-from perhop import machine
 from perhop.cli.reproduce import PAPERS, run_campaigns
 from perhop.experiment import ledger
-from perhop.live import Host, Live, Quantiles
 from perhop.papers import kernel
 from perhop.papers.error import PackError
 from perhop.papers.pack import Pack, pack_dir
 from perhop.papers.plan import short
 from perhop.papers.study import load_study
+from perhop.run import machine
+from perhop.run.live import Host, Live, Quantiles
 
 PREPARED = [key for key in PAPERS if (pack_dir(key) / kernel.FILE).is_file()]
 

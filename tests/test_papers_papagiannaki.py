@@ -43,7 +43,7 @@ from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading, load_readings
 from perhop.papers.search import Point, Searched
 from perhop.papers.verdict import MIN_REPLICATIONS, compound
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 
 PACK = load_pack("papagiannaki")
 PRINTED = printed_cells(PACK)

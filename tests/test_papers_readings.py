@@ -15,7 +15,7 @@ from perhop.papers.plan import under
 from perhop.papers.readings import unjudged_claims
 from perhop.papers.study import load_study
 from perhop.papers.verdict import MIN_REPLICATIONS
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 
 LAATU = load_pack("laatu", FIGURE)
 TWO = """

@@ -22,15 +22,15 @@ from conftest import Cli
 from perhop import RESULTS_VERSION
 from perhop.cli.reproduce import PAPERS, run_plan
 from perhop.experiment.definition import Campaign
-from perhop.folder import always, write_file
 from perhop.papers import recorded
 from perhop.papers.behind import judged, runs_behind
 from perhop.papers.pack import pack_dir
 from perhop.papers.plan import Plan, short
 from perhop.papers.records import encode
 from perhop.papers.study import Study, load_study
-from perhop.run import run as run_one
-from perhop.scenario import Scenario
+from perhop.run.folder import always, write_file
+from perhop.run.run import run as run_one
+from perhop.scenario.scenario import Scenario
 
 ROOT = Path(__file__).parents[1]
 RECORDED = [key for key in PAPERS if (pack_dir(key) / recorded.FOLDER / recorded.RESULTS).is_file()]

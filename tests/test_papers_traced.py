@@ -10,7 +10,7 @@ import polars as pl
 
 from conftest import made
 from perhop.papers.traced import flow_marks, transfers
-from perhop.run import Result
+from perhop.run.run import Result
 
 
 def spaced_trace(tokens: int = 2, per_interval: int = 6) -> dict[str, Any]:

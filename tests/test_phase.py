@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perhop import Scenario, phase
+from perhop import Scenario
+from perhop.run import phase
 
 TOP = Path(__file__).parents[1]
 LESSONS = TOP / "examples" / "lessons"

@@ -14,7 +14,7 @@ from perhop.experiment.selecting import Selecting, score
 from perhop.experiment.store import Store
 from perhop.recommend import goals
 from perhop.recommend.candidates import candidates
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 
 ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
 SHORT = (

@@ -22,8 +22,8 @@ from perhop.recommend.answer import Answer
 from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
 from perhop.recommend.words import short, told
 from perhop.report.campaign import render
-from perhop.run import Progress
-from perhop.scenario import Scenario
+from perhop.run.run import Progress
+from perhop.scenario.scenario import Scenario
 
 ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
 WEB, UPLOAD = Goal("transfer_mean", ("web",), -1.0), Goal("goodput", ("upload",), 1.0)

@@ -14,10 +14,10 @@ import perhop
 from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
-from perhop.folder import new_folder
-from perhop.record import combined_hash, table_hashes, write
-from perhop.run import run_jobs
-from perhop.tables import FORMAT, TABLES
+from perhop.run.folder import new_folder
+from perhop.run.record import combined_hash, table_hashes, write
+from perhop.run.run import run_jobs
+from perhop.run.tables import FORMAT, TABLES
 
 
 def test_the_folder_holds_what_a_reader_needs(run_folder: Path, two_way: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_run_with_a_broken_invariant_is_kept_and_told(
 ) -> None:
     sound = Scenario.load(two_way).run()
     broken = replace(sound, invariants=["port.slow-fast.class.data: a packet vanished"])
-    monkeypatch.setattr("perhop.scenario.Scenario.run", lambda *_, **__: broken)
+    monkeypatch.setattr("perhop.scenario.scenario.Scenario.run", lambda *_, **__: broken)
     done = cli("run", two_way, "-o", "run")
     assert done.code == ExitCode.FAILED_RUNS
     assert "a packet vanished" in done.err
@@ -207,7 +207,7 @@ def test_nothing_is_left_when_writing_fails(two_way: Path, monkeypatch: pytest.M
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("perhop.folder._move_into_place", full)
+    monkeypatch.setattr("perhop.run.folder._move_into_place", full)
     with pytest.raises(OSError, match="No space left"), new_folder("new/folder") as partial:
         write(result, scenario, partial)
     assert not Path("new").exists()

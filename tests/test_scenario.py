@@ -10,7 +10,8 @@ import pytest
 
 import perhop
 from conftest import Cli
-from perhop import Scenario, ScenarioError, _core, overrides
+from perhop import Scenario, ScenarioError, _core
+from perhop.scenario import overrides
 
 TEXT = """
 [run]

@@ -9,8 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from perhop import Scenario, record
-from perhop.folder import new_folder
+from perhop import Scenario
+from perhop.run import record
+from perhop.run.folder import new_folder
 from perhop.serve.app import build
 from perhop.serve.guard import Guard
 from perhop.serve.jobs import Jobs

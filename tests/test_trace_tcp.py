@@ -13,7 +13,7 @@ from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.plot import time_sequence
-from perhop.record import write
+from perhop.run.record import write
 from test_report import check_page
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "three-losses.toml"

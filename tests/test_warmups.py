@@ -9,7 +9,7 @@ import pytest
 from perhop.experiment.definition import Campaign
 from perhop.papers import load_pack, pack_dir
 from perhop.papers.feroz.plan import FIGURE
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 from perhop.stats.warmup import mser
 
 # a figure of each scheme and network

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from perhop.record import checkout
+from perhop.run.record import checkout
 
 UV = Path(sysconfig.get_path("scripts")) / "uv"
 

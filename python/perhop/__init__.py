@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from perhop.experiment.design import Level as Level
     from perhop.experiment.fractions import Range as Range
     from perhop.experiment.response import Response as Response
-    from perhop.record import DamagedRunError as DamagedRunError
-    from perhop.record import StoredRun as StoredRun
-    from perhop.run import Result as Result
-    from perhop.scenario import Scenario as Scenario
+    from perhop.run.record import DamagedRunError as DamagedRunError
+    from perhop.run.record import StoredRun as StoredRun
+    from perhop.run.run import Result as Result
+    from perhop.scenario.scenario import Scenario as Scenario
 
 _HOME = {
     "RESULTS_VERSION": "perhop._core",
     "Campaign": "perhop.experiment.definition",
-    "DamagedRunError": "perhop.record",
+    "DamagedRunError": "perhop.run.record",
     "Design": "perhop.experiment.design",
     "Factor": "perhop.experiment.design",
     "Level": "perhop.experiment.design",
     "Range": "perhop.experiment.fractions",
     "Response": "perhop.experiment.response",
-    "Result": "perhop.run",
-    "Scenario": "perhop.scenario",
+    "Result": "perhop.run.run",
+    "Scenario": "perhop.scenario.scenario",
     "ScenarioError": "perhop._core",
-    "StoredRun": "perhop.record",
+    "StoredRun": "perhop.run.record",
     "__version__": "perhop._core",
 }
 

@@ -188,20 +188,20 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
 
         if isinstance(error, ScenarioError):
             return ExitCode.INVALID, f"{error}".rstrip()
-    if "perhop.live" in sys.modules:
-        from perhop.live import LackingError, LiveError
+    if "perhop.run.live" in sys.modules:
+        from perhop.run.live import LackingError, LiveError
 
         if isinstance(error, LiveError):
             return ExitCode.INVALID, f"error: {error}"
         if isinstance(error, LackingError):
             return ExitCode.MACHINE, f"error: {error}"
-    if "perhop.record" in sys.modules:
-        from perhop.record import DamagedRunError
+    if "perhop.run.record" in sys.modules:
+        from perhop.run.record import DamagedRunError
 
         if isinstance(error, DamagedRunError):
             return ExitCode.STORE, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
-    if "perhop.folder" in sys.modules:
-        from perhop.folder import PlaceTakenError
+    if "perhop.run.folder" in sys.modules:
+        from perhop.run.folder import PlaceTakenError
 
         if isinstance(error, PlaceTakenError):
             return ExitCode.STORE, f"error: {error}"

@@ -61,7 +61,7 @@ def command(
     from perhop.cli.output import print_json
     from perhop.cli.told import warn_of_none
     from perhop.experiment.store import Store
-    from perhop.folder import always, never, write_file
+    from perhop.run.folder import always, never, write_file
 
     if not 0.0 < level < 1.0:
         raise CommandError(ExitCode.USAGE, f"--level {level:g}: must lie inside (0, 1)", "such as 0.95")

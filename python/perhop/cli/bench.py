@@ -19,7 +19,7 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Measure speed and memory of the engine (needs the source checkout and cargo)."""
-    from perhop.record import checkout
+    from perhop.run.record import checkout
 
     top = checkout()
     if top is None:

@@ -157,7 +157,7 @@ def load(file: Path, out: Path | None, until_ci: str | None = None) -> tuple[Cam
 
 def refuse_scenario(file: Path) -> None:
     """Tell a scenario that stands where a campaign's file is wanted."""
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
     if not Scenario.load(file).check():
         word = shlex.quote(str(file))
@@ -205,8 +205,8 @@ def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
     """Return how many runs to make at once: of real packets no more than are undistorted here."""
     if not any(campaign.scenario.override(*one.overrides).core.live for one in campaign.design.treatments):
         return jobs
-    from perhop.beside import allowed
     from perhop.cli.output import note
+    from perhop.run.cores import allowed
 
     some, why = allowed(jobs)
     if why:

@@ -106,9 +106,9 @@ def _treatments(what: Sequence[str], margin: str | None, as_json: bool) -> None:
 
 def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> None:
     from perhop.cli.output import print_json, print_table
-    from perhop.folder import always, never
     from perhop.report import side_by_side
     from perhop.report.page import write_page
+    from perhop.run.folder import always, never
     from perhop.units import bit_rate, duration, percent
 
     to_stdout = str(out) == "-"
@@ -161,8 +161,8 @@ def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> 
 
 def _arms(what: Sequence[str]) -> list[Arm]:
     """Load the runs; each is called as its folder, with what is above it where two folders have one name."""
-    from perhop.record import StoredRun
     from perhop.report.side_by_side import Arm
+    from perhop.run.record import StoredRun
 
     if not 2 <= len(what) <= _MOST:
         raise CommandError(

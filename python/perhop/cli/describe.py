@@ -13,7 +13,7 @@ from perhop.units import exact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from perhop.scenario import Description, FlowView, LinkView, PortView, UdpView
+    from perhop.scenario.scenario import Description, FlowView, LinkView, PortView, UdpView
 
 
 _MORE = "in what --json prints"

@@ -60,16 +60,16 @@ def command(
 
 def _side_by_side(as_json: bool) -> int:
     """Measure live runs side by side, print what was found and keep it."""
-    from perhop import beside
     from perhop.cli.output import note, print_json, print_table
+    from perhop.run import cores
     from perhop.stats.intervals import mean_interval
 
     note(
-        f"{beside.MEANING}: alone {beside.ALONE} times, then {', '.join(map(str, beside.STEPS))} at once "
-        f"until that distorts them; {beside.ABOUT_S} s at most, with nothing else to do for this machine"
+        f"{cores.MEANING}: alone {cores.ALONE} times, then {', '.join(map(str, cores.STEPS))} at once "
+        f"until that distorts them; {cores.ABOUT_S} s at most, with nothing else to do for this machine"
     )
-    found = beside.measure(lambda step, fits: note(f"{step.runs}: {'undistorted' if fits else 'distorted'}"))
-    file = beside.keep(found) if found.most else None
+    found = cores.measure(lambda step, fits: note(f"{step.runs}: {'undistorted' if fits else 'distorted'}"))
+    file = cores.keep(found) if found.most else None
     status = ExitCode.DONE if file else ExitCode.MACHINE
     if as_json:
         print_json({**msgspec.to_builtins(found), "file": file and str(file)})
@@ -104,7 +104,7 @@ def _real_packets() -> list[Finding]:
     """Look for what real packets need; without the core nothing else matters."""
     if _core_version() is None:
         return []
-    from perhop.machine import look
+    from perhop.run.machine import look
 
     return [Finding(one.what, one.found, one.needed_for, one.adds, section="real packets") for one in look()]
 

@@ -77,8 +77,8 @@ def command(
 
 def write(figure: Figure, target: Path, force: bool) -> None:
     """Write a figure in the format that the name of its file tells; for `-` print it as SVG."""
-    from perhop.folder import always, never, write_file
     from perhop.report.figure import Format
+    from perhop.run.folder import always, never, write_file
 
     to_stdout = str(target) == "-"
     form = "svg" if to_stdout else target.suffix.removeprefix(".").lower()
@@ -103,8 +103,8 @@ def write(figure: Figure, target: Path, force: bool) -> None:
 
 def _of_run(run: Path) -> list[tuple[str, str, str]]:
     """Return name, short name and title of each figure of a run."""
-    from perhop.record import StoredRun
     from perhop.report import figures
+    from perhop.run.record import StoredRun
 
     rows = figures.names(StoredRun.load(run))
     own = zip(rows, figures.called(rows), rows.values(), strict=True)
@@ -126,8 +126,8 @@ def _of_store(folder: Path) -> list[tuple[str, str, str]]:
 def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str | None) -> Figure:
     from perhop.cli.output import meant
     from perhop.cli.report import view_of
-    from perhop.record import StoredRun
     from perhop.report import figures
+    from perhop.run.record import StoredRun
 
     stored = StoredRun.load(run)
     try:

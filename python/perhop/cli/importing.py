@@ -40,8 +40,8 @@ def ns2(
 ) -> int:
     """Write a scenario from a literal ns-2 script. Nothing is executed; what is not taken is named."""
     from perhop.cli.output import print_json
-    from perhop.folder import always, never, write_file
     from perhop.import_ns2 import imported
+    from perhop.run.folder import always, never, write_file
 
     may_replace = always if force else never
     if out is not None:
@@ -80,7 +80,7 @@ def _read(script: Path) -> str:
 
 def _mistakes(found: Imported, script: Path) -> str:
     """Return what `perhop check` would say of the scenario."""
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
     mistakes, _ = Scenario(found.text.encode(), f"{script.name}.toml").diagnose()
     return "\n".join(mistake["rendered"].rstrip() for mistake in mistakes)

@@ -39,9 +39,10 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Write an annotated scenario, a campaign on it, their schemas and a README with next steps."""
-    from perhop import _core, notebooks
+    from perhop import _core
     from perhop.cli.output import print_json
-    from perhop.folder import is_there, write_file
+    from perhop.notebook import starter
+    from perhop.run.folder import is_there, write_file
 
     scenario = f"{pack.value}.toml"
     starters = (scenario, "campaign.toml", "README.md")
@@ -52,10 +53,10 @@ def command(
     }
     if notebook:
         chance = "link.slow-fast.loss=0.005" if pack is Pack.TWO_WAY else ""
-        files[directory / "first-look.py"] = notebooks.marimo(
-            notebooks.cells(scenario, chance, "mo.notebook_dir() / ")
+        files[directory / "first-look.py"] = starter.marimo(
+            starter.cells(scenario, chance, "mo.notebook_dir() / ")
         )
-        files[directory / "first-look.ipynb"] = notebooks.jupyter(notebooks.cells(scenario, chance))
+        files[directory / "first-look.ipynb"] = starter.jupyter(starter.cells(scenario, chance))
     there = [str(file) for file in files if is_there(file)]
     if there:
         raise CommandError(

@@ -14,7 +14,7 @@ from perhop.cli.exit import CommandError, ExitCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
@@ -51,7 +51,7 @@ def read(
     file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
 ) -> Scenario:
     """Read a file and lay the overrides over it, in the order written, then `--seed` and `--until`."""
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
     assignments = list(overrides or [])
     for assignment in assignments:
@@ -83,7 +83,7 @@ def seconds(option: str, text: str) -> float:
 
 def check_target(file: Path, may_replace: Callable[[Path], bool]) -> None:
     """Refuse to write over what must stay, where there is no folder, or into a run's folder."""
-    from perhop.folder import is_there, real_name
+    from perhop.run.folder import is_there, real_name
 
     real = real_name(file)
     run = next((folder for folder in real.parents if (folder / "record.json").is_file()), None)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from perhop._core import Diagnostic
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 # A terminal that lacks a character shows a question mark in its place; stderr replaces by itself.
 if isinstance(sys.stdout, io.TextIOWrapper):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer
     from perhop.recommend.beside import Beside
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 
 def command(

@@ -10,7 +10,7 @@ from perhop.cli.exit import ExitCode
 if TYPE_CHECKING:
     import polars as pl
 
-    from perhop.record import StoredRun
+    from perhop.run.record import StoredRun
 
 
 class Traces:
@@ -23,7 +23,7 @@ class Traces:
     """
 
     def __init__(self, stored: StoredRun) -> None:
-        from perhop.tables import SCHEMA
+        from perhop.run.tables import SCHEMA
 
         self._of: dict[str, pl.LazyFrame] = {}
         for kind in stored.record.trace:
@@ -57,7 +57,7 @@ def command(run: options.RunFolder, as_json: options.Json = False) -> int:
     import perhop
     from perhop.cli.output import note, print_json
     from perhop.cli.progress import Progress
-    from perhop.record import StoredRun, combined_hash, differing, table_hashes
+    from perhop.run.record import StoredRun, combined_hash, differing, table_hashes
 
     stored = StoredRun.load(run)
     if stored.record.live is not None:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop import summary
 from perhop.cli.exit import CommandError, ExitCode
+from perhop.run import summary
 from perhop.stats.intervals import Interval, mean_interval
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from perhop.record import StoredRun
-    from perhop.scenario import Description
+    from perhop.run.record import StoredRun
+    from perhop.scenario.scenario import Description
 
 _BATCHES = 10
 """Times as long as each other, whose means are taken for independent values."""

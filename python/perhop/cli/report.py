@@ -12,8 +12,8 @@ from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
     from perhop.report.tcp import View
+    from perhop.run.record import StoredRun
 
 
 def command(
@@ -40,9 +40,9 @@ def command(
 ) -> None:
     """Write one self-contained HTML page about a run or a campaign; it opens offline."""
     from perhop.cli.output import print_json
-    from perhop.folder import always, never, real_name
-    from perhop.record import StoredRun
     from perhop.report.page import is_page, write_page
+    from perhop.run.folder import always, never, real_name
+    from perhop.run.record import StoredRun
 
     own = run / "report.html"
     page = out or own

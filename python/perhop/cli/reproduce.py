@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
     from perhop.papers.plan import Plan, Results
     from perhop.papers.study import Outcome, Study
-    from perhop.run import AnyJob, Result
+    from perhop.run.run import AnyJob, Result
 
 PAPERS = tuple(sorted(path.parent.name for path in Path(perhop.__file__).parent.glob("papers/*/study.py")))
 """The studies: whatever package of `perhop.papers` has a module `study`."""
@@ -81,8 +81,8 @@ def command(
 
 
 def _reproduce(paper: str, form: tuple[bool, bool, bool], folder: Path, workers: int, as_json: bool) -> int:
-    from perhop.folder import new_folder
     from perhop.papers.study import load_study
+    from perhop.run.folder import new_folder
 
     ours = _check_folder(folder)
     study = load_study(paper)
@@ -102,29 +102,30 @@ def _reproduce(paper: str, form: tuple[bool, bool, bool], folder: Path, workers:
 
 def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_json: bool) -> int:
     """Run a study in virtual time and on real packets, and put both beside the paper."""
-    from perhop import _core, beside
+    from perhop import _core
     from perhop.cli.output import note, print_table
     from perhop.experiment import ledger
     from perhop.experiment.campaign import plan
     from perhop.experiment.work import LIVE
-    from perhop.folder import always, new_folder, write_file
-    from perhop.machine import check_live
     from perhop.papers import kernel, recorded
     from perhop.papers.records import encode
     from perhop.papers.study import load_study
-    from perhop.run import expected_s
+    from perhop.run import cores
+    from perhop.run.folder import always, new_folder, write_file
+    from perhop.run.machine import check_live
+    from perhop.run.run import expected_s
 
     ours = _check_folder(folder)
     study = load_study(paper)
-    cores = len(os.sched_getaffinity(0))
+    all_cores = len(os.sched_getaffinity(0))
     store = folder.parent / f"{paper}-on-kernel.runs"
-    side_by_side, why = beside.allowed(workers)
+    side_by_side, why = cores.allowed(workers)
     if why:
         note(why)
     measured = []
     arms = kernel.arms(study)
     check_live(one.scenario for arm in arms if arm.is_live for one in arm.plan.fitted)
-    at_once = {arm.id: side_by_side if arm.is_live else cores for arm in arms}
+    at_once = {arm.id: side_by_side if arm.is_live else all_cores for arm in arms}
     whole = sum(
         expected_s([sum(run.work for one in arm.plan.fitted for run in plan(one))], at_once[arm.id])
         for arm in arms
@@ -156,10 +157,10 @@ def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_j
 
 
 def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> int:
-    from perhop.folder import new_folder, write_file
     from perhop.papers.records import encode
     from perhop.papers.study import load_study
     from perhop.report.study import render_index
+    from perhop.run.folder import new_folder, write_file
 
     ours = _check_folder(folder, PAPERS)
     studies = [load_study(paper) for paper in PAPERS]
@@ -197,7 +198,7 @@ def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> in
 
 def _check_folder(folder: Path, keys: Sequence[str] = ()) -> Callable[[Path], bool]:
     """Return what tells whether a folder holds studies and nothing else; refuse one that does not."""
-    from perhop.folder import is_there, settle
+    from perhop.run.folder import is_there, settle
 
     def ours(found: Path) -> bool:
         return _is_study(found, keys)
@@ -282,10 +283,10 @@ def _measure(
 ) -> tuple[Outcome, Callable[[], None]]:
     """Run the study and write its document into an empty folder; what comes beside it draws its page."""
     from perhop import _core
-    from perhop.folder import write_file
     from perhop.papers import recorded
     from perhop.papers.behind import runs_behind
     from perhop.papers.records import encode
+    from perhop.run.folder import write_file
 
     plan, again = planned
     results = run_plan(study.key, plan, store, workers)
@@ -319,7 +320,7 @@ def run_campaigns(
     from perhop.experiment.campaign import plan, run_campaign
     from perhop.experiment.executors import open_executor
     from perhop.experiment.store import Store
-    from perhop.run import expected_s
+    from perhop.run.run import expected_s
 
     work = [sum(run.work for run in plan(one)) for one in campaigns]
     told = f"{_about(expected_s(work, workers))} by the packets, less what is there"
@@ -346,9 +347,9 @@ def run_campaigns(
 
 def _run_jobs(jobs: Sequence[AnyJob], label: str, workers: int) -> list[Result]:
     """Run each job, and equal ones once."""
-    from perhop import run
     from perhop.cli.progress import Progress
     from perhop.papers.study import BrokenRun
+    from perhop.run import run
 
     if not jobs:
         return []

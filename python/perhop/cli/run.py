@@ -15,9 +15,9 @@ from perhop.cli.exit import CommandError, ExitCode
 if TYPE_CHECKING:
     import polars as pl
 
-    from perhop.record import Record
-    from perhop.run import Result
-    from perhop.scenario import Description, Scenario
+    from perhop.run.record import Record
+    from perhop.run.run import Result
+    from perhop.scenario.scenario import Description, Scenario
 
 
 _IN_ORDER = "the first in the file"
@@ -72,12 +72,12 @@ def make(
     suffix: str = "",
 ) -> int:
     """Run a scenario on the clock that it asks for; `suffix` is of the folder's default name."""
-    from perhop import phase, record, summary
     from perhop.cli.output import expanded, note, print_json, warn
     from perhop.cli.progress import Progress
-    from perhop.disk import TraceFiles
-    from perhop.folder import never, new_folder
-    from perhop.room import check_disk
+    from perhop.run import phase, record, summary
+    from perhop.run.folder import never, new_folder
+    from perhop.run.space import check_disk
+    from perhop.run.trace_files import TraceFiles
 
     kinds = _trace_kinds(trace or [])
     loaded = options.load(scenario, overrides, seed, until)
@@ -130,8 +130,8 @@ def _document(
 
 def _check_place(folder: Path, force: bool) -> None:
     """Refuse a folder that is there; only one that holds a run and nothing else is ever replaced."""
-    from perhop.folder import is_there, settle
-    from perhop.record import is_run
+    from perhop.run.folder import is_there, settle
+    from perhop.run.record import is_run
 
     settle(folder)
     if not is_there(folder) or (force and is_run(folder)):
@@ -171,7 +171,7 @@ def _links(scenario: Scenario, asked: list[str]) -> list[str]:
 
 
 def _trace_kinds(given: list[str]) -> list[str]:
-    from perhop.tables import TRACES
+    from perhop.run.tables import TRACES
 
     kinds = [kind.strip() for text in given for kind in text.split(",")]
     for kind in kinds:
@@ -185,8 +185,8 @@ def _trace_kinds(given: list[str]) -> list[str]:
 def _print(result: Result, meaning: Description, folder: Path) -> None:
     import polars as pl
 
-    from perhop import summary
     from perhop.cli.output import print_table
+    from perhop.run import summary
     from perhop.units import duration, percent
 
     _print_classes(result, meaning, folder)
@@ -238,8 +238,8 @@ def _print(result: Result, meaning: Description, folder: Path) -> None:
 
 def _print_classes(result: Result, meaning: Description, folder: Path) -> None:
     """Print a row for each class of flows, and who of them dropped what."""
-    from perhop import summary
     from perhop.cli.output import print_table
+    from perhop.run import summary
     from perhop.units import bit_rate, duration, percent
 
     colors = summary.COLORS if summary.drops_have_colors(result.queues, meaning) else ()
@@ -278,8 +278,8 @@ def _print_classes(result: Result, meaning: Description, folder: Path) -> None:
 
 def _print_flows(every: pl.DataFrame, meaning: Description, folder: Path) -> None:
     """Print the TCP flows, and in a row of their own the many transfers of one `[[flow]]`."""
-    from perhop import summary
     from perhop.cli.output import MOST_ROWS, print_table
+    from perhop.run import summary
     from perhop.units import bit_rate, duration
 
     flows = summary.single(every, meaning)
@@ -328,9 +328,9 @@ def _print_flows(every: pl.DataFrame, meaning: Description, folder: Path) -> Non
 
 def _print_labels(name: str, rate: str, table: pl.DataFrame, folder: Path) -> None:
     """Print a row for each class and labels of flows, if there are labels."""
-    from perhop import summary
     from perhop.cli.output import print_table
-    from perhop.tables import labels_of
+    from perhop.run import summary
+    from perhop.run.tables import labels_of
     from perhop.units import bit_rate
 
     groups = summary.by_labels(name, table, f"{rate}_bit_s")
@@ -357,8 +357,8 @@ def _print_diffserv(result: Result, folder: Path) -> None:
     """Print what there is only where a scenario has UDP, marks or conditioners."""
     import polars as pl
 
-    from perhop import summary
     from perhop.cli.output import MOST_ROWS, print_table
+    from perhop.run import summary
     from perhop.units import bit_rate, counted, duration
 
     if result.udp.height:

@@ -20,7 +20,7 @@ def command(
 ) -> None:
     """Print the JSON Schema of scenario files (JSON, with or without --json)."""
     from perhop import _core
-    from perhop.folder import always, never, write_file
+    from perhop.run.folder import always, never, write_file
 
     text = (_core.campaign_schema() if campaign else _core.schema()).rstrip() + "\n"
     if out is None or str(out) == "-":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from perhop.experiment.definition import Campaign
     from perhop.experiment.design import Factor
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 
 def command(
@@ -157,7 +157,7 @@ def _values(text: str) -> list[str]:
 def _file(asked: Campaign) -> str:
     """Return the campaign file that says the same; its scenario is beside it."""
     from perhop.experiment.store import SCENARIO
-    from perhop.overrides import toml
+    from perhop.scenario.overrides import toml
 
     overrides, stop = asked.scenario.overrides, asked.stop
     lines = [

@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Give one table of a run to another program; docs/results.md tells its columns."""
     from perhop.cli.output import print_json
-    from perhop.folder import always, never, write_file
+    from perhop.run.folder import always, never, write_file
 
     table = _kept(_found(run, name), where or [])
     if as_json:
@@ -66,7 +66,7 @@ def _found(folder: Path, name: str) -> pl.DataFrame:
     from perhop.cli.output import meant
     from perhop.cli.report import is_store
     from perhop.experiment.store import Store
-    from perhop.record import StoredRun
+    from perhop.run.record import StoredRun
 
     if is_store(folder):
         if name != "scalars":

@@ -27,7 +27,7 @@ _BYTES_OF_PAGE_A_RESPONSE = 130_000
 def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers: int) -> dict[str, Any]:
     """Return how many runs there are and are done, and about what the others take."""
     from perhop.experiment import ledger
-    from perhop.run import expected_s
+    from perhop.run.run import expected_s
 
     once = {run.key: run for run in runs}
     complete: set[str] = set()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from perhop.models.network import Flow
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 Addresses = dict[str, "IPv4Address | IPv6Address"]
 

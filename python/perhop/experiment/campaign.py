@@ -22,10 +22,10 @@ from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.selecting import Selecting
 from perhop.experiment.stopping import Stopped, Stopping, Values
 from perhop.experiment.work import PHASE, Finished, Task, VersionsDiffer, execute
-from perhop.live import LackingError
+from perhop.run.live import LackingError
 
 if TYPE_CHECKING:
-    from perhop.run import Progress
+    from perhop.run.run import Progress
 
 _TRIES = 2
 

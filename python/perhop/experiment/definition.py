@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from perhop.experiment.design import Design
     from perhop.experiment.response import Response
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 
 _OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response)\]\])", re.MULTILINE)

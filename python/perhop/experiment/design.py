@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from perhop.experiment.fractions import Fraction, Range
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 Seeds = Literal["common", "independent"]
 

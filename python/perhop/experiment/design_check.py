@@ -12,7 +12,7 @@ from perhop.experiment.fault import At, Fault
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
     from perhop.experiment.design import Design, Exclusion, Factor, Treatment
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 _DRAWN = ("run.seed", "run.replication")
 

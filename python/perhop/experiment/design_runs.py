@@ -11,7 +11,7 @@ import polars as pl
 
 if TYPE_CHECKING:
     from perhop.experiment.design import Design
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 
 def runs(design: Design, scenario: Scenario, replications: range) -> pl.DataFrame:

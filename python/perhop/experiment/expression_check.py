@@ -17,7 +17,7 @@ from perhop.experiment.expression import (
     comparisons,
 )
 from perhop.experiment.vocabulary import Vocabulary, labels
-from perhop.tables import SCHEMA, TABLES, Column
+from perhop.run.tables import SCHEMA, TABLES, Column
 
 
 class Checker(NamedTuple):

@@ -21,8 +21,8 @@ from perhop.experiment.fractions import Range
 from perhop.experiment.level_names import level_names
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.vocabulary import words, words_of_design
-from perhop.overrides import toml
-from perhop.scenario import Scenario
+from perhop.scenario.overrides import toml
+from perhop.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic

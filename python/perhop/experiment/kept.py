@@ -10,7 +10,7 @@ from perhop.experiment.definition import Campaign, Select, Stop
 from perhop.experiment.design import Design, Factor, Treatment
 from perhop.experiment.fractions import Fraction, Generator
 from perhop.experiment.response import Response
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 
 
 def encode(campaign: Campaign) -> str:

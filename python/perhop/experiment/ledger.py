@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from perhop.experiment.digests import damage, seal_campaign, seal_run, seal_runs
 from perhop.experiment.work import Finished
-from perhop.folder import write_file
+from perhop.run.folder import write_file
 
 VERSION = 2
 """Of the ledger's tables. The first has no hashes: it is read as it is, and gets them when it is driven."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from perhop._core import Diagnostic
-    from perhop.run import Result
+    from perhop.run.run import Result
 
 Group = tuple[str, ...]
 """Values of the columns after ``by``; empty where there is none."""

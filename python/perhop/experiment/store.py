@@ -20,9 +20,9 @@ from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Ledger, Planned, StoreError
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.stopping import Stopped
-from perhop.folder import always, is_there, new_folder, settle, write_file
-from perhop.record import commit
-from perhop.seal import changed_files, file_hash, is_whole, sealed
+from perhop.run.folder import always, is_there, new_folder, settle, write_file
+from perhop.run.record import commit
+from perhop.run.seal import changed_files, file_hash, is_whole, sealed
 
 CAMPAIGN, SCENARIO, RECORD = "campaign.toml", "scenario.toml", "record.json"
 SCALARS = "scalars.parquet"

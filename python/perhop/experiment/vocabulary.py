@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from perhop.tables import SCHEMA
+from perhop.run.tables import SCHEMA
 
 if TYPE_CHECKING:
     from perhop.experiment.design import Design
-    from perhop.scenario import FlowView, Scenario, UdpView
+    from perhop.scenario.scenario import FlowView, Scenario, UdpView
 
 Vocabulary = Mapping[str, Mapping[str, frozenset[str]]]
 """By table and column: every word there may be. What is known only after a run is not in it."""

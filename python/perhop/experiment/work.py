@@ -11,11 +11,11 @@ from typing import NamedTuple
 import msgspec
 
 import perhop
-from perhop import phase, summary
 from perhop.experiment.response import Response
-from perhop.live import LackingError
-from perhop.run import Result, run
-from perhop.scenario import Scenario
+from perhop.run import phase, summary
+from perhop.run.live import LackingError
+from perhop.run.run import Result, run
+from perhop.scenario.scenario import Scenario
 
 
 class Task(NamedTuple):
@@ -49,7 +49,7 @@ LIVE = "live"
 """What every run on real packets has beside its measures: how it went, as JSON in the place of a group."""
 
 PHASE = "phase"
-"""What a run has likewise whose equal flows are in step with a queue: what `perhop.phase.effect` says."""
+"""What a run has likewise whose equal flows are in step with a queue: what `perhop.run.phase.effect` says."""
 
 
 class Value(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)

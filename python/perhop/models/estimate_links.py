@@ -15,7 +15,7 @@ from perhop.units import quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perhop.scenario import LinkView, PortView, SchedulerView
+    from perhop.scenario.scenario import LinkView, PortView, SchedulerView
 
 CROSSING = Form(
     name="two-way efficiency",

@@ -13,7 +13,7 @@ from perhop.units import quantity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from perhop.scenario import ClassView, LinkView
+    from perhop.scenario.scenario import ClassView, LinkView
 
 MOST = Form(
     name="most that window and links permit",

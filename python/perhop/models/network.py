@@ -12,7 +12,15 @@ from perhop.units import quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perhop.scenario import ConditionerView, Description, FlowView, LinkView, PortView, Scenario, UdpView
+    from perhop.scenario.scenario import (
+        ConditionerView,
+        Description,
+        FlowView,
+        LinkView,
+        PortView,
+        Scenario,
+        UdpView,
+    )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from perhop.models import two_way
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perhop.scenario import FlowView, PortView, Scenario
+    from perhop.scenario.scenario import FlowView, PortView, Scenario
 
 Scheme = Literal["fifo", "ack-priority", "backpressure", "bandwidth-allocation"]
 

@@ -13,7 +13,7 @@ from perhop.papers.cases import C, Case, at_most, under_readings
 from perhop.papers.pack import Claim, Pack
 from perhop.papers.plan import Plan, Sweep
 from perhop.papers.readings import Reading, load_readings
-from perhop.run import AnyJob, TracedJob
+from perhop.run.run import AnyJob, TracedJob
 
 FITTED = "as fitted"
 SHORTER = "shorter runs"

@@ -12,7 +12,7 @@ from perhop.papers.case_runs import FITTED
 from perhop.papers.cases import C, Case, under_readings
 from perhop.papers.measured import Floats, Measurements
 from perhop.papers.plan import Results
-from perhop.run import Result
+from perhop.run.run import Result
 from perhop.stats.intervals import Interval, mean_interval
 
 Quantities = dict[str, Floats]

@@ -10,7 +10,7 @@ from perhop.papers.calibration import Calibration, Values
 from perhop.papers.error import PackError
 from perhop.papers.pack import ANY_TEXT, TEXT, TEXTS, WHOLE, Keys, Pack
 from perhop.papers.verdict import MIN_REPLICATIONS
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 
 CASE_KEYS: Keys = {
     **dict.fromkeys(("id", "table", "title", "scenario"), TEXT),

@@ -19,7 +19,6 @@ from typing import Any
 import msgspec
 
 from perhop.experiment.definition import Campaign
-from perhop.live import Live
 from perhop.papers.error import PackError
 from perhop.papers.pack import TEXT, TEXTS, WHOLE, Keys
 from perhop.papers.plan import Plan, Results, short, without
@@ -27,6 +26,7 @@ from perhop.papers.recorded import machine, run_lines
 from perhop.papers.study import Study
 from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.report import page
+from perhop.run.live import Live
 
 LIVE = "run.clock=live"
 FILE, RECORD = "kernel.toml", "kernel.json"

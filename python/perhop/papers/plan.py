@@ -12,7 +12,7 @@ from perhop.experiment.definition import Campaign
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import Pack
 from perhop.papers.readings import Reading
-from perhop.run import AnyJob, Result
+from perhop.run.run import AnyJob, Result
 
 NO_READINGS = "the readings of what the paper leaves open: a verdict is that of the fitted point alone"
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from perhop.experiment.definition import Campaign
 from perhop.papers.measured import Measurements
 from perhop.papers.plan import Plan, Results
-from perhop.run import AnyJob, Result
+from perhop.run.run import AnyJob, Result
 
 
 class BrokenRun(RuntimeError):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from perhop.papers.measured import Floats
-from perhop.run import Result
+from perhop.run.run import Result
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def flow_marks(trace: pl.DataFrame, flow: str, behind: str, in_mark: str = "AF11
     Parameters
     ----------
     trace
-        As `perhop.run.Result.trace["packets"]` has it.
+        As `perhop.run.run.Result.trace["packets"]` has it.
     flow
         Its name.
     behind

@@ -31,7 +31,7 @@ def backlog(trace: pl.DataFrame, path: str) -> Backlog:
     Parameters
     ----------
     trace
-        As `perhop.run.Result.trace["packets"]` has it.
+        As `perhop.run.run.Result.trace["packets"]` has it.
     path
         How the paths of the port's queues begin. What is not green counts as red.
     """

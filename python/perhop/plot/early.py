@@ -11,7 +11,7 @@ from perhop.plot import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from perhop.scenario import ThresholdsView
+    from perhop.scenario.scenario import ThresholdsView
 
 _OF_COLOR = {"green": style.COLORS[2], "yellow": style.COLORS[4], "red": style.COLORS[1]}
 

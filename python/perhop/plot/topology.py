@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perhop.plot import style
-from perhop.scenario import Description, LinkView
+from perhop.scenario.scenario import Description, LinkView
 from perhop.units import bit_rate
 
 if TYPE_CHECKING:

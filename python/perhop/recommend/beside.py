@@ -10,7 +10,7 @@ from perhop.models.estimate import estimates
 
 if TYPE_CHECKING:
     from perhop.recommend.answer import Answer
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from perhop.experiment.design import Factor, Level
-from perhop.overrides import toml
+from perhop.scenario.overrides import toml
 
 if TYPE_CHECKING:
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 BEST_EFFORT, COPY, AS_IT_IS = "best-effort", "copy", "as it is"
 FACTOR = "acks"

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from perhop.experiment.design import Factor
-from perhop.overrides import toml
 from perhop.recommend.candidates import AS_IT_IS, KINDS_OF_PACKETS, checked, first_marks
+from perhop.scenario.overrides import toml
 from perhop.units import quantity, split
 
 if TYPE_CHECKING:
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 Table = dict[str, Any]
 

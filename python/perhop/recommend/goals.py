@@ -10,7 +10,7 @@ from perhop.experiment.definition import Goal
 from perhop.experiment.response import Response
 
 if TYPE_CHECKING:
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 MEASURES = {
     "goodput": ("goodput_bit_s", "goodput", 1.0),

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perhop import phase, summary
 from perhop.report import figures, sentences
+from perhop.run import phase, summary
 from perhop.units import counted
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
     from perhop.report.figure import Figure
     from perhop.report.page import Drawing
-    from perhop.scenario import Description
+    from perhop.run.record import StoredRun
+    from perhop.scenario.scenario import Description
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
 
 
 def phase_effect(run: StoredRun, meaning: Description) -> str | None:
-    """Say what `perhop.phase.effect` does, of a run in virtual time."""
+    """Say what `perhop.run.phase.effect` does, of a run in virtual time."""
     tables = {name: run.table(name) for name in ("flows", "udp", "links", "queues")}
     return None if run.record.live else phase.effect(tables, meaning)
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from perhop import summary
 from perhop.plot import by_class, cdf, series
 from perhop.report.figure import Figure
+from perhop.run import summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from perhop.record import StoredRun
-    from perhop.scenario import Description
+    from perhop.run.record import StoredRun
+    from perhop.scenario.scenario import Description
 
 _MOST_ROWS = 12
 # what is so many times shorter than the longest would not be seen beside it

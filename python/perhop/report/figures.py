@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from perhop import summary
 from perhop.plot import early, series, topology
 from perhop.report import by_class, tcp
 from perhop.report.figure import Figure
+from perhop.run import summary
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
-    from perhop.scenario import Description, ThresholdsView
+    from perhop.run.record import StoredRun
+    from perhop.scenario.scenario import Description, ThresholdsView
 
 ALIASES = {
     "cwnd": "cwnd_bytes",

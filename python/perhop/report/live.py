@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from perhop import summary
 from perhop.plot import two_clocks
 from perhop.report import page
 from perhop.report.side_by_side import COLUMNS, by_class_of
+from perhop.run import summary
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
-    from perhop.scenario import Description
+    from perhop.run.record import StoredRun
+    from perhop.scenario.scenario import Description
 
 
 def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from perhop.folder import never, write_file
+from perhop.run.folder import never, write_file
 from perhop.units import bit_rate, duration, percent, size
 
 _MOST_NUMBERS = 100_000
@@ -104,7 +104,7 @@ def is_page(file: Path) -> bool:
 
 
 def write_page(path: str | Path, html: str, may_replace: Callable[[Path], bool] = never) -> None:
-    """Write a page beside its place and move it there; see `perhop.folder.write_file`."""
+    """Write a page beside its place and move it there; see `perhop.run.folder.write_file`."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_file(path, html, may_replace)

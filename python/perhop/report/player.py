@@ -10,8 +10,8 @@ import polars as pl
 from perhop.plot import topology
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
-    from perhop.scenario import Description
+    from perhop.run.record import StoredRun
+    from perhop.scenario.scenario import Description
 
 MOST_TIMES = 600
 """Instants that are shown; a longer series is thinned."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop import summary
-from perhop.record import StoredRun
 from perhop.report import answer, figures, live, page, player, tcp
-from perhop.scenario import Scenario
-from perhop.tables import labels_of
+from perhop.run import summary
+from perhop.run.record import StoredRun
+from perhop.run.tables import labels_of
+from perhop.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from perhop.scenario import Description
+    from perhop.scenario.scenario import Description
 
 _ROWS_SHOWN = 20
 _ROWS_FOLDED = 500

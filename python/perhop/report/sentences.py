@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop import summary
+from perhop.run import summary
 from perhop.units import bit_rate, counted, duration, percent
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
-    from perhop.scenario import Description
+    from perhop.run.record import StoredRun
+    from perhop.scenario.scenario import Description
 
 _MOST_NAMED = 5
 """Classes that are named one by one; of more, the others are told together."""

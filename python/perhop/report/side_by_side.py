@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop import summary
 from perhop.report import page
 from perhop.report.figure import Figure
+from perhop.run import summary
 from perhop.units import bit_rate, duration, percent
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
+    from perhop.run.record import StoredRun
 
 COLUMNS = (
     ("goodput", "goodput_bit_s", "bit_rate"),

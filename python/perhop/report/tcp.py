@@ -14,7 +14,7 @@ from perhop.report.figure import Figure
 from perhop.units import counted, duration
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
+    from perhop.run.record import StoredRun
 
 MOST_FLOWS = 6
 """Flows drawn when none is asked for by name."""

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from perhop.scenario import Scenario
+from perhop.run.tables import TRACES
+from perhop.scenario.scenario import Scenario
 from perhop.serve import listing
 from perhop.serve.places import Place, UnknownPlaceError
 from perhop.serve.settings import Form, form, laid_over
-from perhop.tables import TRACES
 
 if TYPE_CHECKING:
     from perhop.serve.site import Site

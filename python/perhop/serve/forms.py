@@ -10,9 +10,9 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from perhop._core import ScenarioError
+from perhop.run.tables import TRACES
 from perhop.serve.asked import Base, Filled, Offer, base_of, offer, read, run_words
 from perhop.serve.site import Site, own_page, problem
-from perhop.tables import TRACES
 
 
 def routes(site: Site) -> list[Route]:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from perhop import _core
-from perhop.overrides import toml
+from perhop.scenario.overrides import toml
 
 _NAMES = {"name", "ends", "at", "to", "from", "between"}
 """What an element is called, or is between: its path follows from these."""

@@ -11,8 +11,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from perhop.folder import is_there
 from perhop.report.page import render
+from perhop.run.folder import is_there
 from perhop.serve.guard import policy
 from perhop.serve.jobs import Jobs, Pages
 from perhop.serve.places import Found, Place, look_up, search

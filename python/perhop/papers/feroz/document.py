@@ -20,7 +20,7 @@ from perhop.papers.pack import Claim
 from perhop.papers.plan import Results
 from perhop.papers.readings import Reading, load_readings
 from perhop.papers.words import told
-from perhop.run import Result
+from perhop.run.run import Result
 
 
 @dataclass(frozen=True)

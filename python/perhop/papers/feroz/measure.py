@@ -13,7 +13,7 @@ from perhop.papers.feroz.case import INTERVAL_S, Case
 from perhop.papers.feroz.plan import FACTORS
 from perhop.papers.measured import Floats
 from perhop.papers.traced import Marks, flow_marks, transfers
-from perhop.run import Result
+from perhop.run.run import Result
 
 BOTTLENECK = "port.r2-r3."
 EDGES = r"^port\.e.*-r2\."

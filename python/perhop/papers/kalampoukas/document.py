@@ -17,7 +17,7 @@ from perhop.papers.kalampoukas.votes import Unfit, voting
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading
-from perhop.run import Result
+from perhop.run.run import Result
 
 PER_ROW = ("within_closed_form", "within_published")
 """Predicates that give a verdict for each row of the published table."""

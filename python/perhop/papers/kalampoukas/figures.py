@@ -12,7 +12,7 @@ from perhop.papers.error import PackError
 from perhop.papers.measured import Floats, Measurements
 from perhop.papers.pack import TEXT, Keys, Pack
 from perhop.papers.published import Row
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 from perhop.stats.intervals import Interval, mean_interval
 
 FIGURE: Keys = {"id": TEXT, "table": TEXT, "title": TEXT}

@@ -17,7 +17,7 @@ from perhop.plot import comparison, curves, maps
 from perhop.plot.style import DASHES
 from perhop.report import page
 from perhop.report.study import judged
-from perhop.run import Result
+from perhop.run.run import Result
 
 _NAMES = {
     "slow_efficiency": "slow",

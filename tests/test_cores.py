@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from conftest import Cli
-from perhop import beside
-from perhop.beside import Measured, Step
+from perhop.run import cores
+from perhop.run.cores import Measured, Step
 
 ALONE = Step(1, (9.4e6, 9.5e6, 9.3e6, 9.4e6), 1e-4, 1e-3, ())
 
@@ -27,8 +27,8 @@ def _step(runs: int, goodput: float, *over: str) -> Step:
 
 
 def _measure(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> Measured:
-    monkeypatch.setattr(beside, "_steps", lambda: iter(steps))
-    return beside.measure(lambda _step, _fits: None)
+    monkeypatch.setattr(cores, "_steps", lambda: iter(steps))
+    return cores.measure(lambda _step, _fits: None)
 
 
 @pytest.mark.parametrize(
@@ -49,35 +49,35 @@ def test_after_what_is_distorted_nothing_more_is_tried(monkeypatch: pytest.Monke
 
 def test_more_than_measured_is_reduced_with_a_sentence(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     found = _measure(monkeypatch, ALONE, _step(2, 9.4e6), _step(4, 9.4e6), _step(8, 8e6))
-    assert beside.keep(found) == cache
-    assert beside.kept() == found
-    assert beside.allowed(None) == (4, "")
-    assert beside.allowed(3) == (3, "")
-    some, why = beside.allowed(9)
+    assert cores.keep(found) == cache
+    assert cores.kept() == found
+    assert cores.allowed(None) == (4, "")
+    assert cores.allowed(3) == (3, "")
+    some, why = cores.allowed(9)
     assert some == 4
     assert why.startswith("4 live runs side by side instead of 9")
 
 
 def test_without_a_measure_of_this_machine_it_is_said(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
-    some, why = beside.allowed(None)
-    assert some == beside.UNMEASURED_A_CORE * len(beside.os.sched_getaffinity(0))
+    some, why = cores.allowed(None)
+    assert some == cores.UNMEASURED_A_CORE * len(cores.os.sched_getaffinity(0))
     assert "not measured" in why
     other = msgspec.structs.replace(_measure(monkeypatch, ALONE), kernel="another")
-    beside.keep(other)
-    assert beside.kept() is None
+    cores.keep(other)
+    assert cores.kept() is None
     cache.write_text("{")
-    assert "not measured" in beside.allowed(1)[1]
+    assert "not measured" in cores.allowed(1)[1]
 
 
 def test_a_machine_too_busy_for_one_run_keeps_nothing(
     monkeypatch: pytest.MonkeyPatch, cli: Cli, cache: Path
 ) -> None:
-    monkeypatch.setattr(beside, "_steps", lambda: iter([_step(1, 9e6, "late"), _step(2, 9e6)]))
+    monkeypatch.setattr(cores, "_steps", lambda: iter([_step(1, 9e6, "late"), _step(2, 9e6)]))
     done = cli("doctor", "--parallel")
     assert done.code == 7
     assert "one alone is over its budget" in done.err
     assert not cache.exists()
-    monkeypatch.setattr(beside, "_steps", lambda: iter([ALONE, _step(2, 9.4e6)]))
+    monkeypatch.setattr(cores, "_steps", lambda: iter([ALONE, _step(2, 9.4e6)]))
     assert "undistorted: 2 at once" in cli("doctor", "--parallel").out
     assert cache.exists()
 
@@ -85,10 +85,10 @@ def test_a_machine_too_busy_for_one_run_keeps_nothing(
 def test_runs_are_made_by_threads_that_end() -> None:
     code = """
 import threading
-from perhop import beside
-from perhop.scenario import Scenario
+from perhop.run import cores
+from perhop.scenario.scenario import Scenario
 def one(seed):
-    assert Scenario.from_text(beside._SCENARIO).override(f"run.seed={seed}").core.live
+    assert Scenario.from_text(cores._SCENARIO).override(f"run.seed={seed}").core.live
 for seed in range(100):
     thread = threading.Thread(target=one, args=(seed,))
     thread.start()

@@ -16,26 +16,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from perhop import notebook
-from perhop.notebook import Plots
-from perhop.room import check_memory
-from perhop.scenario import Scenario
-from perhop.tables import TABLES
+from perhop.notebook import plots
+from perhop.notebook.plots import Plots
+from perhop.run.space import check_memory
+from perhop.run.tables import TABLES
+from perhop.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas
 
-    from perhop.live import Live
-    from perhop.record import StoredRun
+    from perhop.run.live import Live
+    from perhop.run.record import StoredRun
 
 Job = tuple[bytes, str, list[str]]
 """Scenario text, its name in errors, overrides."""
 
 
 class TracedJob(NamedTuple):
-    """A job whose result comes with traces, any of `perhop.tables.TRACES`."""
+    """A job whose result comes with traces, any of `perhop.run.tables.TRACES`."""
 
     source: bytes
     name: str
@@ -119,11 +119,11 @@ class Result:
 
     @property
     def plot(self) -> Plots:
-        """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; see `perhop.notebook.Plots`."""
+        """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; `perhop.notebook.plots.Plots`."""
         return Plots(self._stored)
 
     def _repr_html_(self) -> str:
-        return notebook.html(self._stored())
+        return plots.html(self._stored())
 
     def _stored(self) -> StoredRun:
         """Return the run as read back from a folder of its own, which goes with it."""
@@ -132,7 +132,7 @@ class Result:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
             object.__setattr__(self, "_folder", folder / "run")
             return self.save(folder / "run")
-        from perhop.record import StoredRun
+        from perhop.run.record import StoredRun
 
         return StoredRun.load(self._folder)
 
@@ -151,7 +151,7 @@ class Result:
         ImportError
             pandas is not installed.
         """
-        return notebook.pandas(self.tables(), table)
+        return plots.pandas(self.tables(), table)
 
     def save(self, folder: str | Path, *, replace: bool = False) -> StoredRun:
         """Write the run into a folder, as ``perhop run`` does, and return it as read back.
@@ -168,8 +168,8 @@ class Result:
         OSError
             The folder cannot be made, or what is there must stay.
         """
-        from perhop import record
-        from perhop.folder import never, new_folder
+        from perhop.run import record
+        from perhop.run.folder import never, new_folder
 
         with new_folder(folder, record.is_run if replace else never) as partial:
             record.write(self, self.scenario, partial, trace=tuple(self.trace))
@@ -188,7 +188,7 @@ class Result:
         OSError
             As for `save`.
         """
-        from perhop import record
+        from perhop.run import record
 
         if record.is_run(Path(folder)):
             stored = record.StoredRun.load(folder)
@@ -212,7 +212,7 @@ def run(
     scenario
         What to run.
     trace
-        Any of `perhop.tables.TRACES`; the results do not depend on it.
+        Any of `perhop.run.tables.TRACES`; the results do not depend on it.
     keep
         Called with the kind and further rows of a trace, in order, at least once for each kind; `trace` of
         the result is empty then, and a trace of any length takes little memory.
@@ -280,7 +280,7 @@ def _run_live(
     pcap: Mapping[str, Path],
 ) -> Result:
     """Run a scenario on real packets; its trace comes when it is over."""
-    from perhop import live
+    from perhop.run import live
 
     done = live.run(scenario, trace, progress, pcap)
     tables: dict[str, Any] = dict(done.tables)

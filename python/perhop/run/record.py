@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from perhop import _core, notebook
-from perhop.disk import TraceFiles, is_trace, trace_file, write_table
-from perhop.folder import write_file
-from perhop.live import Live
-from perhop.notebook import Plots
-from perhop.run import Result
-from perhop.scenario import Scenario
-from perhop.seal import changed_files, file_hash, is_whole, sealed
-from perhop.tables import FORMAT, TABLES, complete, tables_of
+from perhop import _core
+from perhop.notebook import plots
+from perhop.notebook.plots import Plots
+from perhop.run.folder import write_file
+from perhop.run.live import Live
+from perhop.run.run import Result
+from perhop.run.seal import changed_files, file_hash, is_whole, sealed
+from perhop.run.tables import FORMAT, TABLES, complete, tables_of
+from perhop.run.trace_files import TraceFiles, is_trace, trace_file, write_table
+from perhop.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -239,15 +240,15 @@ class StoredRun:
 
     @property
     def plot(self) -> Plots:
-        """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; see `perhop.notebook.Plots`."""
+        """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; `perhop.notebook.plots.Plots`."""
         return Plots(lambda: self)
 
     def _repr_html_(self) -> str:
-        return notebook.html(self)
+        return plots.html(self)
 
     def pandas(self, table: str = "flows") -> pandas.DataFrame:
         """Return a table as pandas has it; as `perhop.Result.pandas`."""
-        return notebook.pandas(self.tables, table)
+        return plots.pandas(self.tables, table)
 
     def scenario(self) -> Scenario:
         """Return the scenario as it was run, overrides included."""
@@ -359,7 +360,7 @@ def write(
     result, scenario
         What came out, and of what.
     folder
-        Where to: an empty folder, such as `perhop.folder.new_folder` gives.
+        Where to: an empty folder, such as `perhop.run.folder.new_folder` gives.
     trace
         What was traced.
     traces
@@ -490,5 +491,5 @@ def commit() -> str | None:
 
 def checkout() -> Path | None:
     """Return the source checkout that this package was imported from, or None for an installed wheel."""
-    top = Path(__file__).resolve().parents[2]
+    top = Path(__file__).resolve().parents[3]
     return top if (top / "crates" / "perhop-py" / "Cargo.toml").is_file() else None

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from perhop import Scenario, room
-from perhop.run import run_jobs
+from perhop import Scenario
+from perhop.run import space
+from perhop.run.run import run_jobs
 
 GB = 10**9
 FREE = 8 * GB
@@ -30,14 +31,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/meminfo").write_text(f"MemTotal: 1 kB\nMemAvailable: {FREE // 1024} kB\n")
     (tmp_path / "proc/self/statm").write_text("1 1 1 1 0 1 0\n")
-    monkeypatch.setattr("perhop.room._ROOT", tmp_path)
+    monkeypatch.setattr("perhop.run.space._ROOT", tmp_path)
     return tmp_path
 
 
 def refused(needed: int) -> bool:
     """Tell whether a run that needs so many bytes is refused."""
     try:
-        room.check_memory(needed)
+        space.check_memory(needed)
     except MemoryError:
         return True
     return False
@@ -73,7 +74,7 @@ def test_a_group_above_its_limit_leaves_nothing(root: Path) -> None:
     (root / "proc/self/cgroup").write_text("0::/\n")
     group(root / "sys/fs/cgroup", str(GB), 2 * GB)
     with pytest.raises(MemoryError, match=r"and 0\.0 MB are free"):
-        room.check_memory(1)
+        space.check_memory(1)
 
 
 def test_runs_at_once_are_judged_together(root: Path) -> None:

@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
-from perhop.seal import Hashed
+from perhop.run.seal import Hashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from perhop.units import duration, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from perhop.scenario import Description, FlowView, LinkView, UdpView
+    from perhop.scenario.scenario import Description, FlowView, LinkView, UdpView
 
 _EXPECTED = 20.0
 """Losses that a flow would have had at the rate of its equals, at least, for so few to be no chance."""

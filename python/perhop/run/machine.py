@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perhop import live
+from perhop.run import live
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 _PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 

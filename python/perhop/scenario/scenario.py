@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 # with this module, so as a rule by the main thread: the core's allocator ends with the thread that loads it
-from perhop import _core, overrides
+from perhop import _core
+from perhop.scenario import overrides
 from perhop.units import exact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from perhop._core import Diagnostic
-    from perhop.overrides import Value
-    from perhop.run import Keep, Progress, Result
+    from perhop.run.run import Keep, Progress, Result
+    from perhop.scenario.overrides import Value
 
 # Reading stops here, so that a device or a film named by mistake is refused instead of read to its end.
 _READ_AT_MOST = 64 * 1024 * 1024
@@ -337,7 +338,7 @@ class Scenario:
     def work(self) -> float:
         """Estimate how much work a run is, in packets that cross links; of a live run, in time."""
         if self.core.live:
-            from perhop.run import HOPS_PER_S
+            from perhop.run.run import HOPS_PER_S
 
             return self.describe().run.duration_s * HOPS_PER_S
         return self.core.packet_hops
@@ -358,7 +359,7 @@ class Scenario:
         progress: Progress | None = None,
         pcap: Mapping[str, Path] | None = None,
     ) -> Result:
-        """Run the scenario to its end; see `perhop.run.run`."""
-        from perhop.run import run
+        """Run the scenario to its end; see `perhop.run.run.run`."""
+        from perhop.run.run import run
 
         return run(self, trace=trace, keep=keep, progress=progress, pcap=pcap)

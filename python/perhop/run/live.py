@@ -17,12 +17,12 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from perhop.tables import frame
+from perhop.run.tables import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from perhop.scenario import Scenario
+    from perhop.scenario.scenario import Scenario
 
 _PROGRAM = "perhop-live"
 _INSTALLED = Path("/usr/local/sbin") / _PROGRAM
@@ -190,7 +190,7 @@ def program() -> Path:
     LackingError
         This perhop came without it.
     """
-    beside = Path(__file__).parent / "bin" / _PROGRAM
+    beside = Path(__file__).parents[1] / "bin" / _PROGRAM
     if beside.is_file():
         return _INSTALLED if _same(_INSTALLED, beside) else beside
     found = shutil.which(_PROGRAM)

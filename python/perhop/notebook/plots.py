@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import pandas as pandas_
     import polars as pl
 
-    from perhop.record import StoredRun
     from perhop.report.figure import Figure
+    from perhop.run.record import StoredRun
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Shown:
         ValueError
             The name ends otherwise, or every value is zero.
         """
-        from perhop.folder import always, write_file
         from perhop.report.figure import Format
+        from perhop.run.folder import always, write_file
 
         path = Path(path)
         form = path.suffix.removeprefix(".")
@@ -134,6 +134,6 @@ def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
 
 def html(run: StoredRun) -> str:
     """Return what a notebook shows of a run: what each class got, and the figure that tells most."""
-    from perhop.report.notebook import render
+    from perhop.notebook.screen import render
 
     return render(run)

@@ -18,7 +18,7 @@ import msgspec
 
 # loaded here, by the main thread: its allocator does not outlive a thread that loads it and ends
 from perhop import _core as _core
-from perhop.scenario import Scenario
+from perhop.scenario.scenario import Scenario
 
 TOLERANCE = 0.02
 """How far the mean goodput may be from that of one alone."""
@@ -170,7 +170,7 @@ def place() -> Path:
 
 def keep(measured: Measured) -> Path:
     """Write a measure to its place, and return that."""
-    from perhop.folder import always, write_file
+    from perhop.run.folder import always, write_file
 
     file = place()
     file.parent.mkdir(parents=True, exist_ok=True)

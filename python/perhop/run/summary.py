@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop import _core
+from perhop.run.tables import labels_of
 from perhop.stats.warmup import BATCH, mser
-from perhop.tables import labels_of
 
 if TYPE_CHECKING:
-    from perhop.scenario import Description
+    from perhop.scenario.scenario import Description
 
 COLORS = ("green", "yellow", "red")
 

@@ -9,7 +9,7 @@ from perhop.plot import style
 from perhop.report import answer
 
 if TYPE_CHECKING:
-    from perhop.record import StoredRun
+    from perhop.run.record import StoredRun
 
 
 def render(run: StoredRun) -> str:

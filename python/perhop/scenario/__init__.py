@@ -1,0 +1,1 @@
+"""Scenarios as Python has them: a file and overrides, and what they mean."""
