@@ -405,6 +405,6 @@ def _series(name: str, values: Any) -> pl.Series:
         # equal words share their letters
         number = {word: index for index, word in enumerate(dict.fromkeys(values))}
         codes = np.fromiter(map(number.__getitem__, values), np.uint32, len(values))
-        return pl.Series(name, list(number), pl.String).gather(codes)
-    series = pl.Series(name, values)
-    return series.fill_nan(None) if series.dtype.is_float() else series
+        return pl.Series(name, list(number), pl.String)[codes]
+    # a method of a series (`gather`, `fill_nan`) is planned as a query, which takes longer than many a run
+    return pl.Series(name, values, nan_to_null=True)
