@@ -6,6 +6,7 @@ import hashlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -64,26 +65,38 @@ def render(
     scripts
         Files of ``report/templates`` that the page runs beside `page.js`; its policy allows nothing else.
     """
+    folder = files("perhop.report").joinpath("templates")
+    script = "\n".join(folder.joinpath(name).read_text() for name in ("page.js", *scripts))
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    shared = {"script": Markup(script), "script_hash": f"sha256-{digest}"}
+    return environment(package).get_template(template).render(**shared, **context)
+
+
+@cache
+def environment(package: str | None = None) -> Environment:
+    """Return where templates come from; it keeps them, for compiling one takes as long as drawing a figure.
+
+    Parameters
+    ----------
+    package
+        As for `render`.
+    """
     own = [] if package is None else [PackageLoader(package, "")]
-    environment = Environment(
+    made = Environment(
         loader=ChoiceLoader([PackageLoader("perhop.report"), *own]),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
+    made.filters |= {
         "bit_rate": bit_rate,
         "duration": duration,
         "percent": percent,
         "size": size,
         "number": _number,
     }
-    folder = files("perhop.report").joinpath("templates")
-    script = "\n".join(folder.joinpath(name).read_text() for name in ("page.js", *scripts))
-    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    shared = {"script": Markup(script), "script_hash": f"sha256-{digest}"}
-    return environment.get_template(template).render(**shared, **context)
+    return made
 
 
 def _number(value: float | int | None, digits: int = 3) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -143,7 +144,7 @@ def tukey(
     from scipy.stats import studentized_range
 
     names = list(means)
-    reach = _reach(len(names), error, level)
+    reach = _reach(len(names), error.df, level)
     rows = []
     for one, other in combinations(range(len(names)), 2):
         difference = means[names[other]] - means[names[one]]
@@ -155,11 +156,12 @@ def tukey(
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def _reach(count: int, error: Part, level: float) -> float:
+@cache
+def _reach(count: int, df: int, level: float) -> float:
     """Return the range of so many means of one thing, in standard errors, that is exceeded seldom enough."""
     from scipy.stats import studentized_range
 
-    return float(studentized_range.ppf(level, count, error.df))
+    return float(studentized_range.ppf(level, count, df))
 
 
 def tukey_of(parts: Strata, factor: str, level: float = 0.95) -> pl.DataFrame:
@@ -188,7 +190,7 @@ def tukey_half_width(parts: Strata, factor: str, level: float = 0.95) -> float:
     term, error = _compared(parts, factor)
     count = len(parts.cube.levels[parts.cube.axes(term)[0]])
     share = parts.cube.values.size // count
-    return _reach(count, error, level) * math.sqrt(error.mean_square / share)
+    return _reach(count, error.df, level) * math.sqrt(error.mean_square / share)
 
 
 def _compared(parts: Strata, factor: str) -> tuple[Term, Part]:
