@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import re
@@ -14,6 +15,7 @@ import polars as pl
 import pytest
 
 from conftest import Cli, Done
+from perhop.cli.__main__ import run as run_cli
 from perhop.cli.exit import ExitCode
 from perhop.experiment import ledger
 from perhop.experiment.digests import seal_campaign, seal_runs
@@ -56,20 +58,31 @@ measure = "mean(flows.goodput_bit_s)"
 """
 
 
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a finished store, `s`, a run with traces, `r`, and what they are made of."""
+    folder = tmp_path_factory.mktemp("sound")
+    (folder / "y.toml").write_text(SCENARIO)
+    (folder / "c.toml").write_text(FILE)
+    with contextlib.chdir(folder):
+        assert run_cli(["campaign", "run", "c.toml", "-o", "s", "-j", "1"]) == 0
+        assert run_cli(["run", "y.toml", "--trace", "packets,tcp", "-o", "r"]) == 0
+    return folder
+
+
 @pytest.fixture
-def store(cli: Cli, tmp_path: Path) -> Path:
-    """Give a finished store, `s`."""
-    (tmp_path / "y.toml").write_text(SCENARIO)
-    (tmp_path / "c.toml").write_text(FILE)
-    assert cli("campaign", "run", "c.toml", "-o", "s", "-j", "1").code == 0
+def store(sound: Path, tmp_path: Path) -> Path:
+    """Give a finished store, `s`, of a campaign beside it, to be damaged."""
+    shutil.copytree(sound / "s", tmp_path / "s")
+    for name in ("y.toml", "c.toml"):
+        shutil.copy(sound / name, tmp_path)
     return Path("s")
 
 
 @pytest.fixture
-def run(cli: Cli, tmp_path: Path) -> Path:
-    """Give the folder of a run with traces, `r`."""
-    (tmp_path / "y.toml").write_text(SCENARIO)
-    assert cli("run", "y.toml", "--trace", "packets,tcp", "-o", "r").code == 0
+def run(sound: Path, tmp_path: Path) -> Path:
+    """Give the folder of a run with traces, `r`, to be damaged."""
+    shutil.copytree(sound / "r", tmp_path / "r")
     return Path("r")
 
 

@@ -7,15 +7,19 @@ the answer is its exit status, negative for a signal.
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import os
 import pkgutil
 import sys
+from contextlib import redirect_stdout
 from importlib import import_module
 from typing import Any
 
 import perhop
 from perhop.cli.__main__ import run
+from perhop.plot import style
+from perhop.report import page
 
 for part in ("cli", "experiment", "plot", "report", "stats"):
     for module in pkgutil.iter_modules([f"{perhop.__path__[0]}/{part}"], f"perhop.{part}."):
@@ -23,6 +27,13 @@ for part in ("cli", "experiment", "plot", "report", "stats"):
             import_module(module.name)
 for name in ("matplotlib.backends.backend_svg", "matplotlib.figure", "scipy.stats", "jinja2", "sqlite3"):
     import_module(name)
+# and what the first command, template and figure look up; no table is read, for threads do not fork
+with redirect_stdout(io.StringIO()):
+    run(["schema"])
+for template in page.environment().list_templates(["j2"]):
+    page.environment().get_template(template)
+with style.figure() as (made, _):
+    style.svg(made, "", "")
 
 
 def work(job: dict[str, Any]) -> int:
