@@ -122,13 +122,23 @@ class Reproduced:
 @pytest.fixture(scope="session")
 def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     """Give a quick reproduction of the study kalampoukas, done once for all of pytest's processes."""
-    here = tmp_path_factory.getbasetemp()
+    return _reproduced(tmp_path_factory, "kalampoukas")
+
+
+@pytest.fixture(scope="session")
+def laatu(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
+    """Give a quick reproduction of the study laatu by one worker, done once for all of pytest's processes."""
+    return _reproduced(tmp_path_factory, "laatu", "-j", "1")
+
+
+def _reproduced(factory: pytest.TempPathFactory, study: str, *options: str) -> Reproduced:
+    here = factory.getbasetemp()
     shared = here.parent if "PYTEST_XDIST_WORKER" in os.environ else here
-    folder, said = shared / "reproduction", shared / "reproduction.json"
-    with (shared / "reproduction.lock").open("w") as lock:
+    folder, said = shared / study, shared / f"{study}.json"
+    with (shared / f"{study}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not said.exists():
-            words = [sys.executable, "-m", "perhop.cli", "reproduce", "kalampoukas", "--quick", "--json"]
+            words = [sys.executable, "-m", "perhop.cli", "reproduce", study, "--quick", "--json", *options]
             done = subprocess.run([*words, "-o", str(folder)], capture_output=True, text=True, check=False)
             said.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
     return Reproduced(Done(*json.loads(said.read_text())), folder)

@@ -7,10 +7,12 @@ papers/laatu/expected/quick.json`, and a line under "Changed results" in the cha
 from __future__ import annotations
 
 import json
+import shutil
 from typing import Any
 
 import pytest
 
+from conftest import Reproduced
 from perhop import _core
 from perhop.cli.reproduce import run_plan
 from perhop.papers import load_pack
@@ -22,9 +24,11 @@ DEPTHS = {"aggregate-deep": 4.0, "per-flow-shallow": 0.25}
 
 
 @pytest.fixture(scope="module")
-def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
-    plan = STUDY.plan(quick=True)
-    results = run_plan(STUDY.key, plan, tmp_path_factory.mktemp("laatu") / "runs", 2)
+def reproduction(laatu: Reproduced, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    """Read a copy of the store; its runs are not made again."""
+    plan, runs = STUDY.plan(quick=True), tmp_path_factory.mktemp("laatu") / "runs"
+    shutil.copytree(laatu.folder.parent / "laatu.runs", runs)
+    results = run_plan(STUDY.key, plan, runs, 2)
     return STUDY.reduce(plan, results, "perhop reproduce laatu --quick", _core.RESULTS_VERSION)
 
 
