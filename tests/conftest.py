@@ -14,11 +14,16 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, settings
 
 import namespaces
 from perhop import Result, Scenario
 from perhop.cli.__main__ import run as run_cli
 from perhop.run.tables import TABLES, complete
+
+# a busy machine is no defect
+settings.register_profile("perhop", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("perhop")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import Cli
@@ -425,14 +425,14 @@ PIECES = [
 ]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map(" ".join))
 def test_no_words_make_a_traceback(text: str) -> None:
     found = imported(text, "fuzz.tcl")
     assert bool(found.text) != bool(found.refused)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(st.data())
 def test_no_change_of_a_script_makes_a_traceback(data: st.DataObject) -> None:
     lines = (HEAD + RED + PACKETS + DS + FLOW + TAIL).splitlines(keepends=True)
@@ -449,7 +449,7 @@ def test_no_change_of_a_script_makes_a_traceback(data: st.DataObject) -> None:
         tomllib.loads(found.text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(max_size=200))
 def test_no_text_makes_a_traceback(text: str) -> None:
     assert imported(text, "fuzz.tcl").refused
