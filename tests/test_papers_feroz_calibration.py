@@ -12,13 +12,12 @@ from perhop.experiment.definition import Campaign
 from perhop.papers import load_pack, load_readings
 from perhop.papers.calibration import load_calibration
 from perhop.papers.feroz.calibrate import calibrate
-from perhop.papers.feroz.plan import FACTORS, make_plan
+from perhop.papers.feroz.plan import FACTORS
 from perhop.papers.log_error import error, log_error, ratio_error, table_errors
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import PackError
+from test_papers_feroz import BY_ID, PLAN
 
-PLAN = make_plan()
-BY_ID = {case.id: case for case in PLAN.cases}
 OFFSET = load_calibration(PLAN.pack).offset
 
 
