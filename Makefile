@@ -2,6 +2,7 @@
 # make emulate-demo  fifteen flows of the kernel's TCP through a DiffServ network, for 20 s; prints the path of the page
 # make build      .venv with the locked packages and .venv/bin/perhop
 # make test       everything CI runs
+# make quick      the tests of what differs from HEAD (scripts/test runs those of one file or one law)
 # make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweep of the TCP laws
 # make docs       the site out/site: README, docs, the API and all they link to; a broken link fails
 # make wheel      dist/perhop-*.whl, with every study in it, for Linux with this machine's glibc or a newer one
@@ -12,7 +13,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := build
-.PHONY: demo emulate-demo build test test-long docs wheel bench clean rust-test python-test lint lint-rust lint-python
+.PHONY: demo emulate-demo build quick test test-long docs wheel bench clean rust-test python-test lint lint-rust lint-python
 
 PYTHON ?= python3
 VENV   := .venv
@@ -56,6 +57,9 @@ demo: build
 
 emulate-demo: build
 	$(BIN)/perhop emulate examples/emulate.toml -o out/emulate --force --report
+
+quick: $(VENV)/.synced
+	scripts/test --changed
 
 test: build lint rust-test python-test
 

@@ -2,6 +2,7 @@
 //!
 //! Development only. A trait's laws are checked on an element by one macro line, such as
 //! `queue_laws!(fifo, |site| Box::new(Fifo::new(site, limit)), limit = limit)`; each law then is a test of its own.
+//! Features: `tcp` has what needs `perhop-tcp`, `wire` what needs `perhop-wire`; so a law of a queue compiles neither.
 //! The macros are for `tests/`: a unit test inside `perhop-core` sees another copy of that crate than this one.
 
 pub mod aqm;
@@ -14,15 +15,20 @@ pub mod laws;
 pub mod link;
 pub mod meter;
 pub mod packet;
+#[cfg(feature = "tcp")]
 pub mod permit;
+#[cfg(feature = "tcp")]
 pub mod probe;
 pub mod prr;
 pub mod queue;
+#[cfg(feature = "tcp")]
 pub mod rack;
+#[cfg(feature = "tcp")]
 pub mod sack;
 pub mod scenarios;
 pub mod sink;
 pub mod stats;
+#[cfg(feature = "tcp")]
 pub mod tcp;
 
 use core::fmt::Debug;
