@@ -14,15 +14,18 @@ from typing import Any
 import pytest
 
 from conftest import Reproduced
-from perhop.cli.reproduce import run_campaigns
+from perhop import RESULTS_VERSION
+from perhop.cli.reproduce import PAPERS, run_campaigns
 from perhop.models import two_way
 from perhop.models.two_way_setup import Setup
 from perhop.papers import load_pack
+from perhop.papers.behind import runs_behind
 from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import run_warnings
 from perhop.papers.kalampoukas.figures import Measured, figures_of
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.measured import Measurements
+from perhop.papers.study import load_study
 
 
 def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -> None:
@@ -32,6 +35,15 @@ def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -
         assert found[part] == expected[part]
     assert [_row(row) for row in found["rows"]] == [_row(row) for row in expected["rows"]]
     assert [_claim(claim) for claim in found["claims"]] == [_claim(claim) for claim in expected["claims"]]
+
+
+@pytest.mark.parametrize("key", PAPERS)
+def test_what_is_on_record_of_a_quick_reproduction_is_of_its_runs(key: str) -> None:
+    expected = json.loads(load_pack(key).scenario("expected/quick.json"))
+    assert {name: expected[name] for name in ("runs", "treatments")} == runs_behind(
+        load_study(key).plan(quick=True)
+    )
+    assert expected["results_version"] == RESULTS_VERSION
 
 
 @pytest.mark.parametrize("reading", ["ns-2", "BSD"])

@@ -2,6 +2,7 @@
 
 After a change that is meant to change results: `perhop reproduce feroz --quick --json >
 papers/feroz/expected/quick.json`, and a line under "Changed results" in the changelog.
+It takes a minute of a processor. `make test` makes runs of the full record instead: test_papers_recorded.py.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from perhop.cli.exit import ExitCode
 from perhop.papers import load_pack
 
 
+@pytest.mark.long
 def test_the_quick_reproduction_is_the_one_on_record(process: Cli) -> None:
     expected = json.loads(load_pack("feroz").scenario("expected/quick.json"))
     done = process("reproduce", "feroz", "--quick", "--json", "-o", "out/feroz")

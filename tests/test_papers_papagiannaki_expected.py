@@ -2,6 +2,7 @@
 
 After a change that is meant to change results: `perhop reproduce papagiannaki --quick --json >
 papers/papagiannaki/expected/quick.json`, and a line under "Changed results" in the changelog.
+It takes a minute of a processor. `make test` makes runs of the full record instead: test_papers_recorded.py.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from conftest import Cli
 from perhop.cli.exit import ExitCode
 from perhop.papers import load_pack
 
 
+@pytest.mark.long
 def test_the_quick_reproduction_is_the_one_on_record_and_is_resumed(process: Cli, tmp_path: Path) -> None:
     ask = ("reproduce", "papagiannaki", "--quick", "--json", "-o", "out/papagiannaki")
     done = process(*ask)
