@@ -8,10 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from perhop import Scenario, StoredRun
 from perhop.report import answer, sentences
-from perhop.run.record import StoredRun
-from perhop.run.run import run
-from perhop.scenario.scenario import Scenario
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PACK = Path(__file__).parents[1] / "python" / "perhop" / "starters" / "diffserv" / "diffserv.toml"
@@ -20,7 +18,7 @@ PACK = Path(__file__).parents[1] / "python" / "perhop" / "starters" / "diffserv"
 @pytest.fixture(scope="module")
 def losses(tmp_path_factory: pytest.TempPathFactory) -> StoredRun:
     folder = tmp_path_factory.mktemp("answer") / "run"
-    run(Scenario.load(EXAMPLES / "three-losses.toml"), trace=["tcp"]).save(folder)
+    Scenario.load(EXAMPLES / "three-losses.toml").run(trace=["tcp"]).save(folder)
     return StoredRun.load(folder)
 
 
@@ -57,7 +55,7 @@ def test_every_pill_leads_somewhere_and_no_figure_is_drawn_twice(losses: StoredR
 
 
 def test_classes_are_told_in_the_words_of_the_table(tmp_path: Path) -> None:
-    run(Scenario.load(PACK).override("run.duration=20s")).save(tmp_path / "run")
+    Scenario.load(PACK).override("run.duration=20s").run().save(tmp_path / "run")
     stored = StoredRun.load(tmp_path / "run")
     found = answer.of_run(stored)
     rows = {row["class"]: row for row in stored.table("classes").to_dicts()}
@@ -75,10 +73,10 @@ def test_classes_are_told_in_the_words_of_the_table(tmp_path: Path) -> None:
 def test_a_flow_that_waits_on_its_timer_is_named(tmp_path: Path) -> None:
     changes = ("flow.bulk.tcp.window=256KiB", "run.processing_jitter=0s")
     lesson = Scenario.load(EXAMPLES / "lessons" / "drop-tail.toml").override(*changes)
-    run(lesson).save(tmp_path / "run")
+    lesson.run().save(tmp_path / "run")
     said = answer.of_run(StoredRun.load(tmp_path / "run")).sentences[0]
     assert said.endswith("; starved by time-outs that follow each other: bulk[4] 4.672 kbit/s.")
-    run(lesson.override("flow.bulk.tcp.recovery=sack")).save(tmp_path / "sack")
+    lesson.override("flow.bulk.tcp.recovery=sack").run().save(tmp_path / "sack")
     assert "starved" not in answer.of_run(StoredRun.load(tmp_path / "sack")).sentences[0]
 
 
@@ -99,7 +97,7 @@ name = "only"
 from = "a"
 to = "b"
 """
-    run(Scenario(text.encode(), "one.toml")).save(tmp_path / "run")
+    Scenario(text.encode(), "one.toml").run().save(tmp_path / "run")
     found = answer.of_run(StoredRun.load(tmp_path / "run"))
     assert found.figure is not None
     assert found.figure.id == "cwnd_bytes"

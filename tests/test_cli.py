@@ -15,13 +15,12 @@ import pytest
 
 import perhop
 from conftest import Cli
-from perhop import StoredRun
+from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.cli.parser import COMMANDS
 from perhop.cli.reproduce import PAPERS
 from perhop.papers.plan import Plan
 from perhop.papers.study import load_study
-from perhop.scenario.scenario import Scenario
 from perhop.units import bit_rate, duration
 
 

@@ -215,7 +215,7 @@ def test_a_defect_is_told_in_two_lines_and_traced_on_request(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a defect")
 
-    monkeypatch.setattr("perhop.scenario.scenario.Scenario.run", broken)
+    monkeypatch.setattr("perhop.run.run.run", broken)
     done = cli("run", two_way)
     assert done.code == ExitCode.INTERNAL
     assert done.err.splitlines() == [
@@ -235,7 +235,7 @@ def test_a_panic_of_the_core_is_a_defect_and_not_a_way_to_leave(
         def broken(*_: object, **__: object) -> None:
             raise error
 
-        monkeypatch.setattr("perhop.scenario.scenario.Scenario.run", broken)
+        monkeypatch.setattr("perhop.run.run.run", broken)
 
     raising(panic("index out of bounds"))
     done = cli("run", two_way)

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from conftest import Cli
-from perhop import StoredRun
+from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.run.folder import write_file
-from perhop.scenario.scenario import Scenario
 
 
 def test_force_is_advised_only_where_it_is_heeded(cli: Cli, run_folder: Path) -> None:
@@ -242,7 +241,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("ran")
 
-    monkeypatch.setattr("perhop.scenario.scenario.Scenario.run", never)
+    monkeypatch.setattr("perhop.run.run.run", never)
     monkeypatch.setattr("perhop.run.run.run_jobs", never)
     Path("file").write_text("mine")
     before = sorted(Path().iterdir())

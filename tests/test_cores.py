@@ -86,7 +86,7 @@ def test_runs_are_made_by_threads_that_end() -> None:
     code = """
 import threading
 from perhop.run import cores
-from perhop.scenario.scenario import Scenario
+from perhop import Scenario
 def one(seed):
     assert Scenario.from_text(cores._SCENARIO).override(f"run.seed={seed}").core.live
 for seed in range(100):

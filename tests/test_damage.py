@@ -15,13 +15,13 @@ import polars as pl
 import pytest
 
 from conftest import Cli, Done
+from perhop import StoredRun
 from perhop.cli.__main__ import run as run_cli
 from perhop.cli.exit import ExitCode
 from perhop.experiment import ledger
 from perhop.experiment.digests import seal_campaign, seal_runs
 from perhop.experiment.ledger import StoreError
 from perhop.experiment.store import Store
-from perhop.run.record import StoredRun
 from test_campaign_run import Here, campaign, ran, table
 
 SCENARIO = """

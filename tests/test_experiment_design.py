@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from perhop import Scenario
 from perhop.experiment.design import Design, Factor, Level
 from perhop.experiment.fault import DesignError
 from perhop.experiment.fractions import Range
-from perhop.scenario.scenario import Scenario
 
 STARTER = Path(__file__).parents[1] / "python/perhop/starters/two-way/two-way.toml"
 WINDOW = Factor(

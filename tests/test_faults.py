@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from faults import KINDS, Faults, Left, faults
+from perhop import StoredRun
 from perhop.experiment import ledger
 from perhop.experiment.store import Store
-from perhop.run.record import StoredRun
 from test_damage import FILE, SCENARIO
 from test_live import live
 

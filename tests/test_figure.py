@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from conftest import Cli
+from perhop import StoredRun
 from perhop.report import figures
-from perhop.run.record import StoredRun
 
 SCENARIO = Path(__file__).parents[1] / "examples" / "three-losses.toml"
 MAGIC = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "csv": b"time_s,path,quantity,value\n"}
@@ -19,11 +19,10 @@ MAGIC = {"svg": b"<svg", "pdf": b"%PDF", "png": b"\x89PNG", "csv": b"time_s,path
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from perhop.run.run import run as run_scenario
-    from perhop.scenario.scenario import Scenario
+    from perhop import Scenario
 
     folder = tmp_path_factory.mktemp("figure") / "run"
-    run_scenario(Scenario.load(SCENARIO), trace=["tcp"]).save(folder)
+    Scenario.load(SCENARIO).run(trace=["tcp"]).save(folder)
     return folder
 
 

@@ -11,7 +11,6 @@ from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.run import summary
 from perhop.run.record import table_hashes
-from perhop.run.run import run
 from perhop.run.tables import SCHEMA, labels_of
 
 TEXT = """
@@ -67,7 +66,7 @@ def scenario(tmp_path: Path) -> Scenario:
 
 
 def test_labels_are_columns(scenario: Scenario, tmp_path: Path) -> None:
-    result = run(scenario)
+    result = scenario.run()
     own = [column.name for column in SCHEMA["flows"].columns]
     assert result.flows.columns == [*own, "arm", "congestion"]
     assert result.flows["congestion"].to_list() == ["r", "r", "c", None]
@@ -80,7 +79,7 @@ def test_labels_are_columns(scenario: Scenario, tmp_path: Path) -> None:
 
 def test_labels_change_nothing_else(scenario: Scenario) -> None:
     plain = Scenario("\n".join(line for line in TEXT.splitlines() if "labels" not in line).encode(), "plain")
-    with_labels, without = run(scenario), run(plain)
+    with_labels, without = scenario.run(), plain.run()
     assert with_labels.event_digest == without.event_digest
     tables = {
         name: table.drop(labels_of(name, table) if name in ("flows", "udp") else [])
@@ -92,7 +91,7 @@ def test_labels_change_nothing_else(scenario: Scenario) -> None:
 
 
 def test_means_by_class_and_label(scenario: Scenario) -> None:
-    flows = run(scenario).flows
+    flows = scenario.run().flows
     rows = summary.by_labels("flows", flows, "goodput_bit_s")
     assert rows.select("class", "arm", "congestion", "_flows").rows() == [
         ("default", None, "r", 2),

@@ -19,9 +19,8 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop import Scenario
+from perhop import Scenario, StoredRun
 from perhop.run.live import LackingError, LiveError, differences, privileged, program
-from perhop.run.record import StoredRun
 
 NETWORK = """
 [run]

@@ -16,9 +16,8 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop import Scenario
+from perhop import Scenario, StoredRun
 from perhop.run.live import LiveError, differences, started
-from perhop.run.record import StoredRun
 from test_live import _is_running, _running_child, _scenario, _until, live, not_of_time
 
 ENDPOINT = 'run.endpoint="iperf3"'

@@ -10,13 +10,12 @@ from typing import Any, cast
 import polars as pl
 import pytest
 
-from perhop import Scenario
+from perhop import Scenario, StoredRun
 from perhop.cli import replay_live
 from perhop.cli.exit import CommandError, ExitCode
 from perhop.report.live import _virtual_command
 from perhop.run import summary
 from perhop.run.live import LackingError, LiveError, differences, program
-from perhop.run.record import StoredRun
 from test_live import FIFO, NETWORK
 
 

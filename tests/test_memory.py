@@ -131,7 +131,7 @@ def test_memory_that_runs_out_is_no_defect(cli: Cli, two_way: Path, monkeypatch:
     def full(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("perhop.scenario.scenario.Scenario.run", full)
+    monkeypatch.setattr("perhop.run.run.run", full)
     done = cli("run", two_way)
     assert (done.code, done.err) == (ExitCode.MACHINE, "error: out of memory\n")
 

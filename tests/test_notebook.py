@@ -18,7 +18,7 @@ import pytest
 
 import perhop
 from conftest import Cli
-from perhop.notebook import plots
+from perhop.notebook import runs
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "three-losses.toml"
 
@@ -64,7 +64,7 @@ def test_tables_go_to_pandas(result: perhop.Result, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no table 'nix'"):
         result.pandas("nix")
     some = pl.DataFrame({"count": [2**60 + 1, None]})
-    assert plots.pandas({"some": some}, "some")["count"].tolist() == [2**60 + 1, pd.NA]
+    assert runs.pandas({"some": some}, "some")["count"].tolist() == [2**60 + 1, pd.NA]
 
 
 def test_a_scenario_is_taken_from_a_dictionary() -> None:

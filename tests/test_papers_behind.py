@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from perhop import Scenario
 from perhop.experiment.campaign import plan as planned
 from perhop.papers.behind import runs_behind
 from perhop.papers.papagiannaki.plan import make_plan
-from perhop.scenario.scenario import Scenario
 
 PLAN = make_plan()
 BEHIND = runs_behind(PLAN)

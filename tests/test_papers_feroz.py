@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from conftest import made
+from perhop import Scenario
 from perhop.experiment.definition import Campaign
 from perhop.papers import PackError, load_pack
 from perhop.papers.calibration import load_calibration
@@ -27,7 +28,6 @@ from perhop.papers.feroz.plan import FACTORS, FIGURE, MEASURED, Runs, make_plan,
 from perhop.papers.feroz.study import STUDY
 from perhop.papers.traced import Marks
 from perhop.run.run import Result
-from perhop.scenario.scenario import Scenario
 from test_papers_traced import spaced_trace, web
 from test_report import check_page
 

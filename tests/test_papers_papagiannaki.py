@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from conftest import Cli
+from perhop import Scenario
 from perhop.cli.exit import ExitCode
 from perhop.cli.reproduce import run_campaigns
 from perhop.experiment.definition import Campaign
@@ -43,7 +44,6 @@ from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading, load_readings
 from perhop.papers.search import Point, Searched
 from perhop.papers.verdict import MIN_REPLICATIONS, compound
-from perhop.scenario.scenario import Scenario
 
 PACK = load_pack("papagiannaki")
 PRINTED = printed_cells(PACK)

@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop import RESULTS_VERSION
+from perhop import RESULTS_VERSION, Scenario
 from perhop.cli.reproduce import PAPERS, run_plan
 from perhop.experiment.definition import Campaign
 from perhop.papers import recorded
@@ -30,7 +30,6 @@ from perhop.papers.records import encode
 from perhop.papers.study import Study, load_study
 from perhop.run.folder import always, write_file
 from perhop.run.run import run as run_one
-from perhop.scenario.scenario import Scenario
 
 ROOT = Path(__file__).parents[1]
 RECORDED = [key for key in PAPERS if (pack_dir(key) / recorded.FOLDER / recorded.RESULTS).is_file()]

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from conftest import Cli
+from perhop import StoredRun
 from perhop.report import player
-from perhop.run.record import StoredRun
 from test_report import CHROMIUM, check_page, needs_chromium
 
 EXAMPLES = Path(__file__).parents[1] / "examples"

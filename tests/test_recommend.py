@@ -9,12 +9,12 @@ import pytest
 
 import perhop
 from conftest import Cli
+from perhop import Scenario
 from perhop.experiment.definition import Goal, Select
 from perhop.experiment.selecting import Selecting, score
 from perhop.experiment.store import Store
 from perhop.recommend import goals
 from perhop.recommend.candidates import candidates
-from perhop.scenario.scenario import Scenario
 
 ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
 SHORT = (

@@ -12,6 +12,7 @@ import pytest
 
 import perhop
 from conftest import Cli
+from perhop import Scenario
 from perhop.experiment import campaign as campaigns
 from perhop.experiment.definition import Campaign, Goal, Select
 from perhop.experiment.design import Design, Factor, Level
@@ -23,7 +24,6 @@ from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
 from perhop.recommend.words import short, told
 from perhop.report.campaign import render
 from perhop.run.run import Progress
-from perhop.scenario.scenario import Scenario
 
 ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
 WEB, UPLOAD = Goal("transfer_mean", ("web",), -1.0), Goal("goodput", ("upload",), 1.0)

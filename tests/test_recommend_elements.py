@@ -10,9 +10,9 @@ import pytest
 
 import perhop
 from conftest import Cli
+from perhop import Scenario
 from perhop.experiment.store import Store
 from perhop.recommend.elements import TRIED, elements
-from perhop.scenario.scenario import Scenario
 
 STARTERS = Path(perhop.__file__).parent / "starters"
 ACCESS, DIFFSERV = STARTERS / "access" / "access.toml", STARTERS / "diffserv" / "diffserv.toml"

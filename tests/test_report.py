@@ -17,13 +17,12 @@ import polars as pl
 import pytest
 
 from conftest import Cli, Reproduced
-from perhop import StoredRun
+from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.plot import topology
 from perhop.report.page import write_page
 from perhop.run import summary
 from perhop.run.folder import always
-from perhop.scenario.scenario import Scenario
 from perhop.units import duration
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -193,7 +193,7 @@ def test_a_run_with_a_broken_invariant_is_kept_and_told(
 ) -> None:
     sound = Scenario.load(two_way).run()
     broken = replace(sound, invariants=["port.slow-fast.class.data: a packet vanished"])
-    monkeypatch.setattr("perhop.scenario.scenario.Scenario.run", lambda *_, **__: broken)
+    monkeypatch.setattr("perhop.run.run.run", lambda *_, **__: broken)
     done = cli("run", two_way, "-o", "run")
     assert done.code == ExitCode.FAILED_RUNS
     assert "a packet vanished" in done.err

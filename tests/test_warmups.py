@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from perhop import Scenario
 from perhop.experiment.definition import Campaign
 from perhop.papers import load_pack, pack_dir
 from perhop.papers.feroz.plan import FIGURE
-from perhop.scenario.scenario import Scenario
 from perhop.stats.warmup import mser
 
 # a figure of each scheme and network

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from perhop.experiment.design import Level as Level
     from perhop.experiment.fractions import Range as Range
     from perhop.experiment.response import Response as Response
+    from perhop.notebook.runs import Result as Result
+    from perhop.notebook.runs import Scenario as Scenario
+    from perhop.notebook.runs import StoredRun as StoredRun
+    from perhop.run import tables as tables
     from perhop.run.record import DamagedRunError as DamagedRunError
-    from perhop.run.record import StoredRun as StoredRun
-    from perhop.run.run import Result as Result
-    from perhop.scenario.scenario import Scenario as Scenario
 
 _HOME = {
     "RESULTS_VERSION": "perhop._core",
@@ -37,11 +38,12 @@ _HOME = {
     "Level": "perhop.experiment.design",
     "Range": "perhop.experiment.fractions",
     "Response": "perhop.experiment.response",
-    "Result": "perhop.run.run",
-    "Scenario": "perhop.scenario.scenario",
+    "Result": "perhop.notebook.runs",
+    "Scenario": "perhop.notebook.runs",
     "ScenarioError": "perhop._core",
-    "StoredRun": "perhop.run.record",
+    "StoredRun": "perhop.notebook.runs",
     "__version__": "perhop._core",
+    "tables": "perhop.run.tables",
 }
 
 __all__ = [
@@ -64,7 +66,8 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'perhop' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    home = import_module(_HOME[name])
+    return home if name == "tables" else getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -58,6 +58,7 @@ def command(run: options.RunFolder, as_json: options.Json = False) -> int:
     from perhop.cli.output import note, print_json
     from perhop.cli.progress import Progress
     from perhop.run.record import StoredRun, combined_hash, differing, table_hashes
+    from perhop.run.run import run as again
 
     stored = StoredRun.load(run)
     if stored.record.live is not None:
@@ -71,7 +72,7 @@ def command(run: options.RunFolder, as_json: options.Json = False) -> int:
         )
     traces = Traces(stored)
     with Progress(f"running {run} again") as progress:
-        result = stored.scenario().run(trace=traces.kinds, keep=traces.compare, progress=progress.update)
+        result = again(stored.scenario(), trace=traces.kinds, keep=traces.compare, progress=progress.update)
     # a folder of an older format has other tables, and other columns in some
     found = result.tables()
     shared = {

@@ -30,6 +30,7 @@ def compare(run: Path, stored: StoredRun, as_json: bool) -> int:
     """Run again on real packets, print both with their intervals, and return the exit status."""
     from perhop.cli.output import print_json, print_table
     from perhop.cli.progress import Progress
+    from perhop.run.run import run as again
 
     meaning = stored.scenario().describe()
     recorded = _intervals(stored.table("series"), meaning)
@@ -40,7 +41,7 @@ def compare(run: Path, stored: StoredRun, as_json: bool) -> int:
             f"after the warm-up there must be {_BATCHES} intervals at least (run.duration, run.interval)",
         )
     with Progress(f"running {run} again") as progress:
-        result = stored.scenario().run(progress=progress.update)
+        result = again(stored.scenario(), progress=progress.update)
     replayed = _intervals(result.series, meaning)
     every = sorted(recorded.keys() | replayed.keys())
     rows = [(what, recorded.get(what, _SILENT), replayed.get(what, _SILENT)) for what in every]

@@ -76,6 +76,7 @@ def make(
     from perhop.cli.progress import Progress
     from perhop.run import phase, record, summary
     from perhop.run.folder import never, new_folder
+    from perhop.run.run import run
     from perhop.run.space import check_disk
     from perhop.run.trace_files import TraceFiles
 
@@ -90,9 +91,9 @@ def make(
         with Progress(f"running {scenario.name}") as progress:
             files = {link: partial / f"{link.replace('->', '-')}.pcapng" for link in links}
             traces = TraceFiles(partial)
-            result = loaded.run(trace=kinds, keep=traces.add, progress=progress.update, pcap=files)
+            result = run(loaded, trace=kinds, keep=traces.add, progress=progress.update, pcap=files)
         written = record.write(result, loaded, partial, trace=kinds, traces=traces)
-    page = str(record.StoredRun.load(folder).report()) if report else None
+    page = str(_write_page(folder)) if report else None
     meaning = loaded.describe()
     doubts = [summary.unsettled(result.series, meaning)]
     if result.live is None:
@@ -126,6 +127,13 @@ def _document(
         "conditioners": result.conditioners.to_dicts(),
         "classes": result.classes.to_dicts(),
     }
+
+
+def _write_page(folder: Path) -> Path:
+    from perhop.report.run import write
+    from perhop.run.record import StoredRun
+
+    return write(StoredRun.load(folder))
 
 
 def _check_place(folder: Path, force: bool) -> None:

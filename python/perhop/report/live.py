@@ -9,6 +9,7 @@ from perhop.plot import two_clocks
 from perhop.report import page
 from perhop.report.side_by_side import COLUMNS, by_class_of
 from perhop.run import summary
+from perhop.run.run import run as simulate
 
 if TYPE_CHECKING:
     from perhop.run.record import StoredRun
@@ -23,7 +24,7 @@ def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
     how = run.record.live
     if how is None:
         return None
-    simulated = run.scenario().override('run.clock="virtual"').run()
+    simulated = simulate(run.scenario().override('run.clock="virtual"'))
     class_of = summary.class_of(meaning, transfers=False)
     kernel = by_class_of(run.table("classes"), run.table("flows"))
     simulator = by_class_of(simulated.classes, simulated.flows)

@@ -22,6 +22,13 @@ _ROWS_SHOWN = 20
 _ROWS_FOLDED = 500
 
 
+def write(run: StoredRun) -> Path:
+    """Write the page about a run into its folder, as ``perhop report`` does; return its path."""
+    file = run.folder / "report.html"
+    page.write_page(file, render(run), page.is_page)
+    return file
+
+
 def render(run: StoredRun, view: tcp.View | None = None) -> str:
     """Return the page about a run as HTML. The same folder gives the same page.
 

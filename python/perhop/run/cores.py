@@ -18,6 +18,8 @@ import msgspec
 
 # loaded here, by the main thread: its allocator does not outlive a thread that loads it and ends
 from perhop import _core as _core
+from perhop.run.folder import always, write_file
+from perhop.run.run import run
 from perhop.scenario.scenario import Scenario
 
 TOLERANCE = 0.02
@@ -141,7 +143,7 @@ def _at_once(runs: int, seed: int) -> Step:
 
 
 def _one(scenario: Scenario) -> Step:
-    result = scenario.run()
+    result = run(scenario)
     how = result.live
     assert how is not None
     goodput = float(result.flows["goodput_bit_s"].sum())
@@ -170,8 +172,6 @@ def place() -> Path:
 
 def keep(measured: Measured) -> Path:
     """Write a measure to its place, and return that."""
-    from perhop.run.folder import always, write_file
-
     file = place()
     file.parent.mkdir(parents=True, exist_ok=True)
     content = msgspec.json.format(msgspec.json.encode(measured), indent=2) + b"\n"

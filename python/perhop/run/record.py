@@ -12,14 +12,12 @@ import subprocess
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 import polars as pl
 
 from perhop import _core
-from perhop.notebook import plots
-from perhop.notebook.plots import Plots
 from perhop.run.folder import write_file
 from perhop.run.live import Live
 from perhop.run.run import Result
@@ -30,8 +28,6 @@ from perhop.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pandas
 
 SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
 """The scenario of a run: as it was given, and with overrides and defaults filled in."""
@@ -100,7 +96,7 @@ class StoredRun:
     tables: dict[str, pl.DataFrame]
 
     @classmethod
-    def load(cls, folder: str | Path) -> StoredRun:
+    def load(cls, folder: str | Path) -> Self:
         """Read a folder and compare its scenario and its tables with the recorded hashes.
 
         Raises
@@ -228,27 +224,6 @@ class StoredRun:
     @cached_property
     def _checked(self) -> set[str]:
         return set()
-
-    def report(self) -> Path:
-        """Write the page about the run into its folder, as ``perhop report`` does; return its path."""
-        from perhop.report.page import is_page, write_page
-        from perhop.report.run import render
-
-        page = self.folder / "report.html"
-        write_page(page, render(self), is_page)
-        return page
-
-    @property
-    def plot(self) -> Plots:
-        """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; `perhop.notebook.plots.Plots`."""
-        return Plots(lambda: self)
-
-    def _repr_html_(self) -> str:
-        return plots.html(self)
-
-    def pandas(self, table: str = "flows") -> pandas.DataFrame:
-        """Return a table as pandas has it; as `perhop.Result.pandas`."""
-        return plots.pandas(self.tables, table)
 
     def scenario(self) -> Scenario:
         """Return the scenario as it was run, overrides included."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -16,19 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from perhop.notebook import plots
-from perhop.notebook.plots import Plots
+from perhop.run import live
+from perhop.run.live import Live
 from perhop.run.space import check_memory
 from perhop.run.tables import TABLES
-from perhop.scenario.scenario import Scenario
+from perhop.scenario.scenario import HOPS_PER_S, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pandas
-
-    from perhop.run.live import Live
-    from perhop.run.record import StoredRun
 
 Job = tuple[bytes, str, list[str]]
 """Scenario text, its name in errors, overrides."""
@@ -50,9 +43,6 @@ Keep = Callable[[str, pl.DataFrame], None]
 
 Progress = Callable[[float, float], None]
 """Called with how much is done and how much there is: simulated seconds of a run, work of many."""
-
-HOPS_PER_S = 5e6
-"""Packet-hops, as `job_work` counts them, that a core of 2023 does in a second; studies have 4 to 12e6."""
 
 PART_ROWS = 1 << 18
 """Rows of traces after which they leave the core; with all columns they take 50 MB there."""
@@ -100,7 +90,6 @@ class Result:
     trace: dict[str, pl.DataFrame] = field(default_factory=dict)
     invariants: list[str] = field(default_factory=list)
     live: Live | None = None
-    _folder: Path | None = field(default=None, init=False, repr=False)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables that are hashed, by name."""
@@ -116,85 +105,6 @@ class Result:
 
     def __hash__(self) -> int:
         return hash(self.event_digest)
-
-    @property
-    def plot(self) -> Plots:
-        """The figures of the run: ``plot.cwnd()``, ``plot("class-delay")``; `perhop.notebook.plots.Plots`."""
-        return Plots(self._stored)
-
-    def _repr_html_(self) -> str:
-        return plots.html(self._stored())
-
-    def _stored(self) -> StoredRun:
-        """Return the run as read back from a folder of its own, which goes with it."""
-        if self._folder is None:
-            folder = Path(tempfile.mkdtemp(prefix="perhop-"))
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            object.__setattr__(self, "_folder", folder / "run")
-            return self.save(folder / "run")
-        from perhop.run.record import StoredRun
-
-        return StoredRun.load(self._folder)
-
-    def pandas(self, table: str = "flows") -> pandas.DataFrame:
-        """Return a table as pandas has it; what does not exist is NaN, and NA among whole numbers.
-
-        Parameters
-        ----------
-        table
-            ``flows``, ``links``, ``queues``, ``udp``, ``marks``, ``conditioners``, ``classes`` or ``series``.
-
-        Raises
-        ------
-        ValueError
-            There is no such table.
-        ImportError
-            pandas is not installed.
-        """
-        return plots.pandas(self.tables(), table)
-
-    def save(self, folder: str | Path, *, replace: bool = False) -> StoredRun:
-        """Write the run into a folder, as ``perhop run`` does, and return it as read back.
-
-        Parameters
-        ----------
-        folder
-            Where to.
-        replace
-            Put it in the place of an earlier run, if one is there.
-
-        Raises
-        ------
-        OSError
-            The folder cannot be made, or what is there must stay.
-        """
-        from perhop.run import record
-        from perhop.run.folder import never, new_folder
-
-        with new_folder(folder, record.is_run if replace else never) as partial:
-            record.write(self, self.scenario, partial, trace=tuple(self.trace))
-        return record.StoredRun.load(folder)
-
-    def report(self, folder: str | Path, *, replace: bool = False) -> Path:
-        """Save the run as `save` does, unless this very run is there, and write its page; return its path.
-
-        Parameters
-        ----------
-        folder, replace
-            As for `save`.
-
-        Raises
-        ------
-        OSError
-            As for `save`.
-        """
-        from perhop.run import record
-
-        if record.is_run(Path(folder)):
-            stored = record.StoredRun.load(folder)
-            if stored.is_of(self):
-                return stored.report()
-        return self.save(folder, replace=replace).report()
 
 
 def run(
@@ -280,8 +190,6 @@ def _run_live(
     pcap: Mapping[str, Path],
 ) -> Result:
     """Run a scenario on real packets; its trace comes when it is over."""
-    from perhop.run import live
-
     done = live.run(scenario, trace, progress, pcap)
     tables: dict[str, Any] = dict(done.tables)
     if keep is not None:

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
@@ -16,11 +16,13 @@ from perhop.scenario import overrides
 from perhop.units import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from perhop._core import Diagnostic
-    from perhop.run.run import Keep, Progress, Result
     from perhop.scenario.overrides import Value
+
+HOPS_PER_S = 5e6
+"""Packet-hops, as `Scenario.work` has them, that a core of 2023 does in a second; studies have 4 to 12e6."""
 
 # Reading stops here, so that a device or a film named by mistake is refused instead of read to its end.
 _READ_AT_MOST = 64 * 1024 * 1024
@@ -226,13 +228,13 @@ class Scenario:
     overrides: tuple[str, ...] = ()
 
     @classmethod
-    def load(cls, path: str | Path, overrides: tuple[str, ...] = ()) -> Scenario:
+    def load(cls, path: str | Path, overrides: tuple[str, ...] = ()) -> Self:
         """Read a file. Mistakes in it are reported by `check`, `resolve` and `run`, not here."""
         with open(path, "rb") as file:
             return cls(file.read(_READ_AT_MOST + 1), str(path), overrides)
 
     @classmethod
-    def from_text(cls, text: str, name: str = "scenario") -> Scenario:
+    def from_text(cls, text: str, name: str = "scenario") -> Self:
         """Take a scenario's text, and what messages shall call it.
 
         Raises
@@ -243,7 +245,7 @@ class Scenario:
         return cls(text.encode(), name)._read()
 
     @classmethod
-    def from_dict(cls, tables: Mapping[str, Value], name: str = "scenario") -> Scenario:
+    def from_dict(cls, tables: Mapping[str, Value], name: str = "scenario") -> Self:
         """Take a scenario as Python has it: what `tomllib` would read of its file.
 
         Raises
@@ -260,10 +262,10 @@ class Scenario:
         overrides = f", overrides={self.overrides!r}" if self.overrides else ""
         return f"<Scenario {self.name!r}, {len(self.source)} bytes{overrides}>"
 
-    def __reduce__(self) -> tuple[type[Scenario], tuple[bytes, str, tuple[str, ...]]]:
-        return Scenario, (self.source, self.name, self.overrides)
+    def __reduce__(self) -> tuple[type[Self], tuple[bytes, str, tuple[str, ...]]]:
+        return type(self), (self.source, self.name, self.overrides)
 
-    def override(self, *assignments: str | Mapping[str, Value], **values: Value) -> Scenario:
+    def override(self, *assignments: str | Mapping[str, Value], **values: Value) -> Self:
         """Return the scenario with further overrides, applied after those it has.
 
         Parameters
@@ -292,11 +294,11 @@ class Scenario:
         """
         return self.unread(*overrides.assignments(assignments, values))._read()
 
-    def unread(self, *assignments: str) -> Scenario:
+    def unread(self, *assignments: str) -> Self:
         """Return the scenario with further overrides, whatever mistakes it has with them: for `check`."""
         return replace(self, overrides=(*self.overrides, *assignments))
 
-    def _read(self) -> Scenario:
+    def _read(self) -> Self:
         _ = self.core
         return self
 
@@ -338,8 +340,6 @@ class Scenario:
     def work(self) -> float:
         """Estimate how much work a run is, in packets that cross links; of a live run, in time."""
         if self.core.live:
-            from perhop.run.run import HOPS_PER_S
-
             return self.describe().run.duration_s * HOPS_PER_S
         return self.core.packet_hops
 
@@ -350,16 +350,3 @@ class Scenario:
     def describe(self) -> Description:
         """Return what the scenario means."""
         return msgspec.json.decode(self.core.describe(), type=Description)
-
-    def run(
-        self,
-        *,
-        trace: Sequence[str] = (),
-        keep: Keep | None = None,
-        progress: Progress | None = None,
-        pcap: Mapping[str, Path] | None = None,
-    ) -> Result:
-        """Run the scenario to its end; see `perhop.run.run.run`."""
-        from perhop.run.run import run
-
-        return run(self, trace=trace, keep=keep, progress=progress, pcap=pcap)

@@ -1,18 +1,23 @@
-"""Runs in a notebook: figures by name, as attributes, and what a run shows of itself."""
+"""What a notebook shows of a run: figures by name, as attributes, and the first screen of its page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
-if TYPE_CHECKING:
-    import pandas as pandas_
-    import polars as pl
+from perhop.plot import style
+from perhop.report import answer, figures
+from perhop.report.figure import Figure, Format
+from perhop.report.run import write as write_page
+from perhop.run.folder import always, write_file
 
-    from perhop.report.figure import Figure
+if TYPE_CHECKING:
     from perhop.run.record import StoredRun
+
+__all__ = ["Plots", "Shown", "first_screen", "write_page"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,6 @@ class Shown:
     @property
     def svg(self) -> str:
         """The figure as SVG; empty where every value is zero."""
-        from perhop.plot import style
-
         picture = self.figure.svg()
         return "" if picture is None else style.alone(picture)
 
@@ -49,9 +52,6 @@ class Shown:
         ValueError
             The name ends otherwise, or every value is zero.
         """
-        from perhop.report.figure import Format
-        from perhop.run.folder import always, write_file
-
         path = Path(path)
         form = path.suffix.removeprefix(".")
         if form not in get_args(Format):
@@ -77,8 +77,6 @@ class Plots:
         ValueError
             The run has no such figure; with those that it has.
         """
-        from perhop.report import figures
-
         try:
             return Shown(figures.find(self._run(), name))
         except KeyError as error:
@@ -97,43 +95,16 @@ class Plots:
 
     def _words(self) -> dict[str, str]:
         """Return the names that Python can say, and the figures that they stand for."""
-        from perhop.report import figures
-
         own = figures.names(self._run())
         short = {word: name for word, name in figures.ALIASES.items() if name in own}
         return {name.replace("-", "_"): name for name in own if name.replace("-", "_").isidentifier()} | short
 
 
-def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
-    """Return one of the tables as pandas has it.
-
-    Raises
-    ------
-    ValueError
-        There is no such table.
-    ImportError
-        pandas is not installed.
-    """
-    if name not in tables:
-        raise ValueError(f"no table {name!r}: there is {', '.join(tables)}")
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(
-            "pandas is not installed: pip install pandas; without it, take the polars frame"
-        ) from None
-
-    # without pyarrow, which polars' own conversion needs
-    def column(one: pl.Series) -> object:
-        if one.dtype.is_integer() and one.null_count():
-            return pd.array(one.to_list(), dtype="Int64")
-        return one.to_numpy()
-
-    return pd.DataFrame({one.name: column(one) for one in tables[name].iter_columns()})
-
-
-def html(run: StoredRun) -> str:
-    """Return what a notebook shows of a run: what each class got, and the figure that tells most."""
-    from perhop.notebook.screen import render
-
-    return render(run)
+def first_screen(run: StoredRun) -> str:
+    """Return the answer of a run, the figure that tells most, and what judges it, as HTML without styles."""
+    first = answer.of_run(run)
+    title = f"<p><b>{escape(run.record.scenario)}, seed {run.record.seed}</b></p>"
+    sentences = "".join(f"<p>{escape(one)}</p>" for one in first.sentences)
+    pills = " · ".join(escape(one.text) for one in first.pills if one.look != "plain")
+    figure = "" if first.figure is None else style.alone(str(first.figure.svg))
+    return f"<div>{title}{sentences}<p><small>{pills}</small></p>{figure}</div>"
