@@ -36,8 +36,8 @@ from recorded_tables import Rows
 import perhop
 from perhop import _core
 from perhop.cli.__main__ import run as perhop_command
-from perhop.experiment.definition import is_campaign
-from perhop.experiment.file import read as read_campaign
+from perhop.experiment.definition import read as read_campaign
+from perhop.experiment.rules import is_campaign
 from perhop.run.tables import SCHEMA as SCHEMA_OF_TABLES
 
 TOP = Path(__file__).resolve().parents[1]

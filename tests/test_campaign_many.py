@@ -16,7 +16,8 @@ from perhop import Scenario
 from perhop.experiment.analyze import analyze, asked_of
 from perhop.experiment.campaign import run_campaign
 from perhop.experiment.definition import Campaign
-from perhop.experiment.design import Design, Factor
+from perhop.experiment.design import Design
+from perhop.experiment.factors import Factor
 from perhop.experiment.store import Store
 from perhop.experiment.work import Finished, Task, Value
 from perhop.report.campaign import render

@@ -14,7 +14,8 @@ from conftest import Cli
 from perhop import Scenario
 from perhop.experiment.campaign import run_campaign
 from perhop.experiment.definition import Campaign
-from perhop.experiment.design import Design, Factor
+from perhop.experiment.design import Design
+from perhop.experiment.factors import Factor
 from perhop.experiment.store import Store
 from perhop.report.campaign import render
 from test_campaign_run import EACH, GOODPUT, RATES, SCENARIO

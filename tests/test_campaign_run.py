@@ -20,13 +20,15 @@ from perhop.experiment import ledger, work
 from perhop.experiment.analyze import analyze, asked_of
 from perhop.experiment.campaign import Outcome, plan, run_campaign
 from perhop.experiment.columns import RESERVED
-from perhop.experiment.definition import Campaign, Stop
-from perhop.experiment.design import Design, Factor
+from perhop.experiment.definition import Campaign
+from perhop.experiment.design import Design
 from perhop.experiment.digests import seal_campaign
 from perhop.experiment.executors import ExecutorError, LocalProcesses, WorkerDied
+from perhop.experiment.factors import Factor
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import StoreError
 from perhop.experiment.response import Response
+from perhop.experiment.rules import Stop
 from perhop.experiment.store import Store
 from perhop.experiment.work import Finished, Task
 from perhop.run.live import LackingError

@@ -14,7 +14,7 @@ import pytest
 from perhop.experiment import words
 from perhop.experiment.analysis import Analysis, Asked
 from perhop.experiment.analyze import analyze, without_values
-from perhop.experiment.design import Factor, Level
+from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fractions import Fraction
 from perhop.stats.anova import anova
 from perhop.stats.contrasts import tukey_of

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from perhop import Scenario
-from perhop.experiment.design import Design, Factor, Level
+from perhop.experiment.design import Design
+from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fault import DesignError
 from perhop.experiment.fractions import Range
 

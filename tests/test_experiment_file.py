@@ -12,9 +12,9 @@ import pytest
 from conftest import Cli
 from perhop import ScenarioError
 from perhop.cli.exit import ExitCode
-from perhop.experiment.definition import Campaign, Stop, name_of
-from perhop.experiment.design import Level
-from perhop.experiment.file import CampaignError, read
+from perhop.experiment.definition import Campaign, CampaignError, read
+from perhop.experiment.factors import Level
+from perhop.experiment.rules import Stop, name_of
 
 STARTERS = Path(__file__).parents[1] / "python/perhop/starters"
 

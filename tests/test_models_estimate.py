@@ -10,8 +10,9 @@ import pytest
 from conftest import Cli
 from perhop import Scenario
 from perhop.models import queueing, token_bucket
-from perhop.models.estimate import Estimate, estimates
+from perhop.models.estimate import estimates
 from perhop.models.estimate_links import _class_of
+from perhop.models.form import Estimate
 
 TOP = Path(__file__).parents[1]
 TWO_WAY = """

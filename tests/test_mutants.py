@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from perhop import ScenarioError
-from perhop.experiment.file import read
+from perhop.experiment.definition import read
 from perhop.papers import PackError, pack_dir
 from perhop.papers.kernel import arms
 from perhop.papers.study import load_study

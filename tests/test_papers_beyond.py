@@ -12,7 +12,7 @@ import pytest
 from conftest import Cli
 from perhop import Campaign
 from perhop.cli.exit import ExitCode
-from perhop.experiment.definition import is_campaign
+from perhop.experiment.rules import is_campaign
 from perhop.experiment.store import Store
 from perhop.papers.beyond import OwnClaims, PartOf, judged, judged_rows, read_claims, write_rows, write_table
 from perhop.papers.error import PackError

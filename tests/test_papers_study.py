@@ -18,7 +18,8 @@ from conftest import Cli, made
 from perhop import Scenario
 from perhop.cli.exit import ExitCode
 from perhop.experiment.definition import Campaign
-from perhop.experiment.design import Design, Factor
+from perhop.experiment.design import Design
+from perhop.experiment.factors import Factor
 from perhop.experiment.response import Response
 from perhop.papers import Asked, Claim, PackError, Part
 from perhop.papers.claims import claim_entry

@@ -10,7 +10,7 @@ import pytest
 import perhop
 from conftest import Cli
 from perhop import Scenario
-from perhop.experiment.definition import Goal, Select
+from perhop.experiment.rules import Goal, Select
 from perhop.experiment.selecting import Selecting, score
 from perhop.experiment.store import Store
 from perhop.recommend import goals

@@ -14,8 +14,10 @@ import perhop
 from conftest import Cli
 from perhop import Scenario
 from perhop.experiment import campaign as campaigns
-from perhop.experiment.definition import Campaign, Goal, Select
-from perhop.experiment.design import Design, Factor, Level
+from perhop.experiment.definition import Campaign
+from perhop.experiment.design import Design
+from perhop.experiment.factors import Factor, Level
+from perhop.experiment.rules import Goal, Select
 from perhop.experiment.store import Store
 from perhop.experiment.work import Finished, Task, Value
 from perhop.recommend import goals

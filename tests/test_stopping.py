@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from perhop.experiment.definition import Stop
+from perhop.experiment.rules import Stop
 from perhop.experiment.stopping import LEAST, Stopped, Stopping, said
 from perhop.stats.intervals import mean_interval
 from perhop.stats.sequential import PRIOR_VARIANCE, sequential_interval

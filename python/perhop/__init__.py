@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from perhop._core import __version__ as __version__
     from perhop.experiment.definition import Campaign as Campaign
     from perhop.experiment.design import Design as Design
-    from perhop.experiment.design import Factor as Factor
-    from perhop.experiment.design import Level as Level
+    from perhop.experiment.factors import Factor as Factor
+    from perhop.experiment.factors import Level as Level
     from perhop.experiment.fractions import Range as Range
     from perhop.experiment.response import Response as Response
     from perhop.notebook.runs import Result as Result
@@ -34,8 +34,8 @@ _HOME = {
     "Campaign": "perhop.experiment.definition",
     "DamagedRunError": "perhop.run.record",
     "Design": "perhop.experiment.design",
-    "Factor": "perhop.experiment.design",
-    "Level": "perhop.experiment.design",
+    "Factor": "perhop.experiment.factors",
+    "Level": "perhop.experiment.factors",
     "Range": "perhop.experiment.fractions",
     "Response": "perhop.experiment.response",
     "Result": "perhop.notebook.runs",

@@ -138,7 +138,7 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
 def load(file: Path, out: Path | None, until_ci: str | None = None) -> tuple[Campaign, Path]:
     """Return a campaign and its store, from its file or from the store."""
     from perhop.cli.output import warn
-    from perhop.experiment.file import CampaignError, read
+    from perhop.experiment.definition import CampaignError, read
     from perhop.experiment.store import Store
 
     if file.is_dir():
@@ -242,7 +242,7 @@ def check_store(folder: Path, runs: Sequence[Planned]) -> None:
 
 
 def _default(file: Path) -> Path:
-    from perhop.experiment.definition import name_of
+    from perhop.experiment.rules import name_of
 
     return Path("out") / name_of(file)
 
@@ -253,7 +253,7 @@ _MOST = 100
 
 def with_stop(campaign: Campaign, text: str) -> Campaign:
     """Return a campaign with the rule that `--until-ci` asks for."""
-    from perhop.experiment.definition import Stop
+    from perhop.experiment.rules import Stop
 
     known = [response.name for response in campaign.responses]
     name, _, width = text.rpartition("=")

@@ -82,11 +82,11 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
     OSError
         It cannot be read.
     """
-    from perhop.experiment.definition import is_campaign
+    from perhop.experiment.rules import is_campaign
 
     scenario = options.read(file, overrides)
     if is_campaign(scenario.source):
-        from perhop.experiment.file import read
+        from perhop.experiment.definition import read
 
         campaign, mistakes, warnings = read(file, scenario.overrides)
         return _Checked("campaign", mistakes, warnings, f"campaign: {campaign}" if campaign else "campaign")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from perhop.cli import options
 
 if TYPE_CHECKING:
-    from perhop.models.estimate import Estimate
+    from perhop.models.form import Estimate
 
 
 def command(

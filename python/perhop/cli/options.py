@@ -36,7 +36,7 @@ def load(
     """Read a scenario as `read` does; a campaign's file in its place is told as such."""
     scenario = read(file, overrides, seed, until)
     if scenario.check():
-        from perhop.experiment.definition import is_campaign
+        from perhop.experiment.rules import is_campaign
 
         if is_campaign(scenario.source):
             raise CommandError(

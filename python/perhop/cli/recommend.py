@@ -14,8 +14,9 @@ from perhop.cli.exit import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from perhop.experiment.campaign import Outcome
-    from perhop.experiment.definition import Campaign, Select
-    from perhop.experiment.design import Factor
+    from perhop.experiment.definition import Campaign
+    from perhop.experiment.factors import Factor
+    from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer
     from perhop.recommend.beside import Beside
@@ -92,9 +93,10 @@ def _asked(
 ) -> Campaign:
     from perhop.cli.output import note, warn
     from perhop.cli.sweep import factors
-    from perhop.experiment.definition import Campaign, Goal, Select
+    from perhop.experiment.definition import Campaign
     from perhop.experiment.design import Design
     from perhop.experiment.fault import DesignError
+    from perhop.experiment.rules import Goal, Select
     from perhop.experiment.vocabulary import words_of_design
     from perhop.recommend import goals
     from perhop.recommend.candidates import NothingToTryError, candidates

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perhop.experiment.definition import Campaign
-    from perhop.experiment.design import Factor
+    from perhop.experiment.factors import Factor
     from perhop.scenario.scenario import Scenario
 
 
@@ -91,7 +91,7 @@ def _campaign(
 
 def _as_written() -> Factor:
     """Return what stands for a setting where none is varied."""
-    from perhop.experiment.design import Factor, Level
+    from perhop.experiment.factors import Factor, Level
 
     return Factor("scenario", (Level("as written"),))
 
@@ -105,7 +105,7 @@ def _named(measure: str) -> tuple[str, str]:
 def factors(vary: Sequence[str]) -> list[Factor]:
     """Return a factor for each `--vary`, called by the last word of its path if no other is."""
     from perhop.experiment.columns import RESERVED, SOURCES
-    from perhop.experiment.design import Factor, Level
+    from perhop.experiment.factors import Factor, Level
     from perhop.experiment.level_names import level_names
 
     given = []

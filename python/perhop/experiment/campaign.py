@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from perhop import _core
 from perhop.experiment import ledger, store
 from perhop.experiment.columns import faulty_columns
-from perhop.experiment.definition import Campaign, Stop
+from perhop.experiment.definition import Campaign
 from perhop.experiment.design_runs import each
 from perhop.experiment.executors import ExecutorError, width
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
+from perhop.experiment.rules import Stop
 from perhop.experiment.selecting import Selecting
 from perhop.experiment.stopping import Stopped, Stopping, Values
 from perhop.experiment.work import PHASE, Finished, Task, VersionsDiffer, execute

@@ -1,103 +1,53 @@
-"""A campaign: a scenario, a design over it, and what is measured."""
+"""A campaign: scenario, design and what is measured; its file, and every mistake in that with its place."""
 
 from __future__ import annotations
 
-import re
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
+from perhop import _core
+from perhop._core import ScenarioError
+from perhop.experiment.columns import faulty_columns
+from perhop.experiment.design import Design
+from perhop.experiment.design_check import setting_of
+from perhop.experiment.expression import SyntaxFault
+from perhop.experiment.factors import Factor, Level
+from perhop.experiment.fault import At, DesignError, Fault
+from perhop.experiment.fractions import Range
+from perhop.experiment.level_names import level_names
+from perhop.experiment.response import Response, ResponseError
+from perhop.experiment.rules import Select, Stop, name_of
+from perhop.experiment.vocabulary import words, words_of_design
+from perhop.scenario.overrides import toml
+from perhop.scenario.scenario import Scenario
 from perhop.units import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from perhop._core import Diagnostic
 
-    from perhop.experiment.design import Design
-    from perhop.experiment.response import Response
-    from perhop.scenario.scenario import Scenario
+_READ_AT_MOST = 64 * 1024 * 1024
 
 
-_OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response)\]\])", re.MULTILINE)
-
-
-def is_campaign(source: bytes) -> bool:
-    """Tell a campaign file from a scenario, mistakes or not: it names one, or has a table no scenario has."""
-    return _OF_CAMPAIGNS.search(source) is not None
-
-
-def name_of(file: Path) -> str:
-    """Return what a campaign is called by its file; one called ``campaign.toml`` by the file's folder."""
-    folder = file.resolve().parent.name
-    return folder if file.stem == "campaign" and folder else file.stem
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Replicate until the intervals of a response are narrow enough.
+class CampaignError(ScenarioError):
+    """A campaign file with mistakes, or whose scenario has some; `diagnostics` lists every one.
 
     Parameters
     ----------
-    response
-        Its name.
-    half_width
-        To reach in every treatment and group: in the response's unit, or a part of the mean.
-    relative
-        Whether it is a part of the mean.
-    most
-        Replications after which it ends in any case.
+    diagnostics
+        At least one.
     """
 
-    response: str
-    half_width: float
-    relative: bool
-    most: int
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__("\n".join(one["rendered"] for one in diagnostics))
+        self.diagnostics = diagnostics
 
-
-@dataclass(frozen=True)
-class Goal:
-    """A part of what treatments are chosen by.
-
-    Parameters
-    ----------
-    response
-        Its name.
-    group
-        Of the response; empty of one without groups.
-    weight
-        Below zero where less is better.
-    """
-
-    response: str
-    group: tuple[str, ...]
-    weight: float
-
-
-@dataclass(frozen=True)
-class Select:
-    """Replicate until the best treatment is known; those that cannot be it get no more runs.
-
-    Parameters
-    ----------
-    goals
-        At least one; what they add up to is to be large.
-    logarithms
-        A value counts by its logarithm, so that a weight is of percents, and no value or one of zero is
-        minus infinity. Otherwise values count as they are.
-    delta
-        A difference worth having, as a part: of the value that logarithms stand for, or of the sum.
-    level
-        Confidence that the best is better than the one taken by less than that.
-    baseline
-        Number of the treatment that is in use.
-    most
-        Replications after which it ends in any case.
-    """
-
-    goals: tuple[Goal, ...]
-    logarithms: bool
-    delta: float
-    level: float
-    baseline: int | None
-    most: int
+    def __reduce__(self) -> tuple[type[CampaignError], tuple[list[Diagnostic]]]:
+        return CampaignError, (self.diagnostics,)
 
 
 @dataclass(frozen=True)
@@ -152,9 +102,10 @@ class Campaign:
         CampaignError
             It has mistakes, or its scenario has.
         """
-        from perhop.experiment.file import load
-
-        return load(path)
+        campaign, mistakes, _ = read(path)
+        if campaign is None:
+            raise CampaignError(mistakes)
+        return campaign
 
     def __str__(self) -> str:
         design = self.design
@@ -163,3 +114,254 @@ class Campaign:
         times = f"{counted(len(design.treatments), 'treatment')} ({sizes}) x {design.replications} = {runs}"
         told = f"{times}; {', '.join(response.name for response in self.responses)}"
         return f"{told}; {design.fraction}" if design.fraction else told
+
+
+class ReadCampaign(NamedTuple):
+    """A campaign file that was read: the campaign if there are no mistakes."""
+
+    campaign: Campaign | None
+    mistakes: list[Diagnostic]
+    warnings: list[Diagnostic]
+
+
+def read(path: str | Path, overrides: Sequence[str] = ()) -> ReadCampaign:
+    """Read a campaign file and its scenario.
+
+    Parameters
+    ----------
+    path
+        The file.
+    overrides
+        For every run, applied after those of the file.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    """
+    with open(path, "rb") as file:
+        source = file.read(_READ_AT_MOST + 1)
+    try:
+        core = _core.Campaign(source, str(path))
+    except ScenarioError as error:
+        return ReadCampaign(None, error.diagnostics, [])
+    return _Reader(Path(path), source, core).read(overrides)
+
+
+class _Reader:
+    """Collects the parts of a campaign, and what is wrong with them."""
+
+    def __init__(self, path: Path, source: bytes, core: _core.Campaign) -> None:
+        self.path, self.source, self.core = path, source, core
+        self.written: dict[str, Any] = msgspec.json.decode(core.json())
+        self.faults: list[Fault] = []
+        self.warnings: list[Fault] = []
+        self.unread: set[int] = set()
+        self.sound: Scenario | None = None
+        self.in_scenario: list[Diagnostic] = []
+
+    def read(self, overrides: Sequence[str]) -> ReadCampaign:
+        scenario = self.scenario(overrides)
+        design = self.design()
+        responses = self.responses()
+        stop = self.stop([response.name for response in responses])
+        self.faults += faulty_columns(design.names if design else (), responses)
+        if self.sound:
+            self.check_responses(responses, self.sound, design)
+        if scenario and design:
+            mistakes, warnings = design.check(scenario)
+            self.faults += mistakes
+            self.warnings += warnings
+        told = [*self.in_scenario, *self.told(self.faults)]
+        if told or scenario is None or design is None:
+            return ReadCampaign(None, told, [])
+        campaign = Campaign(name_of(self.path), scenario, design, tuple(responses), stop, self.source)
+        warnings_told = self.told(self.warnings, are_warnings=True)
+        return ReadCampaign(campaign, [], [*scenario.warnings(), *warnings_told])
+
+    def told(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
+        return self.core.told(
+            [(self.place(one.at), one.span, one.rule, one.hint, are_warnings, one.of_key) for one in faults]
+        )
+
+    def place(self, at: At) -> list[str | int]:
+        """Return where in the file a part of the design is."""
+        if at[0] != "factor" or len(at) == 1:
+            return list(at)
+        if "range" in self.written:
+            return ["range", *at[1:2]]
+        _, factor, _, *level = at
+        levels = self.written["factor"][factor]["levels"]
+        place = [*at[:3], *level]
+        if level and isinstance(levels, list):
+            place[3:] = [level_names([_text(one) for one in levels]).index(str(level[0]))]
+        elif level and not isinstance(levels[level[0]], list):
+            del place[4:]
+        return place
+
+    def scenario(self, overrides: Sequence[str]) -> Scenario | None:
+        """Return the scenario with the overrides of all runs; what is wrong with it is in `in_scenario`."""
+        name, own = self.written["scenario"], self.written.get("set", [])
+        try:
+            plain = Scenario.load(self.path.parent / name)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            hint = "the path begins at the folder of this file"
+            self.faults.append(Fault(("scenario",), f"{name}: {reason}", hint))
+            return None
+        scenario = plain.unread(*own, *overrides)
+        found = scenario.check()
+        before = {(one["path"], one["rule"]) for one in plain.check()} if found else set()
+        self.sound = plain if found and not before else scenario if not found else None
+        for one in found:
+            index = setting_of(own, one["path"])
+            if index is None or (one["path"], one["rule"]) in before:
+                self.in_scenario.append(one)
+            else:
+                told = f"{one['path']}: {one['rule']}"
+                self.faults.append(Fault(("set", index), told, one["hint"]))
+        return None if found else scenario
+
+    def design(self) -> Design | None:
+        written = self.written
+        given = {key: written[key] for key in ("replications", "seeds", "order_seed") if key in written}
+        ways = [key for key in ("treatment", "fraction", "exclude", "range") if written.get(key)]
+        if len(ways) > 1:
+            self.faults.append(Fault((ways[1],), f"`{ways[1]}` and `{ways[0]}` do not go together"))
+            return None
+        ranges = [_range(one) for one in written.get("range", [])]
+        factors = self.factors()
+        if factors is None or not self.are_ranges_alone(ranges, factors):
+            return None
+        try:
+            if ranges:
+                return Design.latin_hypercube(ranges, written["points"], **given)
+            if "treatment" in ways:
+                return Design.listed(factors, written["treatment"], **given)
+            if "fraction" in ways:
+                return Design.fractional(factors, written["fraction"], **given)
+            return Design.full(factors, exclude=written.get("exclude", []), **given)
+        except DesignError as error:
+            self.faults += error.faults
+            return None
+
+    def are_ranges_alone(self, ranges: list[Range], factors: list[Factor]) -> bool:
+        if bool(ranges) != ("points" in self.written):
+            rule = "`points` are those of ranges" if not ranges else "`points` is missing"
+            at: At = ("points",) if not ranges else ("range", 0)
+            self.faults.append(Fault(at, rule, "add a [[range]]" if not ranges else "add `points = 20`"))
+            return False
+        if ranges and factors:
+            hint = "write levels as a [[range]], or the range as levels"
+            self.faults.append(Fault(("range", 0), "`range` and `factor` do not go together", hint))
+            return False
+        return True
+
+    def factors(self) -> list[Factor] | None:
+        """Return the factors, None if one has no meaning."""
+        found = [self.factor(i, one) for i, one in enumerate(self.written.get("factor", []))]
+        return None if None in found else [one for one in found if one is not None]
+
+    def factor(self, i: int, one: dict[str, Any]) -> Factor | None:
+        levels, path = one["levels"], one.get("path")
+        at: At = ("factor", i, "levels")
+        if _has_null(levels):
+            self.faults.append(Fault(at, "`inf` and `nan` are values of no setting", "write a number"))
+            return None
+        if path is not None:
+            if isinstance(levels, list):
+                values = [_text(value) for value in levels]
+                called = zip(level_names(values), values, strict=True)
+                return Factor(one["name"], tuple(Level(name, (f"{path}={value}",)) for name, value in called))
+            lists = [name for name, value in levels.items() if isinstance(value, list)]
+            for name in lists:
+                rule = f"level `{name}` has overrides, but `path` says what is varied"
+                self.faults.append(Fault((*at, name), rule, "write the value of the setting, or no `path`"))
+            set_of = {name: (f"{path}={_text(value)}",) for name, value in levels.items()}
+            return None if lists else Factor(one["name"], tuple(Level(*each) for each in set_of.items()))
+        if isinstance(levels, list):
+            hint = 'write `path = "..."` for the setting they are values of, or `{ name = ["path=value"] }`'
+            self.faults.append(Fault(at, "a list of levels needs to know what they are values of", hint))
+            return None
+        wrong = [name for name, value in levels.items() if not isinstance(value, str | list)]
+        for name in wrong:
+            hint = 'write overrides, as in `["run.duration=60s"]`, or a `path` for the factor'
+            self.faults.append(
+                Fault((*at, name), f"level `{name}` has a value, but the factor no `path`", hint)
+            )
+        if wrong:
+            return None
+        made = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in levels.items()}
+        return Factor(one["name"], tuple(Level(*each) for each in made.items()))
+
+    def responses(self) -> list[Response]:
+        """Return the responses, also those whose text is none: their names are known to others."""
+        found: list[Response] = []
+        for i, one in enumerate(self.written.get("response", [])):
+            if any(one["name"] == other.name for other in found):
+                rule = f"a second response is called `{one['name']}`"
+                self.faults.append(Fault(("response", i, "name"), rule))
+            try:
+                found.append(Response.parse(one["name"], one["measure"], one.get("unit")))
+            except ResponseError as error:
+                self.faults += _of_measure(i, error.faults)
+                self.unread.add(i)
+                found.append(Response(one["name"], one["measure"]))
+        if not found:
+            hint = 'add a [[response]]: `name = "goodput"` and `measure = "mean(flows.goodput_bit_s)"`'
+            self.faults.append(Fault(("response",), "nothing is measured", hint))
+        return found
+
+    def check_responses(self, responses: list[Response], scenario: Scenario, design: Design | None) -> None:
+        """Compare the names and words of the responses with those of the scenario."""
+        known = words(scenario)
+        for i, response in enumerate(responses):
+            if i in self.unread:
+                continue
+            if design and (response.faults(known) or response.doubts(known)):
+                known = words_of_design(scenario, design)
+            faults = response.faults(known)
+            self.faults += _of_measure(i, faults)
+            if not faults:
+                self.warnings += _of_measure(i, response.doubts(known))
+
+    def stop(self, responses: list[str]) -> Stop | None:
+        one = self.written.get("stop")
+        if one is None:
+            return None
+        if one["response"] not in responses:
+            rule = f"there is no response `{one['response']}`"
+            self.faults.append(Fault(("stop", "response"), rule, _core.suggest(one["response"], responses)))
+        width = one["half_width"]
+        relative = isinstance(width, str) and width.strip().endswith("%")
+        try:
+            value = float(width.strip().removesuffix("%")) / 100 if relative else float(width)
+        except ValueError:
+            value = math.nan
+        if not 0 < value < math.inf:
+            rule = f"`{width}` is not a half-width above zero"
+            hint = 'write a part of the mean, as in "2%", or a number in the unit of the response'
+            self.faults.append(Fault(("stop", "half_width"), rule, hint))
+        if one["most"] < self.written.get("replications", 1):
+            self.faults.append(Fault(("stop", "most"), f"{one['most']} is below `replications`"))
+        return Stop(one["response"], value, relative, one["most"])
+
+
+def _of_measure(i: int, faults: Iterable[SyntaxFault]) -> list[Fault]:
+    return [Fault(("response", i, "measure"), one.rule, one.hint, one.span) for one in faults]
+
+
+def _range(one: dict[str, Any]) -> Range:
+    return Range(one["name"], one["path"], _text(one["from"]), _text(one["to"]), one.get("scale", "linear"))
+
+
+def _has_null(value: object) -> bool:
+    """Tell whether something in a value is null, which the core makes of numbers that JSON has not."""
+    if isinstance(value, dict | list):
+        return any(map(_has_null, value.values() if isinstance(value, dict) else value))
+    return value is None
+
+
+def _text(value: object) -> str:
+    """Return a value as it stands after ``path=``; text stands as it is, for a quantity has no quotes."""
+    return value if isinstance(value, str) else toml(value, "levels")

@@ -1,15 +1,12 @@
-"""Designs as data: factors with levels, the treatments they make, replications, seeds and order of runs."""
+"""Designs as data: which treatments, how often, and in which order their runs are done."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from perhop.experiment.design_check import (
     Checked,
@@ -20,132 +17,26 @@ from perhop.experiment.design_check import (
     is_excluded,
 )
 from perhop.experiment.design_runs import runs
+from perhop.experiment.factors import MOST_TREATMENTS, Exclusion, Factor, Often, Treatment, Treatments
 from perhop.experiment.fault import DesignError, Fault
+from perhop.experiment.fractions import Fraction, Range, hypercube
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from perhop.experiment.fractions import Fraction, Range
     from perhop.scenario.scenario import Scenario
 
-Seeds = Literal["common", "independent"]
-
-Exclusion = Mapping[str, str | Sequence[str]]
-"""Levels by factor; a treatment that has one of them of each is left out."""
-
-MOST_TREATMENTS = 100_000
-
-
-class Often(TypedDict, total=False):
-    """How often treatments are run, with which random numbers and in which order; see `Design`."""
-
-    replications: int
-    seeds: Seeds
-    order_seed: int
-
 
 @dataclass(frozen=True)
-class Level:
-    """A level of a factor.
+class Design(Treatments):
+    """A design, made by `full`, `listed` and the like.
 
     Parameters
     ----------
-    name
-        What results call it.
-    set
-        Overrides ``path=value`` as for ``-s``, applied in order; none leaves the scenario as it is.
-    """
-
-    name: str
-    set: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Factor:
-    """Something that is varied; levels that set several paths change them in lock-step.
-
-    Parameters
-    ----------
-    name
-        A column of the results.
-    levels
-        At least one, each with a name of its own.
-    """
-
-    name: str
-    levels: tuple[Level, ...]
-
-    @classmethod
-    def vary(cls, path: str, values: Sequence[object], name: str | None = None) -> Factor:
-        """Vary one setting; each level is named by its value.
-
-        Parameters
-        ----------
-        path
-            The setting, as in ``-s``.
-        values
-            As text or as numbers.
-        name
-            Without one the path names the factor.
-
-        Examples
-        --------
-        >>> Factor.vary("link.a-b.rate", ["1Mbit/s", "2Mbit/s"], "rate").levels[1]
-        Level(name='2Mbit/s', set=('link.a-b.rate=2Mbit/s',))
-        """
-        texts = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
-        return cls(name or path, tuple(Level(text, (f"{path}={text}",)) for text in texts))
-
-    def level(self, name: str) -> Level | None:
-        """Return a level by its name."""
-        return next((level for level in self.levels if level.name == name), None)
-
-
-@dataclass(frozen=True)
-class Treatment:
-    """A level of each factor.
-
-    Parameters
-    ----------
-    levels
-        Their names, in the order of the factors.
-    overrides
-        What they set, in the same order.
-    name
-        ``P=p A=a``.
-    """
-
-    levels: tuple[str, ...]
-    overrides: tuple[str, ...]
-    name: str
-
-
-@dataclass(frozen=True)
-class Design:
-    """Factors, the treatments they make, and how often each is run. Made by `full`, `listed` and the like.
-
-    Parameters
-    ----------
-    factors
-        In the order of columns and names.
-    treatments
-        In the order of tables.
-    replications
-        Runs of each treatment.
-    seeds
-        ``"common"``: the treatments of a replication have the same random numbers, so that their differences
-        vary less. ``"independent"``: each run has its own.
-    order_seed
-        Of the order of runs.
     fraction
         Of a fraction: its defining relation, resolution and aliases.
     """
 
-    factors: tuple[Factor, ...]
-    treatments: tuple[Treatment, ...]
-    replications: int = 1
-    seeds: Seeds = "common"
-    order_seed: int = 1
     fraction: Fraction | None = field(default=None, compare=False)
 
     @classmethod
@@ -237,8 +128,6 @@ class Design:
         DesignError
             A factor has not two levels, or a generator cannot be.
         """
-        from perhop.experiment.fractions import Fraction
-
         fraction = Fraction.of(factors, generators)
         return replace(cls.listed(factors, fraction.rows(factors), **often), fraction=fraction)
 
@@ -265,8 +154,6 @@ class Design:
         DesignError
             A range has no numbers, or mixes units.
         """
-        from perhop.experiment.fractions import hypercube
-
         factors, rows = hypercube(ranges, points, often.get("order_seed", 1))
         return cls.listed(factors, rows, **often)
 
@@ -287,41 +174,6 @@ class Design:
             for row in rows
         )
         return cls(tuple(factors), treatments, **often)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of the factors."""
-        return tuple(factor.name for factor in self.factors)
-
-    def having(self, factor: int, level: str) -> frozenset[int]:
-        """Return the places of the treatments that have a level of the factor at a place."""
-        return self._having[factor].get(level, frozenset())
-
-    @cached_property
-    def _having(self) -> list[dict[str, frozenset[int]]]:
-        found = []
-        for i in range(len(self.factors)):
-            places = defaultdict[str, list[int]](list)
-            for index, one in enumerate(self.treatments):
-                places[one.levels[i]].append(index)
-            found.append({level: frozenset(indices) for level, indices in places.items()})
-        return found
-
-    def seed(self, treatment: Treatment, replication: int, seed: int) -> int:
-        """Return the seed of a run.
-
-        Parameters
-        ----------
-        treatment, replication
-            Of the run.
-        seed
-            Of the scenario.
-        """
-        if self.seeds == "common":
-            return seed
-        text = f"{seed}/{treatment.name}/{replication}"
-        # 53 bits: every reader of JSON keeps them
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 11
 
     def runs(self, scenario: Scenario, replications: range | None = None) -> pl.DataFrame:
         """Return the runs, one row each, in the order in which they are to be done.

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from perhop import _core
 from perhop.experiment.columns import RESERVED, SOURCES
 from perhop.experiment.fault import At, Fault
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
-    from perhop.experiment.design import Design, Exclusion, Factor, Treatment
+    from perhop.experiment.factors import Exclusion, Factor, Treatment, Treatments
     from perhop.scenario.scenario import Scenario
 
 _DRAWN = ("run.seed", "run.replication")
@@ -24,7 +25,7 @@ class Checked(NamedTuple):
     warnings: list[Fault]
 
 
-def check(design: Design, scenario: Scenario) -> Checked:
+def check(design: Treatments, scenario: Scenario) -> Checked:
     """Apply every treatment of a design to a scenario; see `perhop.experiment.design.Design.check`."""
     mistakes = _drawn(design)
     warnings = _overwritten(design, scenario.overrides)
@@ -45,7 +46,7 @@ def check(design: Design, scenario: Scenario) -> Checked:
     return Checked(mistakes, warnings)
 
 
-def _drawn(design: Design) -> list[Fault]:
+def _drawn(design: Treatments) -> list[Fault]:
     """Find levels that set what the design gives."""
     hint = "leave it out: `replications` and `seeds` say which random numbers a run has"
     return [
@@ -57,7 +58,7 @@ def _drawn(design: Design) -> list[Fault]:
     ]
 
 
-def _overwritten(design: Design, given: Sequence[str]) -> list[Fault]:
+def _overwritten(design: Treatments, given: Sequence[str]) -> list[Fault]:
     """Find what a later override writes again, so that levels make no difference or `set` does nothing.
 
     A level that leaves one level of the other factor in the design is meant so.
@@ -79,7 +80,7 @@ def _overwritten(design: Design, given: Sequence[str]) -> list[Fault]:
     return faults
 
 
-def _lost(design: Design, sets: Sequence[Sequence[Sequence[str]]], first: int, later: int) -> str | None:
+def _lost(design: Treatments, sets: Sequence[Sequence[Sequence[str]]], first: int, later: int) -> str | None:
     """Return a setting of several levels of one factor that a level of a later one writes over."""
     for place, level in enumerate(design.factors[later].levels):
         together = {design.treatments[one].levels[first] for one in design.having(later, level.name)}
@@ -100,13 +101,13 @@ def _covers(written: str, path: str) -> bool:
     return path == written or path.startswith((f"{written}.", f"{written}["))
 
 
-def _twins(design: Design, first: Treatment, second: Treatment) -> Fault:
+def _twins(design: Treatments, first: Treatment, second: Treatment) -> Fault:
     shared = ": they share their runs" if design.seeds == "common" else ""
     rule = f"{first.name} and {second.name} are the same scenario{shared}"
     return Fault(("factor",), rule, "let levels differ in what they set, or leave one treatment out")
 
 
-def _blamed(design: Design, diagnostic: Diagnostic, having: set[int]) -> list[Fault]:
+def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> list[Fault]:
     """Say what a mistake belongs to that some treatments have."""
     path, rule = diagnostic["path"], diagnostic["rule"]
     told = f"{path}: {rule}" if path else rule
@@ -178,8 +179,6 @@ def faulty_exclusions(factors: Sequence[Factor], exclude: Sequence[Exclusion]) -
 
 def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> list[Fault]:
     """Find names in a row that no factor or level has."""
-    from perhop import _core
-
     by_name = {factor.name: factor for factor in factors}
     faults = []
     for name, level in row.items():

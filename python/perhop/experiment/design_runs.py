@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from perhop.experiment.design import Design
+    from perhop.experiment.factors import Treatments
     from perhop.scenario.scenario import Scenario
 
 
-def runs(design: Design, scenario: Scenario, replications: range) -> pl.DataFrame:
+def runs(design: Treatments, scenario: Scenario, replications: range) -> pl.DataFrame:
     """Return the runs of a design, one row each; see `perhop.experiment.design.Design.runs`."""
     columns = defaultdict[str, list[object]](list)
     for run in each(design, scenario, replications):
@@ -50,7 +50,7 @@ class Run(NamedTuple):
     overrides: tuple[str, ...]
 
 
-def each(design: Design, scenario: Scenario, replications: range) -> Iterator[Run]:
+def each(design: Treatments, scenario: Scenario, replications: range) -> Iterator[Run]:
     """Yield the runs of a design in the order in which they are to be done."""
     hashes = [scenario.override(*one.overrides).key() for one in design.treatments]
     for replication in replications:
@@ -64,7 +64,7 @@ def each(design: Design, scenario: Scenario, replications: range) -> Iterator[Ru
             yield Run(key, index, replication, seed, order, overrides)
 
 
-def _shuffled(design: Design, replication: int) -> Iterator[int]:
+def _shuffled(design: Treatments, replication: int) -> Iterator[int]:
     """Yield the treatments of a replication in their order of running."""
     # the words of PCG64 are promised to stay; what Generator makes of them is not
     words = np.random.PCG64([design.order_seed, replication]).random_raw(len(design.treatments))

@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from perhop.experiment.design import MOST_TREATMENTS, Factor, Level
+from perhop import _core
+from perhop.experiment.factors import MOST_TREATMENTS, Factor, Level
 from perhop.experiment.fault import At, DesignError, Fault
 from perhop.units import quantity, split
 
@@ -158,8 +159,6 @@ def _roman(number: int) -> str:
 
 def _generator(text: str, names: list[str], at: At) -> Generator | Fault:
     """Read one generator."""
-    from perhop import _core
-
     factor, equals, product = (part.strip() for part in text.partition("="))
     sign = -1 if product.startswith("-") else 1
     product = product.lstrip("+-").strip()

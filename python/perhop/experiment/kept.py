@@ -6,10 +6,12 @@ import json
 
 import msgspec
 
-from perhop.experiment.definition import Campaign, Select, Stop
-from perhop.experiment.design import Design, Factor, Treatment
+from perhop.experiment.definition import Campaign
+from perhop.experiment.design import Design
+from perhop.experiment.factors import Factor, Treatment
 from perhop.experiment.fractions import Fraction, Generator
 from perhop.experiment.response import Response
+from perhop.experiment.rules import Select, Stop
 from perhop.scenario.scenario import Scenario
 
 

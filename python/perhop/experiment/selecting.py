@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from perhop.experiment.definition import Goal, Select
+from perhop.experiment.rules import Goal, Select
 from perhop.experiment.stopping import Values
 from perhop.stats.selection import Race
 

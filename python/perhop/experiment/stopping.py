@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from perhop.experiment.definition import Stop
+from perhop.experiment.rules import Stop
 from perhop.stats.intervals import Interval
 from perhop.stats.residuals import normal_qq
 from perhop.stats.sequential import sequential_interval

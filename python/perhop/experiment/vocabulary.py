@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from perhop.run.tables import SCHEMA
 
 if TYPE_CHECKING:
-    from perhop.experiment.design import Design
+    from perhop.experiment.factors import Treatments
     from perhop.scenario.scenario import FlowView, Scenario, UdpView
 
 Vocabulary = Mapping[str, Mapping[str, frozenset[str]]]
@@ -40,7 +40,7 @@ def _of(flow: FlowView | UdpView) -> Iterable[tuple[str, str]]:
     return (own | flow.labels).items()
 
 
-def words_of_design(scenario: Scenario, design: Design) -> Vocabulary:
+def words_of_design(scenario: Scenario, design: Treatments) -> Vocabulary:
     """Return the words of a scenario and of its treatments: a level may make some."""
     changed = (scenario.unread(*one.overrides) for one in design.treatments)
     found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import scipy
 
 from perhop.experiment.analysis import FALSE_DISCOVERIES, Analysis
 from perhop.stats.contrasts import tukey_half_width
@@ -17,7 +18,7 @@ from perhop.units import counted
 
 if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
-    from perhop.experiment.design import Factor
+    from perhop.experiment.factors import Factor
 
 _PREFIXES = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
@@ -260,9 +261,7 @@ def _resolution(one: Analysis) -> list[str]:
     spread = math.sqrt(error.mean_square / inside)
     treatments = size // parts.cube.replications // inside
     half = math.sqrt(error.mean_square * (levels - 1) / size)
-    from scipy.special import stdtrit
-
-    now = half * float(stdtrit(error.df, 0.975))
+    now = half * float(scipy.special.stdtrit(error.df, 0.975))
     need = replications_for_half_width(
         now / 2, error.mean_square / inside, levels, treatments, blocked=parts.blocks is not None
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-import perhop
+from perhop import _core
 from perhop.experiment.response import Response
 from perhop.run import phase, summary
 from perhop.run.live import LackingError
@@ -100,7 +100,7 @@ class VersionsDiffer(Exception):
 
 def identity() -> tuple[str, str, int]:
     """Return host, version and results_version of the perhop that is asked."""
-    return platform.node(), perhop.__version__, perhop.RESULTS_VERSION
+    return platform.node(), _core.__version__, _core.RESULTS_VERSION
 
 
 def check_versions(found: tuple[str, str, int], version: str, results_version: int) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perhop.import_ns2 import lists
-from perhop.import_ns2.interpreter import MOST_CHARACTERS, MOST_COMMANDS, LeftOut, Return, TooLong
-from perhop.import_ns2.procedures import Procedure
+from perhop.import_ns2.interpreter import MOST_CHARACTERS, MOST_COMMANDS, LeftOut, Procedure, Return, TooLong
 from perhop.import_ns2.quantities import whole
 from perhop.import_ns2.remarks import Refused
 

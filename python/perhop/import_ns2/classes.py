@@ -8,14 +8,13 @@ from perhop.import_ns2.defaults import NS2, WITHOUT_EFFECT, Setting, chain, chec
 from perhop.import_ns2.interpreter import LeftOut
 from perhop.import_ns2.queues import DsRed, Queue
 from perhop.import_ns2.remarks import Refused, shown
-from perhop.import_ns2.things import Agent, Application, Random, Thing
+from perhop.import_ns2.simulator import Network, Simulator
+from perhop.import_ns2.things import Agent, Application, Random, Thing, fresh
 
 if TYPE_CHECKING:
     from perhop.import_ns2.interpreter import Interpreter
-    from perhop.import_ns2.simulator import Network
     from perhop.import_ns2.syntax import Command
 
-MOST_OBJECTS = 50_000
 _AGENTS = tuple(kind for kind in NS2 if kind.startswith("Agent/"))
 _APPLICATIONS = ("Application/FTP", "Application/Traffic/CBR", "Application/Traffic/Exponential")
 _WHY = {
@@ -26,15 +25,6 @@ _WHY = {
     "Agent/TCP/FullTcp": "ns-2's two-way TCP is another one: take one-way agents",
     "Agent/TCP/Linux": 'ns-2\'s Linux agents are other code: take `profile = "linux"` in the scenario',
 }
-
-
-def fresh(interpreter: Interpreter, made: Thing) -> str:
-    """Give an object a handle, as ns-2 does."""
-    if len(interpreter.objects) > MOST_OBJECTS:
-        raise Refused(f"more than {MOST_OBJECTS} objects")
-    handle = f"_o{len(interpreter.objects)}"
-    interpreter.objects[handle] = made
-    return handle
 
 
 class Classes:
@@ -61,15 +51,13 @@ class Classes:
 
     def new(self, interpreter: Interpreter, command: Command) -> str:
         """Take ``new CLASS``."""
-        from perhop.import_ns2.simulator import Simulator
-
         given = interpreter.arguments(command)
         if len(given) != 1:
             raise Refused("it is taken in the form `new CLASS`")
         kind, text = given[0], shown(command.text)
         made: Thing
         if kind == "Simulator":
-            made = Simulator(self, self.network, command.line, text)
+            made = Simulator(self.queue, self.network, command.line, text)
         elif kind == "RNG":
             made = Random(kind, command.line, text)
         elif kind in _AGENTS:

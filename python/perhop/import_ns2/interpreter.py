@@ -6,16 +6,14 @@ Nothing is executed but this: a command that is neither of these nor one of ns-2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from perhop.import_ns2 import expression, lists
 from perhop.import_ns2.parser import parse
 from perhop.import_ns2.quantities import Drawn
 from perhop.import_ns2.remarks import LineRefused, Refused, Remarks
 from perhop.import_ns2.syntax import Bracket, Command, Literal, Part, Variable, Word
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.procedures import Procedure
 
 MOST_COMMANDS = 100_000
 """Commands that a script may have after its loops are written out."""
@@ -260,3 +258,39 @@ def _inner(word: Word) -> tuple[Part, ...]:
     if parsed.mistakes or len(parsed.commands) != 1 or len(parsed.commands[0].words) != 1:
         raise Refused(f"`expr`: `{text[:40]}` is not understood")
     return parsed.commands[0].words[0].parts
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """``proc``: its name, its arguments with their defaults, its body, and where that begins."""
+
+    name: str
+    parameters: tuple[tuple[str, ...], ...]
+    body: str
+    line: int
+
+    def call(self, interpreter: Interpreter, given: list[str]) -> str:
+        """Follow it with some arguments."""
+        frame: dict[str, Value] = {}
+        rest = list(given)
+        for parameter in self.parameters:
+            if parameter == ("args",) and parameter is self.parameters[-1]:
+                frame["args"] = lists.join(rest)
+                rest = []
+            elif rest:
+                frame[parameter[0]] = rest.pop(0)
+            elif len(parameter) == 2:
+                frame[parameter[0]] = parameter[1]
+            else:
+                raise Refused(f"`{self.name}` needs `{parameter[0]}`")
+        if rest:
+            raise Refused(f"`{self.name}` takes {len(self.parameters)} arguments")
+        interpreter.frames.append(frame)
+        interpreter.shared.append(set())
+        try:
+            return interpreter.script(self.body, self.line)
+        except Return as found:
+            return found.value
+        finally:
+            interpreter.frames.pop()
+            interpreter.shared.pop()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perhop.import_ns2 import lists
 from perhop.import_ns2.parser import parse
-from perhop.import_ns2.remarks import Refused
 from perhop.import_ns2.syntax import Bracket
 
 if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Interpreter, Value
+    from perhop.import_ns2.interpreter import Procedure
     from perhop.import_ns2.syntax import Command
 
 _LOOKING = """
@@ -30,44 +27,6 @@ READING = frozenset(_READING.split())
 """Methods that do so."""
 COUNTERS = frozenset(_COUNTERS.split())
 """What may be set back, as it is read alone."""
-
-
-@dataclass(frozen=True)
-class Procedure:
-    """``proc``: its name, its arguments with their defaults, its body, and where that begins."""
-
-    name: str
-    parameters: tuple[tuple[str, ...], ...]
-    body: str
-    line: int
-
-    def call(self, interpreter: Interpreter, given: list[str]) -> str:
-        """Follow it with some arguments."""
-        from perhop.import_ns2.interpreter import Return
-
-        frame: dict[str, Value] = {}
-        rest = list(given)
-        for parameter in self.parameters:
-            if parameter == ("args",) and parameter is self.parameters[-1]:
-                frame["args"] = lists.join(rest)
-                rest = []
-            elif rest:
-                frame[parameter[0]] = rest.pop(0)
-            elif len(parameter) == 2:
-                frame[parameter[0]] = parameter[1]
-            else:
-                raise Refused(f"`{self.name}` needs `{parameter[0]}`")
-        if rest:
-            raise Refused(f"`{self.name}` takes {len(self.parameters)} arguments")
-        interpreter.frames.append(frame)
-        interpreter.shared.append(set())
-        try:
-            return interpreter.script(self.body, self.line)
-        except Return as found:
-            return found.value
-        finally:
-            interpreter.frames.pop()
-            interpreter.shared.pop()
 
 
 def ends(text: str, known: dict[str, Procedure]) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from perhop.import_ns2.classes import fresh
 from perhop.import_ns2.interpreter import Interpreter, LeftOut
 from perhop.import_ns2.quantities import nanoseconds, rate, whole
 from perhop.import_ns2.queues import Queue
 from perhop.import_ns2.remarks import Refused, shown
-from perhop.import_ns2.things import Agent, Node, Thing, Unwanted
+from perhop.import_ns2.things import Agent, Node, Thing, Unwanted, fresh
 
 if TYPE_CHECKING:
-    from perhop.import_ns2.classes import Classes
+    from collections.abc import Callable
+
     from perhop.import_ns2.syntax import Command
 
 _T = TypeVar("_T", bound=Thing)
@@ -70,8 +70,8 @@ class Simulator(Thing):
 
     Parameters
     ----------
-    classes
-        Settings of classes as the script has them.
+    queue
+        Makes one of a kind, as `Classes.queue` does.
     network
         What is built.
     """
@@ -92,9 +92,11 @@ class Simulator(Thing):
         "use-scheduler": "it is how ns-2 keeps its events",
     }
 
-    def __init__(self, classes: Classes, network: Network, line: int, text: str) -> None:
+    def __init__(
+        self, queue: Callable[[str, int, str], Queue], network: Network, line: int, text: str
+    ) -> None:
         super().__init__("Simulator", line, text)
-        self.classes = classes
+        self.queue = queue
         self.network = network
 
     def take(self, interpreter: Interpreter, method: str, given: list[str]) -> str:
@@ -139,7 +141,7 @@ class Simulator(Thing):
             raise Refused("a link from a node to itself")
         if place in self.network.directions:
             raise Refused("perhop has one link between two nodes; there is one already")
-        queue = self.classes.queue(given[4], interpreter.line, self.text)
+        queue = self.queue(given[4], interpreter.line, self.text)
         made = Direction(ends, rate(given[2]), nanoseconds(given[3]), queue)
         made.handle = fresh(interpreter, queue)
         self.network.directions[place] = made

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from perhop.import_ns2.defaults import WITHOUT_EFFECT, Setting, check
 from perhop.import_ns2.interpreter import LeftOut
+from perhop.import_ns2.quantities import Drawn, real
 from perhop.import_ns2.remarks import Refused, shown
 
 if TYPE_CHECKING:
@@ -136,8 +137,6 @@ class Random(Thing):
 
     def take(self, interpreter: Interpreter, method: str, given: list[str]) -> str:
         """Take `uniform LOW HIGH`."""
-        from perhop.import_ns2.quantities import Drawn, real
-
         if method != "uniform" or len(given) != 2:
             return super().take(interpreter, method, given)
         return Drawn.between(real(given[0], "the bound"), real(given[1], "the bound"))
@@ -149,3 +148,15 @@ class Unwanted(Thing):
     def call(self, interpreter: Interpreter, command: Command) -> str:
         """Leave it out."""
         raise LeftOut("monitors are not needed: a run leaves its tables")
+
+
+MOST_OBJECTS = 50_000
+
+
+def fresh(interpreter: Interpreter, made: Thing) -> str:
+    """Give an object a handle, as ns-2 does."""
+    if len(interpreter.objects) > MOST_OBJECTS:
+        raise Refused(f"more than {MOST_OBJECTS} objects")
+    handle = f"_o{len(interpreter.objects)}"
+    interpreter.objects[handle] = made
+    return handle

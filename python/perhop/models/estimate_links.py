@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perhop.models import queueing, two_way
-from perhop.models.estimate import Estimate, Form
 from perhop.models.estimate_tcp import ack_bytes
+from perhop.models.form import Estimate, Form
 from perhop.models.network import Flow, Network, Udp, acks_for
 from perhop.units import quantity
 

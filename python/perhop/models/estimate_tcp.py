@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from perhop.models import throughput, token_bucket
-from perhop.models.estimate import Estimate, Form
+from perhop.models.form import Estimate, Form
 from perhop.models.network import Flow, Network, acks_for
 from perhop.units import quantity
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Generic
 
 from perhop.experiment.definition import Campaign
-from perhop.experiment.design import Design, Factor, Level, Treatment
+from perhop.experiment.design import Design
+from perhop.experiment.factors import Factor, Level, Treatment
 from perhop.papers.calibration import Calibration, Values, check_change
 from perhop.papers.cases import C, Case, at_most, under_readings
 from perhop.papers.pack import Claim, Pack

@@ -17,8 +17,8 @@ from perhop.stats.sequential import sequential_interval
 if TYPE_CHECKING:
     import polars as pl
 
-    from perhop.experiment.definition import Goal, Select
     from perhop.experiment.design import Design
+    from perhop.experiment.rules import Goal, Select
     from perhop.experiment.store import Store
 
 

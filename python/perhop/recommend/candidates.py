@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from perhop.experiment.design import Factor, Level
+from perhop.experiment.factors import Factor, Level
 from perhop.scenario.overrides import toml
 
 if TYPE_CHECKING:

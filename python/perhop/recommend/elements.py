@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from perhop.experiment.design import Factor
+from perhop.experiment.factors import Factor
 from perhop.recommend.candidates import AS_IT_IS, KINDS_OF_PACKETS, checked, first_marks
 from perhop.scenario.overrides import toml
 from perhop.units import quantity, split

@@ -6,8 +6,8 @@ import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perhop.experiment.definition import Goal
 from perhop.experiment.response import Response
+from perhop.experiment.rules import Goal
 
 if TYPE_CHECKING:
     from perhop.scenario.scenario import Scenario

@@ -13,7 +13,7 @@ from perhop.recommend.goals import MEASURES
 from perhop.units import bit_rate, counted, duration
 
 if TYPE_CHECKING:
-    from perhop.experiment.definition import Select
+    from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer, Change, Row
 

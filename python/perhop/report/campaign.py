@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from perhop.experiment.analysis import Analysis
-    from perhop.experiment.design import Factor
+    from perhop.experiment.factors import Factor
     from perhop.experiment.store import Store
 
 _SHOWN, _FOLDED = 12, 500

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from perhop.experiment.definition import name_of
+from perhop.experiment.rules import name_of
 from perhop.serve.jobs import Job, following
 from perhop.serve.places import Place, UnknownPlaceError
 from perhop.serve.site import Site, own_page

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
+from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.responses import CIR_KBPS, FLOWS, LABELS, MARKINGS, Case
-from perhop.papers.laatu.study import Reproduction
 from perhop.papers.plan import Plan, Sweep
 from perhop.plot import bars
 from perhop.plot.effects import Line, Mean, Panel, draw_curve, draw_means

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from perhop.experiment.definition import Campaign
 from perhop.papers.claims import Under, claim_entry
 from perhop.papers.document import check_claims, judge, row
 from perhop.papers.laatu.calibrate import record
-from perhop.papers.laatu.findings import Finding, findings
+from perhop.papers.laatu.document import Reproduction
+from perhop.papers.laatu.findings import findings
+from perhop.papers.laatu.page import render_page
 from perhop.papers.laatu.predicates import PREDICATES, Measured
-from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, Case, cases_of, published_values
+from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, cases_of, published_values
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, short, under
@@ -39,34 +40,6 @@ GREEN_DROPS = 15.0
 EXTRA = {"sdev_in_run": "kbit/s", "background_throughput": "kbit/s", "timeouts": "1"}
 EXTRA |= dict.fromkeys(("dropped_green", "dropped_yellow", "dropped_red"), "packets")
 """Quantities of the paper's cases that it does not print, with their units."""
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """What comes out of a reproduction.
-
-    Attributes
-    ----------
-    document
-        Rows and claims, plain JSON values; equal runs give equal bytes.
-    measured
-        Every case at the fitted point.
-    sweeps
-        Each with its cases by levels.
-    findings
-        What the comparison says beyond the claims: a title and a text each.
-    warnings
-        Runs that do not meet what the study assumes, in words.
-    left_out
-        What a quick reproduction does not do.
-    """
-
-    document: dict[str, Any]
-    measured: Measured
-    sweeps: Sequence[tuple[Sweep, Mapping[tuple[str, ...], Case]]]
-    findings: Sequence[Finding]
-    warnings: Sequence[str]
-    left_out: Sequence[str]
 
 
 class Laatu(Study[Plan, Reproduction]):
@@ -139,8 +112,6 @@ class Laatu(Study[Plan, Reproduction]):
 
     def page(self, plan: Plan, outcome: Reproduction) -> str:
         """Return the page: claims, tables, figures, other meters, sweeps."""
-        from perhop.papers.laatu.page import render_page
-
         return render_page(plan, outcome, self.title)
 
 

@@ -1,0 +1,93 @@
+"""What a campaign is called, how its file is told from a scenario, and what ends its replications."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response)\]\])", re.MULTILINE)
+
+
+def is_campaign(source: bytes) -> bool:
+    """Tell a campaign file from a scenario, mistakes or not: it names one, or has a table no scenario has."""
+    return _OF_CAMPAIGNS.search(source) is not None
+
+
+def name_of(file: Path) -> str:
+    """Return what a campaign is called by its file; one called ``campaign.toml`` by the file's folder."""
+    folder = file.resolve().parent.name
+    return folder if file.stem == "campaign" and folder else file.stem
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Replicate until the intervals of a response are narrow enough.
+
+    Parameters
+    ----------
+    response
+        Its name.
+    half_width
+        To reach in every treatment and group: in the response's unit, or a part of the mean.
+    relative
+        Whether it is a part of the mean.
+    most
+        Replications after which it ends in any case.
+    """
+
+    response: str
+    half_width: float
+    relative: bool
+    most: int
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A part of what treatments are chosen by.
+
+    Parameters
+    ----------
+    response
+        Its name.
+    group
+        Of the response; empty of one without groups.
+    weight
+        Below zero where less is better.
+    """
+
+    response: str
+    group: tuple[str, ...]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Select:
+    """Replicate until the best treatment is known; those that cannot be it get no more runs.
+
+    Parameters
+    ----------
+    goals
+        At least one; what they add up to is to be large.
+    logarithms
+        A value counts by its logarithm, so that a weight is of percents, and no value or one of zero is
+        minus infinity. Otherwise values count as they are.
+    delta
+        A difference worth having, as a part: of the value that logarithms stand for, or of the sum.
+    level
+        Confidence that the best is better than the one taken by less than that.
+    baseline
+        Number of the treatment that is in use.
+    most
+        Replications after which it ends in any case.
+    """
+
+    goals: tuple[Goal, ...]
+    logarithms: bool
+    delta: float
+    level: float
+    baseline: int | None
+    most: int
