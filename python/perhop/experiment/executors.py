@@ -13,6 +13,8 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecu
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from perhop.experiment.work import VersionsDiffer, check_versions, identity
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
@@ -262,8 +264,6 @@ class DaskCluster(_Ending):
             self._client.close(timeout=5)
 
     def _check_workers(self) -> None:
-        from perhop.experiment.work import VersionsDiffer, check_versions, identity
-
         _, version, results_version = identity()
         for worker, found in self._client.run(identity, on_error="return").items():
             if isinstance(found, BaseException):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from perhop import _core
 from perhop.experiment.expression import (
     STATISTICS,
     Comparison,
@@ -144,8 +145,6 @@ class Checker(NamedTuple):
 
 
 def _suggest(wrong: str, known: Sequence[str]) -> str | None:
-    from perhop import _core
-
     return _core.suggest(wrong, list(known))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -16,7 +17,7 @@ from perhop.stats.ranks import rank_correlation
 from perhop.stats.residuals import assumptions, residuals
 from perhop.stats.strata import strata
 from perhop.stats.unbalanced import NotEstimableError, unbalanced, up_to
-from perhop.units import counted
+from perhop.units import counted, quantity
 
 _MOST_TERMS = 15
 
@@ -86,8 +87,6 @@ def _constant(frame: pl.DataFrame) -> bool:
 
 def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | None, str]:
     """Choose the effects that one observation of each treatment can be asked for."""
-    from itertools import combinations
-
     if len(factors) == 1:
         return None, "There is one replication, so that nothing tells effects from chance; add replications."
     order = 2 if len(factors) > 2 else 1
@@ -199,8 +198,6 @@ def _spread_out(start: Analysis) -> bool:
 
 def _ranks(start: Analysis) -> Analysis:
     """Correlate the ranks of a setting and of the treatments' means."""
-    from perhop.units import quantity
-
     y = start.means["mean"].to_numpy()
     rows = []
     for name in start.factors:

@@ -9,6 +9,9 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from perhop import _core
 from perhop._core import ScenarioError
 from perhop.experiment.expression import (
     Condition,
@@ -59,8 +62,6 @@ class ResponseError(ScenarioError):
 
 
 def _diagnostic(name: str, text: str, fault: SyntaxFault) -> Diagnostic:
-    from perhop import _core
-
     return _core.diagnostic(text, name, *fault.span, fault.rule, fault.hint)
 
 
@@ -197,16 +198,12 @@ class Response:
         """Return the groups of all rows, whatever the conditions: a count of 0 is a value."""
         if not self.by:
             return [()]
-        import polars as pl
-
         named = pl.col(list(self.by)).cast(pl.String)
         rows = (one.select(named).drop_nulls().unique().iter_rows() for one in tables)
         return sorted(set(chain.from_iterable(rows)))
 
     def _statistic(self, one: Statistic, table: pl.DataFrame) -> dict[Group, float | None]:
         """Return a statistic of each group of a table."""
-        import polars as pl
-
         named = [*self.measure.by, *_columns(one)]
         lacking = [name for name in named if name.text not in table.columns]
         if lacking:
@@ -283,8 +280,6 @@ def _quantile(x: list[float], share: float) -> float:
 
 
 def _filter(one: Condition) -> pl.Expr:
-    import polars as pl
-
     if isinstance(one, Not):
         return ~_filter(one.of)
     if isinstance(one, Junction):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from perhop.experiment.analyze import analyze, asked_of
 from perhop.experiment.words import Scale, pairs, scale
 from perhop.plot import effects as drawn
 from perhop.plot.residuals import draw_qq, draw_residuals
@@ -262,8 +263,6 @@ def residuals(one: Analysis, id: str) -> list[Figure]:
 
 def of_store(store: Store) -> list[Figure]:
     """Return the figures of a store, in the order of its page."""
-    from perhop.experiment.analyze import analyze, asked_of
-
     found: list[Figure] = []
     for place, one in enumerate(analyze(store.scalars(), asked_of(store.campaign)), 1):
         lead = curve(one, f"response-{place}-curve")

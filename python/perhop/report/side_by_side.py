@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from perhop.plot import cdf, overlay
 from perhop.report import page
 from perhop.report.figure import Figure
 from perhop.run import summary
@@ -132,8 +133,6 @@ def figures(arms: Sequence[Arm]) -> list[Figure]:
     arms
         Two or more.
     """
-    from perhop.plot import cdf, overlay
-
     curves = [
         overlay.Curves(
             one.name,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
+import scipy
 
 from perhop.stats.layout import Term, cube
 from perhop.stats.strata import Part, Strata, strata
@@ -170,6 +171,4 @@ def f_ratio(part: Part, error: Part) -> float:
 
 def f_tail(f: float, df: int, error_df: float) -> float:
     """Probability that F with these degrees of freedom is larger than `f`."""
-    from scipy.special import fdtrc
-
-    return 0.0 if math.isinf(f) else float(fdtrc(df, error_df, f))
+    return 0.0 if math.isinf(f) else float(scipy.special.fdtrc(df, error_df, f))

@@ -10,6 +10,7 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
+import scipy
 
 from perhop.stats.layout import Floats, Term, project
 from perhop.stats.strata import Part, Strata
@@ -70,8 +71,6 @@ def contrast(
     .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, section 20.6.
     .. [2] F. E. Satterthwaite, "An approximate distribution of estimates of variance components", 1946.
     """
-    from scipy.special import stdtr, stdtrit
-
     spread = _weights(parts, weights)
     modelled = np.zeros_like(spread)
     for term in parts.terms:
@@ -91,8 +90,8 @@ def contrast(
         return Contrast(value, 0.0, pieces[0][1], value, value, 1.0 if value == 0.0 else 0.0)
     df = variance**2 / sum(piece**2 / own for piece, own in pieces)
     error = math.sqrt(variance)
-    half = float(stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * error
-    p = 2.0 * float(stdtr(df, -abs(value) / error))
+    half = float(scipy.special.stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * error
+    p = 2.0 * float(scipy.special.stdtr(df, -abs(value) / error))
     return Contrast(value, error, df, value - half, value + half, p)
 
 
@@ -141,15 +140,17 @@ def tukey(
     .. [1] J. W. Tukey, "The problem of multiple comparisons", 1953; C. Y. Kramer, Biometrics 12, 1956, for
        unequal numbers.
     """
-    from scipy.stats import studentized_range
-
     names = list(means)
     reach = _reach(len(names), error.df, level)
     rows = []
     for one, other in combinations(range(len(names)), 2):
         difference = means[names[other]] - means[names[one]]
         scale = math.sqrt(error.mean_square * (1 / counts[one] + 1 / counts[other]) / 2)
-        p = float(studentized_range.sf(abs(difference) / scale, len(names), error.df)) if scale else 0.0
+        p = (
+            float(scipy.stats.studentized_range.sf(abs(difference) / scale, len(names), error.df))
+            if scale
+            else 0.0
+        )
         half = reach * scale
         rows.append((names[one], names[other], difference, difference - half, difference + half, p))
     columns = ["first", "second", "difference", "low", "high", "p"]
@@ -159,9 +160,7 @@ def tukey(
 @cache
 def _reach(count: int, df: int, level: float) -> float:
     """Return the range of so many means of one thing, in standard errors, that is exceeded seldom enough."""
-    from scipy.stats import studentized_range
-
-    return float(studentized_range.ppf(level, count, df))
+    return float(scipy.stats.studentized_range.ppf(level, count, df))
 
 
 def tukey_of(parts: Strata, factor: str, level: float = 0.95) -> pl.DataFrame:

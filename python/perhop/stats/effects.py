@@ -9,6 +9,7 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 import polars as pl
+import scipy
 
 from perhop.stats.layout import Term, cube
 from perhop.stats.strata import Part, Strata, strata
@@ -176,10 +177,8 @@ def error_variance_behind(
     df
         Degrees of freedom of Student's t; without it the quantile is the normal distribution's.
     """
-    from scipy.special import ndtri, stdtrit
-
     tail = 1.0 - (1.0 - level) / 2.0
-    quantile = float(ndtri(tail) if math.isinf(df) else stdtrit(df, tail))
+    quantile = float(scipy.special.ndtri(tail) if math.isinf(df) else scipy.special.stdtrit(df, tail))
     return (half_width / quantile) ** 2 / share
 
 
@@ -190,9 +189,9 @@ def standard_error(error: Part, share: float) -> float:
 
 def half_width(error: Part, spread: float, level: float, quantile: Quantile = "student") -> float:
     """Half the length of the two-sided interval of an estimate with this error."""
-    from scipy.special import ndtri, stdtrit
-
     if not error.df:
         return math.nan
     tail = 1.0 - (1.0 - level) / 2.0
-    return spread * float(stdtrit(error.df, tail) if quantile == "student" else ndtri(tail))
+    return spread * float(
+        scipy.special.stdtrit(error.df, tail) if quantile == "student" else scipy.special.ndtri(tail)
+    )

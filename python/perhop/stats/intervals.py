@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,4 @@ def _student(values: npt.ArrayLike, level: float, variance: Callable[[int], floa
 @lru_cache(maxsize=256)
 def _student_quantile(probability: float, degrees: int) -> float:
     """Quantile of Student's t; SciPy is imported only when one is needed."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(degrees, probability))
+    return float(scipy.special.stdtrit(degrees, probability))

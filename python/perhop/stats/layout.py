@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +58,6 @@ class Cube:
 
     def terms(self) -> list[Term]:
         """Every effect, main effects first, in the order of the factors."""
-        from itertools import combinations
-
         return [term for size in range(1, len(self.factors) + 1) for term in combinations(self.factors, size)]
 
     def term(self, name: str | Iterable[str]) -> Term:

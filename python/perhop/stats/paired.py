@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from perhop.stats.intervals import Interval, mean_interval
 
@@ -53,8 +54,6 @@ def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float 
     ----------
     .. [1] A. M. Law, "Simulation Modeling and Analysis", sections 10.2.1, 11.2.
     """
-    from scipy.special import stdtr
-
     x, y = _pairs(first, second)
     found = mean_interval(y - x, level)
     if x.size < 2:
@@ -66,7 +65,7 @@ def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float 
     if variance == 0.0:
         return Paired(found, 0.0 if found.mean else 1.0, correlation, math.inf if apart else math.nan)
     t = found.mean / math.sqrt(variance / x.size)
-    return Paired(found, 2.0 * float(stdtr(x.size - 1, -abs(t))), correlation, apart / variance)
+    return Paired(found, 2.0 * float(scipy.special.stdtr(x.size - 1, -abs(t))), correlation, apart / variance)
 
 
 @dataclass(frozen=True)
@@ -110,8 +109,6 @@ def tost(values: npt.ArrayLike, low: float, high: float, significance: float = 0
     ----------
     .. [1] D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", 1987.
     """
-    from scipy.special import stdtr
-
     if not low < high:
         raise ValueError(f"bounds {low}, {high}: the lower must lie below the upper")
     found = mean_interval(values, 1.0 - 2.0 * significance)
@@ -121,8 +118,8 @@ def tost(values: npt.ArrayLike, low: float, high: float, significance: float = 0
     if spread == 0.0:
         p_low, p_high = float(found.mean <= low), float(found.mean >= high)
     else:
-        p_low = float(stdtr(found.n - 1, (low - found.mean) / spread))
-        p_high = float(stdtr(found.n - 1, (found.mean - high) / spread))
+        p_low = float(scipy.special.stdtr(found.n - 1, (low - found.mean) / spread))
+        p_high = float(scipy.special.stdtr(found.n - 1, (found.mean - high) / spread))
     return Equivalence(found, p_low, p_high, max(p_low, p_high) < significance)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 
 _SPREADS = 1000
 """Of how many equally likely sample deviations a probability is the mean."""
@@ -44,15 +45,13 @@ def power(
     ----------
     .. [1] D. C. Montgomery, "Design and Analysis of Experiments", section 3.7.
     """
-    from scipy.special import fdtri, ncfdtr
-
     if error_df < 1 or levels < 2:
         return math.nan
     if error_variance <= 0.0:
         return 1.0 if difference else significance
-    limit = fdtri(levels - 1, error_df, 1.0 - significance)
+    limit = scipy.special.fdtri(levels - 1, error_df, 1.0 - significance)
     noncentral = each * difference**2 / (2.0 * error_variance)
-    return float(1.0 - ncfdtr(levels - 1, error_df, noncentral, limit))
+    return float(1.0 - scipy.special.ncfdtr(levels - 1, error_df, noncentral, limit))
 
 
 def detectable(
@@ -149,12 +148,11 @@ def replications_for_half_width(
         Least r with ``t sqrt(error_variance (levels - 1) / (treatments r)) <= half_width``; ``None`` beyond
         `most`.
     """
-    from scipy.special import stdtrit
 
     def enough(replications: int) -> bool:
         df = (treatments - blocked) * (replications - 1)
         spread = math.sqrt(error_variance * (levels - 1) / (treatments * replications))
-        return df > 0 and float(stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * spread <= half_width
+        return df > 0 and float(scipy.special.stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * spread <= half_width
 
     return _least(enough, most)
 
@@ -181,14 +179,16 @@ def interval_inside(
     the normal mean is integrated exactly, and the sample deviation over equally likely values of its chi
     distribution.
     """
-    from scipy.special import chdtri, ndtr, stdtrit
-
     if deviation == 0.0:
         return float(low <= mean <= high)
     tail = (np.arange(_SPREADS) + 0.5) / _SPREADS
-    half = float(stdtrit(n - 1, 1.0 - (1.0 - level) / 2.0)) * np.sqrt(chdtri(n - 1, tail) / (n - 1))
+    half = float(scipy.special.stdtrit(n - 1, 1.0 - (1.0 - level) / 2.0)) * np.sqrt(
+        scipy.special.chdtri(n - 1, tail) / (n - 1)
+    )
     scale = deviation / math.sqrt(n)
-    inside = ndtr((high - mean) / scale - half) - ndtr((low - mean) / scale + half)
+    inside = scipy.special.ndtr((high - mean) / scale - half) - scipy.special.ndtr(
+        (low - mean) / scale + half
+    )
     return float(np.mean(np.maximum(inside, 0.0)))
 
 

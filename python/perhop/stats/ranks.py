@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import scipy
 
 
 class RankCorrelation(NamedTuple):
@@ -34,13 +35,11 @@ def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike) -> RankCorrelation:
     ----------
     .. [1] C. Spearman, "The proof and measurement of association between two things", 1904.
     """
-    from scipy.special import stdtr
-
     ranks = [pl.Series(np.asarray(one, dtype=np.float64)).rank("average").to_numpy() for one in (x, y)]
     n = ranks[0].size
     if n < 3 or any(np.ptp(rank) == 0.0 for rank in ranks):
         return RankCorrelation(math.nan, math.nan)
     r = float(np.corrcoef(ranks[0], ranks[1])[0, 1])
     rest = 1.0 - min(1.0, r * r)
-    p = 2.0 * float(stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / rest))) if rest > 1e-15 else 0.0
+    p = 2.0 * float(scipy.special.stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / rest))) if rest > 1e-15 else 0.0
     return RankCorrelation(r, p)

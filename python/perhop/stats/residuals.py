@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import scipy
 
 from perhop.stats.layout import Floats
 from perhop.stats.ranks import rank_correlation
@@ -115,8 +116,6 @@ def normal_qq(values: npt.ArrayLike, leave_out: Sequence[int] = ()) -> NormalQQ:
        Francia's W', the squared correlation.
     .. [2] G. Blom, "Statistical Estimates and Transformed Beta Variables", 1958: the positions.
     """
-    from scipy.special import ndtri
-
     x = np.asarray(values, dtype=np.float64).ravel()
     aside = np.zeros(x.size, dtype=bool)
     aside[list(leave_out)] = True
@@ -124,7 +123,7 @@ def normal_qq(values: npt.ArrayLike, leave_out: Sequence[int] = ()) -> NormalQQ:
     n = ordered.size
     if n < 4 or ordered[0] == ordered[-1]:
         raise ValueError(f"a normal Q-Q plot needs at least four values that differ, not {n}")
-    theoretical: Floats = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
+    theoretical: Floats = scipy.special.ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
     correlation = float(np.corrcoef(theoretical, ordered)[0, 1])
     return NormalQQ(theoretical, ordered, correlation, _critical(n), x[aside])
 
@@ -223,9 +222,7 @@ def _far(studentized: float) -> str:
 
 
 def _outliers(left: pl.DataFrame, df: int, names: Sequence[str]) -> Check:
-    from scipy.special import stdtrit
-
-    limit = float(stdtrit(df - 1, 1.0 - 0.01 / (2 * len(left))))
+    limit = float(scipy.special.stdtrit(df - 1, 1.0 - 0.01 / (2 * len(left))))
     far = left.with_row_index("_row").filter(pl.col("studentized").abs() > limit)
     far = far.sort(pl.col("studentized").abs(), descending=True)
     if far.is_empty():

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
+import scipy
 
 from perhop.stats.layout import Floats, Term
 
@@ -93,8 +94,6 @@ def unbalanced(
 
 def _fitted(y: Floats, model: Mapping[Term, Floats]) -> pl.DataFrame:
     """Fit a linear model, whose effects are given with their columns, and take each out of it."""
-    from scipy.special import fdtrc
-
     whole = _columns(y.size, model.values())
     rank = np.linalg.matrix_rank(whole)
     if rank < whole.shape[1] or rank >= y.size:
@@ -108,7 +107,15 @@ def _fitted(y: Floats, model: Mapping[Term, Floats]) -> pl.DataFrame:
         beside = _columns(y.size, (each for name, each in model.items() if not set(term) <= set(name)))
         explained = _left(y, beside) - _left(y, np.hstack([beside, own]))
         f = explained / own.shape[1] / (squares / df) if squares > 0.0 else math.inf
-        rows.append((":".join(term), own.shape[1], explained, f, float(fdtrc(own.shape[1], df, max(f, 0.0)))))
+        rows.append(
+            (
+                ":".join(term),
+                own.shape[1],
+                explained,
+                f,
+                float(scipy.special.fdtrc(own.shape[1], df, max(f, 0.0))),
+            )
+        )
     rows.append(("error", df, squares, None, None))
     return pl.DataFrame(rows, schema=_TABLE, orient="row")
 

@@ -9,6 +9,7 @@ from perhop.papers.calibration import load_calibration
 from perhop.papers.feroz.calibrate import calibrate
 from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.measure import reader
+from perhop.papers.feroz.page import render_page
 from perhop.papers.feroz.plan import Runs, make_plan
 from perhop.papers.plan import Results
 from perhop.papers.study import CampaignRunner, Study
@@ -30,8 +31,6 @@ class Feroz(Study[Runs, Reproduction]):
 
     def page(self, plan: Runs, outcome: Reproduction) -> str:
         """Return the page."""
-        from perhop.papers.feroz.page import render_page
-
         return render_page(self.title, plan, outcome)
 
     def whole(self, plan: Runs, results: Results) -> Mapping[str, Mapping[str, float]]:

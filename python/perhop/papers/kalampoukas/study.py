@@ -13,6 +13,7 @@ from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import Reproduction, judge_claim, rows_of, run_warnings
 from perhop.papers.kalampoukas.figures import FIGURE, Measured, figures_of
 from perhop.papers.kalampoukas.notes import findings
+from perhop.papers.kalampoukas.page import render
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.votes import unfit
 from perhop.papers.pack import TEXTS, Pack, load_pack
@@ -77,8 +78,6 @@ class Kalampoukas(Study[Plan, Reproduction]):
 
     def page(self, plan: Plan, outcome: Reproduction) -> str:
         """Return the page: claims, numbers, longest queues, figures, what lies beyond the paper."""
-        from perhop.papers.kalampoukas.page import render
-
         return render(outcome, self.title)
 
     def summary(self, outcome: Reproduction) -> Summary:

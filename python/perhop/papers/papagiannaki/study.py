@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from perhop.papers.pack import load_pack
+from perhop.papers.papagiannaki.calibrate import calibrate
 from perhop.papers.papagiannaki.document import Reproduction, reduce
+from perhop.papers.papagiannaki.page import render_page
 from perhop.papers.papagiannaki.plan import KEY, make_plan
 from perhop.papers.plan import Plan, Results
 from perhop.papers.study import CampaignRunner, Study, Summary
@@ -27,8 +29,6 @@ class Papagiannaki(Study[Plan, Reproduction]):
 
     def page(self, plan: Plan, outcome: Reproduction) -> str:
         """Return the page: claims, tables, models, figures, strategies, what the paper's tables refute."""
-        from perhop.papers.papagiannaki.page import render_page
-
         return render_page(plan, outcome, self.title)
 
     def summary(self, outcome: Reproduction) -> Summary:
@@ -40,8 +40,6 @@ class Papagiannaki(Study[Plan, Reproduction]):
 
     def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
         """Search what the paper does not give."""
-        from perhop.papers.papagiannaki.calibrate import calibrate
-
         return calibrate(load_pack(KEY), run)
 
 
