@@ -1,79 +1,121 @@
-"""Packages of Python use one another in one direction, as docs/architecture.md says."""
+"""Modules of Python use one another in one direction, as docs/architecture.md says, and never in a circle."""
 
 from __future__ import annotations
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1] / "python" / "perhop"
+ARCHITECTURE = (ROOT.parents[1] / "docs" / "architecture.md").read_text()
 
-#: what a package may not import, wherever in a file
-NEVER = {
-    "scenario": (),
-    "run": (),
-    "notebook": (),
-    "models": ("cli", "deploy", "experiment", "papers", "plot", "recommend", "report", "serve"),
-    "stats": ("cli", "deploy", "experiment", "papers", "plot", "recommend", "report", "serve"),
-    "experiment": ("cli", "deploy", "papers", "plot", "recommend", "report", "serve"),
-    "plot": ("cli", "deploy", "papers", "recommend", "report", "serve"),
-    "import_ns2": ("cli", "deploy", "experiment", "papers", "plot", "recommend", "report", "serve"),
-    "deploy": ("cli", "experiment", "papers", "plot", "recommend", "report", "serve"),
-    "recommend": ("cli", "deploy", "papers", "report", "serve"),
-    "report": ("cli", "deploy", "papers", "serve"),
-    "papers": ("cli", "deploy", "serve"),
-    "serve": ("cli", "deploy", "import_ns2", "papers"),
-    "cli": (),
-}
+#: the rooms from the top downwards: none imports of one that is above it
+ORDER = (
+    *("cli", "serve", "notebook", "papers", "report", "recommend", "plot", "experiment", "run"),
+    *("deploy", "import_ns2", "models", "stats", "scenario"),
+)
+
+#: below `serve`, which gives them by the command line alone
+NOT_SERVED = {"papers", "deploy", "import_ns2"}
+
+#: not in a room: the public face, which only `cli` uses, and what every room needs
+FACE, SHARED, CORE = "perhop", "perhop.units", "perhop._core"
+
+#: what an installation need not have: nothing else is imported in a function outside `cli`
+OPTIONAL = {"pandas", "distributed"}
 
 
-def imported(source: str) -> set[str]:
-    """Give the modules that a text imports, at its top, in functions, and for types alone."""
+def name_of(file: Path) -> str:
+    """Give the name of a module by its file."""
+    parts = file.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(file): file for file in sorted(ROOT.rglob("*.py")) if "papers_data" not in file.parts}
+
+
+def imported(source: str, known: set[str]) -> set[str]:
+    """Give the modules that a text imports, at its top, in functions, and for types alone.
+
+    ``from a import b`` is of `a.b` where that is one of the known modules, and of `a` where it is not.
+    """
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{name.name}" for name in node.names}
+            names = {f"{node.module}.{name.name}" for name in node.names}
+            found |= names & known
+            found |= {node.module} if names - known else set()
     return found
 
 
-@pytest.mark.parametrize("package", NEVER)
-def test_a_package_imports_nothing_above_it(package: str) -> None:
-    files = sorted((ROOT / package).rglob("*.py"))
-    assert files
-    found = [
-        f"{file.relative_to(ROOT)} imports {name}"
-        for file in files
-        for name in sorted(imported(file.read_text()))
-        for above in NEVER[package]
-        if f"{name}.".startswith(f"perhop.{above}.")
-    ]
+IMPORTS = {
+    name: imported(file.read_text(), {*MODULES, CORE}) & {*MODULES} - {name} for name, file in MODULES.items()
+}
+
+
+def room_of(name: str) -> str:
+    """Give the room of a module, empty of one at the root."""
+    return name.split(".")[1] if name.startswith("perhop.") and name != SHARED else ""
+
+
+@pytest.mark.parametrize("room", ORDER)
+def test_a_room_imports_nothing_above_it(room: str) -> None:
+    above = {*ORDER[: ORDER.index(room)], *(NOT_SERVED if room == "serve" else ())}
+    own = [name for name in MODULES if room_of(name) == room]
+    assert own
+    found = [f"{name} imports {other}" for name in own for other in IMPORTS[name] if room_of(other) in above]
     assert not found
 
 
-def test_every_package_has_its_place() -> None:
-    assert {file.parent.name for file in ROOT.glob("*/__init__.py")} == set(NEVER)
-    said = " ".join((ROOT.parents[1] / "docs" / "architecture.md").read_text().split())
-    above = "`cli`, `serve`, `deploy`, `import_ns2`, `papers`, `report`, `recommend`"
-    order = f"{above}, `plot`, `experiment`, `stats` and `models`"
-    assert f"use one another downwards only: {order}" in said
+def test_every_module_is_in_a_room() -> None:
+    assert {name for name in MODULES if not room_of(name)} == {FACE, SHARED}
+    assert {room_of(name) for name in MODULES} - {""} == set(ORDER)
+    assert not IMPORTS[SHARED]
+    assert {room_of(name) for name in MODULES if FACE in IMPORTS[name]} <= {"cli"}
+    listed = ", ".join(f"`{room}`" for room in ORDER[:-1])
+    assert f"downwards only: {listed} and `{ORDER[-1]}`" in " ".join(ARCHITECTURE.split())
+
+
+def test_no_module_is_in_a_circle() -> None:
+    assert list(TopologicalSorter(IMPORTS).static_order())
+
+
+def test_a_circle_is_seen() -> None:
+    with pytest.raises(ValueError, match="cycle"):
+        list(TopologicalSorter({"a": {"b"}, "b": {"a"}}).static_order())
+
+
+def test_what_is_imported_in_a_function_is_optional() -> None:
+    found = [
+        f"{name} imports {one}"
+        for name, file in MODULES.items()
+        if room_of(name) != "cli"
+        for function in ast.walk(ast.parse(file.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for one in imported(ast.unparse(function), set(MODULES))
+        if one not in OPTIONAL
+    ]
+    assert not found
 
 
 def test_a_study_imports_no_other() -> None:
     studies = {file.parent.name for file in ROOT.glob("papers/*/study.py")}
     assert studies
     found = [
-        f"{file.relative_to(ROOT)} imports {name}"
-        for file in sorted((ROOT / "papers").rglob("*.py"))
-        for name in sorted(imported(file.read_text()))
-        for other in studies - {file.parent.name}
-        if f"{name}.".startswith(f"perhop.papers.{other}.")
+        f"{name} imports {other}"
+        for name, others in IMPORTS.items()
+        if name.startswith("perhop.papers.")
+        for other in others
+        for study in studies - {name.split(".")[2]}
+        if f"{other}.".startswith(f"perhop.papers.{study}.")
     ]
     assert not found
 
 
 def test_every_form_of_import_is_seen() -> None:
-    text = "import perhop.cli.run\nfrom perhop import papers\nif 1:\n    from perhop.plot.bars import Bar\n"
-    assert imported(text) == {"perhop.cli.run", "perhop.papers", "perhop.plot.bars.Bar"}
+    text = "import a.cli\nfrom a import b, c\nif 1:\n    from a.plot.bars import Bar\n"
+    assert imported(text, {"a.b"}) == {"a.cli", "a.b", "a", "a.plot.bars"}

@@ -216,7 +216,7 @@ class DaskCluster(_Ending):
 
     def __init__(self, address: str) -> None:
         try:
-            import distributed
+            import distributed  # noqa: PLC0415, optional
         except ImportError as error:
             raise ExecutorError("Dask is not installed", "pip install 'perhop[dask]'") from error
         # what it logs when a worker goes is told by the campaign, if it matters

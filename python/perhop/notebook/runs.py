@@ -161,7 +161,7 @@ def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
     if name not in tables:
         raise ValueError(f"no table {name!r}: there is {', '.join(tables)}")
     try:
-        import pandas as pd
+        import pandas as pd  # noqa: PLC0415, optional
     except ImportError:
         raise ImportError(
             "pandas is not installed: pip install pandas; without it, take the polars frame"
