@@ -70,7 +70,7 @@ def plan_command(
     from perhop.cli.output import print_json, print_table
     from perhop.cli.told import estimate, in_words
     from perhop.experiment.campaign import plan
-    from perhop.experiment.executors import cores
+    from perhop.run.cores import count as cores
 
     campaign, folder = load(file, out, until_ci)
     told = estimate(campaign, plan(campaign), folder, jobs or cores())

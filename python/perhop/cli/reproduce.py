@@ -117,7 +117,6 @@ def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_j
 
     ours = _check_folder(folder)
     study = load_study(paper)
-    all_cores = len(os.sched_getaffinity(0))
     store = folder.parent / f"{paper}-on-kernel.runs"
     side_by_side, why = cores.allowed(workers)
     if why:
@@ -125,7 +124,7 @@ def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_j
     measured = []
     arms = kernel.arms(study)
     check_live(one.scenario for arm in arms if arm.is_live for one in arm.plan.fitted)
-    at_once = {arm.id: side_by_side if arm.is_live else all_cores for arm in arms}
+    at_once = {arm.id: side_by_side if arm.is_live else cores.count() for arm in arms}
     whole = sum(
         expected_s([sum(run.work for one in arm.plan.fitted for run in plan(one))], at_once[arm.id])
         for arm in arms

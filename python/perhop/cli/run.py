@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import perhop
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode
 
@@ -93,7 +94,7 @@ def make(
             traces = TraceFiles(partial)
             result = run(loaded, trace=kinds, keep=traces.add, progress=progress.update, pcap=files)
         written = record.write(result, loaded, partial, trace=kinds, traces=traces)
-    page = str(_write_page(folder)) if report else None
+    page = str(perhop.StoredRun.load(folder).report()) if report else None
     meaning = loaded.describe()
     doubts = [summary.unsettled(result.series, meaning)]
     if result.live is None:
@@ -127,13 +128,6 @@ def _document(
         "conditioners": result.conditioners.to_dicts(),
         "classes": result.classes.to_dicts(),
     }
-
-
-def _write_page(folder: Path) -> Path:
-    from perhop.report.run import write
-    from perhop.run.record import StoredRun
-
-    return write(StoredRun.load(folder))
 
 
 def _check_place(folder: Path, force: bool) -> None:

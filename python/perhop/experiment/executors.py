@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from perhop.experiment.work import VersionsDiffer, check_versions, identity
+from perhop.run import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,16 +64,11 @@ def open_executor(where: str | None, workers: int | None = None) -> LocalProcess
         The cluster cannot be used.
     """
     if where is None:
-        return LocalProcesses(workers or cores())
+        return LocalProcesses(workers or cores.count())
     scheme, _, address = where.partition("://")
     if scheme != "dask" or ":" not in address:
         raise ValueError(f"{where!r} is no executor: write dask://host:port")
     return DaskCluster(address)
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def width(executor: Executor) -> int:

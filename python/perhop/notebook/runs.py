@@ -149,15 +149,7 @@ class StoredRun(record.StoredRun):
 
 
 def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
-    """Return one of the tables as pandas has it.
-
-    Raises
-    ------
-    ValueError
-        There is no such table.
-    ImportError
-        pandas is not installed.
-    """
+    """Return one of the tables as pandas has it, as `Result.pandas` says."""
     if name not in tables:
         raise ValueError(f"no table {name!r}: there is {', '.join(tables)}")
     try:

@@ -125,7 +125,7 @@ def measure(tell: Callable[[Step, bool], None]) -> Measured:
         if not fits:
             break
         most = step.runs
-    return Measured(platform.release(), _cores(), most, tuple(steps))
+    return Measured(platform.release(), count(), most, tuple(steps))
 
 
 def _steps() -> Iterator[Step]:
@@ -183,7 +183,7 @@ def kept() -> Measured | None:
     """Return what was measured on this machine: with this kernel and as many cores."""
     with suppress(OSError, msgspec.DecodeError):
         found = msgspec.json.decode(place().read_bytes(), type=Measured)
-        if (found.kernel, found.cores) == (platform.release(), _cores()):
+        if (found.kernel, found.cores) == (platform.release(), count()):
             return found
     return None
 
@@ -195,7 +195,7 @@ def allowed(asked: int | None) -> tuple[int, str]:
     """
     found = kept()
     if found is None:
-        some = asked or UNMEASURED_A_CORE * _cores()
+        some = asked or UNMEASURED_A_CORE * count()
         return some, (
             f"{some} live runs side by side: how many are undistorted here is not measured; "
             "`perhop doctor --parallel` does"
@@ -209,5 +209,6 @@ def allowed(asked: int | None) -> tuple[int, str]:
     return asked or most, "" if found.most else "even one live run is over its budget here (perhop doctor)"
 
 
-def _cores() -> int:
+def count() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0))
