@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from perhop import ScenarioError
+from perhop import Campaign, ScenarioError
 from perhop.cli.exit import ExitCode
-from perhop.experiment.definition import Campaign, CampaignError, read
+from perhop.experiment.definition import CampaignError, read
 from perhop.experiment.factors import Level
 from perhop.experiment.rules import Stop, name_of
 

@@ -14,8 +14,7 @@ import polars as pl
 import pytest
 
 from namespaces import need
-from perhop import Scenario, _core
-from perhop.experiment.definition import Campaign
+from perhop import Campaign, Scenario, _core
 from perhop.experiment.design_runs import each
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "kernel"

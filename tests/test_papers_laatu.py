@@ -20,6 +20,7 @@ from perhop import Result
 from perhop.experiment.definition import Campaign
 from perhop.papers import PackError, load_pack
 from perhop.papers.laatu.calibrate import record, relative_error
+from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.findings import excess_denominator
 from perhop.papers.laatu.page import verdict
 from perhop.papers.laatu.responses import (
@@ -32,7 +33,7 @@ from perhop.papers.laatu.responses import (
     published_values,
     sdev,
 )
-from perhop.papers.laatu.study import DURATION_S, FIGURE, QUICK_S, READ, STUDY, Reproduction
+from perhop.papers.laatu.study import DURATION_S, FIGURE, QUICK_S, READ, STUDY
 from perhop.papers.measured import Floats, Measurements
 from perhop.papers.plan import Plan
 from perhop.stats.fairness import jain, least_jain

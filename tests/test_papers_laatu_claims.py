@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from perhop.papers import load_readings
+from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.predicates import PREDICATES
 from perhop.papers.laatu.responses import FLOWS
-from perhop.papers.laatu.study import STUDY, Reproduction
+from perhop.papers.laatu.study import STUDY
 from perhop.papers.plan import Plan, short
 from test_papers_laatu import BARE, PACK, done, measured, same
 

@@ -17,8 +17,9 @@ from perhop import _core
 from perhop.cli.reproduce import run_plan
 from perhop.papers import load_pack
 from perhop.papers.behind import runs_behind
+from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.responses import AF_KBPS, CIR_KBPS, FLOWS
-from perhop.papers.laatu.study import FIGURE, STUDY, Reproduction
+from perhop.papers.laatu.study import FIGURE, STUDY
 
 DEPTHS = {"aggregate-deep": 4.0, "per-flow-shallow": 0.25}
 

@@ -28,7 +28,8 @@ from perhop.papers.pack import Pack
 from perhop.papers.plan import Plan, Results
 from perhop.papers.study import BrokenRun, CampaignRunner, Study, check_run
 from perhop.report.study import Section, StudyPage, Table, render
-from perhop.run.run import HOPS_PER_S, AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
+from perhop.run.run import AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
+from perhop.scenario.scenario import HOPS_PER_S
 from perhop.stats.intervals import Interval
 
 STARTERS = Path(perhop.__file__).parent / "starters"

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from perhop._core import RESULTS_VERSION as RESULTS_VERSION
     from perhop._core import ScenarioError as ScenarioError
     from perhop._core import __version__ as __version__
-    from perhop.experiment.definition import Campaign as Campaign
     from perhop.experiment.design import Design as Design
     from perhop.experiment.factors import Factor as Factor
     from perhop.experiment.factors import Level as Level
     from perhop.experiment.fractions import Range as Range
     from perhop.experiment.response import Response as Response
+    from perhop.notebook.campaign import Campaign as Campaign
     from perhop.notebook.runs import Result as Result
     from perhop.notebook.runs import Scenario as Scenario
     from perhop.notebook.runs import StoredRun as StoredRun
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "RESULTS_VERSION": "perhop._core",
-    "Campaign": "perhop.experiment.definition",
+    "Campaign": "perhop.notebook.campaign",
     "DamagedRunError": "perhop.run.record",
     "Design": "perhop.experiment.design",
     "Factor": "perhop.experiment.factors",
