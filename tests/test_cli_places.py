@@ -12,6 +12,7 @@ import pytest
 from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
+from perhop.run import run as running
 from perhop.run.folder import write_file
 
 
@@ -83,14 +84,14 @@ def test_a_dash_is_standard_output(cli: Cli, run_folder: Path, command: tuple[st
 def test_a_folder_that_came_into_being_during_a_run_is_left_alone(
     cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = Scenario.run
+    whole = running.run
 
-    def run(self: Scenario, **settings: Any) -> Any:
+    def run(scenario: Any, **settings: Any) -> Any:
         Path("here").mkdir()
         Path("here/notes.txt").write_text("years of work")
-        return whole(self, **settings)
+        return whole(scenario, **settings)
 
-    monkeypatch.setattr(Scenario, "run", run)
+    monkeypatch.setattr(running, "run", run)
     done = cli("run", two_way, "-o", "here")
     assert done.code == ExitCode.STORE
     assert done.err == (
@@ -104,17 +105,17 @@ def test_a_folder_that_came_into_being_during_a_run_is_left_alone(
 def test_of_two_runs_into_one_folder_the_second_is_refused(
     cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = Scenario.run
+    whole = running.run
 
-    def run(self: Scenario, **settings: Any) -> Any:
-        monkeypatch.setattr(Scenario, "run", whole)
+    def run(scenario: Any, **settings: Any) -> Any:
+        monkeypatch.setattr(running, "run", whole)
         for force in ((), ("--force",)):
             second = cli("run", two_way, "--seed", "2", "-o", "here", *force)
             assert second.code == ExitCode.STORE
             assert second.err.startswith("error: here: another command is writing it, in ")
-        return whole(self, **settings)
+        return whole(scenario, **settings)
 
-    monkeypatch.setattr(Scenario, "run", run)
+    monkeypatch.setattr(running, "run", run)
     assert cli("run", two_way, "-o", "here").code == 0
     assert StoredRun.load("here").record.seed == 1
     assert not Path("here.partial").exists()
