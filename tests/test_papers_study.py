@@ -137,6 +137,12 @@ def test_one_study_leaves_its_page_and_its_document(cli: Cli, tiny: Tiny) -> Non
         assert text in page
 
 
+def test_a_record_that_cannot_be_written_is_told_before_any_run(cli: Cli, tiny: Tiny) -> None:
+    done = cli("reproduce", "tiny", "--record")
+    assert (done.code, done.err) == (2, "error: papers/tiny/recorded: No such file or directory\n")
+    assert not Path("out").exists() or not list(Path("out").iterdir())
+
+
 def test_all_studies_leave_an_index(cli: Cli, tiny: Tiny) -> None:
     done = cli("reproduce", "--json", "-o", "all")
     assert done.code == 0

@@ -69,7 +69,11 @@ def command(
             raise CommandError(ExitCode.USAGE, "--on: kernel, of one study, and alone", "name one")
         return _on_kernel(paper, record, out or Path("out") / f"{paper}-on-kernel", workers, as_json)
     if record and (paper is None or quick or fitted or calibrate):
-        raise CommandError(ExitCode.USAGE, "--record: of one study, in full", "name one, without --quick")
+        raise CommandError(
+            ExitCode.USAGE,
+            "--record: of one study, in full",
+            "name one, without --quick, --fitted and --calibrate",
+        )
     workers = workers or len(os.sched_getaffinity(0))
     if calibrate:
         return _calibrate(paper, workers, (out or Path("out") / str(paper)).parent / f"{paper}.runs")
@@ -81,6 +85,7 @@ def command(
 
 
 def _reproduce(paper: str, form: tuple[bool, bool, bool], folder: Path, workers: int, as_json: bool) -> int:
+    from perhop.papers import recorded
     from perhop.papers.study import load_study
     from perhop.run.folder import new_folder
 
@@ -88,6 +93,8 @@ def _reproduce(paper: str, form: tuple[bool, bool, bool], folder: Path, workers:
     study = load_study(paper)
     quick, fitted, record = form
     plan = _plan(study, quick, fitted)
+    if record:
+        recorded.check_place(plan[0])
     with new_folder(folder, ours) as partial:
         done, draw = _measure(study, plan, partial, workers, _store(folder, study), record)
         draw()

@@ -7,6 +7,7 @@ import io
 import os
 import platform
 import re
+import tempfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,6 +84,20 @@ def write(
     }
     write_file(folder / RESULTS, encode(found), always)
     write_file(folder / RUNS, as_csv(lines), always)
+
+
+def check_place(plan: Plan) -> None:
+    """See that a record can be written, before hours of runs.
+
+    Raises
+    ------
+    OSError
+        Nothing can be written there.
+    """
+    folder = plan.pack.folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 def run_lines(campaign: Campaign, measured: Measurements) -> Iterator[tuple[dict[str, Any], str]]:
