@@ -19,9 +19,11 @@ Rows = list[tuple[str, ...]]
 
 @lru_cache
 def _document(key: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        (PAPERS / key / "recorded" / "results.json").read_text(encoding="utf-8")
-    )
+    path = PAPERS / key / "recorded" / "results.json"
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SystemExit(f"papers/{key}/recorded/results.json: {error}\nhint: git checkout it") from None
     return found
 
 
@@ -33,7 +35,7 @@ def record(key: str) -> str:
     minutes = made["run_seconds"] / 60
     return (
         f"Generated from `papers/{key}/recorded/results.json`: `{found['command']} --record`, "
-        f"{made['runs']:,} runs of {days}, {minutes:.0f} minutes one after the other; recorded under results "
+        f"{made['runs']:,} runs of {days}, which took {minutes:.0f} minutes added up; recorded under results "
         f"version {found['results_version']} at commit `{made['commit'][:12]}`."
     )
 
@@ -152,7 +154,9 @@ def _decided(claim: dict[str, Any]) -> str:
 
 def _fitted(claim: dict[str, Any]) -> str:
     """Say the verdict at the fitted point and the part that settles it."""
-    settled = settling(claim["parts"], claim["parts"], "at_fit")
+    whole = [one for one in claim["parts"] if one["verdict"] == claim["verdict"] == one["at_fit"]]
+    parts = whole if claim["verdict"] == "contradicted" and whole else claim["parts"]
+    settled = settling(parts, parts, "at_fit")
     if settled is None:
         return claim["reason"] or "not judged"
     verdict, distance, part, claimed = settled
@@ -184,7 +188,7 @@ def settling(
         ]
         if found and (verdict != "supported" or len(found) == len(parts)):
             chosen = min if verdict == "supported" else max
-            return chosen(found, key=lambda one: one[1] / max(_half(one[2]["ci95"]), 1e-9))
+            return chosen(found, key=lambda one: one[1] / _size(one[2], one[3]["claimed"]))
     return None
 
 
@@ -198,6 +202,10 @@ def margin(verdict: str, ci95: list[float], claimed: list[float | None]) -> floa
     if verdict == "contradicted":
         return max(low - ci95[1], ci95[0] - high)
     return abs(min(ci95[0] - low, high - ci95[1]))
+
+
+def _size(measured: dict[str, Any], claimed: list[float | None]) -> float:
+    return max(abs(one) for one in (*measured["ci95"], *claimed) if one is not None) or 1.0
 
 
 def _half(ci95: list[float]) -> float:
