@@ -132,7 +132,7 @@ impl Errors {
         if stalled > STALLED {
             let (stalled, most) = (100.0 * stalled, 100.0 * STALLED);
             over.push(format!(
-                "the run stood still for {stalled:.1} % of its time, in stalls of more than {:.1} ms (at most {most:.0} %)",
+                "the run stood still for {stalled:.3} % of its time, in stalls of more than {:.1} ms (at most {most:.0} %)",
                 ms(LATENESS.as_nanos())
             ));
         }
@@ -181,7 +181,7 @@ mod tests {
         }
         assert_eq!(errors.over(RUN, Endpoint::Own), Vec::<String>::new());
         errors.stalls.woken(at(60_000), at(60_002));
-        let told = "the run stood still for 1.0 % of its time, in stalls of more than 0.5 ms (at most 1 %)";
+        let told = "the run stood still for 1.003 % of its time, in stalls of more than 0.5 ms (at most 1 %)";
         assert_eq!(errors.over(RUN, Endpoint::Own), [told]);
         // what is shorter than that is how late packets may be
         let mut errors = Errors::default();

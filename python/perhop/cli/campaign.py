@@ -257,15 +257,6 @@ def with_stop(campaign: Campaign, text: str) -> Campaign:
 
     known = [response.name for response in campaign.responses]
     name, _, width = text.rpartition("=")
-    if not name and campaign.stop is not None:
-        name = campaign.stop.response
-    if not name and len(known) == 1:
-        name = known[0]
-    if name not in known:
-        told = f"--until-ci {text}: " + (f"no response {name!r}" if name else "of which response?")
-        raise CommandError(
-            ExitCode.USAGE, told, f"write {' or '.join(f'{each}={width}' for each in known[:3])}"
-        )
     relative = width.endswith("%")
     try:
         value = float(width.removesuffix("%")) / (100 if relative else 1)
@@ -274,5 +265,14 @@ def with_stop(campaign: Campaign, text: str) -> Campaign:
     if not 0.0 < value < math.inf:
         told = f"--until-ci {text}: {width!r} is not a half-width above zero"
         raise CommandError(ExitCode.USAGE, told, "such as 2%, or a number in the unit of the response")
+    if not name and campaign.stop is not None:
+        name = campaign.stop.response
+    if not name and len(known) == 1:
+        name = known[0]
+    if name not in known:
+        told = f"--until-ci {text}: " + (f"no response {name!r}" if name else "of which response?")
+        raise CommandError(
+            ExitCode.USAGE, told, f"write {' or '.join(shlex.quote(f'{each}={width}') for each in known[:3])}"
+        )
     most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
     return replace(campaign, stop=Stop(name, value, relative, most), select=None)

@@ -138,7 +138,9 @@ def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     else:
         claimed = (f"at most {most:.4g}" if most else "below 0") if most is not None else "no range"
     many = f", one of {len(claim['parts'])} parts" if len(claim["parts"]) > 1 else ""
-    return f"{part['quantity']}: {part['mean']:.4g}; claimed is {claimed}{many}"
+    by = claim.get("decided_by")
+    turned = f"; turned by {', '.join(by)}" if by and claim["verdict"] == "inconclusive" else ""
+    return f"{part['quantity']}: {part['mean']:.4g}; claimed is {claimed}{many}{turned}"
 
 
 def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
