@@ -244,17 +244,17 @@ impl<P: Packet> Conditioner<P> {
     /// Through the shaper, counting what it drops.
     fn shape(&mut self, now: Instant, from: PortId, pkt: P, sink: &mut dyn Sink<P>) -> Passage<P> {
         let shaper = self.parts.shaper.as_mut().expect("`new` refuses a marker that shapes without a shaper");
-        shaper.push(now, from, pkt, &mut Watch { dropped: &mut self.stats.dropped, sink })
+        shaper.push(now, from, pkt, &mut CountingSink { dropped: &mut self.stats.dropped, sink })
     }
 }
 
 /// Hears what a shaper drops, on the way to the observer.
-struct Watch<'a, P> {
+struct CountingSink<'a, P> {
     dropped: &'a mut Backlog,
     sink: &'a mut dyn Sink<P>,
 }
 
-impl<P: Packet> Sink<P> for Watch<'_, P> {
+impl<P: Packet> Sink<P> for CountingSink<'_, P> {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
         self.dropped.add(pkt.meta().len);
         self.sink.dropped(now, site, pkt, why);

@@ -14,7 +14,7 @@ const DRAWS: u64 = 1 << 53;
 
 /// What happens to a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum LossVerdict {
     /// It goes on.
     Pass,
     /// It is lost.
@@ -61,40 +61,40 @@ impl Losses {
 
     /// Decides about a packet, and marks it where the list says so. What cannot carry a mark is lost instead, as at a
     /// queue that marks (RFC 3168 section 5).
-    pub fn decide(&mut self, pkt: &mut impl OnWire) -> Fate {
+    pub fn decide(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
         let fate = self.fate(pkt);
-        self.lost += u64::from(fate != Fate::Pass);
+        self.lost += u64::from(fate != LossVerdict::Pass);
         fate
     }
 
-    fn fate(&mut self, pkt: &mut impl OnWire) -> Fate {
+    fn fate(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
         let listed = self.listed_fate(pkt);
         if let Some((threshold, stream)) = &mut self.random
             && stream.below(DRAWS) < *threshold
         {
-            return Fate::Lost(DropReason::Loss);
+            return LossVerdict::Lost(DropReason::Loss);
         }
         listed
     }
 
     /// What the list says; it counts every arrival of its packets.
-    fn listed_fate(&mut self, pkt: &mut impl OnWire) -> Fate {
+    fn listed_fate(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
         if self.listed.is_empty() {
-            return Fate::Pass;
+            return LossVerdict::Pass;
         }
-        let Some((first, syn)) = pkt.numbered() else { return Fate::Pass };
+        let Some((first, syn)) = pkt.numbered() else { return LossVerdict::Pass };
         let Some(listed) = self.listed.get_mut(&(pkt.meta().flow, first, syn)) else {
-            return Fate::Pass;
+            return LossVerdict::Pass;
         };
         listed.seen += 1;
         let Some((_, mark)) = listed.actions.iter().find(|action| action.0 == listed.seen) else {
-            return Fate::Pass;
+            return LossVerdict::Pass;
         };
         let meta = pkt.meta_mut();
         if *mark && meta.ecn != Ecn::NotEct {
             meta.ecn = Ecn::Ce;
-            return Fate::Pass;
+            return LossVerdict::Pass;
         }
-        Fate::Lost(DropReason::LossList)
+        LossVerdict::Lost(DropReason::LossList)
     }
 }

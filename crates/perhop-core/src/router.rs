@@ -15,15 +15,15 @@ pub fn route_key(flow: FlowId, dir: Dir) -> u32 {
     2 * flow.0 + u32::from(dir == Dir::Reverse)
 }
 
-/// A conditioner at its seat.
-pub struct Seat<P> {
+/// A conditioner and where it stands.
+pub struct IngressConditioner<P> {
     /// The conditioner.
     pub conditioner: Conditioner<P>,
     /// The ports whose packets it treats.
     ports: Vec<PortId>,
 }
 
-impl<P> Seat<P> {
+impl<P> IngressConditioner<P> {
     /// `conditioner` for what comes in by `ports`.
     pub const fn new(conditioner: Conditioner<P>, ports: Vec<PortId>) -> Self {
         Self { conditioner, ports }
@@ -39,11 +39,11 @@ pub struct Router<P: OnWire> {
     /// Ports towards hosts, by address: for flows that have no route.
     hosts: Vec<(Address, PortId)>,
     /// What it does to arriving packets; each passes through those of its port, in this order.
-    pub seats: Vec<Seat<P>>,
-    /// By port: which of `seats` treat what comes in there; nothing where there are no seats.
+    pub conditioners: Vec<IngressConditioner<P>>,
+    /// By port: which of `conditioners` treat what comes in there; nothing where there are no conditioners.
     treating: Vec<Vec<usize>>,
-    /// Which of `seats` have deadlines, those that shape among them. The others are never asked.
-    timed_seats: Vec<usize>,
+    /// Which of `conditioners` have deadlines, those that shape among them. The others are never asked.
+    timed_conditioners: Vec<usize>,
     /// Ports whose queues have deadlines.
     timed_ports: Vec<usize>,
 }
@@ -56,24 +56,25 @@ impl<P: OnWire> Router<P> {
         outgoing: Vec<Outgoing<P>>,
         routes: RangeTable,
         mut hosts: Vec<(Address, PortId)>,
-        seats: Vec<Seat<P>>,
+        conditioners: Vec<IngressConditioner<P>>,
     ) -> Self {
         hosts.sort_unstable();
-        let mut treating = vec![Vec::new(); if seats.is_empty() { 0 } else { outgoing.len() }];
-        for (at, seat) in seats.iter().enumerate() {
-            for port in &seat.ports {
+        let mut treating = vec![Vec::new(); if conditioners.is_empty() { 0 } else { outgoing.len() }];
+        for (at, one) in conditioners.iter().enumerate() {
+            for port in &one.ports {
                 treating[port.0 as usize].push(at);
             }
         }
-        let timed_seats = (0..seats.len()).filter(|&at| seats[at].conditioner.has_deadlines()).collect();
+        let timed_conditioners =
+            (0..conditioners.len()).filter(|&at| conditioners[at].conditioner.has_deadlines()).collect();
         let timed_ports = (0..outgoing.len()).filter(|&port| outgoing[port].port.has_deadlines()).collect();
-        Self { site, outgoing, routes, hosts, seats, treating, timed_seats, timed_ports }
+        Self { site, outgoing, routes, hosts, conditioners, treating, timed_conditioners, timed_ports }
     }
 
     /// Takes note of a flow that came after this was built: its conditioners classify its packets from now on.
     pub fn learn(&mut self, id: FlowId, flow: &Flow) {
-        for seat in &mut self.seats {
-            seat.conditioner.learn(id, flow);
+        for one in &mut self.conditioners {
+            one.conditioner.learn(id, flow);
         }
     }
 
@@ -96,7 +97,7 @@ impl<P: OnWire> Router<P> {
     fn condition(&mut self, now: Instant, from: PortId, first: usize, mut pkt: P, io: &mut dyn Io<P>) {
         let treating = self.treating.get(from.0 as usize).map_or(&[][..], Vec::as_slice);
         for &at in treating.iter().filter(|&&at| at >= first) {
-            match self.seats[at].conditioner.push(now, from, pkt, io) {
+            match self.conditioners[at].conditioner.push(now, from, pkt, io) {
                 Passage::On(passed) => pkt = passed,
                 Passage::Held | Passage::Gone => return,
             }
@@ -106,9 +107,9 @@ impl<P: OnWire> Router<P> {
 
     /// Lets go what shapers release by now.
     fn release(&mut self, now: Instant, io: &mut dyn Io<P>) {
-        for timed in 0..self.timed_seats.len() {
-            let at = self.timed_seats[timed];
-            while let Some((from, pkt)) = self.seats[at].conditioner.pop(now) {
+        for timed in 0..self.timed_conditioners.len() {
+            let at = self.timed_conditioners[timed];
+            while let Some((from, pkt)) = self.conditioners[at].conditioner.pop(now) {
                 self.condition(now, from, at + 1, pkt, io);
             }
         }
@@ -140,7 +141,7 @@ impl<P: OnWire> Node<P> for Router<P> {
             && let Some(treating) = self.treating.get(to.0 as usize)
         {
             for &at in treating {
-                self.seats[at].conditioner.observe_reverse(now, pkt.meta());
+                self.conditioners[at].conditioner.observe_reverse(now, pkt.meta());
             }
         }
         departure
@@ -151,17 +152,18 @@ impl<P: OnWire> Node<P> for Router<P> {
     }
 
     fn next_timeout(&self) -> Option<Instant> {
-        let seats = self.timed_seats.iter().filter_map(|&at| self.seats[at].conditioner.next_timeout());
+        let conditioners =
+            self.timed_conditioners.iter().filter_map(|&at| self.conditioners[at].conditioner.next_timeout());
         let queues = self.timed_ports.iter().filter_map(|&port| self.outgoing[port].port.next_timeout());
-        seats.chain(queues).min()
+        conditioners.chain(queues).min()
     }
 
     fn on_timeout(&mut self, now: Instant, io: &mut Self::Io) {
         for &port in &self.timed_ports {
             self.outgoing[port].port.on_timeout(now, io);
         }
-        for &at in &self.timed_seats {
-            self.seats[at].conditioner.on_timeout(now);
+        for &at in &self.timed_conditioners {
+            self.conditioners[at].conditioner.on_timeout(now);
         }
         self.release(now, io);
     }

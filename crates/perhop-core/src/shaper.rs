@@ -6,7 +6,7 @@
 //! Units: the limit is in packets or in bytes, as a queue's. Cost: one multiplication and a ring-buffer push or pop; per
 //! shaper, the packets that wait.
 
-use crate::lane::Lane;
+use crate::inline_queue::InlineQueue;
 use crate::meter::bucket::{Bucket, Cost, Inflow};
 use crate::packet::{Packet, PortId};
 use crate::param_error::ParamError;
@@ -58,7 +58,7 @@ pub struct Shaper<P> {
     inflow: Inflow,
     bucket: Bucket,
     /// Each with the port by which it came.
-    packets: Lane<(PortId, P)>,
+    packets: InlineQueue<(PortId, P)>,
     bytes: Bytes,
 }
 
@@ -70,7 +70,7 @@ impl<P: Packet> Shaper<P> {
     pub fn new(site: SiteId, params: ShaperParams) -> Result<Self, ParamError> {
         let ShaperParams { rate, burst, limit } = params;
         let (inflow, bucket) = (Inflow::new(rate), Bucket::new("burst", burst)?);
-        Ok(Self { site, limit, inflow, bucket, packets: Lane::new(), bytes: Bytes(0) })
+        Ok(Self { site, limit, inflow, bucket, packets: InlineQueue::new(), bytes: Bytes(0) })
     }
 
     //= rfc2475-2.3.3.3-finite

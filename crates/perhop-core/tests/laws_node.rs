@@ -2,12 +2,12 @@
 
 use perhop_core::conditioner::{Conditioner, ConditionerParts};
 use perhop_core::marker::{Action, Marker};
-use perhop_core::outgoing::{Outgoing, Special};
+use perhop_core::outgoing::{LinkOptions, Outgoing};
 use perhop_core::packet::{Dir, FlowId, PortId};
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::Fifo;
 use perhop_core::range_table::RangeTable;
-use perhop_core::router::{Router, Seat, route_key};
+use perhop_core::router::{IngressConditioner, Router, route_key};
 use perhop_core::shaper::{Shaper, ShaperParams};
 use perhop_core::sink::SiteId;
 use perhop_core::units::{Bytes, QueueSize};
@@ -28,10 +28,10 @@ fn router() -> Router<TestPacket> {
         shaper: Some(Shaper::new(SiteId(3), params).expect("a burst")),
         ..ConditionerParts::default()
     };
-    let seat = Seat::new(Conditioner::new(SiteId(3), parts).expect("a shaper"), vec![PortId(0)]);
+    let one = IngressConditioner::new(Conditioner::new(SiteId(3), parts).expect("a shaper"), vec![PortId(0)]);
     let routes = [(0, 0), (1, 1), (2, 1)].map(|(flow, port)| (route_key(FlowId(flow), Dir::Forward), port));
-    let outgoing = [plain, timed].map(|port| Outgoing::new(port, Special::default()));
-    Router::new(SiteId(0), outgoing.into(), RangeTable::new(&routes), Vec::new(), vec![seat])
+    let outgoing = [plain, timed].map(|port| Outgoing::new(port, LinkOptions::default()));
+    Router::new(SiteId(0), outgoing.into(), RangeTable::new(&routes), Vec::new(), vec![one])
 }
 
 node_laws!(a_router, || Box::new(router()), ports = 2);

@@ -11,7 +11,7 @@ use perhop_core::histogram::Histogram;
 use perhop_core::time::{Instant, Span};
 
 use crate::kernel::{Clock, Interest, Listener, Poller, Stream, Udp, exact_timers};
-use crate::tap::Told;
+use crate::kernel_host::LatestTcpInfo;
 
 /// How often `TCP_INFO` is read.
 const READ_EVERY: Span = Span::from_millis(100);
@@ -33,7 +33,7 @@ pub struct Sender {
     /// Whether a FIN follows.
     pub close: bool,
     /// Where what `TCP_INFO` tells is put.
-    pub told: Arc<Told>,
+    pub told: Arc<LatestTcpInfo>,
 }
 
 /// All there is to do.
@@ -248,7 +248,7 @@ mod tests {
         let SocketAddr::V4(to) = server.local_addr().expect("its address") else { panic!("not IPv4") };
         let options = Options { max_segment: 1448, ..Options::default() };
         let (socket, _) = Stream::bound(0, &options).expect("a socket");
-        let told = Arc::<Told>::default();
+        let told = Arc::<LatestTcpInfo>::default();
         let sender =
             Sender { name: "short".into(), start: Instant::ZERO, socket, to, size: Some(1000), close, told };
         let work = Work { senders: [sender].into(), listeners: Vec::new(), drains: Vec::new() };

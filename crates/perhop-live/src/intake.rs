@@ -10,8 +10,8 @@ use perhop_wire::{TcpHeader, View};
 
 use crate::addresses::{flow_of, is_agreement};
 use crate::frame::Frame;
+use crate::kernel_host::widen;
 use crate::probes;
-use crate::tap::widen;
 
 /// Why a packet of a host is none of the scenario's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::addresses::{of_flow, of_node, of_program};
 use crate::honour::options;
 use crate::kernel::{Clock, Namespace, Process, ordinary, program};
-use crate::tap::Told;
+use crate::kernel_host::LatestTcpInfo;
 
 const PROGRAM: &str = "iperf3";
 /// How often the clients are looked at, and `TCP_INFO` is read.
@@ -43,7 +43,7 @@ pub struct Pair {
     /// Where its server is.
     receiver: Arc<Namespace>,
     flow: usize,
-    told: Arc<Told>,
+    told: Arc<LatestTcpInfo>,
     server: Process,
     client: Process,
     started: bool,
@@ -51,7 +51,7 @@ pub struct Pair {
 
 /// What the programs of a flow said: JSON, if they said any.
 #[derive(Debug)]
-pub struct Said {
+pub struct Iperf3Output {
     /// The flow's name.
     pub flow: String,
     /// What its client said.
@@ -64,7 +64,7 @@ pub struct Said {
 #[derive(Debug, Default)]
 pub struct Report {
     /// Of each flow.
-    pub said: Vec<Said>,
+    pub said: Vec<Iperf3Output>,
     /// What broke, in words.
     pub broken: Vec<String>,
 }
@@ -94,7 +94,7 @@ impl Pair {
         flow: &Flow,
         (i, start): (usize, Instant),
         hosts: (Arc<Namespace>, Arc<Namespace>),
-        told: Arc<Told>,
+        told: Arc<LatestTcpInfo>,
     ) -> io::Result<Self> {
         let server = words(&[
             ("-s", None),
@@ -159,7 +159,7 @@ impl Pair {
     }
 
     /// Ends both, and says what they said.
-    fn end(self) -> io::Result<(Said, Option<String>)> {
+    fn end(self) -> io::Result<(Iperf3Output, Option<String>)> {
         let Self { name, started, mut client, mut server, .. } = self;
         let ended = client.ended()?;
         client.interrupt()?;
@@ -170,7 +170,7 @@ impl Pair {
             let said = client.get("error").or(Some(&client)).and_then(Value::as_str).unwrap_or("no reason");
             format!("flow {name}: iperf3 ended before the run did: {said}")
         });
-        Ok((Said { flow: name, client, server }, why))
+        Ok((Iperf3Output { flow: name, client, server }, why))
     }
 }
 

@@ -23,7 +23,7 @@ use perhop_live::kernel::{
     Namespace, Tun, descriptors, enter_user_namespace, is_root, more_files, ordinary, realtime, text,
 };
 use perhop_live::parity::replay;
-use perhop_live::run::Asked;
+use perhop_live::run::RunRequest;
 use perhop_live::{output, run};
 use perhop_scenario::Loaded;
 use perhop_sim::tables::{TRACES, Table, trace_kinds};
@@ -142,7 +142,7 @@ fn live(options: &Options) -> Result<(), Failure> {
     let all = scenario.run.duration.as_secs_f64();
     let tell = |at: perhop_core::time::Instant| eprintln!("at {:.1} of {all:.1} s", at.as_secs_f64());
     let ready = if options.tied { tie } else { || () };
-    let asked = Asked { ready, arrivals: None, captures };
+    let asked = RunRequest { ready, arrivals: None, captures };
     let finished = run(scenario, &honoured, trace_kinds(traces), asked, tell).map_err(lacking)?;
     let written = out.map_or(Ok(()), |file| {
         let mut out = BufWriter::new(file);
@@ -173,7 +173,7 @@ fn parity() -> Result<(), Failure> {
         scenario,
         &honoured,
         kinds,
-        Asked { ready: || (), arrivals: Some(&mut arrivals), captures: Vec::new() },
+        RunRequest { ready: || (), arrivals: Some(&mut arrivals), captures: Vec::new() },
         |_| (),
     )
     .map_err(lacking)?

@@ -8,8 +8,8 @@ use perhop_sim::tables::{Of, Run, TABLES, Table};
 use serde_json::{Value, json};
 
 use crate::honour::{Honoured, Settings};
-use crate::iperf3::Said;
-use crate::run::{Finished, Iperf3};
+use crate::iperf3::Iperf3Output;
+use crate::run::{Iperf3, LiveRun};
 
 /// Writes everything, with the tables of `trace`.
 ///
@@ -18,11 +18,11 @@ use crate::run::{Finished, Iperf3};
 pub fn write(
     out: &mut impl Write,
     scenario: &Scenario,
-    finished: &Finished,
+    finished: &LiveRun,
     trace: &[&'static Table],
     honoured: &Honoured,
 ) -> io::Result<()> {
-    let Finished { results, .. } = finished;
+    let LiveRun { results, .. } = finished;
     let run = Run::new(scenario, results);
     let counts = json!({
         "events": results.counts.events,
@@ -47,7 +47,7 @@ pub fn write(
 }
 
 /// How the run went.
-fn live(scenario: &Scenario, finished: &Finished, honoured: &Honoured) -> Value {
+fn live(scenario: &Scenario, finished: &LiveRun, honoured: &Honoured) -> Value {
     let errors = &finished.errors;
     let over = errors.over(scenario.run.duration, scenario.run.endpoint);
     let retransmissions: Vec<Value> = errors
@@ -87,7 +87,7 @@ fn live(scenario: &Scenario, finished: &Finished, honoured: &Honoured) -> Value 
 
 /// What iperf3 said, and its sums.
 fn iperf3(told: &Iperf3) -> Value {
-    let flow = |(Said { flow, client, server }, acknowledged): &(Said, u64)| {
+    let flow = |(Iperf3Output { flow, client, server }, acknowledged): &(Iperf3Output, u64)| {
         let sum = |said: &Value, name| said.pointer(&format!("/end/{name}")).cloned();
         json!({
             "flow": flow,
@@ -167,7 +167,7 @@ duration = "1s"
         let honoured = honour(&loaded.scenario).expect("for a kernel");
         let mut results = replay(&loaded.scenario, &[], perhop_sim::TraceKinds::default()).expect("a run");
         results.invariants.push("a law".into());
-        let finished = Finished {
+        let finished = LiveRun {
             results,
             errors: Errors::default(),
             priority: Priority::Normal,

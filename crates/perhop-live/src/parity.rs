@@ -12,7 +12,7 @@ use perhop_scenario::model::Scenario;
 use perhop_sim::{HostMarking, MarkCounts, PacketStore, Results, Simulation, TraceKinds, assemble, starts};
 
 use crate::frame::Frame;
-use crate::tap::{End, Place, Receiving, Sending, Tap, Told};
+use crate::kernel_host::{End, KernelHost, LatestTcpInfo, Place, Receiving, Sending};
 
 /// A packet that a host sent.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
             Some(flow) => {
                 let size = flow.tcp.params.size.map(|size| size.0);
                 let receiving = Receiving::new(HostMarking::new(&flow.ack_marking), size);
-                let sending = Sending::new(Arc::<Told>::default(), flow.mark, size);
+                let sending = Sending::new(Arc::<LatestTcpInfo>::default(), flow.mark, size);
                 (flow.from, flow.to, End::Sending(sending), End::Receiving(receiving))
             }
             None => {
@@ -61,13 +61,13 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
         ends.entry(from).or_default().insert(id, Place { end: first, port: out });
         ends.entry(to).or_default().insert(id, Place { end: second, port: back });
     }
-    let tap = |node: usize, site, ports| Tap::new(site, ports, ends.remove(&node).unwrap_or_default());
+    let host_node = |node: usize, site, ports| KernelHost::new(site, ports, ends.remove(&node).unwrap_or_default());
     let mut simulation =
-        Simulation::of(assemble(scenario, network, trace, starts(scenario), tap), &scenario.run);
+        Simulation::of(assemble(scenario, network, trace, starts(scenario), host_node), &scenario.run);
     for arrival in arrivals {
         simulation.advance_to(arrival.at);
-        simulation.at_host(arrival.at, arrival.node, |tap, io| {
-            for (_, frame) in tap.out.drain(..) {
+        simulation.at_host(arrival.at, arrival.node, |host_node, io| {
+            for (_, frame) in host_node.out.drain(..) {
                 io.consumed(frame);
             }
             let mut frame = io.fresh();
@@ -75,13 +75,13 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
             (contents.meta, contents.full_len, contents.options) =
                 (arrival.meta, arrival.full_len, arrival.options);
             (contents.numbered, contents.sent) = (arrival.numbered, arrival.at);
-            tap.send(arrival.at, frame, io);
+            host_node.send(arrival.at, frame, io);
         });
     }
     simulation.advance_to(simulation.end());
     for node in 0..scenario.nodes.len() {
-        simulation.host(node, |tap, io| {
-            for (_, frame) in tap.out.drain(..) {
+        simulation.host(node, |host_node, io| {
+            for (_, frame) in host_node.out.drain(..) {
                 io.consumed(frame);
             }
         });

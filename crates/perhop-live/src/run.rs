@@ -18,10 +18,10 @@ use crate::budget::Errors;
 use crate::frame::Frame;
 use crate::honour::Honoured;
 use crate::intake::{Intake, Refused, write_back};
-use crate::iperf3::Said;
+use crate::iperf3::Iperf3Output;
 use crate::kernel::{Clock, Interest, Poller, Priority, User, cpu_time, exact_timers, ordinary, realtime};
+use crate::kernel_host::KernelHost;
 use crate::parity::Arrival;
-use crate::tap::Tap;
 use crate::testbed::{Host, Testbed};
 use crate::{endpoints, iperf3, probes, sources};
 
@@ -43,7 +43,7 @@ const LOOK_EVERY: Span = Span::from_millis(10);
 const TELL_EVERY: Span = Span::from_millis(500);
 
 /// A finished live run.
-pub struct Finished {
+pub struct LiveRun {
     /// As in virtual time.
     pub results: Results,
     /// What went wrong or could have.
@@ -62,11 +62,11 @@ pub struct Iperf3 {
     /// Which one it is.
     pub version: String,
     /// Of each flow, beside what was counted here: bytes that its receiver acknowledged.
-    pub flows: Vec<(Said, u64)>,
+    pub flows: Vec<(Iperf3Output, u64)>,
 }
 
 /// What a run is asked for beside its tables.
-pub struct Asked<'a> {
+pub struct RunRequest<'a> {
     /// Called when all is set up and the privileges are gone.
     pub ready: fn(),
     /// Where what hosts send is kept.
@@ -85,9 +85,9 @@ pub fn run(
     scenario: &Scenario,
     honoured: &Honoured,
     trace: TraceKinds,
-    asked: Asked<'_>,
+    asked: RunRequest<'_>,
     mut tell: impl FnMut(Instant) + Send,
-) -> io::Result<Finished> {
+) -> io::Result<LiveRun> {
     let starts = starts(scenario);
     let network = Network::<Frame>::new(scenario, &Registry::new())
         .map_err(|error| io::Error::other(error.to_string()))?;
@@ -99,9 +99,10 @@ pub fn run(
     // from here on no packet, file or program meets a privilege
     User::unprivileged().become_for_good()?;
     (asked.ready)();
-    let tap =
-        |node: usize, site: SiteId, ports| Tap::new(site, ports, ends.remove(&node).unwrap_or_default());
-    let built = assemble(scenario, network, trace, starts, tap);
+    let host_node = |node: usize, site: SiteId, ports| {
+        KernelHost::new(site, ports, ends.remove(&node).unwrap_or_default())
+    };
+    let built = assemble(scenario, network, trace, starts, host_node);
     let mut driver = Driver::new(Simulation::of(built, &scenario.run), scenario, hosts)?;
     driver.simulation.capture(scenario, asked.captures)?;
     driver.arrivals = asked.arrivals.as_ref().map(|_| Vec::new());
@@ -147,7 +148,7 @@ pub fn run(
     let flows = driver.beside(scenario, programs.said);
     let iperf3 = version.map(|version| Iperf3 { version, flows });
     let (results, errors) = driver.finish(scenario)?;
-    Ok(Finished { results, errors, priority, lacking, iperf3 })
+    Ok(LiveRun { results, errors, priority, lacking, iperf3 })
 }
 
 fn since(before: Span, now: Span) -> Span {
@@ -160,7 +161,7 @@ fn joined<T>(answer: std::thread::Result<io::Result<T>>, which: &str) -> io::Res
 }
 
 struct Driver {
-    simulation: Simulation<Tap>,
+    simulation: Simulation<KernelHost>,
     hosts: Vec<Host>,
     intake: Intake,
     poller: Poller,
@@ -170,7 +171,7 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(simulation: Simulation<Tap>, scenario: &Scenario, hosts: Vec<Host>) -> io::Result<Self> {
+    fn new(simulation: Simulation<KernelHost>, scenario: &Scenario, hosts: Vec<Host>) -> io::Result<Self> {
         let poller = Poller::new()?;
         for (id, host) in (0..).zip(&hosts) {
             poller.add(host.tun.as_fd(), id, Interest::Read)?;
@@ -246,8 +247,8 @@ impl Driver {
         let (intake, errors) = (&mut self.intake, &mut self.errors);
         let keep = self.arrivals.as_mut().map(|all| (*node, all));
         let mut read = Ok(Taken::Nothing);
-        self.simulation.at_host(now, *node, |tap, io| {
-            read = take(tun, *mtu, now, tap, io, intake, errors, keep);
+        self.simulation.at_host(now, *node, |host_node, io| {
+            read = take(tun, *mtu, now, host_node, io, intake, errors, keep);
         });
         match read? {
             Taken::Nothing => return Ok(false),
@@ -269,12 +270,12 @@ impl Driver {
     }
 
     /// What programs said, beside what was counted here.
-    fn beside(&mut self, scenario: &Scenario, said: Vec<Said>) -> Vec<(Said, u64)> {
-        let mut acknowledged = |said: &Said| {
+    fn beside(&mut self, scenario: &Scenario, said: Vec<Iperf3Output>) -> Vec<(Iperf3Output, u64)> {
+        let mut acknowledged = |said: &Iperf3Output| {
             let (id, flow) =
                 (0..).map(FlowId).zip(&scenario.flows).find(|(_, flow)| flow.name == said.flow)?;
             let mut bytes = None;
-            self.simulation.host(flow.to, |tap, _| bytes = tap.receiver(id).map(|(Bytes(bytes), _)| bytes));
+            self.simulation.host(flow.to, |host_node, _| bytes = host_node.receiver(id).map(|(Bytes(bytes), _)| bytes));
             bytes
         };
         let with = |said| (acknowledged(&said).unwrap_or(0), said);
@@ -286,8 +287,8 @@ impl Driver {
         let Host { node, tun, .. } = &self.hosts[host];
         let errors = &mut self.errors;
         let mut written = false;
-        self.simulation.host(*node, |tap, io| {
-            let Some((due, mut frame)) = tap.out.pop_front() else { return };
+        self.simulation.host(*node, |host_node, io| {
+            let Some((due, mut frame)) = host_node.out.pop_front() else { return };
             write_back(&mut frame);
             errors.unwritten += u64::from(tun.write(&frame.get().bytes).is_err());
             errors.lateness.record((clock.now() - due).as_nanos());
@@ -308,8 +309,8 @@ impl Driver {
         for host in &mut self.hosts {
             self.errors.unread += host.dropped()?;
             let errors = &mut self.errors;
-            self.simulation.host(host.node, |tap, _| {
-                for (flow, here, there) in tap.retransmissions() {
+            self.simulation.host(host.node, |host_node, _| {
+                for (flow, here, there) in host_node.retransmissions() {
                     if here != there {
                         errors.retransmissions.push((
                             scenario.flows[flow.0 as usize].name.clone(),
@@ -340,7 +341,7 @@ fn take(
     tun: &crate::kernel::Tun,
     mtu: usize,
     now: Instant,
-    tap: &mut Tap,
+    host_node: &mut KernelHost,
     io: &mut Recorder<Frame>,
     intake: &mut Intake,
     errors: &mut Errors,
@@ -354,12 +355,12 @@ fn take(
         return Ok(Taken::Nothing);
     };
     bytes.truncate(len);
-    match intake.read(now, &mut frame, |flow| tap.near(flow)) {
+    match intake.read(now, &mut frame, |flow| host_node.near(flow)) {
         Ok(()) => {
             if let Some((node, arrivals)) = keep {
                 arrivals.push(Arrival::of(node, now, &frame));
             }
-            tap.send(now, frame, io);
+            host_node.send(now, frame, io);
         }
         Err(Refused::Agreement(to)) => {
             let bytes = frame.get().bytes.clone();

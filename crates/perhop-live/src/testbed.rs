@@ -19,9 +19,9 @@ use crate::frame::Frame;
 use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
 use crate::iperf3::Pair;
 use crate::kernel::{Devices, Listener, Namespace, Stream, Tun, Udp};
+use crate::kernel_host::{End, LatestTcpInfo, Place, Receiving, Sending};
 use crate::probes::{self, Probe};
 use crate::sources::Source;
-use crate::tap::{End, Place, Receiving, Sending, Told};
 
 /// The name of the device in every namespace.
 const DEVICE: &str = "tun0";
@@ -181,7 +181,7 @@ impl Testbed {
     ) -> io::Result<()> {
         let flow = &scenario.flows[i];
         let params = &flow.tcp.params;
-        let told = Arc::<Told>::default();
+        let told = Arc::<LatestTcpInfo>::default();
         let size = params.size.map(|size| size.0);
         let close = params.close && size.is_some();
         let last = size.map(|size| size + u64::from(close));

@@ -52,7 +52,7 @@ enum Part {
 }
 
 /// Where, which characters there, rule, hint, whether it is a warning, whether it is about the key.
-type Told = (Vec<Part>, Option<(usize, usize)>, String, Option<String>, bool, bool);
+type RemarkParts = (Vec<Part>, Option<(usize, usize)>, String, Option<String>, bool, bool);
 
 /// A campaign file whose keys and kinds of values are in order.
 #[pyclass(frozen)]
@@ -72,8 +72,8 @@ impl Campaign {
     }
 
     /// Remarks as diagnostics, from top to bottom.
-    fn told<'py>(&self, py: Python<'py>, remarks: Vec<Told>) -> PyResult<Bound<'py, PyList>> {
-        let remark = |(at, within, rule, hint, is_warning, is_of_key): Told| {
+    fn told<'py>(&self, py: Python<'py>, remarks: Vec<RemarkParts>) -> PyResult<Bound<'py, PyList>> {
+        let remark = |(at, within, rule, hint, is_warning, is_of_key): RemarkParts| {
             let step = |part| match part {
                 Part::Index(index) => Step::from(index),
                 Part::Key(key) => Step::from(key),

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value as Json;
 
 use crate::read::diagnostic::{Diagnostic, Source};
-use crate::read::found::Found;
+use crate::read::diagnostics::Diagnostics;
 use crate::read::schema::schema_of;
 use crate::read::shape::Shape;
 use crate::read::tree::{Node, Step, Tree, Value};
@@ -70,7 +70,7 @@ impl Campaign {
     /// The remarks as diagnostics, from top to bottom, as many as a scenario's.
     #[must_use]
     pub fn told(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
-        let mut found = Found::default();
+        let mut found = Diagnostics::default();
         found.extend(remarks.into_iter().map(|remark| self.diagnostic(remark)));
         found.into_told()
     }

@@ -21,7 +21,7 @@ pub use written::{file, profile, units};
 
 use elements::{Elements, NoElements};
 use read::diagnostic::Source;
-use read::found::Found;
+use read::diagnostics::Diagnostics;
 use read::mistakes::Report;
 use read::overlay;
 use read::shape::Shape;
@@ -107,7 +107,7 @@ pub fn load_with(
     elements: &dyn Elements,
 ) -> Result<Loaded, Vec<Diagnostic>> {
     let mut tree = Tree::parse(text(source, name).map_err(|d| vec![*d])?)?;
-    let mut found = Found::default();
+    let mut found = Diagnostics::default();
     found.extend(overlay::apply(&mut tree, overrides));
     let (mut shape, mut json) = Shape::check(&tree, schema());
     found.join(shape.found);

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use perhop_core::few::Few;
+use perhop_core::inline_list::InlineList;
 use perhop_core::time::Instant;
 
 /// A heap with at most one useful entry for each slot.
@@ -16,7 +16,7 @@ pub struct Deadlines {
     /// The first of `heap`, kept here since it is asked for after every packet.
     next: Option<Instant>,
     /// Earliest entry of each slot; `Instant::MAX` for none.
-    armed: Few<Instant>,
+    armed: InlineList<Instant>,
 }
 
 impl Deadlines {

@@ -26,7 +26,7 @@ struct Flow {
 
 /// The flows of a class whose links have the same delays in sum.
 #[derive(Clone, Debug)]
-struct Path {
+struct PathDelays {
     class: usize,
     /// That sum, ns.
     links: u64,
@@ -41,7 +41,7 @@ struct Path {
 #[derive(Debug, Default)]
 pub struct Delays {
     flows: Vec<Flow>,
-    paths: Vec<Path>,
+    paths: Vec<PathDelays>,
 }
 
 /// Mean, least and most of some delays.
@@ -77,7 +77,7 @@ impl Delays {
             let links = links.as_nanos();
             let path = *known.entry((class, links)).or_insert_with(|| {
                 let (beyond, changes) = (Histogram::new(), Histogram::new());
-                delays.paths.push(Path { class, links, beyond, changed: 0, changes });
+                delays.paths.push(PathDelays { class, links, beyond, changed: 0, changes });
                 delays.paths.len() - 1
             });
             let path = u32::try_from(path).expect("a scenario has fewer than 2^32 flows");
@@ -179,7 +179,7 @@ impl Flow {
 }
 
 /// The delays on several paths in order, each with how often it is there, less what is given for the path.
-fn sorted<'a>(paths: impl Iterator<Item = (&'a Path, u64)>) -> Vec<(u64, u64)> {
+fn sorted<'a>(paths: impl Iterator<Item = (&'a PathDelays, u64)>) -> Vec<(u64, u64)> {
     let mut values = Vec::new();
     for (path, less) in paths {
         values.extend(

@@ -116,7 +116,7 @@ impl<H: HostNode> Node<H::Packet> for AnyNode<H> {
 }
 
 /// What the engine keeps about a node, read after each of its calls.
-struct Desk {
+struct NodeTimer {
     /// The node's timer event that counts; others are stale.
     armed: Instant,
     /// The link of the node's port 0.
@@ -130,7 +130,7 @@ pub struct Engine<H: HostNode> {
     /// Links, grouped by sending node and in the order of its ports.
     pub links: Vec<Link<H::Packet>>,
     /// One for each node.
-    desks: Vec<Desk>,
+    node_timers: Vec<NodeTimer>,
     /// The node of each flow's sender, where connections are traced.
     senders: Vec<u32>,
     /// Site of each link's port.
@@ -163,14 +163,14 @@ impl<H: HostNode> Engine<H> {
         recorder: Recorder<H::Packet>,
         delays: Delays,
     ) -> Self {
-        let desk = |first_link| Desk { armed: Instant::MAX, first_link };
-        let desks = first_link.into_iter().map(desk).collect();
+        let node_timer = |first_link| NodeTimer { armed: Instant::MAX, first_link };
+        let node_timers = first_link.into_iter().map(node_timer).collect();
         let ahead = ahead::routers(&nodes, &links);
         let mut engine = Self {
             ahead,
             nodes,
             links,
-            desks,
+            node_timers,
             senders,
             port_sites,
             events: EventList::new(),
@@ -309,10 +309,10 @@ impl<H: HostNode> Engine<H> {
     }
 
     fn expire(&mut self, now: Instant, node: usize) {
-        if self.desks[node].armed != now {
+        if self.node_timers[node].armed != now {
             return;
         }
-        self.desks[node].armed = Instant::MAX;
+        self.node_timers[node].armed = Instant::MAX;
         self.nodes[node].on_timeout(now, &mut self.recorder);
         self.after_call(now, node);
     }
@@ -321,7 +321,7 @@ impl<H: HostNode> Engine<H> {
     fn after_call(&mut self, now: Instant, node: usize) {
         let mut ready = std::mem::take(&mut self.recorder.ready);
         for port in ready.drain(..) {
-            let link = (self.desks[node].first_link + port.0) as usize;
+            let link = (self.node_timers[node].first_link + port.0) as usize;
             self.record_backlog(now, link);
             self.transmit(now, link);
         }
@@ -334,9 +334,9 @@ impl<H: HostNode> Engine<H> {
 
     fn arm(&mut self, node: usize) {
         if let Some(at) = self.nodes[node].next_timeout()
-            && at < self.desks[node].armed
+            && at < self.node_timers[node].armed
         {
-            self.desks[node].armed = at;
+            self.node_timers[node].armed = at;
             let seq = self.next_seq(Phase::Timer);
             self.timers.push(Due::new(at, seq), index(node));
         }

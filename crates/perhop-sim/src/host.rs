@@ -4,7 +4,7 @@
 //! packets have been handed to the port and not fully transmitted.
 
 use perhop_core::ack_marking::{AckMarking, CopyRule, Covered};
-use perhop_core::few::Few;
+use perhop_core::inline_list::InlineList;
 use perhop_core::node::{Departure, Node};
 use perhop_core::packet::{Dir, Dscp, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
 use perhop_core::queue::Backlog;
@@ -115,8 +115,8 @@ enum End {
 pub struct Host {
     site: SiteId,
     /// Outgoing interfaces, by port.
-    pub ports: Few<Outgoing<SimPacket>>,
-    ends: Few<End>,
+    pub ports: InlineList<Outgoing<SimPacket>>,
+    ends: InlineList<End>,
     slots: RangeTable,
     deadlines: Deadlines,
     /// Flows whose segments a port dropped during the current call.
@@ -300,7 +300,7 @@ impl Host {
 
 /// Gives a port a packet of a receiver or of a source, at once or after its processing.
 fn send(
-    ports: &mut Few<Outgoing<SimPacket>>,
+    ports: &mut InlineList<Outgoing<SimPacket>>,
     processing: &mut Option<Box<Processing>>,
     now: Instant,
     (port, pkt): (PortId, SimPacket),

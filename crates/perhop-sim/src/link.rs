@@ -2,7 +2,7 @@
 //!
 //! Units: ns, bits, bytes.
 
-use perhop_core::lane::Lane;
+use perhop_core::inline_queue::InlineQueue;
 use perhop_core::packet::{Kind, Packet, PortId};
 use perhop_core::serializer::Serializer;
 use perhop_core::time::{Instant, Span};
@@ -45,7 +45,7 @@ impl LinkStats {
 #[repr(C, align(64))]
 pub struct Link<P> {
     /// Packets in transmission or propagation, with the time they arrive.
-    pub in_flight: Lane<(Due, P)>,
+    pub in_flight: InlineQueue<(Due, P)>,
     /// Receiving node.
     pub to: u32,
     /// Port of the receiving node by which packets arrive: the one that feeds the other direction.
@@ -71,7 +71,7 @@ impl<P: Packet> Link<P> {
     /// An idle link.
     pub const fn new(rate: BitRate, delay: Span, from: (u32, PortId), to: (u32, PortId)) -> Self {
         Self {
-            in_flight: Lane::new(),
+            in_flight: InlineQueue::new(),
             to: to.0,
             to_port: to.1,
             delivered_bytes: Bytes(0),

@@ -7,7 +7,7 @@
 //!
 //! Units: ns. Cost for each packet: one draw, and one timer of the host.
 
-use perhop_core::lane::Lane;
+use perhop_core::inline_queue::InlineQueue;
 use perhop_core::packet::PortId;
 use perhop_core::rng::Stream;
 use perhop_core::time::{Instant, Span};
@@ -19,7 +19,7 @@ use crate::packet::SimPacket;
 pub struct Processing {
     most: u64,
     stream: Stream,
-    packets: Lane<(Instant, PortId, SimPacket)>,
+    packets: InlineQueue<(Instant, PortId, SimPacket)>,
 }
 
 impl Processing {
@@ -27,7 +27,7 @@ impl Processing {
     pub fn new(run: &Run, name: &str) -> Option<Box<Self>> {
         let most = run.processing_jitter.as_nanos();
         let stream = || Stream::new(run.seed, run.replication, &format!("node.{name}.processing"));
-        (most > 0).then(|| Box::new(Self { most, stream: stream(), packets: Lane::new() }))
+        (most > 0).then(|| Box::new(Self { most, stream: stream(), packets: InlineQueue::new() }))
     }
 
     /// `pkt` is sent at `now` and will be ready for `port` later, at least a nanosecond and not before what was sent earlier.
@@ -63,7 +63,7 @@ mod tests {
 
     /// Up to `most` nanoseconds.
     fn processing(most: u64) -> Processing {
-        Processing { most, stream: Stream::new(7, 0, "node.s.processing"), packets: Lane::new() }
+        Processing { most, stream: Stream::new(7, 0, "node.s.processing"), packets: InlineQueue::new() }
     }
 
     fn packet(number: u32) -> SimPacket {

@@ -15,8 +15,8 @@ use crate::link::{Link, LinkStats};
 use crate::observe::Trace;
 use crate::sample::{Series, busy_between};
 use crate::seam::HostNode;
-use crate::totals::{QueueTotals, Totals, UdpTotals, seats};
-use perhop_core::router::Seat;
+use crate::totals::{QueueTotals, Totals, UdpTotals, conditioners};
+use perhop_core::router::IngressConditioner;
 
 /// A flow's row, of the measured time: from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug)]
@@ -230,14 +230,15 @@ pub fn conditioner_results<H: HostNode>(
     to: &Totals,
 ) -> Vec<ConditionerResult> {
     let counted = from.conditioners.iter().zip(&to.conditioners);
-    let row = |(seat, (before, after)): (&Seat<H::Packet>, (&ConditionerStats, &ConditionerStats))| {
-        ConditionerResult {
-            path: sites[seat.conditioner.site().0 as usize].clone(),
-            stats: after.since(before),
-            held: seat.conditioner.held(),
-        }
-    };
-    seats(engine).zip(counted).map(row).collect()
+    let row =
+        |(one, (before, after)): (&IngressConditioner<H::Packet>, (&ConditionerStats, &ConditionerStats))| {
+            ConditionerResult {
+                path: sites[one.conditioner.site().0 as usize].clone(),
+                stats: after.since(before),
+                held: one.conditioner.held(),
+            }
+        };
+    conditioners(engine).zip(counted).map(row).collect()
 }
 
 /// The rows of every class of every port, which has been closed; `sites` are the paths of elements.
@@ -295,8 +296,8 @@ pub fn broken_invariants<H: HostNode>(engine: &Engine<H>, names: &[String], site
         }
     }
     let mut held = engine.recorder.idle_packets();
-    for seat in seats(engine) {
-        let conditioner = &seat.conditioner;
+    for one in conditioners(engine) {
+        let conditioner = &one.conditioner;
         let (path, stats, kept) =
             (&sites[conditioner.site().0 as usize], conditioner.stats(), conditioner.held());
         if !stats.conserved(kept) {

@@ -12,7 +12,7 @@ use perhop_scenario::model::{MoreSeries, Run};
 use crate::engine::{AnyNode, Engine};
 use crate::marks::MarkCounts;
 use crate::seam::{HostNode, SenderReading};
-use crate::totals::seats;
+use crate::totals::conditioners;
 
 /// What a series is about, by its position in the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -165,8 +165,8 @@ impl Reading {
             }
         }
         if run.has(MoreSeries::Tokens) {
-            for (i, seat) in seats(engine).enumerate() {
-                let levels = seat.conditioner.token_levels(self.at).into_iter();
+            for (i, one) in conditioners(engine).enumerate() {
+                let levels = one.conditioner.token_levels(self.at).into_iter();
                 self.more
                     .extend(levels.map(|(of, level)| (Subject::Conditioner(i), Quantity::Tokens(of), level)));
             }

@@ -12,7 +12,7 @@ use crate::link::LinkStats;
 use crate::marks::MarkCounts;
 use crate::sample::{Ends, Reading, receivers, senders, udp_ends};
 use crate::seam::{HostNode, SenderReading};
-use perhop_core::router::Seat;
+use perhop_core::router::IngressConditioner;
 
 /// What a UDP flow has sent, and what has arrived of it.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +62,7 @@ impl Totals {
             marks: marks.chain(drains().map(MarkCounts::by_mark)).collect(),
             links: engine.links.iter().map(|link| (link.stats(), engine.outgoing(link).lost())).collect(),
             queues: engine.classes().map(|class| (class.stats(), class.drops(), class.backlog())).collect(),
-            conditioners: seats(engine).map(|seat| *seat.conditioner.stats()).collect(),
+            conditioners: conditioners(engine).map(|one| *one.conditioner.stats()).collect(),
             classes: engine.recorder.by_class.clone(),
         }
     }
@@ -78,9 +78,9 @@ impl Totals {
 }
 
 /// Every conditioner, by node.
-pub fn seats<H: HostNode>(engine: &Engine<H>) -> impl Iterator<Item = &Seat<H::Packet>> {
+pub fn conditioners<H: HostNode>(engine: &Engine<H>) -> impl Iterator<Item = &IngressConditioner<H::Packet>> {
     engine.nodes.iter().flat_map(|node| match node {
-        AnyNode::Router(router) => &router.seats[..],
+        AnyNode::Router(router) => &router.conditioners[..],
         AnyNode::Host(_) => &[],
     })
 }

@@ -119,9 +119,9 @@ impl Passed {
     }
 }
 
-/// What a packet does not change that finds queue and link idle.
+/// Counters that a packet which finds queue and link idle does not change.
 #[derive(Default)]
-struct Apart {
+struct Waiting {
     waits: Waits,
     dropped: Backlog,
     drops: DropStats,
@@ -133,14 +133,14 @@ pub struct Class<P: Packet> {
     pub(super) queue: AnyQueue<P>,
     passed: Passed,
     /// Made when the first packet waits, or is dropped or marked; apart, so that the rest touches fewer cache lines.
-    apart: Option<Box<Apart>>,
+    waiting: Option<Box<Waiting>>,
 }
 
 impl<P: Packet> Class<P> {
     /// A class whose packets wait in `queue`, known to observers as `site`.
     #[must_use]
     pub fn new(site: SiteId, queue: impl Into<AnyQueue<P>>) -> Self {
-        Self { site, queue: queue.into(), passed: Passed::default(), apart: None }
+        Self { site, queue: queue.into(), passed: Passed::default(), waiting: None }
     }
 
     /// The class as observers know it.
@@ -153,7 +153,7 @@ impl<P: Packet> Class<P> {
     #[must_use]
     pub fn stats(&self) -> ClassStats {
         let Passed { offered, sent, max_packets, data_packets, max_data_packets } = self.passed;
-        let dropped = self.apart.as_ref().map(|apart| apart.dropped).unwrap_or_default();
+        let dropped = self.waiting.as_ref().map(|waiting| waiting.dropped).unwrap_or_default();
         ClassStats { offered, sent, dropped, max_packets, data_packets, max_data_packets }
     }
 
@@ -166,7 +166,7 @@ impl<P: Packet> Class<P> {
     /// Dropped packets by colour and reason, since the start of the run.
     #[must_use]
     pub fn drops(&self) -> DropStats {
-        self.apart.as_ref().map(|apart| apart.drops).unwrap_or_default()
+        self.waiting.as_ref().map(|waiting| waiting.drops).unwrap_or_default()
     }
 
     /// What waits.
@@ -178,13 +178,13 @@ impl<P: Packet> Class<P> {
     /// What packets waited since [`Port::restart`](super::Port::restart), or the start of the run.
     #[must_use]
     pub fn waits(&self) -> Waits {
-        self.apart.as_ref().map(|apart| apart.waits).unwrap_or_default()
+        self.waiting.as_ref().map(|waiting| waiting.waits).unwrap_or_default()
     }
 
     /// The largest backlogs are from here on those of what follows, what waits now included; and waits count from here.
     pub(super) fn restart(&mut self, now: Instant) {
-        if self.apart.is_some() || self.backlog().packets > 0 {
-            self.apart.get_or_insert_default().waits = Waits::since(now);
+        if self.waiting.is_some() || self.backlog().packets > 0 {
+            self.waiting.get_or_insert_default().waits = Waits::since(now);
         }
         self.passed.max_packets = self.queue.backlog().packets;
         self.passed.max_data_packets = self.passed.data_packets;
@@ -192,16 +192,16 @@ impl<P: Packet> Class<P> {
 
     /// Takes out everything that waits, and counts its waits until now.
     pub(super) fn close(&mut self, now: Instant) {
-        let mut waiting = self.backlog().packets;
-        while waiting > 0 {
-            let (passed, apart) = (&mut self.passed, &mut self.apart);
-            let mut watch = Watch { passed, apart, sink: &mut Nobody, accepted: false };
+        let mut left = self.backlog().packets;
+        while left > 0 {
+            let (passed, waiting) = (&mut self.passed, &mut self.waiting);
+            let mut watch = CountingSink { passed, waiting, sink: &mut Nobody, accepted: false };
             if let Some(pkt) = self.queue.dequeue(now, &mut watch) {
                 let meta = pkt.meta();
-                self.apart.get_or_insert_default().waits.left(meta.enqueued_at, now, meta.len);
+                self.waiting.get_or_insert_default().waits.left(meta.enqueued_at, now, meta.len);
             }
-            let before = std::mem::replace(&mut waiting, self.backlog().packets);
-            if waiting == before {
+            let before = std::mem::replace(&mut left, self.backlog().packets);
+            if left == before {
                 break;
             }
         }
@@ -212,8 +212,8 @@ impl<P: Packet> Class<P> {
         pkt.meta_mut().enqueued_at = now;
         self.passed.offered.add(pkt.meta().len);
         self.passed.data_packets += u64::from(pkt.meta().kind == Kind::Data);
-        let (passed, apart) = (&mut self.passed, &mut self.apart);
-        let mut watch = Watch { passed, apart, sink, accepted: false };
+        let (passed, waiting) = (&mut self.passed, &mut self.waiting);
+        let mut watch = CountingSink { passed, waiting, sink, accepted: false };
         self.queue.enqueue(now, pkt, &mut watch);
         let accepted = watch.accepted;
         let passed = &mut self.passed;
@@ -226,8 +226,8 @@ impl<P: Packet> Class<P> {
     pub(super) fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
         let pkt = loop {
             let waited = self.backlog().packets;
-            let (passed, apart) = (&mut self.passed, &mut self.apart);
-            let pkt = self.queue.dequeue(now, &mut Watch { passed, apart, sink, accepted: false });
+            let (passed, waiting) = (&mut self.passed, &mut self.waiting);
+            let pkt = self.queue.dequeue(now, &mut CountingSink { passed, waiting, sink, accepted: false });
             // a queue may end its turn with a drop
             if pkt.is_some() || !(1..waited).contains(&self.backlog().packets) {
                 break pkt?;
@@ -236,7 +236,7 @@ impl<P: Packet> Class<P> {
         self.passed.sent.add(pkt.meta().len);
         self.passed.left(pkt.meta());
         if pkt.meta().enqueued_at < now {
-            let waits = &mut self.apart.get_or_insert_default().waits;
+            let waits = &mut self.waiting.get_or_insert_default().waits;
             waits.sent(pkt.meta().enqueued_at, now, pkt.meta().len);
         }
         sink.sent(now, self.site, pkt.meta());
@@ -246,8 +246,8 @@ impl<P: Packet> Class<P> {
     /// Returns whether the queue ran empty.
     pub(super) fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> bool {
         let waited = self.backlog().packets > 0;
-        let (passed, apart) = (&mut self.passed, &mut self.apart);
-        self.queue.on_timeout(now, &mut Watch { passed, apart, sink, accepted: false });
+        let (passed, waiting) = (&mut self.passed, &mut self.waiting);
+        self.queue.on_timeout(now, &mut CountingSink { passed, waiting, sink, accepted: false });
         waited && self.backlog().packets == 0
     }
 }
@@ -260,25 +260,25 @@ impl<P: Packet> Sink<P> for Nobody {
 }
 
 /// Hears what a queue does with packets, on the way to the observer.
-struct Watch<'a, P> {
+struct CountingSink<'a, P> {
     passed: &'a mut Passed,
-    apart: &'a mut Option<Box<Apart>>,
+    waiting: &'a mut Option<Box<Waiting>>,
     sink: &'a mut dyn Sink<P>,
     accepted: bool,
 }
 
-impl<P: Packet> Sink<P> for Watch<'_, P> {
+impl<P: Packet> Sink<P> for CountingSink<'_, P> {
     fn dropped(&mut self, now: Instant, site: SiteId, pkt: P, why: DropReason) {
-        let apart = self.apart.get_or_insert_default();
-        apart.waits.left(pkt.meta().enqueued_at, now, pkt.meta().len);
-        apart.dropped.add(pkt.meta().len);
-        apart.drops.count(pkt.meta().color, why);
+        let waiting = self.waiting.get_or_insert_default();
+        waiting.waits.left(pkt.meta().enqueued_at, now, pkt.meta().len);
+        waiting.dropped.add(pkt.meta().len);
+        waiting.drops.count(pkt.meta().color, why);
         self.passed.left(pkt.meta());
         self.sink.dropped(now, site, pkt, why);
     }
 
     fn marked(&mut self, now: Instant, site: SiteId, meta: &Meta) {
-        self.apart.get_or_insert_default().drops.marked += 1;
+        self.waiting.get_or_insert_default().drops.marked += 1;
         self.sink.marked(now, site, meta);
     }
 

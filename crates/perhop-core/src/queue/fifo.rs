@@ -5,7 +5,7 @@
 //! Cost: one ring-buffer push or pop.
 
 use super::{Backlog, Queue};
-use crate::lane::Lane;
+use crate::inline_queue::InlineQueue;
 use crate::packet::{Meta, Packet};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
@@ -16,7 +16,7 @@ use crate::units::{Bytes, QueueSize};
 pub struct Fifo<P> {
     site: SiteId,
     limit: QueueSize,
-    packets: Lane<P>,
+    packets: InlineQueue<P>,
     bytes: Bytes,
 }
 
@@ -24,7 +24,7 @@ impl<P: Packet> Fifo<P> {
     /// An empty queue that holds up to `limit`; drops are reported as from `site`.
     #[must_use]
     pub const fn new(site: SiteId, limit: QueueSize) -> Self {
-        Self { site, limit, packets: Lane::new(), bytes: Bytes(0) }
+        Self { site, limit, packets: InlineQueue::new(), bytes: Bytes(0) }
     }
 
     /// Where drops are reported.

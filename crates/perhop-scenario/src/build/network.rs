@@ -6,7 +6,7 @@ use perhop_core::classify::{Address, MultiField, Pattern};
 use perhop_core::outgoing::Outgoing;
 use perhop_core::packet::{ClassId, Dir, FlowId, OnWire, PortId};
 use perhop_core::range_table::RangeTable;
-use perhop_core::router::{Router, Seat, route_key};
+use perhop_core::router::{IngressConditioner, Router, route_key};
 use perhop_core::sink::SiteId;
 
 use super::Registry;
@@ -39,7 +39,7 @@ pub struct Parts<P: OnWire> {
     /// Its outgoing interfaces, by port.
     pub outgoing: Vec<Outgoing<P>>,
     /// Its conditioners.
-    pub seats: Vec<Seat<P>>,
+    pub seats: Vec<IngressConditioner<P>>,
     /// The port of each (flow, direction) that it forwards, by [`route_key`].
     pub routes: Vec<(u32, u32)>,
     /// The port towards each host: see [`Network::route_by_address`].
@@ -152,7 +152,7 @@ impl<P: OnWire> Network<P> {
             // a packet that comes in by a link leaves towards its other end by the link back
             let ports = given.from.iter().map(|l| self.port[l ^ 1]).collect();
             let built = conditioner(&scenario.run, given, Box::new(classifier), &flows, site, outside)?;
-            self.nodes[given.node].seats.push(Seat::new(built, ports));
+            self.nodes[given.node].seats.push(IngressConditioner::new(built, ports));
         }
         Ok(())
     }

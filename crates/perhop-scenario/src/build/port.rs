@@ -5,7 +5,7 @@ use perhop_core::classify::{
 };
 use perhop_core::dscp::Dscp;
 use perhop_core::losses::Losses;
-use perhop_core::outgoing::{Outgoing, Special};
+use perhop_core::outgoing::{LinkOptions, Outgoing};
 use perhop_core::packet::{ClassId, FlowId, Kind, OnWire, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
@@ -50,7 +50,7 @@ pub(super) fn outgoing<P: OnWire>(
     };
     let losses = losses(scenario, link, site);
     let (pure_ack_size, backpressure) = (link.pure_ack_size, port.backpressure);
-    Ok(Outgoing::new(built, Special { pure_ack_size, backpressure, losses }))
+    Ok(Outgoing::new(built, LinkOptions { pure_ack_size, backpressure, losses }))
 }
 
 /// The queue of these settings.

@@ -77,7 +77,7 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
 pub(crate) fn validate(queue: &Queue, packet_size: Option<Size>) -> Result<(), ParamError> {
     let any_rate = BitRate::new(1).unwrap_or_else(|| unreachable!("one bit/s is a rate"));
     let (site, stream) = (SiteId(0), Stream::new(0, 0, ""));
-    own_queue::<Probe>(&model_queue(queue, any_rate, packet_size), site, stream).map(drop)
+    own_queue::<TrialPacket>(&model_queue(queue, any_rate, packet_size), site, stream).map(drop)
 }
 
 /// Reports what those who bring an element from outside say of it; it is written at `at`.
@@ -88,9 +88,9 @@ pub(crate) fn refuse_element(error: ElementError, at: &[Step], report: &mut Repo
 
 /// The packet of an element that is only built to see whether it can be.
 #[derive(Debug)]
-pub(crate) struct Probe(Meta);
+pub(crate) struct TrialPacket(Meta);
 
-impl Packet for Probe {
+impl Packet for TrialPacket {
     fn meta(&self) -> &Meta {
         &self.0
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::read::diagnostic::Diagnostic;
-use crate::read::found::Found;
+use crate::read::diagnostics::Diagnostics;
 use crate::read::tree::{Step, Tree};
 
 /// For settings that come from another table of the file: where they are written.
@@ -15,14 +15,14 @@ pub(crate) struct Report<'a> {
     pub tree: &'a Tree,
     damaged: &'a BTreeSet<Vec<Step>>,
     origins: Origins,
-    found: Found,
-    warnings: Found,
+    found: Diagnostics,
+    warnings: Diagnostics,
 }
 
 impl<'a> Report<'a> {
     /// Nothing found yet; `damaged` are values that the first check refused.
     pub(crate) fn new(tree: &'a Tree, damaged: &'a BTreeSet<Vec<Step>>, origins: Origins) -> Self {
-        Self { tree, damaged, origins, found: Found::default(), warnings: Found::default() }
+        Self { tree, damaged, origins, found: Diagnostics::default(), warnings: Diagnostics::default() }
     }
 
     /// Whether the value at `steps`, all above it and all in it is what was written.
@@ -130,7 +130,7 @@ impl<'a> Report<'a> {
     }
 
     /// Every mistake, and every warning.
-    pub(crate) fn into_found(self) -> (Found, Found) {
+    pub(crate) fn into_found(self) -> (Diagnostics, Diagnostics) {
         (self.found, self.warnings)
     }
 }

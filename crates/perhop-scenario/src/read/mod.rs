@@ -1,7 +1,7 @@
 //! From text to a checked tree: TOML with places, overrides, the shape that the structs ask for, and mistakes.
 
 pub mod diagnostic;
-pub(crate) mod found;
+pub(crate) mod diagnostics;
 pub(crate) mod mistakes;
 pub(crate) mod overlay;
 pub(crate) mod parse;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
 
-use crate::read::found::Found;
+use crate::read::diagnostics::Diagnostics;
 use crate::read::rules;
 use crate::read::suggest;
 use crate::read::tree::{Entry, Node, Step, Tree, Value, index_of};
@@ -19,7 +19,7 @@ pub(crate) struct Shape<'a> {
     root: &'a Json,
     at: Vec<Step>,
     /// Every mistake.
-    pub found: Found,
+    pub found: Diagnostics,
     /// Values that are not what was written.
     pub damaged: BTreeSet<Vec<Step>>,
 }
@@ -28,7 +28,7 @@ impl<'a> Shape<'a> {
     /// Checks `tree` against the schema `root`; returns the file as JSON that fits the schema.
     pub(crate) fn check(tree: &'a Tree, root: &'a Json) -> (Self, Json) {
         let mut shape =
-            Self { tree, root, at: Vec::new(), found: Found::default(), damaged: BTreeSet::new() };
+            Self { tree, root, at: Vec::new(), found: Diagnostics::default(), damaged: BTreeSet::new() };
         let json = shape.value(&tree.root, root);
         (shape, json)
     }

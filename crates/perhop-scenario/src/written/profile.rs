@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value as Json};
 
-use crate::read::found::Found;
+use crate::read::diagnostics::Diagnostics;
 use crate::read::mistakes::{Origins, Report};
 use crate::read::suggest;
 use crate::read::tree::{Step, Tree, steps};
@@ -62,7 +62,7 @@ pub fn built_in() -> &'static [Profile] {
 /// What filling in the profiles found.
 pub(crate) struct Filled {
     /// Every mistake.
-    pub found: Found,
+    pub found: Diagnostics,
     /// For settings of flows that a profile of the file gives: where.
     pub origins: Origins,
 }
@@ -74,7 +74,7 @@ pub(crate) fn fill(tree: &Tree, json: &mut Json, damaged: &mut BTreeSet<Vec<Step
     let known = !damaged.contains(&steps!["profile"][..])
         && (0..own.len()).all(|j| Report::is_whole(damaged, &steps!["profile", j, "name"]));
     let mut profiles =
-        Profiles { tree, own: &own, known, found: Found::default(), damaged, made: BTreeMap::new() };
+        Profiles { tree, own: &own, known, found: Diagnostics::default(), damaged, made: BTreeMap::new() };
     profiles.names();
     profiles.bases();
     let mut origins = Origins::new();
@@ -111,7 +111,7 @@ struct Profiles<'a> {
     own: &'a [Map<String, Json>],
     /// Whether every name was read; if not, one that is not found may be missing only here.
     known: bool,
-    found: Found,
+    found: Diagnostics,
     damaged: &'a mut BTreeSet<Vec<Step>>,
     /// Profiles already put together, by name; `None` where a base is not known.
     made: BTreeMap<String, Option<Given>>,

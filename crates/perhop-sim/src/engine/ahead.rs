@@ -37,7 +37,7 @@ impl<H: HostNode> Engine<H> {
             let to = link.to as usize;
             if !routers[to] {
                 prefetch(&self.nodes[to]);
-                prefetch(&self.links[self.desks[to].first_link as usize]);
+                prefetch(&self.links[self.node_timers[to].first_link as usize]);
             }
         }
         if let Some(Event::Arrival(link)) = self.events.second() {
@@ -54,7 +54,7 @@ impl<H: HostNode> Engine<H> {
             && let Some((port, outgoing)) = router.way_out(pkt.meta())
         {
             prefetch(outgoing);
-            prefetch(&self.links[(self.desks[to].first_link + port) as usize]);
+            prefetch(&self.links[(self.node_timers[to].first_link + port) as usize]);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 /// What an acknowledgment says.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
+pub(super) struct AckInfo {
     /// Bytes acknowledged or reported for the first time (`DeliveredData`).
     pub(super) delivered: u64,
     /// Bytes in the network (inflight).
@@ -39,8 +39,8 @@ impl Prr {
     //= rfc9937-6.2-safe
     //= rfc9937-6.2-up-to-ssthresh
     //= rfc9937-6.2-first
-    pub(super) fn on_ack(&mut self, heard: Heard, ssthresh: u64, mss: u64) {
-        let Heard { delivered, pipe, safe } = heard;
+    pub(super) fn on_ack(&mut self, ack: AckInfo, ssthresh: u64, mss: u64) {
+        let AckInfo { delivered, pipe, safe } = ack;
         if delivered == 0 {
             return;
         }

@@ -8,7 +8,7 @@
 
 use perhop_core::time::{Instant, Span};
 
-use super::prr::{Heard, Prr};
+use super::prr::{AckInfo, Prr};
 use super::sent::{Key, Segment, Sent};
 use super::{DUPLICATE_THRESHOLD, Flight, LossRecovery, Next, OnDuplicate, OnNewAck};
 use crate::settings::{PrrForm, TcpParams};
@@ -16,7 +16,7 @@ use crate::settings::{PrrForm, TcpParams};
 /// What the segments that have arrived say about the path.
 //= rfc8985-5.3-variables
 #[derive(Clone, Copy, Debug, Default)]
-struct Path {
+struct PathState {
     /// When the present acknowledgment arrived, and what its timestamps option echoes, if it has one.
     now: Instant,
     echo: Option<Instant>,
@@ -35,7 +35,7 @@ struct Path {
     reordering: bool,
 }
 
-impl Path {
+impl PathState {
     //= rfc8985-6.2-1-min-rtt
     fn sample(&mut self, rtt: Span) {
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
@@ -66,7 +66,7 @@ impl Path {
 
 /// What [`Rack::detect`] found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct Detection {
     /// Something is lost that was not before.
     pub losses: bool,
     /// A recovery must begin.
@@ -79,7 +79,7 @@ pub struct Found {
 #[derive(Clone, Debug)]
 pub struct Rack {
     sent: Sent,
-    path: Path,
+    path: PathState,
     recovering: bool,
     /// One past the highest byte sent when the last recovery or time-out began, until that is acknowledged.
     point: Option<u64>,
@@ -104,7 +104,7 @@ impl Rack {
     pub fn new(params: &TcpParams) -> Self {
         Self {
             sent: Sent::default(),
-            path: Path::default(),
+            path: PathState::default(),
             recovering: false,
             point: None,
             repair: false,
@@ -125,7 +125,7 @@ impl Rack {
 
     /// An acknowledgment of everything below `una` arrived, with this echo in its timestamps option; its blocks follow.
     pub fn begin_ack(&mut self, now: Instant, echo: Option<Instant>, una: u64) {
-        self.path = Path { now, echo, of_this: None, reported: None, ..self.path };
+        self.path = PathState { now, echo, of_this: None, reported: None, ..self.path };
         let news = self.sent.first().is_some_and(|first| first < una);
         if let Some(echo) = echo.filter(|&echo| news && echo <= now) {
             self.path.sample(now - echo);
@@ -136,8 +136,8 @@ impl Rack {
     /// Takes for lost what has been overtaken long enough.
     //= rfc8985-6.2-5-timer
     ///
-    /// `by_timer` says that no acknowledgment has been heard.
-    pub fn detect(&mut self, now: Instant, srtt: Span, by_timer: bool) -> Found {
+    /// `by_timer` says that no acknowledgment has been ack_info.
+    pub fn detect(&mut self, now: Instant, srtt: Span, by_timer: bool) -> Detection {
         let wait = self.path.rtt + self.reordering_window(srtt);
         let before = self.sent.gone();
         let (again, resent) = self.sent.detect(now, self.path.latest, wait);
@@ -146,7 +146,7 @@ impl Rack {
             self.point = None;
         }
         let begins = self.point.is_none() && self.sent.first_lost().is_some();
-        Found { losses, begins, again }
+        Detection { losses, begins, again }
     }
 
     /// How long a segment may be overtaken before it is lost.
@@ -163,22 +163,22 @@ impl Rack {
         Span::from_nanos(quarter.min(srtt.as_nanos()))
     }
 
-    /// An acknowledgment has been heard, a safe one or not: proportional rate reduction counts what it delivered.
+    /// An acknowledgment has been ack_info, a safe one or not: proportional rate reduction counts what it delivered.
     pub fn count_delivered(&mut self, flight: &Flight, safe: bool) {
         let total = flight.una + self.sent.sacked();
         let delivered = total - self.delivered.min(total);
         self.delivered = total;
-        let heard = Heard { delivered, pipe: self.pipe(flight), safe };
+        let ack_info = AckInfo { delivered, pipe: self.pipe(flight), safe };
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(heard, flight.cwnd, flight.mss);
+            prr.on_ack(ack_info, flight.cwnd, flight.mss);
         }
     }
 
     /// A reordering timer has begun the recovery.
     pub fn count_timer(&mut self, flight: &Flight) {
-        let heard = Heard { delivered: flight.mss, pipe: self.pipe(flight), safe: false };
+        let ack_info = AckInfo { delivered: flight.mss, pipe: self.pipe(flight), safe: false };
         if let Some(prr) = self.prr.as_mut().filter(|_| self.prior.is_some()) {
-            prr.on_ack(heard, flight.cwnd, flight.mss);
+            prr.on_ack(ack_info, flight.cwnd, flight.mss);
         }
     }
 

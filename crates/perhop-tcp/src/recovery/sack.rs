@@ -7,7 +7,7 @@
 //! Different: every time-out moves the recovery point, not only one in a recovery (as RFC 6582 section 4 has it).
 
 use super::duplicates::Recover;
-use super::prr::{Heard, Prr};
+use super::prr::{AckInfo, Prr};
 use super::scoreboard::Scoreboard;
 use super::{DUPLICATE_THRESHOLD, Flight, LossRecovery, Next, OnDuplicate, OnNewAck};
 use crate::settings::{Guard, TcpParams};
@@ -113,9 +113,9 @@ impl Sack {
         let total = una + self.board.sacked();
         let delivered = total - self.delivered.min(total);
         self.delivered = total;
-        let heard = Heard { delivered, pipe: self.board.pipe(una, flight.max), safe };
+        let ack_info = AckInfo { delivered, pipe: self.board.pipe(una, flight.max), safe };
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(heard, flight.cwnd, flight.mss);
+            prr.on_ack(ack_info, flight.cwnd, flight.mss);
         }
     }
 }

@@ -12,7 +12,7 @@ use super::scoreboard::Scoreboard;
 
 /// What is known of an outstanding segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum SegmentState {
     /// It may be in the network.
     Sent,
     /// It has been reported.
@@ -33,7 +33,7 @@ pub(super) struct Segment {
     pub(super) sent: Instant,
     /// It has left more than once.
     pub(super) again: bool,
-    fate: Fate,
+    state: SegmentState,
 }
 
 /// What tells which of two transmissions was the later: when it was, and the end of the segment.
@@ -68,19 +68,25 @@ impl Sent {
             if segment.start >= end {
                 break;
             }
-            if segment.fate == Fate::Arrived {
+            if segment.state == SegmentState::Arrived {
                 continue;
             }
-            if segment.fate == Fate::Lost {
+            if segment.state == SegmentState::Lost {
                 self.forget_lost(&segment);
             }
-            self.segments[index] = Segment { sent: now, again: true, fate: Fate::Sent, ..segment };
+            self.segments[index] = Segment { sent: now, again: true, state: SegmentState::Sent, ..segment };
             insert(&mut self.order, (now, segment.end));
         }
         let max = self.segments.back().map_or(start, |last| last.end);
         if end > max {
             let start = start.max(max);
-            self.segments.push_back(Segment { start, end, sent: now, again: false, fate: Fate::Sent });
+            self.segments.push_back(Segment {
+                start,
+                end,
+                sent: now,
+                again: false,
+                state: SegmentState::Sent,
+            });
             insert(&mut self.order, (now, end));
         }
     }
@@ -90,12 +96,12 @@ impl Sent {
         self.cut(una);
         while let Some(segment) = self.segments.front().copied().filter(|segment| segment.end <= una) {
             self.segments.pop_front();
-            match segment.fate {
-                Fate::Arrived => self.reported -= 1,
-                Fate::Lost => self.forget_lost(&segment),
-                Fate::Sent => {}
+            match segment.state {
+                SegmentState::Arrived => self.reported -= 1,
+                SegmentState::Lost => self.forget_lost(&segment),
+                SegmentState::Sent => {}
             }
-            if segment.fate != Fate::Arrived {
+            if segment.state != SegmentState::Arrived {
                 tell(&segment);
             }
         }
@@ -110,10 +116,10 @@ impl Sent {
             self.cut(end);
             let index = self.index(at);
             let Some(segment) = self.segments.get(index).copied() else { break };
-            if segment.fate == Fate::Lost {
+            if segment.state == SegmentState::Lost {
                 self.forget_lost(&segment);
             }
-            self.segments[index].fate = Fate::Arrived;
+            self.segments[index].state = SegmentState::Arrived;
             self.reported += 1;
             tell(&segment);
             at = self.board.skip(segment.end);
@@ -158,12 +164,12 @@ impl Sent {
     /// The retransmission timer expired: the first segment is lost, and what was sent at least `wait` ago.
     //= rfc8985-6.3-mark
     pub(super) fn expire(&mut self, now: Instant, wait: Span) {
-        if self.segments.front().is_some_and(|first| first.fate == Fate::Arrived) {
+        if self.segments.front().is_some_and(|first| first.state == SegmentState::Arrived) {
             self.renege();
         }
         for index in 0..self.segments.len() {
             let segment = self.segments[index];
-            if segment.fate == Fate::Sent && (index == 0 || segment.sent + wait <= now) {
+            if segment.state == SegmentState::Sent && (index == 0 || segment.sent + wait <= now) {
                 self.lose(index);
             }
         }
@@ -173,8 +179,8 @@ impl Sent {
     fn renege(&mut self) {
         for index in 0..self.segments.len() {
             let segment = &mut self.segments[index];
-            if segment.fate == Fate::Arrived {
-                segment.fate = Fate::Sent;
+            if segment.state == SegmentState::Arrived {
+                segment.state = SegmentState::Sent;
                 let key = (segment.sent, segment.end);
                 self.queue(key);
             }
@@ -188,7 +194,7 @@ impl Sent {
         while let Some(start) = self.lost.pop_front() {
             let index = self.index(start);
             if let Some(segment) = self.segments.get_mut(index) {
-                segment.fate = Fate::Sent;
+                segment.state = SegmentState::Sent;
                 let key = (segment.sent, segment.end);
                 self.queue(key);
             }
@@ -258,13 +264,13 @@ impl Sent {
         };
         self.segments[index].start = at;
         self.segments.insert(index, Segment { end: at, ..segment });
-        match segment.fate {
-            Fate::Sent => self.queue((segment.sent, at)),
-            Fate::Lost => {
+        match segment.state {
+            SegmentState::Sent => self.queue((segment.sent, at)),
+            SegmentState::Lost => {
                 let place = self.lost.partition_point(|&start| start < at);
                 self.lost.insert(place, at);
             }
-            Fate::Arrived => self.reported += 1,
+            SegmentState::Arrived => self.reported += 1,
         }
     }
 
@@ -277,12 +283,12 @@ impl Sent {
     fn holds(&self, (sent, end): Key) -> Option<usize> {
         let index = self.index(end.checked_sub(1)?);
         let segment = self.segments.get(index)?;
-        (segment.end == end && segment.sent == sent && segment.fate == Fate::Sent).then_some(index)
+        (segment.end == end && segment.sent == sent && segment.state == SegmentState::Sent).then_some(index)
     }
 
     fn lose(&mut self, index: usize) {
         let Segment { start, end, .. } = self.segments[index];
-        self.segments[index].fate = Fate::Lost;
+        self.segments[index].state = SegmentState::Lost;
         self.lost_bytes += end - start;
         let place = match self.lost.back() {
             Some(&last) if last > start => self.lost.partition_point(|&other| other < start),

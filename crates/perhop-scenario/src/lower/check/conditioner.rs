@@ -10,7 +10,7 @@ use perhop_core::units::{Bytes, QueueSize};
 use crate::build::{Seats, own_meter};
 use crate::lower::check::queue::{keys_are_marks, marks_of, possible, refuse};
 use crate::lower::conditioner::{model_meter, model_shaper};
-use crate::lower::queue::{Probe, bytes};
+use crate::lower::queue::{TrialPacket, bytes};
 use crate::read::mistakes::Report;
 use crate::read::suggest;
 use crate::read::tree::{Step, steps};
@@ -229,7 +229,7 @@ fn shaper(conditioner: &Conditioner, packet_size: Option<Size>, at: &[Step], rep
     if !in_bytes("burst", shaper.burst, packet_size, at, report) {
         return;
     }
-    if let Err(error) = Shaper::<Probe>::new(SiteId(0), model_shaper(shaper, packet_size)) {
+    if let Err(error) = Shaper::<TrialPacket>::new(SiteId(0), model_shaper(shaper, packet_size)) {
         refuse(&error, at, report);
     }
 }

@@ -8,20 +8,20 @@ use core::ops::{Deref, DerefMut};
 
 /// A list of fixed length.
 #[derive(Clone, Debug)]
-pub enum Few<T> {
+pub enum InlineList<T> {
     /// One, in place.
     One([T; 1]),
     /// None or several.
     Many(Box<[T]>),
 }
 
-impl<T> From<Vec<T>> for Few<T> {
+impl<T> From<Vec<T>> for InlineList<T> {
     fn from(list: Vec<T>) -> Self {
         <[T; 1]>::try_from(list).map_or_else(|list| Self::Many(list.into_boxed_slice()), Self::One)
     }
 }
 
-impl<T> Deref for Few<T> {
+impl<T> Deref for InlineList<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -32,7 +32,7 @@ impl<T> Deref for Few<T> {
     }
 }
 
-impl<T> DerefMut for Few<T> {
+impl<T> DerefMut for InlineList<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
             Self::One(one) => one,

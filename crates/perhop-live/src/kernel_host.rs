@@ -25,7 +25,7 @@ use crate::kernel::TcpInfo;
 
 /// What the kernel told of a connection last; the thread of the sockets writes it, that of the packets reads it.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct LatestTcpInfo {
     /// Congestion window, bytes.
     pub cwnd: AtomicU64,
     /// Smoothed round-trip time, ns; 0 before the first sample.
@@ -36,7 +36,7 @@ pub struct Told {
     pub timeouts: AtomicU64,
 }
 
-impl Told {
+impl LatestTcpInfo {
     /// Keeps what the kernel tells.
     pub fn tell(&self, info: &TcpInfo) {
         self.cwnd.store(info.cwnd * info.mss, Relaxed);
@@ -49,7 +49,7 @@ impl Told {
 /// The sending end of a TCP flow, as seen from outside.
 #[derive(Debug)]
 pub struct Sending {
-    told: Arc<Told>,
+    told: Arc<LatestTcpInfo>,
     /// Of all its packets: a program sets it when the connection has begun.
     mark: Dscp,
     /// Application data to send, and a FIN after it: numbers up to which all must be acknowledged.
@@ -74,7 +74,7 @@ pub struct Sending {
 impl Sending {
     /// One that has sent nothing; its packets carry `mark`; `last` numbers are all, of a transfer that ends.
     #[must_use]
-    pub fn new(told: Arc<Told>, mark: Dscp, last: Option<u64>) -> Self {
+    pub fn new(told: Arc<LatestTcpInfo>, mark: Dscp, last: Option<u64>) -> Self {
         Self {
             told,
             mark,
@@ -199,7 +199,7 @@ pub struct Place {
 }
 
 /// A host.
-pub struct Tap {
+pub struct KernelHost {
     site: SiteId,
     ports: Vec<Outgoing<Frame>>,
     ends: BTreeMap<FlowId, Place>,
@@ -208,7 +208,7 @@ pub struct Tap {
     timed: bool,
 }
 
-impl Tap {
+impl KernelHost {
     /// A host with these ends of flows.
     #[must_use]
     pub fn new(site: SiteId, ports: Vec<Outgoing<Frame>>, ends: BTreeMap<FlowId, Place>) -> Self {
@@ -279,7 +279,7 @@ pub fn widen(near: u64, number: u32) -> u64 {
     near.saturating_add_signed(ahead.into())
 }
 
-impl Node<Frame> for Tap {
+impl Node<Frame> for KernelHost {
     type Io = Recorder<Frame>;
 
     fn on_packet(&mut self, now: Instant, _from: PortId, frame: Frame, io: &mut Self::Io) {
@@ -332,7 +332,7 @@ impl Node<Frame> for Tap {
     }
 }
 
-impl HostNode for Tap {
+impl HostNode for KernelHost {
     type Packet = Frame;
 
     fn io(recorder: &mut Recorder<Frame>) -> &mut Self::Io {

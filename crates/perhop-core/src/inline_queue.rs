@@ -1,27 +1,27 @@
 //! A queue of values that are added at the back and leave at the front, quick where it rarely holds more than one.
 //!
 //! The first value lies in the struct itself and only the others in a ring on the heap: on an uncongested path a packet
-//! passes through without a second cache line, and without a heap block for the ring. Besides the value a lane is one word.
+//! passes through without a second cache line, and without a heap block for the ring. Besides the value a queue is one word.
 
 use std::collections::VecDeque;
 
 /// Values in order of arrival.
 #[derive(Clone, Debug)]
-pub struct Lane<T> {
+pub struct InlineQueue<T> {
     front: Option<T>,
     /// Everything behind `front`; empty where there is no front, and `None` until two values first met.
-    #[expect(clippy::box_collection, reason = "one word here instead of four; most lanes never need them")]
+    #[expect(clippy::box_collection, reason = "one word here instead of four; most queues never need them")]
     rest: Option<Box<VecDeque<T>>>,
 }
 
-impl<T> Default for Lane<T> {
+impl<T> Default for InlineQueue<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> Lane<T> {
-    /// An empty lane; it allocates nothing before it holds two values.
+impl<T> InlineQueue<T> {
+    /// An empty queue; it allocates nothing before it holds two values.
     #[must_use]
     pub const fn new() -> Self {
         Self { front: None, rest: None }
@@ -81,20 +81,20 @@ mod tests {
 
     #[test]
     fn equals_a_ring() {
-        let mut lane = Lane::new();
+        let mut queue = InlineQueue::new();
         let mut ring = VecDeque::new();
         for step in 0u32..2000 {
-            // long runs of each, so that the lane is often empty and often long
+            // long runs of each, so that the queue is often empty and often long
             match (step / 7 * 11 + step / 3) % 5 {
                 0..=2 if step % 13 < 8 => {
-                    lane.push_back(step);
+                    queue.push_back(step);
                     ring.push_back(step);
                 }
-                _ => assert_eq!(lane.pop_front(), ring.pop_front()),
+                _ => assert_eq!(queue.pop_front(), ring.pop_front()),
             }
-            assert_eq!((lane.front(), lane.back(), lane.len()), (ring.front(), ring.back(), ring.len()));
-            assert_eq!(lane.is_empty(), ring.is_empty());
-            assert!(lane.iter().eq(ring.iter()));
+            assert_eq!((queue.front(), queue.back(), queue.len()), (ring.front(), ring.back(), ring.len()));
+            assert_eq!(queue.is_empty(), ring.is_empty());
+            assert!(queue.iter().eq(ring.iter()));
         }
     }
 }

@@ -11,13 +11,13 @@ const ENDLESS: usize = 10_000;
 
 /// Mistakes or warnings, in bounded memory however many there are.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct Diagnostics {
     kept: Vec<Diagnostic>,
     /// How many were found beyond those.
     dropped: usize,
 }
 
-impl Found {
+impl Diagnostics {
     /// Adds one.
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
         self.kept.push(diagnostic);
