@@ -92,7 +92,7 @@ def test_the_forest_has_a_row_for_each_claim_with_numbers() -> None:
 def test_places_keep_the_order_of_the_numbers(
     claimed: tuple[float | None, float | None], mean: float, interval: tuple[float, float] | None
 ) -> None:
-    row = forest.Row("C", "", "supported", claimed, mean, interval)
+    row = forest.ForestRow("C", "", "supported", claimed, mean, interval)
     values = sorted({one for one in (*claimed, mean, *(interval or ())) if one is not None})
     places = [forest.place_of(row, value) for value in values]
     assert places == sorted(set(places))
@@ -100,4 +100,4 @@ def test_places_keep_the_order_of_the_numbers(
 
 
 def test_a_row_of_one_number_is_in_the_middle() -> None:
-    assert forest.place_of(forest.Row("C", "", "supported", (0.0, 0.0), 0.0, None), 0.0) == 0.5
+    assert forest.place_of(forest.ForestRow("C", "", "supported", (0.0, 0.0), 0.0, None), 0.0) == 0.5

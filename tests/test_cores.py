@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Cli
 from perhop.run import cores
-from perhop.run.cores import Measured, Step
+from perhop.run.cores import CostOfRuns, Step
 
 ALONE = Step(1, (9.4e6, 9.5e6, 9.3e6, 9.4e6), 1e-4, 1e-3, ())
 
@@ -26,7 +26,7 @@ def _step(runs: int, goodput: float, *over: str) -> Step:
     return Step(runs, (goodput,) * runs, 1e-4, 1e-3, over)
 
 
-def _measure(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> Measured:
+def _measure(monkeypatch: pytest.MonkeyPatch, *steps: Step) -> CostOfRuns:
     monkeypatch.setattr(cores, "_steps", lambda: iter(steps))
     return cores.measure(lambda _step, _fits: None)
 

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from perhop.experiment import words
-from perhop.experiment.analysis import Analysis, Asked
+from perhop.experiment.analysis import Analysis, AnalysisRequest
 from perhop.experiment.analyze import analyze, without_values
 from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fractions import Fraction
@@ -22,7 +22,7 @@ from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.intervals import mean_interval
 from perhop.stats.sequential import sequential_interval
 
-TWO = Asked({"a": "lh", "b": "xyz"}, {"speed": "bit/s"}, common_seeds=False)
+TWO = AnalysisRequest({"a": "lh", "b": "xyz"}, {"speed": "bit/s"}, common_seeds=False)
 
 
 def table(
@@ -70,7 +70,8 @@ def test_groups_are_within_runs_and_seeds_are_blocks() -> None:
         for name in ("one", "two")
     ]
     found = analyze(
-        pl.concat(both), Asked({"a": "lh", "b": "xyz"}, {"one": None, "two": None}, common_seeds=True)
+        pl.concat(both),
+        AnalysisRequest({"a": "lh", "b": "xyz"}, {"one": None, "two": None}, common_seeds=True),
     )
     own = anova(both[0], ["a", "b", "load"], within=["load"], block="replication")
     assert found[0].within == ("load",)
@@ -87,7 +88,7 @@ def test_a_sweep_compares_its_ends() -> None:
     seeds = rng.normal(0, 1e5, 10)  # the same for all rates
     rates = {"1Mbit/s": 0.9e6, "3Mbit/s": 2.5e6}
     frame = table({"rate": list(rates)}, lambda rate, r, _: rates[rate] + seeds[r] + rng.normal(0, 1e3), 10)
-    asked = Asked({"rate": list(rates)}, {"speed": "bit/s"}, common_seeds=True)
+    asked = AnalysisRequest({"rate": list(rates)}, {"speed": "bit/s"}, common_seeds=True)
     one = only(analyze(frame, asked))
     told = said(one)
     assert one.method == "factorial"
@@ -175,7 +176,9 @@ def test_a_fraction_names_what_cannot_be_told_apart(minus: str) -> None:
         for row in fraction.rows(factors)
         for r in range(3)
     ]
-    asked = Asked(dict.fromkeys("ABCD", "lh"), {"speed": None}, common_seeds=False, fraction=fraction)
+    asked = AnalysisRequest(
+        dict.fromkeys("ABCD", "lh"), {"speed": None}, common_seeds=False, fraction=fraction
+    )
     one = only(analyze(pl.DataFrame(rows), asked))
     assert one.method == "fraction"
     assert one.tests["source"].to_list()[:7] == [
@@ -226,7 +229,7 @@ def test_a_trimmed_model_of_a_design_that_is_not_balanced() -> None:
 def test_best_and_worst_level_have_the_interval_of_all_pairs() -> None:
     rng = np.random.default_rng(15)
     names = [str(i) for i in range(10)]
-    asked = Asked({"a": names}, {"speed": None}, common_seeds=False)
+    asked = AnalysisRequest({"a": names}, {"speed": None}, common_seeds=False)
     wrong = 0
     for _ in range(12):  # no level does anything
         frame = table({"a": names}, lambda *_: 9 + float(rng.normal()), 4)
@@ -243,7 +246,7 @@ def test_best_and_worst_level_have_the_interval_of_all_pairs() -> None:
 
 def test_the_mean_of_all_has_an_interval_only_where_replications_are_of_the_same() -> None:
     frame = table({"a": "lh"}, lambda a, r, *_: 100.0 * (a == "h") + r, 4)
-    asked = Asked({"a": "lh"}, {"speed": None}, common_seeds=False)
+    asked = AnalysisRequest({"a": "lh"}, {"speed": None}, common_seeds=False)
     whole = only(analyze(frame, asked)).mean
     assert (whole.mean, whole.low) == (51.5, pytest.approx(mean_interval([50, 51, 52, 53]).low))
     lost = only(analyze(frame[1:], asked))
@@ -262,7 +265,7 @@ def test_parts_of_a_run_stand_side_by_side() -> None:
         6,
         ["r", "f"],
     )
-    asked = Asked({"a": "lh"}, {"speed": None}, common_seeds=False)
+    asked = AnalysisRequest({"a": "lh"}, {"speed": None}, common_seeds=False)
     in_order = only(analyze(frame, asked))
     mixed = only(analyze(frame.sample(fraction=1.0, shuffle=True, seed=3), asked))
     for source in ("load", "error within runs"):

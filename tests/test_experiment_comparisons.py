@@ -11,12 +11,12 @@ import pytest
 
 from conftest import Cli
 from perhop.cli.comparing import in_words
-from perhop.experiment.analysis import Asked
+from perhop.experiment.analysis import AnalysisRequest
 from perhop.experiment.comparisons import Margin, Own, all_pairs, compare, values
 from perhop.experiment.store import Store
 from perhop.stats.contrasts import tukey
 from perhop.stats.paired import paired_difference, tost
-from perhop.stats.strata import Part
+from perhop.stats.strata import Stratum
 from test_campaign_page import made
 from test_campaign_run import RATES
 from test_experiment_analysis import TWO, noisy, table
@@ -27,7 +27,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("store") / "sweep", [RATES])
 
 
-def own(frame: pl.DataFrame, asked: Asked) -> Own:
+def own(frame: pl.DataFrame, asked: AnalysisRequest) -> Own:
     [one] = values(frame, asked)
     return one
 
@@ -38,7 +38,7 @@ def test_pairs_by_hand_with_seeds_of_their_own_and_with_common_ones() -> None:
     assert len(one.table) == 15
     means = dict(frame.group_by("treatment", maintain_order=True).agg(pl.col("value").mean()).iter_rows())
     left = frame.select(pl.col("value") - pl.col("value").mean().over("treatment"))["value"]
-    error = Part(23 - 6, float((left**2).sum()))
+    error = Stratum(23 - 6, float((left**2).sum()))
     assert one.table["low"].to_list() == pytest.approx(
         tukey(means, [3, 4, 4, 4, 4, 4], error)["low"].to_list()
     )
@@ -50,7 +50,7 @@ def test_pairs_by_hand_with_seeds_of_their_own_and_with_common_ones() -> None:
     left_over = y - y.mean(axis=1, keepdims=True) - y.mean(axis=0) + y.mean()
     row = blocked.table.row(0, named=True)
     both = dict(whole.group_by("treatment").agg(pl.col("value").mean()).iter_rows())
-    by_hand = tukey(both, [3] * 6, Part(5 * 2, float(np.sum(left_over**2))))
+    by_hand = tukey(both, [3] * 6, Stratum(5 * 2, float(np.sum(left_over**2))))
     half = (by_hand["high"] - by_hand["low"])[0] / 2
     assert row["difference"] == pytest.approx(both[row["second"]] - both[row["first"]])
     assert (row["high"] - row["low"]) / 2 == pytest.approx(half)

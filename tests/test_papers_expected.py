@@ -22,7 +22,7 @@ from perhop.papers import load_pack
 from perhop.papers.behind import runs_behind
 from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import run_warnings
-from perhop.papers.kalampoukas.figures import Measured, figures_of
+from perhop.papers.kalampoukas.figures import FigureValues, figures_of
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.measured import Measurements
 from perhop.papers.study import load_study
@@ -87,7 +87,7 @@ def test_nothing_is_lost_and_theorem_2_holds(reproduction: Reproduced, tmp_path:
     plan = STUDY.plan(quick=True)
     scalars, *_ = run_campaigns("kalampoukas", plan.campaigns, tmp_path / "store", 2)
     figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0])}
-    assert run_warnings(Measured(figures, Measurements(scalars))) == []
+    assert run_warnings(FigureValues(figures, Measurements(scalars))) == []
 
 
 def test_the_threshold_curve_follows_the_bounded_form(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from perhop.models.two_way_setup import Setup
-from perhop.papers import Asked, PackError, document, load_pack, pack_dir
+from perhop.papers import Hypothesis, PackError, document, load_pack, pack_dir
 from perhop.papers.kalampoukas.figures import FIGURE, Figure, figures_of
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.laatu.study import STUDY as LAATU
 from perhop.papers.study import load_study
-from perhop.papers.verdict import Part
+from perhop.papers.verdict import ClaimPart
 
 PACK = load_pack("kalampoukas", FIGURE)
 
@@ -187,8 +187,8 @@ def test_a_claim_about_what_is_not_measured_is_told() -> None:
         )
 
 
-def _needs(measurements: dict[str, float], figures: list[str]) -> list[Part]:
-    return [Asked("x", "size").mean([measurements[id_]] * 10) for id_ in figures]
+def _needs(measurements: dict[str, float], figures: list[str]) -> list[ClaimPart]:
+    return [Hypothesis("x", "size").mean([measurements[id_]] * 10) for id_ in figures]
 
 
 def test_a_published_table_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

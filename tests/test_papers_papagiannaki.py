@@ -21,7 +21,7 @@ from perhop.experiment.store import Store
 from perhop.papers import Verdict, load_pack
 from perhop.papers.behind import runs_behind
 from perhop.papers.document import judge
-from perhop.papers.factorial import Cells, Measured, effect
+from perhop.papers.factorial import Cells, FactorialCells, effect
 from perhop.papers.fit import BASE, Parameter, load_fit
 from perhop.papers.measured import Measurements
 from perhop.papers.papagiannaki.calibrate import best_point, calibrate, search_twice
@@ -118,7 +118,7 @@ def scalars(cells: Cells, n: int = MIN_REPLICATIONS, spread: float = 0.002) -> p
 
 
 def verdicts(frame: pl.DataFrame, *ids: str) -> dict[str, Verdict]:
-    m = Measured(replications(frame), PRINTED, kept=KEPT)
+    m = FactorialCells(replications(frame), PRINTED, kept=KEPT)
     return {id_: compound(part.verdict for part in judge(PREDICATES, m, CLAIMS[id_])) for id_ in ids}
 
 
@@ -132,7 +132,7 @@ def turned(axis: int, order: tuple[int, int, int]) -> Cells:
 
 @pytest.mark.parametrize("id_", HOLD)
 def test_a_claim_holds_on_the_printed_tables(id_: str) -> None:
-    parts = judge(PREDICATES, Measured([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
+    parts = judge(PREDICATES, FactorialCells([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
     found = [part.printed for part in parts]
     error = {**dict.fromkeys(("P1", "P2", "P8"), 0.006), **dict.fromkeys(("P28", "P29"), 0.0021)}
     assert found == pytest.approx(HOLD[id_], abs=error.get(id_, 6e-5))
@@ -145,7 +145,7 @@ def test_the_other_claims_cannot_be_judged_on_the_printed_tables() -> None:
     others = set(CLAIMS) - set(HOLD)
     assert others == {"P14", "P16", "P17", "P25", "P26", "P27", "P30"}
     for id_ in others:
-        parts = judge(PREDICATES, Measured([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
+        parts = judge(PREDICATES, FactorialCells([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
         assert [part.printed for part in parts] == [None] * len(parts)
 
 

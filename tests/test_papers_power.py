@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, nct, t
 
-from perhop.papers import Asked, Claim, Verdict, compound, load_pack
-from perhop.papers.claims import Under, claim_entry
+from perhop.papers import Claim, Hypothesis, Verdict, compound, load_pack
+from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import judge
-from perhop.papers.factorial import Cells, Floats, Measured
+from perhop.papers.factorial import Cells, FactorialCells, Floats
 from perhop.papers.papagiannaki.cells import (
     CLASSES,
     CONGESTION,
@@ -71,7 +71,7 @@ def ten(mean: float = 0.0, spread: float = 1.0) -> list[float]:
 
 
 def test_a_part_has_the_paper_value_and_our_noise() -> None:
-    part = Asked("x", "size", low=1.0, printed=2.0).mean(ten(50.0))
+    part = Hypothesis("x", "size", low=1.0, printed=2.0).mean(ten(50.0))
     (entry,) = claim_entry(CLAIM, [part])["parts"]
     expected = interval_inside(2.0, DEVIATION, 10, 1.0, math.inf)
     assert entry["power"] == {"as_fitted": round(expected, 3), "with_readings": None, "reason": None}
@@ -79,16 +79,16 @@ def test_a_part_has_the_paper_value_and_our_noise() -> None:
 
 
 def test_a_claim_multiplies_quantities_and_readings_and_joins_ranges_of_one() -> None:
-    of_x = Asked("x", "direction", low=0.0, printed=2.0), Asked("x", "size", low=1.0, printed=2.0)
-    parts = [*(one.mean(ten()) for one in of_x), Asked("y", "size", low=-1.0, printed=0.0).mean(ten())]
+    of_x = Hypothesis("x", "direction", low=0.0, printed=2.0), Hypothesis("x", "size", low=1.0, printed=2.0)
+    parts = [*(one.mean(ten()) for one in of_x), Hypothesis("y", "size", low=-1.0, printed=0.0).mean(ten())]
     noisier = [*(one.mean(ten(9.0, 1.5)) for one in of_x), parts[2]]
     one = interval_inside(2.0, DEVIATION, 10, 1.0, math.inf)
-    found = claim_entry(CLAIM, parts, [Under(Reading("sack", "in words"), noisier)])["power"]
+    found = claim_entry(CLAIM, parts, [UnderReading(Reading("sack", "in words"), noisier)])["power"]
     two = interval_inside(2.0, 1.5 * DEVIATION, 10, 1.0, math.inf)
     assert found["as_fitted"] == pytest.approx(one * one, abs=6e-4)
     assert found["with_readings"] == pytest.approx(one * one * two * one, abs=6e-4)
     # the noise of two readings is pooled
-    under = [Under(Reading(name, "in words"), own) for name, own in (("a", parts), ("b", noisier))]
+    under = [UnderReading(Reading(name, "in words"), own) for name, own in (("a", parts), ("b", noisier))]
     two = interval_inside(2.0, DEVIATION * math.sqrt((1 + 1.5**2) / 2), 10, 1.0, math.inf)
     found = claim_entry(CLAIM, parts, under)["power"]
     assert found["with_readings"] == pytest.approx(one * one * (two * one) ** 2, abs=6e-4)
@@ -97,28 +97,30 @@ def test_a_claim_multiplies_quantities_and_readings_and_joins_ranges_of_one() ->
 @pytest.mark.parametrize(
     ("asked", "n", "unjudged", "reason"),
     [
-        (Asked("x", "size", low=0.0), 10, "", "the paper gives no value"),
-        (Asked("x", "size", low=0.0, printed=1.0), 4, "", "4 replications, 10 are needed"),
-        (Asked("x", "size", low=0.0, printed=1.0), 10, "half as long", "half as long"),
+        (Hypothesis("x", "size", low=0.0), 10, "", "the paper gives no value"),
+        (Hypothesis("x", "size", low=0.0, printed=1.0), 4, "", "4 replications, 10 are needed"),
+        (Hypothesis("x", "size", low=0.0, printed=1.0), 10, "half as long", "half as long"),
     ],
 )
 def test_where_power_is_not_known_the_reason_stands_there(
-    asked: Asked, n: int, unjudged: str, reason: str
+    asked: Hypothesis, n: int, unjudged: str, reason: str
 ) -> None:
-    known = Asked("y", "size", low=-9.0, printed=0.0).mean(ten()[:n])
+    known = Hypothesis("y", "size", low=-9.0, printed=0.0).mean(ten()[:n])
     entry = claim_entry(CLAIM, [known, asked.mean(ten()[:n])], unjudged=unjudged)
     expected = {"as_fitted": None, "with_readings": None, "reason": reason}
     assert entry["power"] == entry["parts"][1]["power"] == expected
 
 
 def test_what_the_paper_says_in_words_is_a_value_too() -> None:
-    (entry,) = claim_entry(CLAIM, [Asked("x", "size", -9.0, 9.0, stated=0.0).mean(ten())])["parts"]
+    (entry,) = claim_entry(CLAIM, [Hypothesis("x", "size", -9.0, 9.0, stated=0.0).mean(ten())])["parts"]
     assert (entry["printed"], entry["power"]["as_fitted"]) == (None, 1.0)
 
 
 def test_a_reading_that_is_not_judged_says_nothing() -> None:
-    asked = Asked("x", "size", low=1.0, printed=2.0)
-    found = claim_entry(CLAIM, [asked.mean(ten())], [Under(Reading("a", "a"), [asked.undefined("none")])])
+    asked = Hypothesis("x", "size", low=1.0, printed=2.0)
+    found = claim_entry(
+        CLAIM, [asked.mean(ten())], [UnderReading(Reading("a", "a"), [asked.undefined("none")])]
+    )
     assert found["power"]["with_readings"] == found["power"]["as_fitted"]
 
 
@@ -151,7 +153,7 @@ def recorded_noise() -> dict[str, Floats]:
 NOISE_S600 = recorded_noise()
 
 
-def drawn(rng: np.random.Generator, scale: float, n: int = 10) -> Measured:
+def drawn(rng: np.random.Generator, scale: float, n: int = 10) -> FactorialCells:
     """Draw replications around the printed tables; arms give what p-a-b gives."""
     samples = []
     for _ in range(n):
@@ -161,7 +163,7 @@ def drawn(rng: np.random.Generator, scale: float, n: int = 10) -> Measured:
             for key, cells in STATED.arms.items()
         }
         samples.append(Cells(LAYOUT, values, arms))
-    return Measured(samples, PRINTED, kept=KEPT, stated=STATED)
+    return FactorialCells(samples, PRINTED, kept=KEPT, stated=STATED)
 
 
 def test_the_formula_and_draws_agree_on_the_claims_that_cannot_be_supported() -> None:
@@ -179,7 +181,7 @@ def test_the_formula_and_draws_agree_on_the_claims_that_cannot_be_supported() ->
     fitted, read = drawn(rng, 1.0), [drawn(rng, LONGER) for _ in range(READINGS)]
     below = set()
     for claim in claims:
-        others = [Under(Reading("true", "as true"), judge(PREDICATES, own, claim)) for own in read]
+        others = [UnderReading(Reading("true", "as true"), judge(PREDICATES, own, claim)) for own in read]
         if claim_entry(claim, judge(PREDICATES, fitted, claim), others)["power"]["with_readings"] < 0.8:
             below.add(claim.id)
     assert (found, below) == (CANNOT, CANNOT)

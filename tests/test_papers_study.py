@@ -21,7 +21,7 @@ from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design
 from perhop.experiment.factors import Factor
 from perhop.experiment.response import Response
-from perhop.papers import Asked, Claim, PackError, Part
+from perhop.papers import Claim, ClaimPart, Hypothesis, PackError
 from perhop.papers.claims import claim_entry
 from perhop.papers.document import check_claims, row
 from perhop.papers.pack import Pack
@@ -78,7 +78,7 @@ class Tiny(Study[Plan, TinyOutcome]):
         assert [list(one.trace) for one in results.drawn.values()] == [["cwnd"], []]
         measured = results.fitted.interval("bytes", time="2s")
         assert measured is not None
-        part = Asked("bytes", "direction", low=1.0).estimated(measured)
+        part = Hypothesis("bytes", "direction", low=1.0).estimated(measured)
         claim = claim_entry(Claim("T1", "Something arrives.", "here", "", {}, "the byte"), [part])
         document = {
             "paper": self.key,
@@ -312,7 +312,7 @@ def test_a_claim_that_names_no_predicate_is_refused() -> None:
 
 def _needs(
     m: None, form: Literal["a", "b"], near: float, times: int, ids: list[str], two: Annotated[list[str], 2]
-) -> list[Part]:
+) -> list[ClaimPart]:
     raise AssertionError("a check judges nothing")
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perhop.papers import Asked, Claim, PackError, Part, Reading, Verdict, compound, judge
-from perhop.papers.claims import Under, claim_entry, in_words
+from perhop.papers import Claim, ClaimPart, Hypothesis, PackError, Reading, Verdict, compound, judge
+from perhop.papers.claims import UnderReading, claim_entry, in_words
 from perhop.papers.verdict import HIGHER, LOWER, over_readings
 from perhop.report.study import StudyPage, render
 from perhop.stats.intervals import Interval, prediction_interval
@@ -25,18 +25,18 @@ YES, NO, OPEN, UNJUDGED = (
     Verdict.NOT_JUDGED,
 )
 CLAIM = Claim("C1", "A is better than B, by half.", "section 1", "any", {}, "half")
-ABOVE = Asked("A less B", "direction", low=HIGHER)
+ABOVE = Hypothesis("A less B", "direction", low=HIGHER)
 WIDE = (-1.0, 1.0) * 5
 """Ten values that straddle zero."""
 
 
-def up(by: float = 1.0, n: int = 10, asked: Asked = ABOVE) -> Part:
+def up(by: float = 1.0, n: int = 10, asked: Hypothesis = ABOVE) -> ClaimPart:
     """Judge n values near `by`."""
     return asked.mean(by + 0.01 * np.arange(n))
 
 
-def under(id_: str, *parts: Part, of: tuple[str, ...] = ()) -> Under:
-    return Under(Reading(id_, f"{id_} in words", of=of), parts)
+def under(id_: str, *parts: ClaimPart, of: tuple[str, ...] = ()) -> UnderReading:
+    return UnderReading(Reading(id_, f"{id_} in words", of=of), parts)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_compound_claim(verdicts: Sequence[Verdict], whole: Verdict) -> None:
 
 
 def test_no_difference_at_all_is_no_direction() -> None:
-    assert Asked("x", "direction", low=HIGHER).mean([0.0] * 10).verdict is NO
-    assert Asked("x", "direction", high=LOWER).mean([0.0] * 10).verdict is NO
+    assert Hypothesis("x", "direction", low=HIGHER).mean([0.0] * 10).verdict is NO
+    assert Hypothesis("x", "direction", high=LOWER).mean([0.0] * 10).verdict is NO
 
 
 def test_too_few_replications_are_told_and_not_called_inconclusive() -> None:
@@ -92,7 +92,7 @@ def test_a_value_that_is_none_is_told() -> None:
 
 
 def test_an_undefined_ratio_is_told_and_never_raised() -> None:
-    asked = Asked("A over B", "size", low=1.4)
+    asked = Hypothesis("A over B", "size", low=1.4)
     part = asked.ratio([1.0] * 10, [0.0] * 10)
     assert part.verdict is UNJUDGED
     assert part.reason == "the ratio is undefined: the denominator is 0 in 10 of 10 replications"
@@ -123,8 +123,8 @@ def test_an_undefined_ratio_is_told_and_never_raised() -> None:
 def test_readings_that_differ_decide(
     fitted: Verdict, others: list[Verdict], verdict: Verdict, differ: list[str]
 ) -> None:
-    def part(outcome: Verdict) -> Part:
-        return Part("x", "direction", None, 0.0, 1.0, outcome)
+    def part(outcome: Verdict) -> ClaimPart:
+        return ClaimPart("x", "direction", None, 0.0, 1.0, outcome)
 
     named = [(f"r{k}", part(one)) for k, one in enumerate(others)]
     assert over_readings(part(fitted), named) == (verdict, differ)
@@ -177,7 +177,7 @@ def test_a_pair_is_named_only_where_neither_of_it_decides_alone() -> None:
 
 
 def test_direction_and_size_are_judged_apart() -> None:
-    ratio = Asked("A over B", "direction", low=1 + HIGHER), Asked("A over B", "size", low=1.4)
+    ratio = Hypothesis("A over B", "direction", low=1 + HIGHER), Hypothesis("A over B", "size", low=1.4)
     entry = claim_entry(CLAIM, [one.ratio([1.2] * 10, np.full(10, 1.0)) for one in ratio])
     assert (entry["direction"], entry["size"], entry["verdict"]) == (
         "supported",
@@ -199,7 +199,7 @@ def test_what_is_too_short_is_not_judged_whatever_it_shows() -> None:
 
 
 def test_a_claim_is_in_sample_where_any_part_was_fitted() -> None:
-    fitted = Asked("x", "direction", low=0.0, in_sample=True).mean([1.0] * 10)
+    fitted = Hypothesis("x", "direction", low=0.0, in_sample=True).mean([1.0] * 10)
     entry = claim_entry(CLAIM, [up(), fitted])
     assert entry["in_sample"] is True
     assert [part["in_sample"] for part in entry["parts"]] == [False, True]
@@ -219,7 +219,7 @@ def test_a_claim_is_in_sample_where_any_part_was_fitted() -> None:
 def test_the_printed_number_against_one_run(
     printed: float | None, others: list[float], told: str | None
 ) -> None:
-    asked = Asked("A less B", "direction", low=HIGHER, printed=printed)
+    asked = Hypothesis("A less B", "direction", low=HIGHER, printed=printed)
     readings = [under(f"r{k}", up(by, asked=asked)) for k, by in enumerate(others)]
     (part,) = claim_entry(CLAIM, [up(asked=asked)], readings)["parts"]
     assert part["printed_is"] == told
@@ -228,7 +228,7 @@ def test_the_printed_number_against_one_run(
 
 def test_one_run_is_a_prediction_and_no_confidence_interval() -> None:
     values = np.arange(10.0)
-    part = Asked("x", "size", low=0.0).mean(values)
+    part = Hypothesis("x", "size", low=0.0).mean(values)
     found = prediction_interval(values)
     # 2.262157 is Student's t for 9 degrees of freedom; s = 3.02765
     assert found.half_width == pytest.approx(2.262157 * 3.0276504 * (1.1**0.5), rel=1e-6)
@@ -264,7 +264,7 @@ def test_the_shape_of_a_claim() -> None:
         "decided": None,
         "notes": ["A note."],
     }
-    assert "-0.0" not in json.dumps(claim_entry(CLAIM, [Asked("x", "direction", high=LOWER).mean(WIDE)]))
+    assert "-0.0" not in json.dumps(claim_entry(CLAIM, [Hypothesis("x", "direction", high=LOWER).mean(WIDE)]))
 
 
 def test_readings_are_counted_by_the_claims_own_of_all_that_are_listed() -> None:
@@ -283,7 +283,7 @@ def test_one_value_gives_no_interval_and_no_infinity() -> None:
 
 def test_a_reading_that_measures_something_else_is_refused() -> None:
     with pytest.raises(PackError, match="C1: reading 'sack' measures other parts"):
-        claim_entry(CLAIM, [up()], [under("sack", Asked("other", "direction").mean([1.0] * 10))])
+        claim_entry(CLAIM, [up()], [under("sack", Hypothesis("other", "direction").mean([1.0] * 10))])
 
 
 def test_a_part_in_words() -> None:
@@ -326,8 +326,8 @@ def test_the_page_shows_parts_readings_and_what_decides() -> None:
 
 
 def test_many_parts_are_listed_only_where_a_reading_changes_them() -> None:
-    parts = [Asked(f"part {k}", "size", low=0.0).mean([1.0] * 10) for k in range(8)]
-    changed = [*parts[:7], Asked("part 7", "size", low=0.0).mean([-1.0] * 10)]
+    parts = [Hypothesis(f"part {k}", "size", low=0.0).mean([1.0] * 10) for k in range(8)]
+    changed = [*parts[:7], Hypothesis("part 7", "size", low=0.0).mean([-1.0] * 10)]
     text = page_of(claim_entry(CLAIM, parts, [under("sack", *changed), under("near", *parts)]))
     assert "part 7 (contradicted: -1.0000 to -1.0000)" in text
     assert '<td class="t wrap">none</td>' in text

@@ -12,7 +12,7 @@ from perhop.plot import by_class, series, style
 
 @pytest.mark.parametrize(("high", "told"), [(0.02, "delay in ms"), (2.0, "delay in ms, logarithmic")])
 def test_the_label_of_delays(high: float, told: str) -> None:
-    rows = [by_class.Row(label="a", low=0.01, bar=0.015, high=high)]
+    rows = [by_class.ClassRow(label="a", low=0.01, bar=0.015, high=high)]
     assert f">{told}<" in by_class.draw(rows, "Delays", "delay in ms")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from perhop.plot.effects import Line, Mean, Panel, draw_curve, draw_means
 from perhop.plot.residuals import draw_qq, draw_residuals
-from perhop.plot.variation import Part, draw_pareto
+from perhop.plot.variation import VariationPart, draw_pareto
 from perhop.stats.residuals import furthest, normal_qq
 
 
@@ -46,13 +46,17 @@ def test_a_curve_over_decades_is_logarithmic() -> None:
 
 
 def test_a_pareto_is_ordered_and_says_what_is_left() -> None:
-    parts = [Part("A:B", 30.0, False), Part("A", 60.0, True), Part("error", 10.0, None)]
+    parts = [
+        VariationPart("A:B", 30.0, False),
+        VariationPart("A", 60.0, True),
+        VariationPart("error", 10.0, None),
+    ]
     shown = texts(draw_pareto(parts, "Variation"))
     order = [shown.index(name) for name in ("A", "A × B", "error")]
     assert order == sorted(order)
     assert "30.0 %, together 90.0 %" in shown
     assert "30.0 %" in texts(draw_pareto(parts, "Variation", add_up=False))
-    many = texts(draw_pareto([Part(f"x{i}", 5.0, True) for i in range(20)], "Variation"))
+    many = texts(draw_pareto([VariationPart(f"x{i}", 5.0, True) for i in range(20)], "Variation"))
     assert "7 others" in many
     assert "35.0 %, together 100.0 %" in many
 

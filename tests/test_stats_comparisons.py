@@ -21,7 +21,7 @@ from perhop.stats.paired import paired_difference, tost, tost_share
 from perhop.stats.power import detectable, power, replications_for_half_width, replications_needed
 from perhop.stats.ranks import rank_correlation
 from perhop.stats.residuals import assumptions, furthest, normal_qq, residuals
-from perhop.stats.strata import Part, Strata, strata
+from perhop.stats.strata import Strata, Stratum, strata
 from perhop.stats.unbalanced import NotEstimableError, unbalanced
 
 RNG = np.random.default_rng
@@ -125,7 +125,7 @@ def test_tukey_is_that_of_statsmodels() -> None:
     frame = sample(3).sort("a", "replication")[:-3]
     theirs = pairwise_tukeyhsd(frame["value"].to_numpy(), frame["a"].to_numpy(), alpha=0.05, use_var="equal")
     groups = {name: frame.filter(a=name)["value"].to_numpy() for name in "pqr"}
-    error = Part(len(frame) - 3, sum(float(np.sum((x - x.mean()) ** 2)) for x in groups.values()))
+    error = Stratum(len(frame) - 3, sum(float(np.sum((x - x.mean()) ** 2)) for x in groups.values()))
     found = tukey({name: x.mean() for name, x in groups.items()}, [len(x) for x in groups.values()], error)
     assert found["difference"].to_list() == pytest.approx(theirs.meandiffs.tolist(), rel=1e-9)
     assert found["p"].to_list() == pytest.approx(np.asarray(theirs.pvalues).tolist(), rel=1e-9)

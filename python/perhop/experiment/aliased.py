@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from perhop.experiment.analysis import Analysis, Asked, told
+from perhop.experiment.analysis import Analysis, AnalysisRequest, told
 from perhop.experiment.methods import factorial
 from perhop.stats.layout import Term, UnbalancedError
 
@@ -25,7 +25,7 @@ class Alias(NamedTuple):
     sign: int
 
 
-def fractional(start: Analysis, asked: Asked, fraction: Fraction) -> Analysis:
+def fractional(start: Analysis, asked: AnalysisRequest, fraction: Fraction) -> Analysis:
     """Analyse a fraction, or give means where runs of it are missing.
 
     Raises
@@ -84,7 +84,11 @@ def _written(own: list[Alias]) -> str:
 
 
 def _effects(
-    table: pl.DataFrame, parts: Strata, names: Mapping[Term, list[Alias]], asked: Asked, within: set[str]
+    table: pl.DataFrame,
+    parts: Strata,
+    names: Mapping[Term, list[Alias]],
+    asked: AnalysisRequest,
+    within: set[str],
 ) -> pl.DataFrame:
     """Give each effect under its names: at both levels of a single factor, else with all factors high."""
     errors = {row["term"]: row for row in table.iter_rows(named=True)}
@@ -99,7 +103,7 @@ def _effects(
 
 
 def _at(
-    term: Term, name: Alias, parts: Strata, asked: Asked, within: set[str]
+    term: Term, name: Alias, parts: Strata, asked: AnalysisRequest, within: set[str]
 ) -> Iterator[tuple[str, float]]:
     """Yield the levels of an effect and what it is there; two-level factors by their high level."""
     cube = parts.cube

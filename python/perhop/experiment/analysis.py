@@ -31,7 +31,7 @@ FALSE_DISCOVERIES = 0.05
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnalysisRequest:
     """What an analysis must know beside the numbers.
 
     Attributes
@@ -139,7 +139,7 @@ def told(start: Analysis, said: str) -> Analysis:
     return replace(start, remarks=(*start.remarks, said))
 
 
-def grand_mean(rows: pl.DataFrame, asked: Asked) -> Interval:
+def grand_mean(rows: pl.DataFrame, asked: AnalysisRequest) -> Interval:
     """Mean of all values of a response, with the interval of the means of replications.
 
     Where a replication lacks a treatment, or a group of one, their means are of different things: the
@@ -153,7 +153,7 @@ def grand_mean(rows: pl.DataFrame, asked: Asked) -> Interval:
     return replace(asked.interval(rows["response"][0], each["value"].to_numpy()), mean=mean)
 
 
-def means_of(rows: pl.DataFrame, factors: Sequence[str], asked: Asked) -> pl.DataFrame:
+def means_of(rows: pl.DataFrame, factors: Sequence[str], asked: AnalysisRequest) -> pl.DataFrame:
     """Mean of each combination of levels of a response, with its own interval over the replications."""
     found = []
     parts = rows.group_by(factors, maintain_order=True) if factors else [((), rows)]

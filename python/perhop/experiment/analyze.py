@@ -14,7 +14,7 @@ from perhop.experiment.analysis import (
     FIXED,
     NO_TESTS,
     Analysis,
-    Asked,
+    AnalysisRequest,
     grand_mean,
     means_of,
     told,
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
 
 
-def asked_of(campaign: Campaign, keep: tuple[str, ...] | None = None, level: float = LEVEL) -> Asked:
-    """Return what an analysis must know of a campaign; the rest as of `Asked`."""
+def asked_of(
+    campaign: Campaign, keep: tuple[str, ...] | None = None, level: float = LEVEL
+) -> AnalysisRequest:
+    """Return what an analysis must know of a campaign; the rest as of `AnalysisRequest`."""
     design = campaign.design
-    return Asked(
+    return AnalysisRequest(
         {factor.name: [one.name for one in factor.levels] for factor in design.factors},
         {response.name: response.unit for response in campaign.responses},
         design.seeds == "common",
@@ -46,7 +48,7 @@ def asked_of(campaign: Campaign, keep: tuple[str, ...] | None = None, level: flo
     )
 
 
-def analyze(scalars: pl.DataFrame, asked: Asked) -> list[Analysis]:
+def analyze(scalars: pl.DataFrame, asked: AnalysisRequest) -> list[Analysis]:
     """Analyse each response of a table.
 
     Parameters
@@ -100,7 +102,7 @@ def _with_discoveries(found: list[Analysis]) -> list[Analysis]:
     return adjusted
 
 
-def _response(rows: pl.DataFrame, response: str, asked: Asked) -> list[Analysis]:
+def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list[Analysis]:
     for name, levels in asked.factors.items():
         rows = rows.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(levels)))
     known = rows.filter(pl.col("value").is_finite())

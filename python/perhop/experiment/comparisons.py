@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from perhop.experiment.analysis import FIXED, Asked
+from perhop.experiment.analysis import FIXED, AnalysisRequest
 from perhop.stats.contrasts import tukey
 from perhop.stats.layout import cube
 from perhop.stats.paired import Equivalence, Paired, paired_difference, tost, tost_share
-from perhop.stats.strata import Part, strata
+from perhop.stats.strata import Stratum, strata
 from perhop.units import counted
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Comparison:
     remarks: tuple[str, ...] = ()
 
 
-def values(scalars: pl.DataFrame, asked: Asked, responses: Sequence[str] = ()) -> Iterator[Own]:
+def values(scalars: pl.DataFrame, asked: AnalysisRequest, responses: Sequence[str] = ()) -> Iterator[Own]:
     """Yield the finite values of each response and group, in their order; `scalars` as in `analyze`."""
     for response, unit in asked.units.items():
         rows = scalars.filter(pl.col("response") == response, pl.col("value").is_finite())
@@ -109,7 +109,7 @@ def values(scalars: pl.DataFrame, asked: Asked, responses: Sequence[str] = ()) -
             yield Own(response, unit, of, part.select("treatment", "replication", "value"))
 
 
-def all_pairs(own: Own, asked: Asked) -> Pairs:
+def all_pairs(own: Own, asked: AnalysisRequest) -> Pairs:
     """Compare all pairs of treatments, so that all intervals hold together (Tukey).
 
     With common seeds the replications are blocks: those count in which every treatment has a value.
@@ -136,7 +136,7 @@ def all_pairs(own: Own, asked: Asked) -> Pairs:
     return Pairs(own, tukey(means, counts, error, asked.level), tuple(remarks))
 
 
-def _error(rows: pl.DataFrame, block: bool) -> Part | None:
+def _error(rows: pl.DataFrame, block: bool) -> Stratum | None:
     """Return what replications of a treatment differ by, less what is common to all in blocks."""
     if rows.is_empty():
         return None
@@ -146,11 +146,11 @@ def _error(rows: pl.DataFrame, block: bool) -> Part | None:
         )
         return parts.between
     left = rows.select(pl.col("value") - pl.col("value").mean().over("treatment"))["value"].to_numpy()
-    return Part(len(rows) - rows["treatment"].n_unique(), float(np.sum(left**2)))
+    return Stratum(len(rows) - rows["treatment"].n_unique(), float(np.sum(left**2)))
 
 
 def compare(
-    own: Own, asked: Asked, first: str, second: str, margin: Margin | None = None
+    own: Own, asked: AnalysisRequest, first: str, second: str, margin: Margin | None = None
 ) -> Comparison | None:
     """Compare two treatments by the replications that both have; None if there are none.
 

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from perhop.experiment.analysis import NO_TESTS, Analysis, Asked, grand_mean, means_of, told
+from perhop.experiment.analysis import NO_TESTS, Analysis, AnalysisRequest, grand_mean, means_of, told
 from perhop.stats.anova import anova_of
 from perhop.stats.effects import effects_of
 from perhop.stats.layout import Term, UnbalancedError, cube
@@ -24,7 +24,7 @@ _MOST_TERMS = 15
 _SAME = "Every run gave the same value, so that there is nothing to explain."
 
 
-def check_keep(start: Analysis, asked: Asked) -> None:
+def check_keep(start: Analysis, asked: AnalysisRequest) -> None:
     """Check that the effects to keep are of the factors of a response.
 
     Raises
@@ -38,7 +38,9 @@ def check_keep(start: Analysis, asked: Asked) -> None:
             raise ValueError(f"{effect!r} is no effect of the factors {', '.join(start.factors)}")
 
 
-def factorial(start: Analysis, asked: Asked, factors: Sequence[str], *, all_orders: bool = False) -> Analysis:
+def factorial(
+    start: Analysis, asked: AnalysisRequest, factors: Sequence[str], *, all_orders: bool = False
+) -> Analysis:
     """Analyse a balanced design of these factors; many effects of high order are put together in one row.
 
     Raises
@@ -95,7 +97,7 @@ def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | Non
     return kept, f"There is one replication: {what} had to be taken for error. Add replications."
 
 
-def not_balanced(start: Analysis, asked: Asked, why: str) -> list[Analysis]:
+def not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Analysis]:
     """Do what is valid where treatments have not all the same observations.
 
     Raises
@@ -138,7 +140,9 @@ def _models(factors: Sequence[str], keep: Sequence[str] | None) -> list[list[Ter
     return [up_to(factors, order) for order in range(min(2, len(factors)), 0, -1)]
 
 
-def _apart(start: Analysis, asked: Asked, group: Mapping[str, str], rows: pl.DataFrame) -> list[Analysis]:
+def _apart(
+    start: Analysis, asked: AnalysisRequest, group: Mapping[str, str], rows: pl.DataFrame
+) -> list[Analysis]:
     factors = tuple(name for name in start.factors if name not in start.within and rows[name].n_unique() > 1)
     said = f"{_lack(start, asked)}, so that each {', '.join(start.within)} is analysed for itself."
     for effect in asked.keep or ():
@@ -162,7 +166,7 @@ def _apart(start: Analysis, asked: Asked, group: Mapping[str, str], rows: pl.Dat
         return not_balanced(own, asked, str(error))
 
 
-def _lack(start: Analysis, asked: Asked) -> str:
+def _lack(start: Analysis, asked: AnalysisRequest) -> str:
     """Say why a design with groups within runs is not balanced."""
     frame = start.frame
     groups = frame.select(start.within).n_unique()

@@ -35,14 +35,14 @@ quantities and drawings by `perhop.papers.cases` and its neighbours.
 from perhop.papers.error import PackError
 from perhop.papers.pack import Claim, Pack, load_pack, pack_dir
 from perhop.papers.readings import Reading, load_readings
-from perhop.papers.verdict import Asked, Part, Verdict, compound, judge
+from perhop.papers.verdict import ClaimPart, Hypothesis, Verdict, compound, judge
 
 __all__ = [
-    "Asked",
     "Claim",
+    "ClaimPart",
+    "Hypothesis",
     "Pack",
     "PackError",
-    "Part",
     "Reading",
     "Verdict",
     "compound",

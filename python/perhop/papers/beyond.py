@@ -20,7 +20,7 @@ from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
 from perhop.papers.error import PackError
 from perhop.papers.measured import Measurements
-from perhop.papers.verdict import HIGHER, LOWER, Asked, Kind, Part, compound
+from perhop.papers.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind, compound
 from perhop.stats.intervals import mean_interval
 
 
@@ -98,7 +98,7 @@ def read_claims(path: Path) -> OwnClaims:
         raise PackError(f"{path}: {error}") from error
 
 
-def judged(part: PartOf, measured: Measurements) -> Part:
+def judged(part: PartOf, measured: Measurements) -> ClaimPart:
     """Judge a part.
 
     Raises
@@ -121,7 +121,7 @@ def judged(part: PartOf, measured: Measurements) -> Part:
     low = HIGHER if part.above_zero else part.low
     high = LOWER if part.below_zero else part.high
     kind: Kind = "direction" if part.above_zero or part.below_zero else "size"
-    asked = Asked(_quantity(part), kind, low, high)
+    asked = Hypothesis(_quantity(part), kind, low, high)
     if second is None:
         return asked.mean(first)
     return asked.mean(first - second) if part.over is None else asked.ratio(first, second)
@@ -156,7 +156,7 @@ def write_rows(rows: Sequence[Sequence[str | int]], out: TextIO) -> None:
     csv.writer(out, lineterminator="\n").writerows([CLAIMS, *rows])
 
 
-def _numbers(part: Part) -> list[str | int]:
+def _numbers(part: ClaimPart) -> list[str | int]:
     found = part.measured
     ends = ["" if not math.isfinite(end) else f"{round(end, 6) + 0.0:g}" for end in (part.low, part.high)]
     if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from perhop.papers.case_runs import FITTED
-from perhop.papers.case_values import Measured
+from perhop.papers.case_values import CaseValues
 from perhop.papers.cases import EXTRA, Case
 from perhop.papers.plan import Sweep
 from perhop.plot import bars, curves
@@ -63,7 +63,7 @@ def bars_of_tables(
 
 def curves_of_tables(
     rows: Rows,
-    m: Measured,
+    m: CaseValues,
     titles: Mapping[str, str],
     quantity: Quantity,
     promised: Callable[[Case], float],
@@ -103,7 +103,7 @@ def curves_of_tables(
 
 
 def values_table(
-    m: Measured, figures: Sequence[str], quantities: Sequence[Quantity], treatment: str, again: str
+    m: CaseValues, figures: Sequence[str], quantities: Sequence[Quantity], treatment: str, again: str
 ) -> Table:
     """Give mean and interval of every quantity of the cases of some figures, in one table.
 
@@ -143,7 +143,7 @@ def swept_values(sweep: Sweep) -> list[str]:
 
 
 def swept_line(
-    sweep: Sweep, measured: Mapping[str, Measured], case: Case, quantity: str, color: int
+    sweep: Sweep, measured: Mapping[str, CaseValues], case: Case, quantity: str, color: int
 ) -> curves.Line:
     """Give the means of a quantity of a case over a parameter."""
     means = [measured[f"{sweep.axes[0]}={value}"].mean(case.id, quantity) for value in swept_values(sweep)]
@@ -152,7 +152,7 @@ def swept_line(
 
 def swept_panels(
     sweep: Sweep,
-    measured: Mapping[str, Measured],
+    measured: Mapping[str, CaseValues],
     quantities: Iterable[Quantity],
     group: Callable[[Case, Quantity], str],
     printed: Callable[[Case], float] | None = None,
@@ -190,7 +190,7 @@ def swept_panels(
 
 def swept_table(
     sweeps: Sequence[Sweep],
-    measured: Mapping[str, Measured],
+    measured: Mapping[str, CaseValues],
     cases: Sequence[Case],
     quantities: Sequence[Quantity],
     chosen: Mapping[str, object],

@@ -20,7 +20,7 @@ Quantities = dict[str, Floats]
 
 
 @dataclass(frozen=True)
-class Measured:
+class CaseValues:
     """Quantities of every case at one point.
 
     Attributes
@@ -46,7 +46,7 @@ class Measured:
         """Mean over the replications; NaN where one has no value."""
         return float(self.values[case][quantity].mean())
 
-    def joined(self, other: Measured) -> Measured:
+    def joined(self, other: CaseValues) -> CaseValues:
         """Put the cases of another table to these."""
         return replace(self, cases={**self.cases, **other.cases}, values={**self.values, **other.values})
 
@@ -82,7 +82,7 @@ class CaseReader(Generic[C]):
 
     def measure(
         self, at: str, m: Measurements, whole: Mapping[str, Mapping[str, float]] | None = None
-    ) -> Measured:
+    ) -> CaseValues:
         """Reduce those cases that were run, at a level of the first factor; `whole` are by name of run."""
         found: dict[tuple[str, ...], dict[str, Floats]] = {}
         first, *others = self.factors
@@ -101,9 +101,9 @@ class CaseReader(Generic[C]):
             else:
                 continue
             own[case.id] = case
-        return Measured(own, values, self.fitted)
+        return CaseValues(own, values, self.fitted)
 
-    def everything(self, results: Results) -> dict[str, Measured]:
+    def everything(self, results: Results) -> dict[str, CaseValues]:
         """Reduce all results: as fitted, by id of reading, and by `parameter=value` of the sweeps.
 
         Sweeps of several tables over one parameter are put together.

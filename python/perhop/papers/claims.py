@@ -11,15 +11,15 @@ from perhop.papers.error import PackError
 from perhop.papers.pack import Claim
 from perhop.papers.power import power_json
 from perhop.papers.readings import Reading, judged_under
-from perhop.papers.verdict import Kind, Part, Verdict, compound, interval_json, over_readings
+from perhop.papers.verdict import ClaimPart, Kind, Verdict, compound, interval_json, over_readings
 
 
 @dataclass(frozen=True)
-class Under:
+class UnderReading:
     """The parts of a claim under one reading, in the order of the fitted point's."""
 
     reading: Reading
-    parts: Sequence[Part]
+    parts: Sequence[ClaimPart]
 
     @property
     def judges(self) -> bool:
@@ -29,8 +29,8 @@ class Under:
 
 def claim_entry(
     claim: Claim,
-    fitted: Sequence[Part],
-    others: Sequence[Under] = (),
+    fitted: Sequence[ClaimPart],
+    others: Sequence[UnderReading] = (),
     unjudged: str = "",
     notes: Sequence[str] = (),
     listed: Sequence[Reading] = (),
@@ -98,7 +98,10 @@ def claim_entry(
 
 
 def _deciding(
-    whole: Verdict, fitted: Sequence[Part], others: Sequence[Under], parts: Sequence[dict[str, Any]]
+    whole: Verdict,
+    fitted: Sequence[ClaimPart],
+    others: Sequence[UnderReading],
+    parts: Sequence[dict[str, Any]],
 ) -> list[str]:
     """Name the readings that decide the whole: those that judge it otherwise, or else a part of it."""
     at_fit = compound(p.verdict for p in fitted)
@@ -111,7 +114,7 @@ def _deciding(
     return _decisive([one.reading for one in others], differ)
 
 
-def _decided(others: Sequence[Under]) -> str | None:
+def _decided(others: Sequence[UnderReading]) -> str | None:
     """Say what the deciding readings make of the claim, each verdict with its readings."""
     groups: dict[str, list[str]] = {}
     for one in others:
@@ -121,7 +124,7 @@ def _decided(others: Sequence[Under]) -> str | None:
 
 
 def _part_json(
-    p: Part, verdict: Verdict, decided_by: list[str], under: Sequence[tuple[str, Part]]
+    p: ClaimPart, verdict: Verdict, decided_by: list[str], under: Sequence[tuple[str, ClaimPart]]
 ) -> dict[str, Any]:
     return {
         "quantity": p.quantity,
@@ -138,7 +141,7 @@ def _part_json(
     }
 
 
-def _reading_json(one: Under) -> dict[str, Any]:
+def _reading_json(one: UnderReading) -> dict[str, Any]:
     return {
         "id": one.reading.id,
         "meaning": one.reading.meaning,
@@ -147,7 +150,7 @@ def _reading_json(one: Under) -> dict[str, Any]:
     }
 
 
-def _measured_json(p: Part) -> dict[str, Any]:
+def _measured_json(p: ClaimPart) -> dict[str, Any]:
     return {
         "mean": None if p.measured is None else round(p.measured.mean, 6),
         "ci95": interval_json(p.measured),
@@ -156,7 +159,7 @@ def _measured_json(p: Part) -> dict[str, Any]:
     }
 
 
-def printed_is(fitted: Part, under: Iterable[tuple[str, Part]]) -> str | None:
+def printed_is(fitted: ClaimPart, under: Iterable[tuple[str, ClaimPart]]) -> str | None:
     """Say where the printed number lies against what one run of ours gives; None where it cannot be said."""
     printed = fitted.printed
     if printed is None or fitted.one_run is None:
@@ -172,7 +175,7 @@ def printed_is(fitted: Part, under: Iterable[tuple[str, Part]]) -> str | None:
     return "outside everything that was run"
 
 
-def _holds(p: Part, value: float) -> bool:
+def _holds(p: ClaimPart, value: float) -> bool:
     return p.one_run is not None and p.one_run.low <= value <= p.one_run.high
 
 
@@ -182,12 +185,12 @@ def _decisive(readings: Sequence[Reading], differ: Sequence[str]) -> list[str]:
     return [name for name in differ if not set(pairs[name]) & set(differ)]
 
 
-def _of_kind(kind: Kind, parts: Sequence[Part], verdicts: Sequence[Verdict]) -> str | None:
+def _of_kind(kind: Kind, parts: Sequence[ClaimPart], verdicts: Sequence[Verdict]) -> str | None:
     own = [verdict for p, verdict in zip(parts, verdicts, strict=True) if p.kind == kind]
     return str(compound(own)) if own else None
 
 
-def _reason(parts: Sequence[Part]) -> str:
+def _reason(parts: Sequence[ClaimPart]) -> str:
     reasons = dict.fromkeys(p.reason for p in parts if p.reason)
     return "; ".join(reasons) or "nothing was measured"
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 from perhop.papers.error import PackError
 from perhop.papers.pack import Claim
 from perhop.papers.parameters import check_parameters
-from perhop.papers.verdict import Part, interval_json
+from perhop.papers.verdict import ClaimPart, interval_json
 from perhop.stats.intervals import Interval
 
 M = TypeVar("M")
@@ -59,7 +59,7 @@ def row(
     }
 
 
-def check_claims(predicates: Mapping[str, Callable[..., list[Part]]], claims: Iterable[Claim]) -> None:
+def check_claims(predicates: Mapping[str, Callable[..., list[ClaimPart]]], claims: Iterable[Claim]) -> None:
     """Refuse a claim that no predicate can judge; before anything runs.
 
     Raises
@@ -81,7 +81,9 @@ def check_claims(predicates: Mapping[str, Callable[..., list[Part]]], claims: It
             raise PackError(f"{where}: 'parameters' has no {', '.join(map(repr, missing))}")
 
 
-def judge(predicates: Mapping[str, Callable[..., list[Part]]], measurements: M, claim: Claim) -> list[Part]:
+def judge(
+    predicates: Mapping[str, Callable[..., list[ClaimPart]]], measurements: M, claim: Claim
+) -> list[ClaimPart]:
     """Judge a claim by the predicate it names; `check_claims` has found that there is one that takes it.
 
     Raises

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from perhop.papers.verdict import Asked, Kind, Part
+from perhop.papers.verdict import ClaimPart, Hypothesis, Kind
 from perhop.stats.effects import effects_of
 from perhop.stats.jackknife import jackknife_interval
 from perhop.stats.layout import Cube
@@ -65,7 +65,7 @@ Statistic = Callable[[Sequence[Cells]], float]
 
 
 @dataclass(frozen=True)
-class Measured:
+class FactorialCells:
     """The replications of every treatment, and what the paper prints.
 
     Attributes
@@ -116,13 +116,13 @@ class Measured:
         *,
         linear: bool = False,
         cells: Sequence[tuple[str, str]] = (),
-    ) -> Part:
+    ) -> ClaimPart:
         """Judge a statistic of the cells: a linear one as a mean, any other by the jackknife.
 
         `cells` are response and treatment of the cells that it compares by name.
         """
         printed = _value_or_none(of, [self.published])
-        asked = Asked(quantity, kind, low, high, printed, any(cell in self.in_sample for cell in cells))
+        asked = Hypothesis(quantity, kind, low, high, printed, any(cell in self.in_sample for cell in cells))
         if _value_or_none(of, self.samples) is None:
             return asked.undefined("not measured")
         if linear:

@@ -11,7 +11,7 @@ import polars as pl
 
 from perhop.papers.factorial import (
     Cells,
-    Measured,
+    FactorialCells,
     Statistic,
     effect,
     level_means,
@@ -19,11 +19,11 @@ from perhop.papers.factorial import (
     residuals,
     shares_of_means,
 )
-from perhop.papers.verdict import HIGHER, LOWER, Part
+from perhop.papers.verdict import HIGHER, LOWER, ClaimPart
 from perhop.stats.residuals import furthest, straightest
 
 
-def signs(m: Measured, response: str, effects: list[str]) -> list[Part]:
+def signs(m: FactorialCells, response: str, effects: list[str]) -> list[ClaimPart]:
     """Judge that effects lie above zero, `+C=r`, or below, `-P=b C=r`; or differences, `+P=a less P=p`."""
     words = response.replace("_", " ")
     return [
@@ -38,13 +38,13 @@ def signs(m: Measured, response: str, effects: list[str]) -> list[Part]:
     ]
 
 
-def alike(m: Measured, response: str, effects: str, within: float) -> list[Part]:
+def alike(m: FactorialCells, response: str, effects: str, within: float) -> list[ClaimPart]:
     """Judge that two effects are less than so far apart."""
     what = f"{response}: effect of {effects}"
     return [m.part(what, "size", _effects(response, effects), -within, within, linear=True)]
 
 
-def lowest(m: Measured, response: str, lowest: str, effects: list[str]) -> list[Part]:
+def lowest(m: FactorialCells, response: str, lowest: str, effects: list[str]) -> list[ClaimPart]:
     """Judge that an interaction is the lowest of its kind, and the signs of effects."""
     layout = m.published.layout
     one, other = layout.combination(lowest)
@@ -59,7 +59,7 @@ def lowest(m: Measured, response: str, lowest: str, effects: list[str]) -> list[
     return [m.part(what, "direction", margin, high=LOWER), *signs(m, response, effects)]
 
 
-def explained(m: Measured, response: str, at_least: float, beyond: float) -> list[Part]:
+def explained(m: FactorialCells, response: str, at_least: float, beyond: float) -> list[ClaimPart]:
     """Judge what share of the variation the effects of one and two factors have, and the largest other."""
 
     def low_order(cells: Sequence[Cells]) -> float:
@@ -76,7 +76,7 @@ def explained(m: Measured, response: str, at_least: float, beyond: float) -> lis
     ]
 
 
-def largest(m: Measured, response: str, components: list[str]) -> list[Part]:
+def largest(m: FactorialCells, response: str, components: list[str]) -> list[ClaimPart]:
     """Judge that some components are the largest of all of one and two factors."""
 
     def margin(cells: Sequence[Cells]) -> float:
@@ -90,7 +90,7 @@ def largest(m: Measured, response: str, components: list[str]) -> list[Part]:
     return [m.part(what, "direction", margin, low=HIGHER)]
 
 
-def dominates(m: Measured, response: str, components: list[str], at_least: float) -> list[Part]:
+def dominates(m: FactorialCells, response: str, components: list[str], at_least: float) -> list[ClaimPart]:
     """Judge that the first of the largest components has most of the variation."""
 
     def share(cells: Sequence[Cells]) -> float:
@@ -100,7 +100,7 @@ def dominates(m: Measured, response: str, components: list[str], at_least: float
     return [m.part(what, "size", share, low=at_least), *largest(m, response, components)]
 
 
-def wider(m: Measured, responses: Annotated[list[str], 2], factor: str) -> list[Part]:
+def wider(m: FactorialCells, responses: Annotated[list[str], 2], factor: str) -> list[ClaimPart]:
     """Judge that a factor moves one response more than another, as parts of their means."""
 
     def more(cells: Sequence[Cells]) -> float:
@@ -113,7 +113,7 @@ def wider(m: Measured, responses: Annotated[list[str], 2], factor: str) -> list[
     return [m.part(what, "direction", more, low=HIGHER)]
 
 
-def normal(m: Measured, response: str, set_aside: float, correlation: float) -> list[Part]:
+def normal(m: FactorialCells, response: str, set_aside: float, correlation: float) -> list[ClaimPart]:
     """Judge that the residuals of the trimmed model are normal but for a few."""
 
     def straight(cells: Sequence[Cells]) -> float:
@@ -123,7 +123,9 @@ def normal(m: Measured, response: str, set_aside: float, correlation: float) -> 
     return [m.part(what, "size", straight, low=correlation)]
 
 
-def normal_without_trend(m: Measured, response: str, correlation: float, trend: float) -> list[Part]:
+def normal_without_trend(
+    m: FactorialCells, response: str, correlation: float, trend: float
+) -> list[ClaimPart]:
     """Judge that all residuals are normal, and their size does not go with the prediction."""
 
     def goes_with(cells: Sequence[Cells]) -> float:
@@ -136,8 +138,8 @@ def normal_without_trend(m: Measured, response: str, correlation: float, trend: 
 
 
 def scattered(
-    m: Measured, response: str, set_aside: float, experiment: list[str], at_most: float
-) -> list[Part]:
+    m: FactorialCells, response: str, set_aside: float, experiment: list[str], at_most: float
+) -> list[ClaimPart]:
     """Judge that the residuals that a model misses by most are not of one experiment.
 
     An experiment is a combination of levels of some factors.
@@ -155,7 +157,7 @@ def scattered(
     return [m.part(what, "size", fullest, high=at_most)]
 
 
-def none_below(m: Measured, response: str, at_least: float) -> list[Part]:
+def none_below(m: FactorialCells, response: str, at_least: float) -> list[ClaimPart]:
     """Judge that no cell is below a value."""
 
     def least(cells: Sequence[Cells]) -> float:
@@ -164,7 +166,7 @@ def none_below(m: Measured, response: str, at_least: float) -> list[Part]:
     return [m.part(f"{response.replace('_', ' ')}: least of all cells", "size", least, low=at_least)]
 
 
-PREDICATES: dict[str, Callable[..., list[Part]]] = {
+PREDICATES: dict[str, Callable[..., list[ClaimPart]]] = {
     one.__name__: one
     for one in (
         signs,

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from perhop.papers.error import PackError
-from perhop.papers.published import Row, read_table
+from perhop.papers.published import PublishedRow, read_table
 
 _ROOTS = (Path(__file__).parents[1] / "papers_data", Path(__file__).parents[3] / "papers")
 
@@ -109,13 +109,13 @@ class Pack:
     folder: Path
     figures: tuple[dict[str, Any], ...]
     claims: tuple[Claim, ...]
-    published: dict[str, tuple[Row, ...]]
+    published: dict[str, tuple[PublishedRow, ...]]
 
     def scenario(self, name: str) -> bytes:
         """Text of one of the pack's scenario files."""
         return _read(self.folder / name)
 
-    def table(self, name: str) -> tuple[Row, ...]:
+    def table(self, name: str) -> tuple[PublishedRow, ...]:
         """Give one of the printed tables."""
         if name not in self.published:
             raise PackError(f"{self.folder / 'published' / name}.csv: is missing")

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from perhop.papers.verdict import Part, Verdict
+from perhop.papers.verdict import ClaimPart, Verdict
 from perhop.stats.intervals import Interval, deviation_behind
 from perhop.stats.power import interval_inside
 
@@ -22,7 +22,7 @@ Noise = tuple[float, float]
 """Mean and standard deviation of a quantity, were it what the paper says."""
 
 
-def power_json(fitted: Sequence[Part], others: Sequence[Sequence[Part]]) -> dict[str, Any]:
+def power_json(fitted: Sequence[ClaimPart], others: Sequence[Sequence[ClaimPart]]) -> dict[str, Any]:
     """Give the probability that all parts are supported: as fitted, and under all readings as well.
 
     Parameters
@@ -50,18 +50,18 @@ def power_json(fitted: Sequence[Part], others: Sequence[Sequence[Part]]) -> dict
     }
 
 
-def _unknown(part: Part) -> str | None:
+def _unknown(part: ClaimPart) -> str | None:
     """Say why a part has no power; None where it has."""
     if part.verdict is Verdict.NOT_JUDGED:
         return part.reason
     return None if part.as_printed else NO_VALUE
 
 
-def _known(part: Part) -> Interval | None:
+def _known(part: ClaimPart) -> Interval | None:
     return None if _unknown(part) else part.as_printed
 
 
-def _pooled(parts: Iterable[Part]) -> Noise:
+def _pooled(parts: Iterable[ClaimPart]) -> Noise:
     """Average what the replications of a part under several readings would give about what the paper says."""
     known = [about for part in parts if (about := _known(part))]
     if not known:
@@ -70,9 +70,9 @@ def _pooled(parts: Iterable[Part]) -> Noise:
     return sum(about.mean for about in known) / len(known), math.sqrt(sum(squares) / len(known))
 
 
-def _all_supported(parts: Iterable[tuple[Part, Noise]]) -> float:
+def _all_supported(parts: Iterable[tuple[ClaimPart, Noise]]) -> float:
     """Multiply over quantities; the ranges that are claimed of one quantity are met together."""
-    asked: dict[tuple[str, Noise, int], list[Part]] = {}
+    asked: dict[tuple[str, Noise, int], list[ClaimPart]] = {}
     for part, noise in parts:
         if about := _known(part):
             asked.setdefault((part.quantity, noise, about.n), []).append(part)

@@ -10,7 +10,7 @@ from pathlib import Path
 from perhop.papers.error import PackError
 
 
-class Row:
+class PublishedRow:
     """A row of a printed table: text by column, empty where the paper prints nothing.
 
     Parameters
@@ -62,7 +62,7 @@ class Row:
         """Say that a cell does not hold what is wanted."""
         return PackError(f"{self._where}: column {column!r} is {self[column]!r}, not {wanted}")
 
-    def changed(self, cells: Mapping[str, str]) -> Row:
+    def changed(self, cells: Mapping[str, str]) -> PublishedRow:
         """Give the row with other text in some cells.
 
         Raises
@@ -74,10 +74,10 @@ class Row:
             if not isinstance(text, str):
                 raise PackError(f"{self._where}: {column!r} is changed to {text!r}, not to a text")
             self[column]
-        return Row(self._where, {**self._cells, **cells})
+        return PublishedRow(self._where, {**self._cells, **cells})
 
 
-def read_table(path: Path, text: str) -> tuple[Row, ...]:
+def read_table(path: Path, text: str) -> tuple[PublishedRow, ...]:
     """Read a table with its columns in the first line.
 
     Parameters
@@ -99,7 +99,7 @@ def read_table(path: Path, text: str) -> tuple[Row, ...]:
         where = f"{path}:{lines.line_num}"
         if len(cells) != len(columns):
             raise PackError(f"{where}: {len(cells)} cells for {len(columns)} columns")
-        rows.append(Row(where, dict(zip(columns, cells, strict=True))))
+        rows.append(PublishedRow(where, dict(zip(columns, cells, strict=True))))
     if not rows:
         raise PackError(f"{path}: has no rows")
     return tuple(rows)

@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimPart:
     """One quantity of a claim, with the range it is claimed to lie in.
 
     Attributes
@@ -78,7 +78,7 @@ class Part:
     reason: str | None = None
     as_printed: Interval | None = None
 
-    def unjudged(self, reason: str) -> Part:
+    def unjudged(self, reason: str) -> ClaimPart:
         """Give the part without a verdict; a reason of its own stays."""
         return replace(self, verdict=Verdict.NOT_JUDGED, reason=self.reason or reason)
 
@@ -109,8 +109,8 @@ def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) ->
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a part asks before anything is measured: the fields of `Part` that claim and paper give.
+class Hypothesis:
+    """What a part asks before anything is measured: the fields of `ClaimPart` that claim and paper give.
 
     `stated` is the value by the paper's words, where no number of its own is printed.
     """
@@ -125,7 +125,7 @@ class Asked:
 
     def estimated(
         self, measured: Interval, one_run: Interval | None = None, as_printed: Interval | None = None
-    ) -> Part:
+    ) -> ClaimPart:
         """Judge by an interval that was estimated elsewhere.
 
         Without `as_printed` the noise about what the paper says is taken to be that about the mean.
@@ -133,7 +133,7 @@ class Asked:
         verdict = judge(measured, self.low, self.high)
         few = f"{measured.n} replications, {MIN_REPLICATIONS} are needed"
         reason = few if verdict is Verdict.NOT_JUDGED else None
-        return Part(
+        return ClaimPart(
             self.quantity,
             self.kind,
             measured,
@@ -155,7 +155,7 @@ class Asked:
         by = value - measured.mean
         return Interval(value, measured.low + by, measured.high + by, measured.n)
 
-    def mean(self, values: npt.ArrayLike) -> Part:
+    def mean(self, values: npt.ArrayLike) -> ClaimPart:
         """Judge the mean of one value per replication; a value that is none is told, not left out."""
         x = np.asarray(values, dtype=np.float64).ravel()
         without = int(np.count_nonzero(~np.isfinite(x)))
@@ -163,7 +163,7 @@ class Asked:
             return self.undefined(f"no value in {without} of {x.size} replications")
         return self.estimated(mean_interval(x), prediction_interval(x))
 
-    def ratio(self, over: npt.ArrayLike, under: npt.ArrayLike) -> Part:
+    def ratio(self, over: npt.ArrayLike, under: npt.ArrayLike) -> ClaimPart:
         """Judge the ratio of two sums over paired replications; one that is undefined is told."""
         x, y = np.asarray(over, dtype=np.float64).ravel(), np.asarray(under, dtype=np.float64).ravel()
         without = int(np.count_nonzero(~(np.isfinite(x) & np.isfinite(y))))
@@ -175,9 +175,9 @@ class Asked:
             return self.undefined(f"the ratio is undefined: {error}")
         return self.estimated(measured, prediction_interval(x / y) if np.all(y != 0.0) else None)
 
-    def undefined(self, reason: str) -> Part:
+    def undefined(self, reason: str) -> ClaimPart:
         """Give a part that has no value, and say why."""
-        return Part(
+        return ClaimPart(
             self.quantity,
             self.kind,
             None,
@@ -204,7 +204,7 @@ def compound(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.SUPPORTED if found == {Verdict.SUPPORTED} else Verdict.NOT_JUDGED
 
 
-def over_readings(fitted: Part, others: Iterable[tuple[str, Part]]) -> tuple[Verdict, list[str]]:
+def over_readings(fitted: ClaimPart, others: Iterable[tuple[str, ClaimPart]]) -> tuple[Verdict, list[str]]:
     """Verdict of a part over all readings, and the readings that decide it.
 
     Parameters

@@ -14,7 +14,7 @@ _SPREAD = 30.0
 
 
 @dataclass(frozen=True)
-class Row:
+class ClassRow:
     """What is drawn in a row, s: a line from `low` to `high`, a bar from `low` to `bar`, and `marks`."""
 
     label: str
@@ -24,7 +24,7 @@ class Row:
     marks: Sequence[float] = ()
 
 
-def draw(rows: Sequence[Row], title: str, label: str) -> str:
+def draw(rows: Sequence[ClassRow], title: str, label: str) -> str:
     """Return the rows as SVG, in ms.
 
     Parameters

@@ -22,7 +22,7 @@ _MARGIN = 0.12
 
 
 @dataclass(frozen=True)
-class Row:
+class ForestRow:
     """A claim by one of its parts.
 
     Parameters
@@ -45,7 +45,7 @@ class Row:
     interval: tuple[float, float] | None
 
 
-def draw(rows: Sequence[Row], title: str) -> str:
+def draw(rows: Sequence[ForestRow], title: str) -> str:
     """Return the rows as SVG; each has a scale of its own, from the least to the most of its numbers.
 
     Parameters
@@ -75,7 +75,7 @@ def draw(rows: Sequence[Row], title: str) -> str:
         return style.svg(made, title, said)
 
 
-def place_of(row: Row, value: float) -> float:
+def place_of(row: ForestRow, value: float) -> float:
     """Return where a value of a row is drawn, 0 to 1 from left to right."""
     known = [one for one in (*row.claimed, row.mean, *(row.interval or ())) if one is not None]
     low, high = float(min(known)), float(max(known))
@@ -84,7 +84,7 @@ def place_of(row: Row, value: float) -> float:
     return _MARGIN + (1.0 - 2.0 * _MARGIN) * (value - low) / (high - low)
 
 
-def _row(axes: Axes, place: int, row: Row) -> None:
+def _row(axes: Axes, place: int, row: ForestRow) -> None:
     low, high = row.claimed
     if low is not None or high is not None:
         ends = (
@@ -109,7 +109,7 @@ def _row(axes: Axes, place: int, row: Row) -> None:
         axes.plot(place_of(row, row.mean), place, linestyle="none", markersize=7, zorder=4, **look)
 
 
-def _legend(axes: Axes, rows: Sequence[Row]) -> None:
+def _legend(axes: Axes, rows: Sequence[ForestRow]) -> None:
     seen = {row.verdict for row in rows}
     for verdict, look in _LOOKS.items():
         if verdict in seen:

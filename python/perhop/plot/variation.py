@@ -10,7 +10,7 @@ from perhop.plot import style
 _MOST = 14
 
 
-class Part(NamedTuple):
+class VariationPart(NamedTuple):
     """A source of variation: its name, its share in percent, and whether it is an effect that is there.
 
     `found` is `None` for what is no effect (errors, blocks).
@@ -21,7 +21,7 @@ class Part(NamedTuple):
     found: bool | None
 
 
-def draw_pareto(parts: Sequence[Part], title: str, *, add_up: bool = True) -> str:
+def draw_pareto(parts: Sequence[VariationPart], title: str, *, add_up: bool = True) -> str:
     """Return shares of variation as bars with their sum, effects that were not found hollow, as SVG.
 
     Parameters
@@ -38,7 +38,7 @@ def draw_pareto(parts: Sequence[Part], title: str, *, add_up: bool = True) -> st
         rest = ordered[_MOST - 1 :]
         ordered = [
             *ordered[: _MOST - 1],
-            Part(f"{len(rest)} others", sum(part.percent for part in rest), None),
+            VariationPart(f"{len(rest)} others", sum(part.percent for part in rest), None),
         ]
     with style.figure(8.0, 0.9 + 0.27 * len(ordered)) as (made, axes):
         total = 0.0

@@ -39,7 +39,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Row:
+class AnswerRow:
     """A measure of a class: its means, and what the candidate taken changes over two others."""
 
     of: str
@@ -91,7 +91,7 @@ class Answer:
     treatments: int
     replications: int
     over: dict[str, Change]
-    rows: tuple[Row, ...]
+    rows: tuple[AnswerRow, ...]
     best: tuple[Best, ...]
     failed: int
 
@@ -238,7 +238,7 @@ def _grown(logarithm: float) -> float:
     return math.expm1(logarithm) if logarithm < 700 else math.inf
 
 
-def _rows(select: Select, found: Found, taken: int, against: dict[str, int]) -> tuple[Row, ...]:
+def _rows(select: Select, found: Found, taken: int, against: dict[str, int]) -> tuple[AnswerRow, ...]:
     """Return the measures that any of these candidates has a value of, also one that the taken has not."""
     goals = {(one.response, one.group) for one in select.goals}
     keys = dict.fromkeys(
@@ -268,7 +268,7 @@ def _rows(select: Select, found: Found, taken: int, against: dict[str, int]) -> 
             )
             for word, k in against.items()
         }
-        rows.append(Row(", ".join(group), response, means, changes, (response, group) in goals))
+        rows.append(AnswerRow(", ".join(group), response, means, changes, (response, group) in goals))
     return tuple(rows)
 
 

@@ -15,7 +15,7 @@ from perhop.units import bit_rate, counted, duration
 if TYPE_CHECKING:
     from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
-    from perhop.recommend.answer import Answer, Change, Row
+    from perhop.recommend.answer import Answer, AnswerRow, Change
 
 
 _PARTS = re.compile(r" (?=[\w.-]+=)")
@@ -103,7 +103,7 @@ def value(response: str, number: float) -> str:
     return bit_rate(number) if response == "goodput" else duration(number)
 
 
-def called(row: Row) -> str:
+def called(row: AnswerRow) -> str:
     """Return what a measure is called."""
     return MEASURES[row.response][1] if row.response in MEASURES else row.response
 

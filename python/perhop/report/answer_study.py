@@ -151,7 +151,7 @@ def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
             told = numbers({"parts": ()}, part).removeprefix(f"{part['quantity']}: ")
             ends = part["ci95"]
             rows.append(
-                forest.Row(
+                forest.ForestRow(
                     claim["id"],
                     told.replace("claimed is ", "claimed "),
                     claim["verdict"],

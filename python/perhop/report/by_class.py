@@ -53,7 +53,7 @@ def figures(run: StoredRun, meaning: Description) -> Iterator[Figure]:
 def _delays(classes: pl.DataFrame) -> Iterator[Figure]:
     measured = classes.filter(pl.col("delay_p50_s").is_not_null())
     rows = [
-        by_class.Row(
+        by_class.ClassRow(
             label=row["class"],
             low=row["delay_min_s"],
             bar=row["delay_p50_s"],
@@ -111,7 +111,7 @@ def _waits(queues: pl.DataFrame) -> Iterator[Figure]:
         "wait_mean_s", descending=True, maintain_order=True
     )
     rows = [
-        by_class.Row(
+        by_class.ClassRow(
             label=row["path"].removeprefix("port."), low=0.0, bar=row["wait_mean_s"], high=row["wait_max_s"]
         )
         for row in waited.head(_MOST_ROWS).to_dicts()

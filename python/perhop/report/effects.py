@@ -12,7 +12,7 @@ from perhop.experiment.analyze import analyze, asked_of
 from perhop.experiment.words import Scale, pairs, scale
 from perhop.plot import effects as drawn
 from perhop.plot.residuals import draw_qq, draw_residuals
-from perhop.plot.variation import Part, draw_pareto
+from perhop.plot.variation import VariationPart, draw_pareto
 from perhop.report.figure import Figure
 from perhop.stats.effects import half_width, standard_error
 from perhop.stats.residuals import LEAST, normal_qq
@@ -110,7 +110,9 @@ def figures(one: Analysis, id: str) -> list[Figure]:
     tests = one.tests.filter(pl.col("source") != "total", pl.col("percent").is_not_null())
     if tests["p"].is_not_null().sum() > 1:
         parts = [
-            Part(row["source"], row["percent"], None if row["p"] is None else row["source"] in one.found)
+            VariationPart(
+                row["source"], row["percent"], None if row["p"] is None else row["source"] in one.found
+            )
             for row in tests.to_dicts()
         ]
         caption = (

@@ -44,7 +44,7 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """What a class got in each arm, by column; None for an arm that has no such class."""
 
     of: str
@@ -69,19 +69,19 @@ def by_class_of(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[st
     return {row["class"]: row for row in rows.to_dicts()}
 
 
-def table(arms: Sequence[Arm]) -> list[Row]:
+def table(arms: Sequence[Arm]) -> list[ComparedRow]:
     """Return the rows of all classes that any of the runs has."""
     found = {one.name: by_class_of(one.run.table("classes"), one.run.table("flows")) for one in arms}
     names = dict.fromkeys(name for own in found.values() for name in own)
-    return [Row(name, tuple((arm, own.get(name)) for arm, own in found.items())) for name in names]
+    return [ComparedRow(name, tuple((arm, own.get(name)) for arm, own in found.items())) for name in names]
 
 
-def in_words(rows: Sequence[Row]) -> list[str]:
+def in_words(rows: Sequence[ComparedRow]) -> list[str]:
     """Say for each class goodput, loss and delay in the first run, and in the others beside it."""
     return [sentence for row in rows if (sentence := _sentence(row))]
 
 
-def _sentence(row: Row) -> str:
+def _sentence(row: ComparedRow) -> str:
     (first, base), *others = row.arms
     if base is None:
         return ""

@@ -57,14 +57,14 @@ def seconds(time_s: float) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
+class TcpPart:
     """Figures, and a sentence each about what they leave out."""
 
     figures: Sequence[Figure]
     left_out: Sequence[str]
 
 
-def part(run: StoredRun, view: View) -> Part | None:
+def part(run: StoredRun, view: View) -> TcpPart | None:
     """Return the time-sequence graphs of a run, or None where TCP was not traced.
 
     Parameters
@@ -94,14 +94,14 @@ def part(run: StoredRun, view: View) -> Part | None:
         silent = ", ".join(one.name for one in connections if not len(one.events))
         left_out.append(f"No events, so not drawn: {silent}")
     if not drawn:
-        return Part([], left_out)
+        return TcpPart([], left_out)
     span, crowded = _span(drawn, view)
     if crowded:
         left_out.append(
             f"The figures end at {duration(span[1])}, after {MOST_EVENTS} events of {crowded}; later parts: "
             f"{report} --flow {shlex.quote(crowded)} --from {seconds(span[1])}"
         )
-    return Part(_figures(run, drawn, span), left_out)
+    return TcpPart(_figures(run, drawn, span), left_out)
 
 
 def _span(drawn: Sequence[time_sequence.Connection], view: View) -> tuple[tuple[float, float], str]:

@@ -94,7 +94,7 @@ class Step(msgspec.Struct, frozen=True):
         return sum(self.goodput_bit_s) / len(self.goodput_bit_s)
 
 
-class Measured(msgspec.Struct, frozen=True):
+class CostOfRuns(msgspec.Struct, frozen=True):
     """What a machine was found to do."""
 
     kernel: str
@@ -108,7 +108,7 @@ def is_undistorted(step: Step, alone: Step) -> bool:
     return not step.over_budget and abs(step.mean / alone.mean - 1) <= TOLERANCE
 
 
-def measure(tell: Callable[[Step, bool], None]) -> Measured:
+def measure(tell: Callable[[Step, bool], None]) -> CostOfRuns:
     """Run the short scenario alone, then side by side until it is distorted; `tell` hears each step.
 
     Raises
@@ -125,7 +125,7 @@ def measure(tell: Callable[[Step, bool], None]) -> Measured:
         if not fits:
             break
         most = step.runs
-    return Measured(platform.release(), count(), most, tuple(steps))
+    return CostOfRuns(platform.release(), count(), most, tuple(steps))
 
 
 def _steps() -> Iterator[Step]:
@@ -170,7 +170,7 @@ def place() -> Path:
     return (Path(cache) if os.path.isabs(cache) else Path.home() / ".cache") / "perhop" / "beside.json"
 
 
-def keep(measured: Measured) -> Path:
+def keep(measured: CostOfRuns) -> Path:
     """Write a measure to its place, and return that."""
     file = place()
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -179,10 +179,10 @@ def keep(measured: Measured) -> Path:
     return file
 
 
-def kept() -> Measured | None:
+def kept() -> CostOfRuns | None:
     """Return what was measured on this machine: with this kernel and as many cores."""
     with suppress(OSError, msgspec.DecodeError):
-        found = msgspec.json.decode(place().read_bytes(), type=Measured)
+        found = msgspec.json.decode(place().read_bytes(), type=CostOfRuns)
         if (found.kernel, found.cores) == (platform.release(), count()):
             return found
     return None

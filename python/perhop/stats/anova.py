@@ -10,7 +10,7 @@ import polars as pl
 import scipy
 
 from perhop.stats.layout import Term, cube
-from perhop.stats.strata import Part, Strata, strata
+from perhop.stats.strata import Strata, Stratum, strata
 
 COLUMNS: dict[str, type[pl.DataType]] = {
     "source": pl.String,
@@ -140,7 +140,7 @@ def _higher(parts: Strata, terms: Sequence[Term]) -> list[tuple[object, ...]]:
     errors = dict.fromkeys(parts.error_name(term) for term in terms)
     for name in errors:
         mine = [term for term in terms if parts.error_name(term) == name]
-        pooled = sum((parts.terms[term] for term in mine), Part(0, 0.0))
+        pooled = sum((parts.terms[term] for term in mine), Stratum(0, 0.0))
         where = name.removeprefix("error").strip()
         source = f"higher orders {where}".strip() if len(errors) > 1 else "higher orders"
         rows.append(_row(source, pooled, parts.total, parts, mine[0]))
@@ -148,7 +148,7 @@ def _higher(parts: Strata, terms: Sequence[Term]) -> list[tuple[object, ...]]:
 
 
 def _row(
-    source: str, part: Part, total: Part, parts: Strata | None = None, term: Term = ()
+    source: str, part: Stratum, total: Stratum, parts: Strata | None = None, term: Term = ()
 ) -> tuple[object, ...]:
     percent = 100.0 * part.squares / total.squares if total.squares else 0.0
     mean_square = part.mean_square if part.df else None
@@ -162,7 +162,7 @@ def _row(
     return source, part.df, part.squares, percent, mean_square, f, p, against
 
 
-def f_ratio(part: Part, error: Part) -> float:
+def f_ratio(part: Stratum, error: Stratum) -> float:
     """Mean square over the error's; without any error infinite, or 0 where there is no effect either."""
     if error.mean_square > 0.0:
         return part.mean_square / error.mean_square

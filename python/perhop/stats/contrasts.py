@@ -13,7 +13,7 @@ import polars as pl
 import scipy
 
 from perhop.stats.layout import Floats, Term, project
-from perhop.stats.strata import Part, Strata
+from perhop.stats.strata import Strata, Stratum
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _weights(parts: Strata, weights: Sequence[tuple[Mapping[str, str], float]]) 
 
 
 def tukey(
-    means: Mapping[str, float], counts: Sequence[int], error: Part, level: float = 0.95
+    means: Mapping[str, float], counts: Sequence[int], error: Stratum, level: float = 0.95
 ) -> pl.DataFrame:
     """Compare all pairs of means, so that all intervals hold together.
 
@@ -192,7 +192,7 @@ def tukey_half_width(parts: Strata, factor: str, level: float = 0.95) -> float:
     return _reach(count, error.df, level) * math.sqrt(error.mean_square / share)
 
 
-def _compared(parts: Strata, factor: str) -> tuple[Term, Part]:
+def _compared(parts: Strata, factor: str) -> tuple[Term, Stratum]:
     """Return the main effect of a factor and its error, which there has to be."""
     term = parts.cube.term([factor])
     error = parts.error(term)

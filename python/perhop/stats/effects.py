@@ -12,7 +12,7 @@ import polars as pl
 import scipy
 
 from perhop.stats.layout import Term, cube
-from perhop.stats.strata import Part, Strata, strata
+from perhop.stats.strata import Strata, Stratum, strata
 
 Quantile = Literal["student", "normal"]
 
@@ -182,12 +182,12 @@ def error_variance_behind(
     return (half_width / quantile) ** 2 / share
 
 
-def standard_error(error: Part, share: float) -> float:
+def standard_error(error: Stratum, share: float) -> float:
     """Root of the error's mean square times a share; NaN where there is no error."""
     return math.sqrt(error.mean_square * share) if error.df else math.nan
 
 
-def half_width(error: Part, spread: float, level: float, quantile: Quantile = "student") -> float:
+def half_width(error: Stratum, spread: float, level: float, quantile: Quantile = "student") -> float:
     """Half the length of the two-sided interval of an estimate with this error."""
     if not error.df:
         return math.nan

@@ -12,7 +12,7 @@ from perhop.stats.layout import Cube, Term
 
 
 @dataclass(frozen=True)
-class Part:
+class Stratum:
     """A sum of squares, in the square of the response's unit, with its degrees of freedom."""
 
     df: int
@@ -23,9 +23,9 @@ class Part:
         """Sum of squares for each degree of freedom; NaN where there are none."""
         return self.squares / self.df if self.df else math.nan
 
-    def __add__(self, other: Part) -> Part:
+    def __add__(self, other: Stratum) -> Stratum:
         """Pool two sums."""
-        return Part(self.df + other.df, self.squares + other.squares)
+        return Stratum(self.df + other.df, self.squares + other.squares)
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,20 @@ class Strata:
     """
 
     cube: Cube
-    terms: Mapping[Term, Part]
-    blocks: Part | None
-    between: Part
-    within: Part | None
+    terms: Mapping[Term, Stratum]
+    blocks: Stratum | None
+    between: Stratum
+    within: Stratum | None
     inside: frozenset[str]
     left_out: tuple[Term, ...]
 
     @property
-    def total(self) -> Part:
+    def total(self) -> Stratum:
         """All of the variation about the grand mean."""
         values = self.cube.values
-        return Part(values.size - 1, float(np.sum((values - values.mean()) ** 2)))
+        return Stratum(values.size - 1, float(np.sum((values - values.mean()) ** 2)))
 
-    def error(self, term: Term) -> Part:
+    def error(self, term: Term) -> Stratum:
         """Return the error that the effects of a term are subject to."""
         return self.within if self.within is not None and not self.inside.isdisjoint(term) else self.between
 
@@ -74,7 +74,7 @@ class Strata:
         return "error within runs" if self.error(term) is self.within else "error between runs"
 
     @property
-    def error_of_mean(self) -> Part:
+    def error_of_mean(self) -> Stratum:
         """Return what the grand mean is subject to: blocks where there are some, else the runs."""
         return self.between if self.blocks is None else self.blocks
 
@@ -117,12 +117,12 @@ def strata(
     if inside == frozenset(data.factors):
         raise ValueError("every factor is within a run, so that runs cannot be compared")
     kept = None if keep is None else {data.term(name) for name in keep}
-    terms: dict[Term, Part] = {}
-    dropped: dict[Term, Part] = {}
+    terms: dict[Term, Stratum] = {}
+    dropped: dict[Term, Stratum] = {}
     for term in data.terms():
         effect = data.effect(term)
         df = math.prod(length - 1 for length in effect.shape if length > 1)
-        part = Part(df, data.values.size / effect.size * float(np.sum(effect**2)))
+        part = Stratum(df, data.values.size / effect.size * float(np.sum(effect**2)))
         (terms if kept is None or term in kept else dropped)[term] = part
     blocks, between, inner = _errors(data, inside, block)
     for term, part in dropped.items():
@@ -133,7 +133,9 @@ def strata(
     return Strata(data, terms, blocks, between, inner, inside, tuple(dropped))
 
 
-def _errors(data: Cube, inside: frozenset[str], block: bool) -> tuple[Part | None, Part, Part | None]:
+def _errors(
+    data: Cube, inside: frozenset[str], block: bool
+) -> tuple[Stratum | None, Stratum, Stratum | None]:
     """Share out what replications of a treatment differ by."""
     residual = data.values - data.values.mean(axis=-1, keepdims=True)
     split = data.axes(tuple(name for name in data.factors if name in inside))
@@ -146,9 +148,9 @@ def _errors(data: Cube, inside: frozenset[str], block: bool) -> tuple[Part | Non
     between = run
     if block:
         common = run.mean(axis=treated, keepdims=True)
-        blocks = Part(more, runs * parts * float(np.sum(common**2)))
+        blocks = Stratum(more, runs * parts * float(np.sum(common**2)))
         between, df = run - common, (runs - 1) * more
-    first = Part(df, parts * float(np.sum(between**2)))
+    first = Stratum(df, parts * float(np.sum(between**2)))
     if not split:
         return blocks, first, None
-    return blocks, first, Part(runs * (parts - 1) * more, float(np.sum((residual - run) ** 2)))
+    return blocks, first, Stratum(runs * (parts - 1) * more, float(np.sum((residual - run) ** 2)))

@@ -8,9 +8,9 @@ from typing import Any
 
 from perhop.papers.calibration import load_calibration
 from perhop.papers.case_runs import FITTED, claim_figures
-from perhop.papers.case_values import Measured
+from perhop.papers.case_values import CaseValues
 from perhop.papers.cases import EXTRA
-from perhop.papers.claims import Under, claim_entry
+from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import guard_finding, judge, row
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, MARKERS, Case
 from perhop.papers.feroz.measure import reader
@@ -44,7 +44,7 @@ class Reproduction:
     """
 
     document: dict[str, Any]
-    measured: Mapping[str, Measured]
+    measured: Mapping[str, CaseValues]
     drawn: Mapping[str, Result]
     findings: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
@@ -67,7 +67,7 @@ def reduce(plan: Runs, results: Results, command: str, results_version: int) -> 
 
 
 def judge_claim(
-    plan: Runs, measured: Mapping[str, Measured], claim: Claim, listed: Sequence[Reading]
+    plan: Runs, measured: Mapping[str, CaseValues], claim: Claim, listed: Sequence[Reading]
 ) -> dict[str, Any]:
     """Judge a claim as fitted and under each reading; shorter runs than the study's judge nothing."""
     cases = [case for case in plan.cases if case.figure in claim_figures(claim)]
@@ -76,7 +76,7 @@ def judge_claim(
     if not unjudged and claim.id in plan.unjudged:
         unjudged = "a quick reproduction leaves its readings out"
     others = [
-        Under(reading, judge(PREDICATES, measured[reading.id], claim))
+        UnderReading(reading, judge(PREDICATES, measured[reading.id], claim))
         for reading, _ in plan.read
         if claim.id in reading.claims and claim.id not in plan.unjudged
     ]
@@ -84,7 +84,7 @@ def judge_claim(
     return claim_entry(claim, fitted, others, unjudged, listed=listed)
 
 
-def case_rows(m: Measured, case: Case, layout: Mapping[str, Any]) -> list[dict[str, Any]]:
+def case_rows(m: CaseValues, case: Case, layout: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give the rows of one case: what the paper prints about it, or what a run of ours is for."""
     rows, like = layout["rows"], "6" if case.level is not None and case.table != EXTRA else case.figure
     units, printed = layout["units"], case.published
@@ -94,7 +94,7 @@ def case_rows(m: Measured, case: Case, layout: Mapping[str, Any]) -> list[dict[s
     ]
 
 
-def run_warnings(m: Measured) -> tuple[str, ...]:
+def run_warnings(m: CaseValues) -> tuple[str, ...]:
     """List what the comparison assumes and a run does not keep: IN packets are hardly lost."""
     found = []
     for case in m.cases.values():
@@ -109,7 +109,7 @@ def run_warnings(m: Measured) -> tuple[str, ...]:
 
 
 def findings(
-    plan: Runs, measured: Mapping[str, Measured], words: Mapping[str, Any]
+    plan: Runs, measured: Mapping[str, CaseValues], words: Mapping[str, Any]
 ) -> tuple[tuple[str, str], ...]:
     """Say what the runs show beyond the claims; of a quick reproduction only what the guard does."""
 

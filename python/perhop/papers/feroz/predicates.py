@@ -11,12 +11,12 @@ from itertools import pairwise
 from operator import pos, sub, truediv
 from typing import Any
 
-from perhop.papers.case_values import Measured
+from perhop.papers.case_values import CaseValues
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, Marker
-from perhop.papers.verdict import HIGHER, LOWER, Asked, Kind, Part
+from perhop.papers.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind
 
 
-def fewer_timeouts_and_losses(m: Measured, figure: str) -> list[Part]:
+def fewer_timeouts_and_losses(m: CaseValues, figure: str) -> list[ClaimPart]:
     """Judge the common claim of Tables 1 to 5."""
     return [
         _less(m, figure, "timeouts", BUCKET),
@@ -25,19 +25,19 @@ def fewer_timeouts_and_losses(m: Measured, figure: str) -> list[Part]:
     ]
 
 
-def fairer(m: Measured, figures: Sequence[str]) -> list[Part]:
+def fairer(m: CaseValues, figures: Sequence[str]) -> list[ClaimPart]:
     """Judge that goodput varies less among the flows than with the token bucket."""
     return [_less(m, figure, "cov", BUCKET) for figure in figures]
 
 
-def goodput_ratio(m: Measured, figure: str, at_least: float) -> list[Part]:
+def goodput_ratio(m: CaseValues, figure: str, at_least: float) -> list[ClaimPart]:
     """Judge the ratio of the average goodputs: that it is above one, and how large it is."""
     return _higher(m, figure, "goodput", at_least)
 
 
 def like_goodput(
-    m: Measured, figures: list[str], higher: list[str], lower: list[str], within: float
-) -> list[Part]:
+    m: CaseValues, figures: list[str], higher: list[str], lower: list[str], within: float
+) -> list[ClaimPart]:
     """Judge that average goodputs hardly differ from the token bucket's, and to which side."""
     return [
         *(_ratio(m, row, "goodput", "size", 1 - within, 1 + within) for row in figures),
@@ -46,7 +46,7 @@ def like_goodput(
     ]
 
 
-def assurance(m: Measured, figure: str, at_least: float) -> list[Part]:
+def assurance(m: CaseValues, figure: str, at_least: float) -> list[ClaimPart]:
     """Judge what an assured flow obtains: over the token bucket's at each rate, and from rate to rate."""
     rows = [case.row for case in m.cases.values() if case.figure == figure and case.treatment == FRIENDLY]
     parts = [part for row in rows for part in _higher(m, row, "obtained", at_least)]
@@ -58,14 +58,14 @@ def assurance(m: Measured, figure: str, at_least: float) -> list[Part]:
 
 
 def fewer_tokens(
-    m: Measured,
+    m: CaseValues,
     figure: str,
     friendly: int,
     more_than: int,
     as_much_as: int,
     share: float,
     obtained: float,
-) -> list[Part]:
+) -> list[ClaimPart]:
     """Judge what so many tokens give with the marker, against more of them in a token bucket.
 
     That it is more than `more_than` give there, at least the `share` of what `as_much_as` give, and at least
@@ -85,15 +85,15 @@ def fewer_tokens(
     ]
 
 
-def spacing_kept(m: Measured, figure: str, tolerance: float) -> list[Part]:
+def spacing_kept(m: CaseValues, figure: str, tolerance: float) -> list[ClaimPart]:
     """Judge that the gaps between IN packets are floor(S) or ceil(S) and average S."""
     (case,) = (case.id for case in m.cases.values() if case.figure == figure)
-    kept = Asked("fraction of gaps that are floor(S) or ceil(S)", "size", low=1 - 1e-9, stated=1.0)
-    excess = Asked("gaps less S, on average", "size", -tolerance, tolerance, stated=0.0)
+    kept = Hypothesis("fraction of gaps that are floor(S) or ceil(S)", "size", low=1 - 1e-9, stated=1.0)
+    excess = Hypothesis("gaps less S, on average", "size", -tolerance, tolerance, stated=0.0)
     return [kept.mean(m.values[case]["gaps_kept"]), excess.mean(m.values[case]["gap_excess"])]
 
 
-PREDICATES: dict[str, Callable[..., list[Part]]] = {
+PREDICATES: dict[str, Callable[..., list[ClaimPart]]] = {
     predicate.__name__: predicate
     for predicate in (
         fewer_timeouts_and_losses,
@@ -116,7 +116,7 @@ _WORDS = {
 
 
 def _compared(
-    m: Measured,
+    m: CaseValues,
     what: str,
     kind: Kind,
     quantity: str,
@@ -124,22 +124,22 @@ def _compared(
     cases: Sequence[str],
     low: float = -math.inf,
     high: float = math.inf,
-) -> Part:
+) -> ClaimPart:
     """Judge a quantity of a case (`of` is `pos`), or of two its difference (`sub`) or ratio (`truediv`)."""
     printed = [m.cases[case].published.get(quantity) for case in cases]
     known = m.cases[cases[0]].table in m.fitted
-    asked = Asked(what, kind, low, high, None if None in printed else of(*printed), known)
+    asked = Hypothesis(what, kind, low, high, None if None in printed else of(*printed), known)
     values = [m.values[case][quantity] for case in cases]
     return asked.ratio(*values) if of is truediv else asked.mean(of(*values))
 
 
-def _less(m: Measured, figure: str, quantity: str, other: Marker) -> Part:
+def _less(m: CaseValues, figure: str, quantity: str, other: Marker) -> ClaimPart:
     what = f"{_row(figure)}, {_WORDS[quantity]}: {FRIENDLY} less {_other(other)}"
     pair = [f"{figure} {marker}" for marker in (FRIENDLY, other)]
     return _compared(m, what, "direction", quantity, sub, pair, high=LOWER)
 
 
-def _higher(m: Measured, row: str, quantity: str, at_least: float) -> list[Part]:
+def _higher(m: CaseValues, row: str, quantity: str, at_least: float) -> list[ClaimPart]:
     return [
         _ratio(m, row, quantity, "direction", low=1 + HIGHER),
         _ratio(m, row, quantity, "size", low=at_least),
@@ -147,8 +147,8 @@ def _higher(m: Measured, row: str, quantity: str, at_least: float) -> list[Part]
 
 
 def _ratio(
-    m: Measured, row: str, quantity: str, kind: Kind, low: float = -math.inf, high: float = math.inf
-) -> Part:
+    m: CaseValues, row: str, quantity: str, kind: Kind, low: float = -math.inf, high: float = math.inf
+) -> ClaimPart:
     what = f"{_row(row)}, {_WORDS[quantity]}: {FRIENDLY} over {BUCKET}"
     pair = [f"{row} {marker}" for marker in (FRIENDLY, BUCKET)]
     return _compared(m, what, kind, quantity, truediv, pair, low, high)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from perhop.models import two_way
-from perhop.papers.claims import Under, claim_entry
+from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import NO_FORM, judge, row
 from perhop.papers.kalampoukas.beyond import Grid
-from perhop.papers.kalampoukas.figures import Figure, Measured
+from perhop.papers.kalampoukas.figures import Figure, FigureValues
 from perhop.papers.kalampoukas.notes import NOTES, Read
 from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.votes import Unfit, voting
@@ -36,7 +36,7 @@ class Reproduction:
     """
 
     document: dict[str, Any]
-    measured: Measured
+    measured: FigureValues
     drawn: Mapping[str, Result]
     findings: Sequence[tuple[str, str]]
     warnings: Sequence[str]
@@ -44,7 +44,7 @@ class Reproduction:
     beyond: Sequence[Grid]
 
 
-def rows_of(m: Measured) -> list[dict[str, Any]]:
+def rows_of(m: FigureValues) -> list[dict[str, Any]]:
     """Give the rows of each figure: its quantities, the slow link's utilization, the longest queues."""
     rows = []
     for figure in m.figures.values():
@@ -56,7 +56,7 @@ def rows_of(m: Measured) -> list[dict[str, Any]]:
     return rows
 
 
-def run_warnings(m: Measured) -> list[str]:
+def run_warnings(m: FigureValues) -> list[str]:
     """List what the study assumes or bounds and a run does not keep: no losses, Theorem 2."""
     found = []
     for id_, figure in m.figures.items():
@@ -72,7 +72,7 @@ def run_warnings(m: Measured) -> list[str]:
 
 def judge_claim(
     plan: Plan,
-    m: Measured,
+    m: FigureValues,
     under: Read,
     claim: Claim,
     listed: Sequence[Reading],
@@ -86,7 +86,7 @@ def judge_claim(
         return [claim_entry(claim, ())]
     parts = judge(PREDICATES, m, claim)
     others = [
-        Under(one, [voting(part, unfit) for part in judge(PREDICATES, own, claim)])
+        UnderReading(one, [voting(part, unfit) for part in judge(PREDICATES, own, claim)])
         for (one, own), unfit in zip(under, without, strict=True)
         if claim.id in one.claims
     ]
@@ -97,7 +97,7 @@ def judge_claim(
         for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
             at = [k for k, p in enumerate(parts) if p.quantity.split(",")[0] == figure]
             own = replace(claim, id=f"{claim.id}/{figure}", statement=f"{claim.statement} (row {figure})")
-            read = [Under(one.reading, [one.parts[k] for k in at]) for one in others]
+            read = [UnderReading(one.reading, [one.parts[k] for k in at]) for one in others]
             entries.append(claim_entry(own, [parts[k] for k in at], read, unjudged, listed=listed))
     return entries
 

@@ -11,7 +11,7 @@ from perhop.models.two_way_setup import Setup
 from perhop.papers.error import PackError
 from perhop.papers.measured import Floats, Measurements
 from perhop.papers.pack import TEXT, Keys, Pack
-from perhop.papers.published import Row
+from perhop.papers.published import PublishedRow
 from perhop.scenario.scenario import Scenario
 from perhop.stats.intervals import Interval, mean_interval
 
@@ -54,7 +54,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Measured:
+class FigureValues:
     """Quantities of every figure, one value per replication.
 
     `slow_efficiency`, `fast_efficiency`: delivered payload of all connections of a direction over the rate of
@@ -121,7 +121,9 @@ def figures_of(pack: Pack, campaign: Campaign, partly: bool = False) -> tuple[Fi
     return tuple(found)
 
 
-def _figure(table: dict[str, Any], scenario: Scenario, setup: Setup, row: Row | None, measure: str) -> Figure:
+def _figure(
+    table: dict[str, Any], scenario: Scenario, setup: Setup, row: PublishedRow | None, measure: str
+) -> Figure:
     """Put what the table prints beside a run; `measure` is `efficiency` or `throughput`."""
     columns = {f"{side}_{measure}": f"{side}{_COLUMN[measure]}" for side in ("slow", "fast")}
     if measure == "efficiency":
@@ -134,7 +136,7 @@ def _figure(table: dict[str, Any], scenario: Scenario, setup: Setup, row: Row | 
     return Figure(table["id"], table["table"], table["title"], scenario.overrides, setup, published)
 
 
-def _check_row(setup: Setup, row: Row) -> None:
+def _check_row(setup: Setup, row: PublishedRow) -> None:
     """Refuse a published row with other parameters than what is run."""
     if row["scheme"] != setup.scheme:
         raise row.error("scheme", f"{setup.scheme}, which is run")

@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 from perhop.models import two_way
-from perhop.papers.kalampoukas.figures import Measured
+from perhop.papers.kalampoukas.figures import FigureValues
 from perhop.papers.kalampoukas.votes import Unfit
 from perhop.papers.measured import Floats
 from perhop.papers.readings import Reading
 
-Read = Sequence[tuple[Reading, Measured]]
+Read = Sequence[tuple[Reading, FigureValues]]
 """What was measured under each reading."""
 
 _THRESHOLDS = ("5.3", "5.3-b2", "5.3-b4", "5.3-b8")
 
 
-def findings(m: Measured, read: Read, without: Sequence[Unfit]) -> list[tuple[str, str]]:
+def findings(m: FigureValues, read: Read, without: Sequence[Unfit]) -> list[tuple[str, str]]:
     """Give the findings of the page: a title and a text each."""
     titles = {
         "How many ACKs the two counters let through per data packet": allocation,
@@ -29,7 +29,7 @@ def findings(m: Measured, read: Read, without: Sequence[Unfit]) -> list[tuple[st
     return [*found, *([("Readings that do not fit the paper", f"{'; '.join(unfit)}.")] if unfit else [])]
 
 
-def allocation(m: Measured, _read: Read) -> list[str]:
+def allocation(m: FigureValues, _read: Read) -> list[str]:
     """Say which form of (6.2) the two-counter scheduler follows."""
     figure = m.figures["6.2"]
     ours = [m.interval(figure.id, f"{side}_efficiency").mean for side in ("slow", "fast")]
@@ -48,7 +48,7 @@ def allocation(m: Measured, _read: Read) -> list[str]:
     ]
 
 
-def switch(m: Measured, read: Read) -> list[str]:
+def switch(m: FigureValues, read: Read) -> list[str]:
     """Say which printed numbers the reading "switch" comes nearer to; nothing without that reading."""
     own = next((own for reading, own in read if reading.id == "switch"), None)
     if own is None:
@@ -71,7 +71,7 @@ def switch(m: Measured, read: Read) -> list[str]:
     ]
 
 
-def modem(m: Measured, read: Read) -> list[str]:
+def modem(m: FigureValues, read: Read) -> list[str]:
     """Say what losses in the modem do to the jump at 16 KB; nothing without such readings."""
     lossy = [(one.id, own) for one, own in read if "modem buffer" in (one.id, *one.of)]
     if not lossy:
@@ -92,7 +92,7 @@ def modem(m: Measured, read: Read) -> list[str]:
     ]
 
 
-def backing_off(_m: Measured, _read: Read) -> list[str]:
+def backing_off(_m: FigureValues, _read: Read) -> list[str]:
     """Say that the paper's explanation of its jump stands against its own numbers."""
     return [
         "The paper explains the jump at 16 KB by a slow connection that backs off for significant amounts of "
@@ -100,7 +100,7 @@ def backing_off(_m: Measured, _read: Read) -> list[str]:
     ]
 
 
-def thresholds(m: Measured, _read: Read) -> list[str]:
+def thresholds(m: FigureValues, _read: Read) -> list[str]:
     """Say why a higher backpressure threshold does what the claims deny, and how near theory comes to it."""
     distances = [
         abs(m.interval(id_, f"{side}_efficiency").mean - float(value))
@@ -116,7 +116,7 @@ def thresholds(m: Measured, _read: Read) -> list[str]:
     ]
 
 
-def sentence(m: Measured, _read: Read) -> list[str]:
+def sentence(m: FigureValues, _read: Read) -> list[str]:
     """Say that the paper's formula has it the other way round than its sentence about thresholds."""
     forms = [m.figures[id_].setup.closed_form("printed") for id_ in _THRESHOLDS]
     printed = ", ".join(f"{float(form.fast):.3f}" for form in forms if form is not None)
@@ -128,7 +128,7 @@ def sentence(m: Measured, _read: Read) -> list[str]:
     ]
 
 
-NOTES: Mapping[str, Sequence[Callable[[Measured, Read], list[str]]]] = {
+NOTES: Mapping[str, Sequence[Callable[[FigureValues, Read], list[str]]]] = {
     "K1": (allocation, switch),
     "K7": (thresholds,),
     "K8": (sentence, thresholds),
@@ -144,5 +144,5 @@ def _range(values: Floats) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _pair(m: Measured, figure: str) -> str:
+def _pair(m: FigureValues, figure: str) -> str:
     return " and ".join(f"{m.interval(figure, f'{side}_efficiency').mean:.3f}" for side in ("slow", "fast"))

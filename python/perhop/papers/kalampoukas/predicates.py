@@ -9,8 +9,8 @@ from typing import Annotated, get_args
 
 from perhop.models.two_way import Form
 from perhop.papers.error import PackError
-from perhop.papers.kalampoukas.figures import Figure, Measured
-from perhop.papers.verdict import HIGHER, LOWER, Asked, Kind, Part
+from perhop.papers.kalampoukas.figures import Figure, FigureValues
+from perhop.papers.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind
 
 Ends = tuple[float, float]
 RISE = 1e-6
@@ -18,8 +18,8 @@ RISE = 1e-6
 
 
 def within_closed_form(
-    m: Measured, form: Form, tolerance: float, fraction: float, below: float
-) -> list[Part]:
+    m: FigureValues, form: Form, tolerance: float, fraction: float, below: float
+) -> list[ClaimPart]:
     """Judge that both efficiencies of every published row lie near a closed form.
 
     Within `tolerance`, and within a `fraction` of the form where it is smaller than `below`.
@@ -43,7 +43,7 @@ def within_closed_form(
     return parts
 
 
-def within_published(m: Measured, tolerance: float) -> list[Part]:
+def within_published(m: FigureValues, tolerance: float) -> list[ClaimPart]:
     """Judge that every efficiency the paper prints lies within `tolerance` of the simulated one."""
     return [
         _bound(m, figure.id, quantity, value - tolerance, value + tolerance)
@@ -53,12 +53,12 @@ def within_published(m: Measured, tolerance: float) -> list[Part]:
     ]
 
 
-def starved(m: Measured, figures: list[str], below: float) -> list[Part]:
+def starved(m: FigureValues, figures: list[str], below: float) -> list[ClaimPart]:
     """Judge that the slow connection stays under an efficiency."""
     return [_bound(m, id_, "slow_efficiency", high=below, stated=0.0) for id_ in figures]
 
 
-def near_published(m: Measured, figures: list[str], quantity: str, fraction: float) -> list[Part]:
+def near_published(m: FigureValues, figures: list[str], quantity: str, fraction: float) -> list[ClaimPart]:
     """Judge that a quantity lies within a fraction of what the paper prints; a `PackError` for nothing."""
     parts = []
     for id_ in figures:
@@ -69,13 +69,13 @@ def near_published(m: Measured, figures: list[str], quantity: str, fraction: flo
     return parts
 
 
-def fair(m: Measured, figures: list[str], at_least: float) -> list[Part]:
+def fair(m: FigureValues, figures: list[str], at_least: float) -> list[ClaimPart]:
     """Judge that connections in the same direction are alike by Jain's index, either way."""
     sides = ("slow", "fast")
     return [_bound(m, id_, f"{side}_fairness", low=at_least, stated=1.0) for id_ in figures for side in sides]
 
 
-def falls_in_steps(m: Measured, figures: list[str], quantity: str, at_least: float) -> list[Part]:
+def falls_in_steps(m: FigureValues, figures: list[str], quantity: str, at_least: float) -> list[ClaimPart]:
     """Judge that from figure to figure a quantity falls, by at least a fraction; paired by replication."""
     parts = []
     for before, after in pairwise(figures):
@@ -84,7 +84,7 @@ def falls_in_steps(m: Measured, figures: list[str], quantity: str, at_least: flo
     return parts
 
 
-def keeps_share(m: Measured, figures: list[str], margin: float) -> list[Part]:
+def keeps_share(m: FigureValues, figures: list[str], margin: float) -> list[ClaimPart]:
     """Judge that the slow connection keeps its share, less a margin; a `PackError` where it has none."""
     parts = []
     for id_ in figures:
@@ -95,32 +95,38 @@ def keeps_share(m: Measured, figures: list[str], margin: float) -> list[Part]:
     return parts
 
 
-def slow_link_busy(m: Measured, at_least: float) -> list[Part]:
+def slow_link_busy(m: FigureValues, at_least: float) -> list[ClaimPart]:
     """Judge that the slow link sends at least a share of the time in every published row."""
     return [_bound(m, figure.id, "slow_link_utilization", low=at_least) for figure in _rows(m)]
 
 
 def ratio_between(
-    m: Measured, figures: Annotated[list[str], 2], quantity: str, low: float, high: float
-) -> list[Part]:
+    m: FigureValues, figures: Annotated[list[str], 2], quantity: str, low: float, high: float
+) -> list[ClaimPart]:
     """Judge the ratio of a quantity between two figures: above one, and in a range; paired by replication."""
     above = _ratio(m, figures, quantity, "direction", (1.0 + HIGHER, math.inf))
     return [above, _ratio(m, figures, quantity, "size", (low, high))]
 
 
-def at_least_times(m: Measured, figures: Annotated[list[str], 2], quantity: str, times: float) -> list[Part]:
+def at_least_times(
+    m: FigureValues, figures: Annotated[list[str], 2], quantity: str, times: float
+) -> list[ClaimPart]:
     """Judge that a quantity is larger in the first figure, by a factor; paired by replication."""
     above = _ratio(m, figures, quantity, "direction", (1.0 + HIGHER, math.inf))
     return [above, _ratio(m, figures, quantity, "size", (times, math.inf))]
 
 
-def at_most_times(m: Measured, figures: Annotated[list[str], 2], quantity: str, times: float) -> list[Part]:
+def at_most_times(
+    m: FigureValues, figures: Annotated[list[str], 2], quantity: str, times: float
+) -> list[ClaimPart]:
     """Judge that a quantity is smaller in the first figure, by a factor; paired by replication."""
     below = _ratio(m, figures, quantity, "direction", (-math.inf, 1.0 + LOWER))
     return [below, _ratio(m, figures, quantity, "size", (-math.inf, times))]
 
 
-def same_as_first(m: Measured, figures: list[str], quantities: list[str], tolerance: float) -> list[Part]:
+def same_as_first(
+    m: FigureValues, figures: list[str], quantities: list[str], tolerance: float
+) -> list[ClaimPart]:
     """Judge that quantities stay within `tolerance` of the first figure's; paired by replication."""
     first, *others = figures
     ends = (-tolerance, tolerance)
@@ -129,7 +135,7 @@ def same_as_first(m: Measured, figures: list[str], quantities: list[str], tolera
     ]
 
 
-def rises_in_steps(m: Measured, figures: list[str], quantity: str) -> list[Part]:
+def rises_in_steps(m: FigureValues, figures: list[str], quantity: str) -> list[ClaimPart]:
     """Judge that from figure to figure a quantity rises; paired by replication."""
     pairs, ends = pairwise(figures), (RISE, math.inf)
     return [_difference(m, (after, before), quantity, "direction", ends) for before, after in pairs]
@@ -140,42 +146,42 @@ _ABOUT_FIGURES = (
     *(starved, near_published, fair, falls_in_steps, keeps_share),
     *(ratio_between, at_least_times, at_most_times, same_as_first, rises_in_steps),
 )
-PREDICATES: dict[str, Callable[..., list[Part]]] = {
+PREDICATES: dict[str, Callable[..., list[ClaimPart]]] = {
     predicate.__name__: predicate for predicate in (*_ABOUT_ROWS, *_ABOUT_FIGURES)
 }
 
 
-def _rows(m: Measured) -> Iterator[Figure]:
+def _rows(m: FigureValues) -> Iterator[Figure]:
     """Go through the rows of `efficiencies.csv`."""
     return (figure for figure in m.figures.values() if figure.table == "efficiencies")
 
 
 def _bound(
-    m: Measured,
+    m: FigureValues,
     figure: str,
     quantity: str,
     low: float = -math.inf,
     high: float = math.inf,
     stated: float | None = None,
-) -> Part:
+) -> ClaimPart:
     what, printed = f"{figure}, {quantity.replace('_', ' ')}", m.published(figure, quantity)
-    asked = Asked(what, "size", low, high, printed, stated=stated)
+    asked = Hypothesis(what, "size", low, high, printed, stated=stated)
     return asked.mean(m.values(figure, quantity))
 
 
 def _difference(
-    m: Measured, pair: tuple[str, str], quantity: str, kind: Kind, ends: Ends, stated: float | None = None
-) -> Part:
+    m: FigureValues, pair: tuple[str, str], quantity: str, kind: Kind, ends: Ends, stated: float | None = None
+) -> ClaimPart:
     """Judge the first less the second."""
     a, b = (m.published(id_, quantity) for id_ in pair)
     what = f"{pair[0]} less {pair[1]}, difference of {quantity.replace('_', ' ')}"
-    asked = Asked(what, kind, *ends, None if a is None or b is None else a - b, stated=stated)
+    asked = Hypothesis(what, kind, *ends, None if a is None or b is None else a - b, stated=stated)
     return asked.mean(m.values(pair[0], quantity) - m.values(pair[1], quantity))
 
 
-def _ratio(m: Measured, pair: Sequence[str], quantity: str, kind: Kind, ends: Ends) -> Part:
+def _ratio(m: FigureValues, pair: Sequence[str], quantity: str, kind: Kind, ends: Ends) -> ClaimPart:
     """Judge the first over the second."""
     a, b = (m.published(id_, quantity) for id_ in pair)
     what = f"{pair[0]} over {pair[1]}, ratio of {quantity.replace('_', ' ')}"
-    asked = Asked(what, kind, *ends, a / b if a is not None and b else None)
+    asked = Hypothesis(what, kind, *ends, a / b if a is not None and b else None)
     return asked.ratio(m.values(pair[0], quantity), m.values(pair[1], quantity))

@@ -11,7 +11,7 @@ from perhop.papers.document import check_claims
 from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import Reproduction, judge_claim, rows_of, run_warnings
-from perhop.papers.kalampoukas.figures import FIGURE, Measured, figures_of
+from perhop.papers.kalampoukas.figures import FIGURE, FigureValues, figures_of
 from perhop.papers.kalampoukas.notes import findings
 from perhop.papers.kalampoukas.page import render
 from perhop.papers.kalampoukas.predicates import PREDICATES
@@ -52,8 +52,8 @@ class Kalampoukas(Study[Plan, Reproduction]):
     def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
         """Turn what was run into rows and verdicts."""
         figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0], bool(plan.without))}
-        m = Measured(figures, results.fitted)
-        read = [(reading, Measured(figures, own)) for reading, own in results.read]
+        m = FigureValues(figures, results.fitted)
+        read = [(reading, FigureValues(figures, own)) for reading, own in results.read]
         listed, without = load_readings(plan.pack), [unfit(m, own) for _, own in read]
         document = {
             "paper": self.key,

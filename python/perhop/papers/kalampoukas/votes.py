@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from statistics import fmean
 
-from perhop.papers.kalampoukas.figures import Measured
-from perhop.papers.verdict import Part
+from perhop.papers.kalampoukas.figures import FigureValues
+from perhop.papers.verdict import ClaimPart
 
 NEAR = math.sqrt(2)
 """A reading fits a section if its error is at most so many times that of the base."""
@@ -20,7 +20,7 @@ Unfit = Mapping[str, str]
 """By section, why a reading does not vote there."""
 
 
-def errors(m: Measured) -> dict[str, float]:
+def errors(m: FigureValues) -> dict[str, float]:
     """Give by section the root mean square distance to the printed efficiencies and throughputs.
 
     That of a throughput is relative to what is printed.
@@ -35,7 +35,7 @@ def errors(m: Measured) -> dict[str, float]:
     return {section: math.sqrt(fmean(own)) for section, own in squares.items()}
 
 
-def unfit(base: Measured, own: Measured) -> Unfit:
+def unfit(base: FigureValues, own: FigureValues) -> Unfit:
     """Give the sections whose printed numbers a reading does not fit, with the reason."""
     of_base = errors(base)
     return {
@@ -46,7 +46,7 @@ def unfit(base: Measured, own: Measured) -> Unfit:
     }
 
 
-def voting(part: Part, where: Unfit) -> Part:
+def voting(part: ClaimPart, where: Unfit) -> ClaimPart:
     """Give a part of a claim under a reading: not judged where the reading does not fit."""
     reason = where.get(_section(part.quantity))
     return part if reason is None else part.unjudged(reason)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perhop.papers.laatu.findings import Finding
-from perhop.papers.laatu.predicates import Measured
+from perhop.papers.laatu.predicates import SchemeValues
 from perhop.papers.laatu.responses import Case
 from perhop.papers.plan import Sweep
 
@@ -33,7 +33,7 @@ class Reproduction:
     """
 
     document: dict[str, Any]
-    measured: Measured
+    measured: SchemeValues
     sweeps: Sequence[tuple[Sweep, Mapping[tuple[str, ...], Case]]]
     findings: Sequence[Finding]
     warnings: Sequence[str]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from perhop.papers.document import guard_finding
-from perhop.papers.laatu.predicates import Measured
+from perhop.papers.laatu.predicates import SchemeValues
 from perhop.papers.laatu.responses import (
     CIR_KBPS,
     COMPONENTS,
@@ -29,7 +29,9 @@ Numbers = dict[str, Any]
 _RATE = "aggregate_throughput"
 
 
-def findings(pack: Pack, m: Measured, under: Sequence[tuple[Reading, Measured]]) -> tuple[Finding, ...]:
+def findings(
+    pack: Pack, m: SchemeValues, under: Sequence[tuple[Reading, SchemeValues]]
+) -> tuple[Finding, ...]:
     """Give a title and a text for all that the runs have the numbers for."""
     each, together = (m.published[marking] for marking in MARKINGS)
     known = {"each": each, "together": together, "runs": REPETITIONS, "flows": REPETITIONS * FLOWS}
@@ -64,7 +66,7 @@ def _record(pack: Pack) -> Numbers:
     return {"chosen": chosen, "fit": fit, **numbers, **counts}
 
 
-def _guard(m: Measured, under: Sequence[tuple[Reading, Measured]]) -> Iterator[Finding]:
+def _guard(m: SchemeValues, under: Sequence[tuple[Reading, SchemeValues]]) -> Iterator[Finding]:
     """Tell what the guard of Reno does to the number of time-outs."""
     for off in (own for reading, own in under if reading.id == "guard off"):
         with_it, without = (
@@ -79,7 +81,7 @@ def _guard(m: Measured, under: Sequence[tuple[Reading, Measured]]) -> Iterator[F
         yield guard_finding("Time-outs of the four flows in a run", with_it, without, paper)
 
 
-def _compared(m: Measured, pairs: Sequence[dict[str, Any]]) -> Iterator[Finding]:
+def _compared(m: SchemeValues, pairs: Sequence[dict[str, Any]]) -> Iterator[Finding]:
     """Tell what the cases beside the paper's two show; each paired by replication."""
     for pair in pairs:
         (case, against), words = pair["cases"], []
@@ -91,7 +93,7 @@ def _compared(m: Measured, pairs: Sequence[dict[str, Any]]) -> Iterator[Finding]
         yield pair["title"], f"{pair['text']}, less {against}: {', '.join(words)}."
 
 
-def _decoupled(m: Measured) -> Numbers:
+def _decoupled(m: SchemeValues) -> Numbers:
     """Tell what becomes of drop precedence where each virtual queue looks at its own backlog alone."""
     both = [m.cases[f"{marking}-decoupled"] for marking in MARKINGS]
     dropped = {color: both[0].mean(f"dropped_{color}") for color in ("green", "yellow", "red")}
@@ -99,7 +101,7 @@ def _decoupled(m: Measured) -> Numbers:
     return {**dropped, "rates": rates, "used": used}
 
 
-def _tables(m: Measured) -> Numbers:
+def _tables(m: SchemeValues) -> Numbers:
     """Hold the paper's tables against each other: what the spread permits, what the excess rate must be."""
     printed = m.published["per-flow"]
     spread, smallest = printed["per_flow_throughput_sdev"], printed["aggregate_throughput_min"] / FLOWS
@@ -121,7 +123,7 @@ def excess_denominator(printed: Mapping[str, float]) -> tuple[float, float]:
     return low, high
 
 
-def _significance(m: Measured) -> str:
+def _significance(m: SchemeValues) -> str:
     """Tell which of the paper's differences in fairness its own five runs can tell from none."""
     words = []
     for component in COMPONENTS:
@@ -134,7 +136,7 @@ def _significance(m: Measured) -> str:
     return "; ".join(words)
 
 
-def _ceiling(m: Measured) -> Numbers | None:
+def _ceiling(m: SchemeValues) -> Numbers | None:
     """Tell how little the largest printed flow exceeds the mean, and how much simulated ones do."""
     mean, spread, largest = (
         m.published["aggregate"][f"per_flow_throughput{end}"] for end in ("", "_sdev", "_max")
@@ -147,7 +149,7 @@ def _ceiling(m: Measured) -> Numbers | None:
     return {"off": (largest - mean) / spread, "share": CIR_KBPS / FLOWS, **ours}
 
 
-def _common_mode(m: Measured) -> Numbers | None:
+def _common_mode(m: SchemeValues) -> Numbers | None:
     """Tell how much the printed sums vary from run to run, against simulated ones."""
     printed, ours = m.published["per-flow"], m.cases["per-flow"][_RATE]
     against, alone = float(sdev(ours)), math.sqrt(FLOWS) * printed["per_flow_throughput_sdev"]

@@ -10,12 +10,12 @@ import numpy as np
 
 from perhop.papers.laatu.responses import Case, sdev
 from perhop.papers.measured import Floats
-from perhop.papers.verdict import HIGHER, LOWER, MIN_REPLICATIONS, Asked, Part
+from perhop.papers.verdict import HIGHER, LOWER, MIN_REPLICATIONS, ClaimPart, Hypothesis
 from perhop.stats.jackknife import jackknife_interval
 
 
 @dataclass(frozen=True)
-class Measured:
+class SchemeValues:
     """Cases that were measured together, under the same reading of the paper.
 
     Attributes
@@ -39,13 +39,13 @@ class Measured:
         return known if len(known) == len(found) else None
 
 
-def higher(m: Measured, cases: Annotated[list[str], 2], quantities: list[str]) -> list[Part]:
+def higher(m: SchemeValues, cases: Annotated[list[str], 2], quantities: list[str]) -> list[ClaimPart]:
     """Judge that quantities are higher in the first case than in the second; paired by replication."""
     first, second = cases
     parts = []
     for quantity in quantities:
         printed = m.printed(cases, quantity)
-        asked = Asked(
+        asked = Hypothesis(
             f"{quantity.replace('_', ' ').replace('cir ', 'CIR ')}, {first} less {second}",
             "direction",
             low=HIGHER,
@@ -56,7 +56,7 @@ def higher(m: Measured, cases: Annotated[list[str], 2], quantities: list[str]) -
     return parts
 
 
-def spread_at_most(m: Measured, cases: Annotated[list[str], 2], ratio: float) -> list[Part]:
+def spread_at_most(m: SchemeValues, cases: Annotated[list[str], 2], ratio: float) -> list[ClaimPart]:
     """Judge the ratio of two standard deviations of per-flow throughput, over flows and runs.
 
     That it is below one, and how far. The interval is a jackknife's over pairs of runs of the same
@@ -67,8 +67,8 @@ def spread_at_most(m: Measured, cases: Annotated[list[str], 2], ratio: float) ->
     sdevs = m.printed(cases, "per_flow_throughput_sdev")
     printed = sdevs[0] / sdevs[1] if sdevs else None
     asked = (
-        Asked(what, "direction", high=1.0 + LOWER, printed=printed),
-        Asked(what, "size", high=ratio, printed=printed),
+        Hypothesis(what, "direction", high=1.0 + LOWER, printed=printed),
+        Hypothesis(what, "size", high=ratio, printed=printed),
     )
     if len(pairs) < 3:
         return [one.undefined(f"{len(pairs)} replications, {MIN_REPLICATIONS} are needed") for one in asked]
@@ -78,19 +78,19 @@ def spread_at_most(m: Measured, cases: Annotated[list[str], 2], ratio: float) ->
     return [one.estimated(measured) for one in asked]
 
 
-def targets(m: Measured, missed: str, close: str, target: float, share: float) -> list[Part]:
+def targets(m: SchemeValues, missed: str, close: str, target: float, share: float) -> list[ClaimPart]:
     """Judge that in one case no flow of a run reaches a target, kbit/s, and in another they come close.
 
     What is printed of the first is the largest flow of five runs: more than the largest of one.
     """
-    largest = Asked(
+    largest = Hypothesis(
         f"throughput of a run's largest flow, kbit/s, {missed}",
         "direction",
         high=target + LOWER,
         printed=m.published.get(missed, {}).get("per_flow_throughput_max"),
     )
     printed = m.printed([close], "per_flow_throughput")
-    mean = Asked(
+    mean = Hypothesis(
         f"throughput of a flow over its target, {close}",
         "size",
         low=share,
@@ -104,16 +104,18 @@ def targets(m: Measured, missed: str, close: str, target: float, share: float) -
     ]
 
 
-def committed_arrives(m: Measured, cases: list[str], used: str, dropped: float, share: float) -> list[Part]:
+def committed_arrives(
+    m: SchemeValues, cases: list[str], used: str, dropped: float, share: float
+) -> list[ClaimPart]:
     """Judge that hardly a green packet is dropped, and that so much of the committed rate is used."""
     parts = [
-        Asked(f"green packets dropped of those committed to, {case}", "size", high=dropped).mean(
+        Hypothesis(f"green packets dropped of those committed to, {case}", "size", high=dropped).mean(
             m.cases[case]["green_loss"]
         )
         for case in cases
     ]
     printed = m.printed([used], "cir_utilization")
-    asked = Asked(
+    asked = Hypothesis(
         f"CIR utilization, {used}",
         "size",
         low=share,
@@ -123,7 +125,7 @@ def committed_arrives(m: Measured, cases: list[str], used: str, dropped: float, 
     return [*parts, asked.mean(m.cases[used]["cir_utilization"])]
 
 
-PREDICATES: dict[str, Callable[..., list[Part]]] = {
+PREDICATES: dict[str, Callable[..., list[ClaimPart]]] = {
     predicate.__name__: predicate for predicate in (higher, spread_at_most, targets, committed_arrives)
 }
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from perhop.experiment.definition import Campaign
-from perhop.papers.claims import Under, claim_entry
+from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import check_claims, judge, row
 from perhop.papers.laatu.calibrate import record
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.findings import findings
 from perhop.papers.laatu.page import render_page
-from perhop.papers.laatu.predicates import PREDICATES, Measured
+from perhop.papers.laatu.predicates import PREDICATES, SchemeValues
 from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, cases_of, published_values
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
@@ -76,10 +76,10 @@ class Laatu(Study[Plan, Reproduction]):
         pack, printed, fit = plan.pack, published_values(plan.pack), plan.pack.toml("calibration.toml")["fit"]
         known = frozenset((fit["marking"], quantity) for quantity in fit["quantities"])
 
-        def together(measured: Measurements) -> Measured:
+        def together(measured: Measurements) -> SchemeValues:
             found = {id_: case for (id_,), case in cases_of(plan.fitted[0], measured).items()}
             ids = [one["case"] for one in pack.figures if one.get("case") in found]
-            return Measured({id_: found[id_] for id_ in ids}, printed, known)
+            return SchemeValues({id_: found[id_] for id_ in ids}, printed, known)
 
         m = together(results.fitted)
         read = [(reading, together(measured)) for reading, measured in results.read]
@@ -87,7 +87,9 @@ class Laatu(Study[Plan, Reproduction]):
         claims, less = [], f"runs simulate {QUICK_S} s here, the study's {DURATION_S} s"
         for claim in pack.claims:
             others = [
-                Under(one, judge(PREDICATES, own, claim)) for one, own in read if claim.id in one.claims
+                UnderReading(one, judge(PREDICATES, own, claim))
+                for one, own in read
+                if claim.id in one.claims
             ]
             reason = less if claim.id in plan.unjudged else ""
             fitted = judge(PREDICATES, m, claim)
@@ -115,7 +117,7 @@ class Laatu(Study[Plan, Reproduction]):
         return render_page(plan, outcome, self.title)
 
 
-def case_rows(m: Measured, id_: str) -> list[dict[str, Any]]:
+def case_rows(m: SchemeValues, id_: str) -> list[dict[str, Any]]:
     """Give the rows of a case: those of the paper's tables, then ours; of our own cases the means alone."""
     printed = m.published.get(id_, {})
     wanted = [("throughput", name, unit) for name, (_, unit) in METRICS.items()]
@@ -135,7 +137,7 @@ def case_rows(m: Measured, id_: str) -> list[dict[str, Any]]:
     ]
 
 
-def run_warnings(m: Measured) -> Iterator[str]:
+def run_warnings(m: SchemeValues) -> Iterator[str]:
     """Tell what the study assumes and a case does not keep: an AF class that is full, no green losses."""
     for id_, case in m.cases.items():
         busy = (case.mean("aggregate_throughput") + case.mean("background_throughput")) / AF_KBPS

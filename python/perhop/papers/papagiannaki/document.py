@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from perhop.papers.claims import Under, claim_entry
+from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import judge, row
-from perhop.papers.factorial import Cells, Measured, cube, residuals, shares, split_plot_differences
+from perhop.papers.factorial import Cells, FactorialCells, cube, residuals, shares, split_plot_differences
 from perhop.papers.fit import load_fit
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import Claim, Pack
@@ -54,7 +54,7 @@ class Reproduction:
     """
 
     document: dict[str, Any]
-    measured: Measured
+    measured: FactorialCells
     findings: tuple[Finding, ...]
     warnings: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -81,8 +81,8 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
     """
     known, published = load_fit(plan.pack).in_sample, printed_cells(plan.pack)
 
-    def measured(one: Measurements) -> Measured:
-        return Measured(replications(one.scalars), published, known, KEPT, stated_cells(published))
+    def measured(one: Measurements) -> FactorialCells:
+        return FactorialCells(replications(one.scalars), published, known, KEPT, stated_cells(published))
 
     m = measured(results.fitted)
     under = [(reading, measured(one)) for reading, one in results.read]
@@ -104,14 +104,16 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
 
 def judge_claim(
     plan: Plan,
-    m: Measured,
-    under: Sequence[tuple[Reading, Measured]],
+    m: FactorialCells,
+    under: Sequence[tuple[Reading, FactorialCells]],
     claim: Claim,
     listed: Sequence[Reading],
 ) -> dict[str, Any]:
     """Judge a claim as fitted and under each reading, and say whether the paper's own tables bear it out."""
     parts = judge(PREDICATES, m, claim)
-    others = [Under(one, judge(PREDICATES, own, claim)) for one, own in under if claim.id in one.claims]
+    others = [
+        UnderReading(one, judge(PREDICATES, own, claim)) for one, own in under if claim.id in one.claims
+    ]
     known = [part for part in parts if part.printed is not None]
     holds = all(part.low <= part.printed <= part.high for part in known if part.printed is not None)
     note = f"on Tables 2 and 4 themselves it {'holds' if holds else 'does not hold'}"
@@ -125,7 +127,7 @@ def judge_claim(
     )
 
 
-def rows(plan: Plan, m: Measured) -> list[dict[str, Any]]:
+def rows(plan: Plan, m: FactorialCells) -> list[dict[str, Any]]:
     """Give Tables 2 to 8, and what the paper does not print."""
     found, samples = [], m.samples[: plan.replications or TABLES]
     for figure in plan.pack.figures:
@@ -171,7 +173,7 @@ def _effects(plan: Plan, samples: Sequence[Cells], name: str, table: str) -> lis
     return made
 
 
-def own_findings(pack: Pack, m: Measured) -> list[Finding]:
+def own_findings(pack: Pack, m: FactorialCells) -> list[Finding]:
     """Say what the runs show beyond the claims."""
     words = pack.toml("page.toml")
     found = [_outliers(words["outliers"], m)]
@@ -204,7 +206,7 @@ def _sign(low: float, high: float) -> int:
     return (low > 0.0) - (high < 0.0)
 
 
-def _outliers(words: Mapping[str, str], m: Measured) -> Finding:
+def _outliers(words: Mapping[str, str], m: FactorialCells) -> Finding:
     """Say whether runs with lost SYNs are the outliers of the Q-Q plot."""
     left, _ = residuals(m.samples, "premium", KEPT["premium"])
     spread, set_aside = float(left.std()), 20 / 243

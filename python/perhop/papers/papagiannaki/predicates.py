@@ -8,15 +8,15 @@ from typing import Annotated
 import numpy as np
 
 from perhop.papers import factorial_claims
-from perhop.papers.factorial import Cells, Measured, Statistic, level_means, mean
+from perhop.papers.factorial import Cells, FactorialCells, Statistic, level_means, mean
 from perhop.papers.factorial_claims import signs
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKINGS, at, regrets
-from perhop.papers.verdict import HIGHER, LOWER, Part
+from perhop.papers.verdict import HIGHER, LOWER, ClaimPart
 
 
 def suffices(
-    m: Measured, response: str, factor: str, level: str, congestion: list[str], within: float
-) -> list[Part]:
+    m: FactorialCells, response: str, factor: str, level: str, congestion: list[str], within: float
+) -> list[ClaimPart]:
     """Judge that a level does no harm at some congestion, and is near the best level."""
     parts = signs(m, response, [f"+{factor}={level} C={c}" for c in congestion])
     for c in congestion:
@@ -31,8 +31,8 @@ def suffices(
 
 
 def beats(
-    m: Measured, response: str, markings: Annotated[list[str], 2], at: str, factor: float
-) -> list[Part]:
+    m: FactorialCells, response: str, markings: Annotated[list[str], 2], at: str, factor: float
+) -> list[ClaimPart]:
     """Judge that a marking beats another at one congestion, and by how much."""
     what = f"{response}: {markings[0]} over {markings[1]}, C = {at}"
     over, cells = _over(response, markings, at), [(response, marking) for marking in markings]
@@ -43,12 +43,12 @@ def beats(
 
 
 def like(
-    m: Measured,
+    m: FactorialCells,
     responses: list[str],
     markings: Annotated[list[str], 2],
     congestion: list[str],
     within: float,
-) -> list[Part]:
+) -> list[ClaimPart]:
     """Judge that a marking, or an arm beside the 27, gives what another gives."""
     return [
         m.part(
@@ -65,19 +65,19 @@ def like(
 
 
 def beats_and_is_like(
-    m: Measured,
+    m: FactorialCells,
     response: str,
     markings: Annotated[list[str], 2],
     at: str,
     factor: float,
     like_at: list[str],
     within: float,
-) -> list[Part]:
+) -> list[ClaimPart]:
     """Judge that a marking beats another at one congestion, and is like it at others."""
     return [*beats(m, response, markings, at, factor), *like(m, [response], markings, like_at, within)]
 
 
-def near_best(m: Measured, marking: str, within: float, default: str, at: str) -> list[Part]:
+def near_best(m: FactorialCells, marking: str, within: float, default: str, at: str) -> list[ClaimPart]:
     """Judge what a marking loses against the best, and that it beats another at one congestion."""
     own, parts = MARKINGS.index(marking), []
     for response in CLASSES:
@@ -92,7 +92,7 @@ def near_best(m: Measured, marking: str, within: float, default: str, at: str) -
     return parts
 
 
-def least_regret(m: Measured, marking: str) -> list[Part]:
+def least_regret(m: FactorialCells, marking: str) -> list[ClaimPart]:
     """Judge that a marking's largest loss, over classes and congestion, is the smallest of all markings."""
 
     def margin(cells: Sequence[Cells]) -> float:
@@ -107,7 +107,7 @@ def least_regret(m: Measured, marking: str) -> list[Part]:
     return [m.part(what, "direction", margin, high=LOWER, cells=cells)]
 
 
-def no_best(m: Measured, congestion: list[str]) -> list[Part]:
+def no_best(m: FactorialCells, congestion: list[str]) -> list[ClaimPart]:
     """Judge that every marking loses something for one of the classes, at each congestion."""
     parts = []
     for c in congestion:
@@ -121,7 +121,7 @@ def no_best(m: Measured, congestion: list[str]) -> list[Part]:
 
 
 _OWN = (suffices, beats, like, beats_and_is_like, near_best, least_regret, no_best)
-PREDICATES: dict[str, Callable[..., list[Part]]] = {
+PREDICATES: dict[str, Callable[..., list[ClaimPart]]] = {
     **factorial_claims.PREDICATES,
     **{one.__name__: one for one in _OWN},
 }

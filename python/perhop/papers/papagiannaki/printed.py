@@ -9,7 +9,7 @@ from statistics import NormalDist, fmean
 from perhop.papers.factorial import Cells, effect, level_means, mean
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKS, at
-from perhop.papers.published import Row
+from perhop.papers.published import PublishedRow
 from perhop.stats.effects import error_variance_behind
 
 Finding = tuple[str, str]
@@ -86,11 +86,11 @@ def _shares(pack: Pack, response: str) -> list[float]:
     return [row.number("percent_of_variation") for row in rows if row["response"] == response]
 
 
-def _half_widths(rows: Iterable[Row]) -> list[float]:
+def _half_widths(rows: Iterable[PublishedRow]) -> list[float]:
     return [(row.number("ci90_high") - row.number("ci90_low")) / 2 for row in rows]
 
 
-def _error_variance(rows: Iterable[Row], share: float) -> float:
+def _error_variance(rows: Iterable[PublishedRow], share: float) -> float:
     return error_variance_behind(fmean(_half_widths(rows)), share)
 
 
