@@ -61,7 +61,8 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
         ends.entry(from).or_default().insert(id, Place { end: first, port: out });
         ends.entry(to).or_default().insert(id, Place { end: second, port: back });
     }
-    let host_node = |node: usize, site, ports| KernelHost::new(site, ports, ends.remove(&node).unwrap_or_default());
+    let host_node =
+        |node: usize, site, ports| KernelHost::new(site, ports, ends.remove(&node).unwrap_or_default());
     let mut simulation =
         Simulation::of(assemble(scenario, network, trace, starts(scenario), host_node), &scenario.run);
     for arrival in arrivals {

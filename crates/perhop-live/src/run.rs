@@ -275,7 +275,8 @@ impl Driver {
             let (id, flow) =
                 (0..).map(FlowId).zip(&scenario.flows).find(|(_, flow)| flow.name == said.flow)?;
             let mut bytes = None;
-            self.simulation.host(flow.to, |host_node, _| bytes = host_node.receiver(id).map(|(Bytes(bytes), _)| bytes));
+            self.simulation
+                .host(flow.to, |host_node, _| bytes = host_node.receiver(id).map(|(Bytes(bytes), _)| bytes));
             bytes
         };
         let with = |said| (acknowledged(&said).unwrap_or(0), said);

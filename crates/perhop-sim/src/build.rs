@@ -17,18 +17,18 @@ use perhop_tcp::segment::TIMESTAMPS;
 use perhop_tcp::sender::Sender;
 
 use crate::Registry;
-use crate::by_class::Contracts;
-use crate::datagrams::{Departures, Drain, Source};
-use crate::delays::Delays;
+use crate::engine::delays::Delays;
+use crate::engine::link::Link;
+use crate::engine::marks::MarkCounts;
+use crate::engine::observe::{Recorder, TraceKinds};
+use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
-use crate::fill::Wire;
-use crate::host::{self, Connection, Host, HostMarking, ReceivingEnd, SendingEnd};
-use crate::link::Link;
-use crate::marks::MarkCounts;
-use crate::observe::{Recorder, TraceKinds};
-use crate::processing::Processing;
-use crate::sample::Ends;
-use crate::seam::HostNode;
+use crate::hosts::datagrams::{Departures, Drain, Source};
+use crate::hosts::fill::Wire;
+use crate::hosts::host::{self, Connection, Host, HostMarking, ReceivingEnd, SendingEnd};
+use crate::hosts::processing::Processing;
+use crate::results::by_class::Contracts;
+use crate::results::sample::Ends;
 
 /// A run before its first event.
 pub struct Built<H: HostNode> {

@@ -5,45 +5,30 @@
 //! `perhop-live` moves real packets through the same engine.
 
 mod build;
-mod by_class;
-mod capture;
-mod datagrams;
-mod deadlines;
-mod delays;
 mod engine;
-mod event;
-mod fill;
-mod host;
-mod link;
-mod marks;
-mod observe;
-mod packet;
-mod processing;
+mod hosts;
 mod results;
-mod sample;
-mod seam;
 mod simulation;
-pub mod tables;
-mod totals;
 
 pub use build::{Built, assemble, starts};
-pub use by_class::ClassResult;
-pub use capture::{Captures, FlowOnWire};
-pub use datagrams::Departures;
-pub use delays::{ClassDelays, DelayRange};
-pub use host::HostMarking;
-pub use marks::MarkCounts;
-pub use observe::{
+pub use engine::capture::{Captures, FlowOnWire};
+pub use engine::delays::{ClassDelays, DelayRange};
+pub use engine::marks::MarkCounts;
+pub use engine::observe::{
     PacketEvent, PacketRecord, PacketStore, QueueRecord, Recorder, TcpEvent, TcpRecord, Trace, TraceKinds,
     WindowRecord,
 };
-pub use packet::SimPacket;
+pub use engine::seam::{Carried, HostNode, SenderReading};
+pub use hosts::datagrams::Departures;
+pub use hosts::host::HostMarking;
+pub use hosts::packet::SimPacket;
 pub use perhop_scenario::build::{MeterSeat, QueueSeat};
+pub use results::by_class::ClassResult;
+pub use results::sample::{Quantity, Series, Subject};
+pub use results::tables;
 pub use results::{
     ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results, UdpResult,
 };
-pub use sample::{Quantity, Series, Subject};
-pub use seam::{Carried, HostNode, SenderReading};
 pub use simulation::Simulation;
 
 /// The queues and meters that a program brings to a simulation.

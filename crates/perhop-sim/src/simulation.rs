@@ -6,17 +6,17 @@ use perhop_scenario::model::{Run, Scenario};
 
 use crate::Registry;
 use crate::build::{Built, build};
-use crate::capture::Captures;
 use crate::engine::Engine;
-use crate::host::Host;
-use crate::observe::{Recorder, TraceKinds};
+use crate::engine::capture::Captures;
+use crate::engine::observe::{Recorder, TraceKinds};
+use crate::engine::seam::HostNode;
+use crate::hosts::host::Host;
+use crate::results::sample::{Reading, Series};
+use crate::results::totals::{Totals, close, restart};
 use crate::results::{
     Counts, Results, broken_invariants, conditioner_results, flow_results, link_results, mark_results,
     queue_results, udp_results,
 };
-use crate::sample::{Reading, Series};
-use crate::seam::HostNode;
-use crate::totals::{Totals, close, restart};
 
 /// A run in virtual time.
 ///

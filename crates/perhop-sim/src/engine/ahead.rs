@@ -7,8 +7,8 @@ use perhop_core::packet::Packet;
 use perhop_prefetch::prefetch;
 
 use super::{AnyNode, Engine, Event};
-use crate::link::Link;
-use crate::seam::{Carried, HostNode};
+use crate::engine::link::Link;
+use crate::engine::seam::{Carried, HostNode};
 
 /// What nodes and links may take until looking ahead pays, bytes: a second cache of today.
 const NEAR: usize = 1 << 20;

@@ -6,6 +6,13 @@
 //! once, which costs one event per hop; a packet that must wait costs two.
 
 mod ahead;
+pub mod capture;
+pub mod delays;
+pub mod event;
+pub mod link;
+pub mod marks;
+pub mod observe;
+pub mod seam;
 
 use perhop_core::node::{Departure, Node};
 use perhop_core::packet::{Kind, Meta, Packet, PortId};
@@ -13,11 +20,11 @@ use perhop_core::port::Class;
 use perhop_core::sink::SiteId;
 use perhop_core::time::Instant;
 
-use crate::delays::Delays;
-use crate::event::{Due, EventList};
-use crate::link::Link;
-use crate::observe::{PacketEvent, QueueRecord, Recorder};
-use crate::seam::{Carried, HostNode};
+use crate::engine::delays::Delays;
+use crate::engine::event::{Due, EventList};
+use crate::engine::link::Link;
+use crate::engine::observe::{PacketEvent, QueueRecord, Recorder};
+use crate::engine::seam::{Carried, HostNode};
 use perhop_core::outgoing::Outgoing;
 use perhop_core::router::Router;
 

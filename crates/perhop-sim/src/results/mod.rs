@@ -1,5 +1,10 @@
 //! What a finished run leaves, as plain tables.
 
+pub mod by_class;
+pub mod sample;
+pub mod tables;
+pub mod totals;
+
 use perhop_core::conditioner::ConditionerStats;
 use perhop_core::packet::Dscp;
 use perhop_core::port::{Class, ClassStats, DropStats};
@@ -8,14 +13,14 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::sender::SenderStats;
 
-use crate::by_class::ClassResult;
-use crate::delays::{DelayRange, Delays};
+use crate::engine::delays::{DelayRange, Delays};
+use crate::engine::link::{Link, LinkStats};
+use crate::engine::observe::Trace;
+use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
-use crate::link::{Link, LinkStats};
-use crate::observe::Trace;
-use crate::sample::{Series, busy_between};
-use crate::seam::HostNode;
-use crate::totals::{QueueTotals, Totals, UdpTotals, conditioners};
+use crate::results::by_class::ClassResult;
+use crate::results::sample::{Series, busy_between};
+use crate::results::totals::{QueueTotals, Totals, UdpTotals, conditioners};
 use perhop_core::router::IngressConditioner;
 
 /// A flow's row, of the measured time: from the end of the warm-up to the end of the run.

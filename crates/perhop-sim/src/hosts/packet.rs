@@ -6,9 +6,9 @@ use perhop_prefetch::prefetch;
 use perhop_tcp::segment::{Ack, MAX_SACK_BLOCKS, Segment};
 use perhop_wire::{Headers, Tcp, Transport, build_headers};
 
-use crate::capture::{Ends, FlowOnWire};
-use crate::fill::{ACK, low};
-use crate::seam::Carried;
+use crate::engine::capture::{Ends, FlowOnWire};
+use crate::engine::seam::Carried;
+use crate::hosts::fill::{ACK, low};
 
 /// The contents behind a [`SimPacket`].
 ///

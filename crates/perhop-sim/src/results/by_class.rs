@@ -6,9 +6,9 @@ use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model;
 
-use crate::delays::{ClassDelays, Delays};
+use crate::engine::delays::{ClassDelays, Delays};
+use crate::results::totals::Totals;
 use crate::results::{FlowResult, UdpResult};
-use crate::totals::Totals;
 
 /// Which flows, TCP and then UDP, are of which class.
 #[derive(Debug)]

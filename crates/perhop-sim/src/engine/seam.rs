@@ -9,9 +9,9 @@ use perhop_core::units::Bytes;
 use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::SenderStats;
 
-use crate::capture::FlowOnWire;
-use crate::marks::MarkCounts;
-use crate::observe::{Recorder, TcpRecord, WindowRecord};
+use crate::engine::capture::FlowOnWire;
+use crate::engine::marks::MarkCounts;
+use crate::engine::observe::{Recorder, TcpRecord, WindowRecord};
 
 /// A packet that the engine can move.
 pub trait Carried: OnWire + Default {

@@ -9,8 +9,8 @@ use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::Segment;
 
-use crate::capture::Captures;
-use crate::seam::Carried;
+use crate::engine::capture::Captures;
+use crate::engine::seam::Carried;
 
 /// What a trace records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -9,10 +9,10 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_scenario::model::{MoreSeries, Run};
 
+use crate::engine::marks::MarkCounts;
+use crate::engine::seam::{HostNode, SenderReading};
 use crate::engine::{AnyNode, Engine};
-use crate::marks::MarkCounts;
-use crate::seam::{HostNode, SenderReading};
-use crate::totals::conditioners;
+use crate::results::totals::conditioners;
 
 /// What a series is about, by its position in the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

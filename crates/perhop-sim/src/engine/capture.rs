@@ -15,7 +15,7 @@ use perhop_scenario::model::Scenario;
 use perhop_wire::addresses::{RECEIVING, of_flow, of_node};
 use perhop_wire::pcapng;
 
-use crate::seam::Carried;
+use crate::engine::seam::Carried;
 
 /// Addresses and ports of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

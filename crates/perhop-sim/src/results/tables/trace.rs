@@ -4,7 +4,7 @@ use perhop_core::packet::{FlowId, Kind};
 use perhop_core::sink::SiteId;
 
 use super::{Run, Table, columns};
-use crate::observe::{PacketEvent, TcpEvent};
+use crate::engine::observe::{PacketEvent, TcpEvent};
 
 impl Run<'_> {
     fn recorded_flow(&self, flow: FlowId) -> &str {

@@ -8,7 +8,7 @@ use perhop_core::serializer::Serializer;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 
-use crate::event::Due;
+use crate::engine::event::Due;
 
 /// Counters since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -147,7 +147,7 @@ impl<P: Packet> Link<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::SimPacket;
+    use crate::hosts::packet::SimPacket;
     use std::mem::{offset_of, size_of};
 
     /// Transmissions back to back, of data and pure ACKs, at a rate that divides nothing; each is read in its middle and

@@ -12,9 +12,9 @@ mod trace;
 use perhop_core::packet::Dscp;
 use perhop_scenario::model::Scenario;
 
-use crate::observe::TraceKinds;
+use crate::engine::observe::TraceKinds;
 use crate::results::Results;
-use crate::sample::Subject;
+use crate::results::sample::Subject;
 
 /// Version of the tables; raised by one with the first change after a release.
 pub const FORMAT: u32 = 3;
@@ -159,12 +159,12 @@ macro_rules! columns {
         $run:ident, $i:ident, $row:ident = $source:expr;
         $($name:literal, $unit:literal, $since:literal, $kind:ident($value:expr), $doc:literal;)*
     ) => {
-        &[$($crate::tables::Column {
+        &[$($crate::results::tables::Column {
             name: $name,
             unit: $unit,
             since: $since,
             doc: $doc,
-            of: $crate::tables::Of::$kind(|$run, $i| {
+            of: $crate::results::tables::Of::$kind(|$run, $i| {
                 // names come from the scenario
                 #[allow(unused_variables)]
                 let $row = &$source;

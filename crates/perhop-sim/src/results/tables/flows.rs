@@ -3,7 +3,7 @@
 use perhop_core::time::{Instant, Span};
 
 use super::{Table, columns};
-use crate::delays::DelayRange;
+use crate::engine::delays::DelayRange;
 
 pub(super) fn secs(span: Option<Span>) -> f64 {
     span.map_or(f64::NAN, Span::as_secs_f64)

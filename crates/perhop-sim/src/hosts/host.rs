@@ -16,14 +16,14 @@ use perhop_tcp::receiver::Receiver;
 use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::Sender;
 
-use crate::datagrams::{Drain, Source};
-use crate::deadlines::Deadlines;
-use crate::fill::{Wire, fill_ack, fill_segment};
-use crate::marks::MarkCounts;
-use crate::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
-use crate::packet::SimPacket;
-use crate::processing::Processing;
-use crate::seam::{HostNode, SenderReading};
+use crate::engine::marks::MarkCounts;
+use crate::engine::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
+use crate::engine::seam::{HostNode, SenderReading};
+use crate::hosts::datagrams::{Drain, Source};
+use crate::hosts::deadlines::Deadlines;
+use crate::hosts::fill::{Wire, fill_ack, fill_segment};
+use crate::hosts::packet::SimPacket;
+use crate::hosts::processing::Processing;
 use perhop_core::outgoing::Outgoing;
 use perhop_core::range_table::RangeTable;
 

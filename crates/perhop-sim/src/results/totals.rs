@@ -7,11 +7,11 @@ use perhop_core::port::{ClassStats, DropStats};
 use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
 
+use crate::engine::link::LinkStats;
+use crate::engine::marks::MarkCounts;
+use crate::engine::seam::{HostNode, SenderReading};
 use crate::engine::{AnyNode, Engine};
-use crate::link::LinkStats;
-use crate::marks::MarkCounts;
-use crate::sample::{Ends, Reading, receivers, senders, udp_ends};
-use crate::seam::{HostNode, SenderReading};
+use crate::results::sample::{Ends, Reading, receivers, senders, udp_ends};
 use perhop_core::router::IngressConditioner;
 
 /// What a UDP flow has sent, and what has arrived of it.

@@ -13,7 +13,7 @@ use perhop_core::rng::Stream;
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::Run;
 
-use crate::packet::SimPacket;
+use crate::hosts::packet::SimPacket;
 
 /// Packets on their way from the flows of a host to its ports.
 pub struct Processing {

@@ -6,8 +6,8 @@ use perhop_core::time::Span;
 
 use super::flows::secs;
 use super::{Table, columns};
-use crate::by_class::ClassResult;
-use crate::delays::ClassDelays;
+use crate::engine::delays::ClassDelays;
+use crate::results::by_class::ClassResult;
 
 impl ClassResult {
     fn delay(&self, of: impl Fn(&ClassDelays) -> Span) -> f64 {

@@ -4,8 +4,8 @@ use perhop_core::packet::{Dir, Dscp, Ecn, Kind, Meta, TcpView};
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, SACK_BLOCK, Segment};
 
-use crate::host::Connection;
-use crate::packet::SimPacket;
+use crate::hosts::host::Connection;
+use crate::hosts::packet::SimPacket;
 
 /// Lengths of headers and options.
 #[derive(Clone, Copy, Debug)]

@@ -11,9 +11,9 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 use perhop_scenario::model::{Run, Udp, UdpPattern};
 
-use crate::host::Connection;
-use crate::marks::MarkCounts;
-use crate::packet::SimPacket;
+use crate::engine::marks::MarkCounts;
+use crate::hosts::host::Connection;
+use crate::hosts::packet::SimPacket;
 
 /// The sending end of a UDP flow.
 pub struct Source {

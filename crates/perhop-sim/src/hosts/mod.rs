@@ -1,0 +1,8 @@
+//! Hosts in virtual time, and the packets that they send.
+
+pub mod datagrams;
+pub mod deadlines;
+pub mod fill;
+pub mod host;
+pub mod packet;
+pub mod processing;
