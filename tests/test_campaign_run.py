@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from perhop import Result, Scenario
 from perhop.cli.told import means
 from perhop.experiment import ledger, work
 from perhop.experiment.analyze import analyze, asked_of
@@ -32,6 +31,9 @@ from perhop.experiment.rules import Stop
 from perhop.experiment.store import Store
 from perhop.experiment.work import Finished, Task
 from perhop.run.live import LackingError
+from perhop.run.run import Result
+from perhop.run.run import run as run_one
+from perhop.scenario.scenario import Scenario
 
 SCENARIO = """
 [run]
@@ -115,7 +117,7 @@ def test_what_is_measured_is_what_single_runs_give(tmp_path: Path) -> None:
     assert scalars.height == 9 * 3
     for rate, replication in (("1Mbit/s", 0), ("4Mbit/s", 2)):
         run = Scenario.from_text(SCENARIO).override({"link.a-b.rate": rate, "run.replication": replication})
-        flows = run.run().flows
+        flows = run_one(run).flows
         row = (pl.col("rate") == rate) & (pl.col("replication") == replication)
         found = scalars.filter(row).select("response", "name", "value").rows()
         by_name = dict(flows.select("name", "goodput_bit_s").rows())
@@ -280,7 +282,7 @@ def test_treatments_that_mean_the_same_share_a_run(tmp_path: Path) -> None:
 
 def test_a_broken_run_is_recorded_and_in_no_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(scenario: Scenario) -> Result:
-        result = scenario.run()
+        result = run_one(scenario)
         bad = "link.a-b.rate=2Mbit/s" in scenario.overrides and scenario.replication == 1
         return replace(result, invariants=["a packet vanished"]) if bad else result
 

@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from perhop import Scenario
-from perhop.experiment.definition import Campaign
+from perhop import Campaign, Scenario
 from perhop.papers import load_pack, pack_dir
 from perhop.papers.feroz.plan import FIGURE
 from perhop.stats.warmup import mser
