@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1] / "python" / "perhop"
+from importing import MODULES, ROOT, imported
+
 ARCHITECTURE = (ROOT.parents[1] / "docs" / "architecture.md").read_text()
 
 #: the rooms from the top downwards: none imports of one that is above it
@@ -25,31 +25,6 @@ FACE, SHARED, CORE = "perhop", "perhop.units", "perhop._core"
 
 #: what an installation need not have: nothing else is imported in a function outside `cli`
 OPTIONAL = {"pandas", "distributed"}
-
-
-def name_of(file: Path) -> str:
-    """Give the name of a module by its file."""
-    parts = file.relative_to(ROOT.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-MODULES = {name_of(file): file for file in sorted(ROOT.rglob("*.py")) if "papers_data" not in file.parts}
-
-
-def imported(source: str, known: set[str]) -> set[str]:
-    """Give the modules that a text imports, at its top, in functions, and for types alone.
-
-    ``from a import b`` is of `a.b` where that is one of the known modules, and of `a` where it is not.
-    """
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = {f"{node.module}.{name.name}" for name in node.names}
-            found |= names & known
-            found |= {node.module} if names - known else set()
-    return found
 
 
 IMPORTS = {
