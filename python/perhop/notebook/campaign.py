@@ -18,6 +18,4 @@ class Campaign(definition.Campaign):
     def load(cls, path: str | Path) -> Self:
         """Read a campaign file; see `perhop.experiment.definition.Campaign.load`."""
         found = definition.Campaign.load(path)
-        plain = found.scenario
-        runnable = Scenario(plain.source, plain.name, plain.overrides)
-        return cls(**vars(found) | {"scenario": runnable})
+        return cls(**vars(found) | {"scenario": Scenario.of(found.scenario)})

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from perhop import notebook
 from perhop.run import record
@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 class Scenario(read.Scenario):
     """A scenario that can be run; what it is made of, `perhop.scenario.scenario.Scenario` says."""
+
+    @classmethod
+    def of(cls, plain: read.Scenario) -> Self:
+        """Give a scenario that was read by other means as one that can be run."""
+        return cls(plain.source, plain.name, plain.overrides)
 
     def run(
         self,
@@ -144,8 +149,7 @@ class StoredRun(record.StoredRun):
 
     @cached_property
     def _runnable(self) -> Scenario:
-        read_back = super().scenario()
-        return Scenario(read_back.source, read_back.name, read_back.overrides)
+        return Scenario.of(super().scenario())
 
 
 def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
