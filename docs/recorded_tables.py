@@ -12,6 +12,7 @@ from typing import Any
 from perhop.papers import kernel
 from perhop.papers.readings import judged_under, load_readings
 from perhop.papers.study import load_study
+from perhop.report.answer_study import size
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 Rows = list[tuple[str, ...]]
@@ -188,7 +189,7 @@ def settling(
         ]
         if found and (verdict != "supported" or len(found) == len(parts)):
             chosen = min if verdict == "supported" else max
-            return chosen(found, key=lambda one: one[1] / _size(one[2], one[3]["claimed"]))
+            return chosen(found, key=lambda one: one[1] / size(*one[2]["ci95"], *one[3]["claimed"]))
     return None
 
 
@@ -202,10 +203,6 @@ def margin(verdict: str, ci95: list[float], claimed: list[float | None]) -> floa
     if verdict == "contradicted":
         return max(low - ci95[1], ci95[0] - high)
     return abs(min(ci95[0] - low, high - ci95[1]))
-
-
-def _size(measured: dict[str, Any], claimed: list[float | None]) -> float:
-    return max(abs(one) for one in (*measured["ci95"], *claimed) if one is not None) or 1.0
 
 
 def _half(ci95: list[float]) -> float:

@@ -32,8 +32,6 @@ from perhop.experiment.parser import parse
 from perhop.experiment.vocabulary import NO_WORDS, Vocabulary
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from perhop._core import Diagnostic
     from perhop.run.run import Result
 

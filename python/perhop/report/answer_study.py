@@ -118,8 +118,12 @@ def _margin(part: Mapping[str, Any]) -> float:
     least, most = part["claimed"]
     inside = [low - least] if least is not None else []
     inside += [most - high] if most is not None else []
-    size = max(abs(one) for one in (low, high, least, most) if one is not None)
-    return min(inside, default=0.0) / size if size else 0.0
+    return min(inside, default=0.0) / size(low, high, least, most)
+
+
+def size(*numbers: float | None) -> float:
+    """Return the largest of a part's numbers, which its distances are relative to; 1 where all are 0."""
+    return max((abs(one) for one in numbers if one is not None), default=0.0) or 1.0
 
 
 _RISE = 1e-5
