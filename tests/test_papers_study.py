@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -26,7 +26,7 @@ from perhop.papers.claims import claim_entry
 from perhop.papers.document import check_claims, row
 from perhop.papers.pack import Pack
 from perhop.papers.plan import Plan, Results
-from perhop.papers.study import BrokenRun, CampaignRunner, Study, check_run
+from perhop.papers.study import BrokenRun, CampaignRunner, Outcome, Study, check_run
 from perhop.report.study import Section, StudyPage, Table, render
 from perhop.run.run import AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
 from perhop.scenario.scenario import HOPS_PER_S
@@ -53,14 +53,7 @@ tcp = { profile = "rfc" }
 """
 
 
-@dataclass(frozen=True)
-class TinyOutcome:
-    document: dict[str, Any]
-    left_out: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-
-
-class Tiny(Study[Plan, TinyOutcome]):
+class Tiny(Study[Plan, Outcome]):
     key = "tiny"
     title = "A study of three runs"
 
@@ -74,7 +67,7 @@ class Tiny(Study[Plan, TinyOutcome]):
         drawn = (TracedJob(SOURCE, "tiny, traced", [], ("cwnd",)), (SOURCE, "again", ["run.seed=1"]))
         return Plan(pack, (campaign,), left_out=left_out, drawn=drawn)
 
-    def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> TinyOutcome:
+    def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Outcome:
         assert [list(one.trace) for one in results.drawn.values()] == [["cwnd"], []]
         measured = results.fitted.interval("bytes", time="2s")
         assert measured is not None
@@ -91,9 +84,9 @@ class Tiny(Study[Plan, TinyOutcome]):
             ],
             "claims": [claim],
         }
-        return TinyOutcome(document, plan.left_out)
+        return Outcome(document=document, left_out=plan.left_out)
 
-    def page(self, plan: Plan, outcome: TinyOutcome) -> str:
+    def page(self, plan: Plan, outcome: Outcome) -> str:
         table = Table("Three runs", ("what", "how many"), [("runs", "3 < 4")], command="again and again")
         section = Section("more", "More", ["In detail & with care."], [table])
         return render(StudyPage(self.title, outcome.document, [section], "Tiny.", left_out=outcome.left_out))
@@ -211,7 +204,7 @@ def test_equal_runs_are_drawn_once(cli: Cli, tiny: Tiny, monkeypatch: pytest.Mon
     def checked(job: AnyJob, result: Result) -> None:
         names.append(job[1])
 
-    def compared(self: Tiny, plan: Plan, results: Results, *rest: Any) -> TinyOutcome:
+    def compared(self: Tiny, plan: Plan, results: Results, *rest: Any) -> Outcome:
         assert results.drawn["again"] is results.drawn["and again"]
         return reduce(self, plan, replace(results, drawn=dict(list(results.drawn.items())[:2])), *rest)
 

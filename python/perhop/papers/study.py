@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from perhop.experiment.definition import Campaign
 from perhop.papers.measured import Measurements
@@ -18,23 +18,27 @@ class BrokenRun(RuntimeError):
     """A run whose invariants do not hold; its numbers must not be averaged in."""
 
 
-class Outcome(Protocol):
-    """What comes out of a study; each study has its own, with whatever else its page needs."""
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What comes out of a study; each study has its own, with whatever else its page needs.
 
-    @property
-    def document(self) -> dict[str, Any]:
-        """`paper`, `results_version`, `command`, `rows`, `claims`; equal runs give equal bytes.
+    Attributes
+    ----------
+    document
+        `paper`, `results_version`, `command`, `rows`, `claims`; equal runs give equal bytes. The command adds
+        `runs` and `treatments`, which `perhop.papers.behind.runs_behind` gives.
+    findings
+        What the comparison says beyond the claims: a title and a text each.
+    warnings
+        Runs that do not meet what the study assumes, in words.
+    left_out
+        What a quick reproduction does not do.
+    """
 
-        The command adds `runs` and `treatments`, which `perhop.papers.behind.runs_behind` gives.
-        """
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        """What a quick reproduction does not do."""
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """Runs that do not meet what the study assumes, in words."""
+    document: dict[str, Any]
+    findings: Sequence[tuple[str, str]] = ()
+    warnings: Sequence[str] = ()
+    left_out: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

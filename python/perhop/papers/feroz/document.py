@@ -19,36 +19,25 @@ from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Results
 from perhop.papers.readings import Reading, load_readings
+from perhop.papers.study import Outcome
 from perhop.papers.words import told
 from perhop.run.run import Result
 
 
-@dataclass(frozen=True)
-class Reproduction:
+@dataclass(frozen=True, kw_only=True)
+class Reproduction(Outcome):
     """What comes out of the study.
 
     Attributes
     ----------
-    document
-        Rows and claims, plain JSON values; equal runs give equal bytes.
     measured
         Every quantity: as fitted, by id of reading, and by `parameter=value`.
     drawn
         Results by name of run.
-    findings
-        What the comparison says beyond the claims: a title and a text each.
-    warnings
-        Runs that do not meet what the study assumes, in words.
-    left_out
-        What a quick reproduction does not do.
     """
 
-    document: dict[str, Any]
     measured: Mapping[str, CaseValues]
     drawn: Mapping[str, Result]
-    findings: tuple[tuple[str, str], ...]
-    warnings: tuple[str, ...]
-    left_out: tuple[str, ...]
 
 
 def reduce(plan: Runs, results: Results, command: str, results_version: int) -> Reproduction:
@@ -63,7 +52,14 @@ def reduce(plan: Runs, results: Results, command: str, results_version: int) -> 
         "claims": [judge_claim(plan, measured, claim, listed) for claim in plan.pack.claims],
     }
     said, warned = findings(plan, measured, layout), run_warnings(measured[FITTED])
-    return Reproduction(document, measured, results.drawn, said, warned, plan.left_out)
+    return Reproduction(
+        document=document,
+        measured=measured,
+        drawn=results.drawn,
+        findings=said,
+        warnings=warned,
+        left_out=plan.left_out,
+    )
 
 
 def judge_claim(

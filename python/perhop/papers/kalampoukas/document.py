@@ -17,6 +17,7 @@ from perhop.papers.kalampoukas.votes import Unfit, voting
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading
+from perhop.papers.study import Outcome
 from perhop.run.run import Result
 
 PER_ROW = ("within_closed_form", "within_published")
@@ -26,21 +27,22 @@ _UNITS = {"slow_throughput": "kbit/s", "fast_throughput": "kbit/s"}
 _QUEUES = ("slow_queue_data", "slow_queue_packets")
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """What comes out of a reproduction.
+@dataclass(frozen=True, kw_only=True)
+class Reproduction(Outcome):
+    """What comes out of the study.
 
-    The document of plain JSON values and what it is made of; the first replication of each figure, to be
-    drawn; a title and a text for each finding; runs that do not meet what the study assumes, in words; what
-    was left out; the maps and curves beyond the paper.
+    Attributes
+    ----------
+    measured
+        Every figure at the fitted point.
+    drawn
+        The first replication of each figure, by its id.
+    beyond
+        The maps and curves beyond the paper.
     """
 
-    document: dict[str, Any]
     measured: FigureValues
     drawn: Mapping[str, Result]
-    findings: Sequence[tuple[str, str]]
-    warnings: Sequence[str]
-    left_out: Sequence[str]
     beyond: Sequence[Grid]
 
 

@@ -15,7 +15,7 @@ from perhop.papers.kalampoukas.figures import FIGURE, FigureValues, figures_of
 from perhop.papers.kalampoukas.notes import findings
 from perhop.papers.kalampoukas.page import render
 from perhop.papers.kalampoukas.predicates import PREDICATES
-from perhop.papers.kalampoukas.votes import unfit
+from perhop.papers.kalampoukas.votes import errors, unfit
 from perhop.papers.pack import TEXTS, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, under
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
@@ -54,7 +54,8 @@ class Kalampoukas(Study[Plan, Reproduction]):
         figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0], bool(plan.without))}
         m = FigureValues(figures, results.fitted)
         read = [(reading, FigureValues(figures, own)) for reading, own in results.read]
-        listed, without = load_readings(plan.pack), [unfit(m, own) for _, own in read]
+        listed, of_base = load_readings(plan.pack), errors(m)
+        without = [unfit(of_base, own) for _, own in read]
         document = {
             "paper": self.key,
             "results_version": results_version,

@@ -35,9 +35,11 @@ def errors(m: FigureValues) -> dict[str, float]:
     return {section: math.sqrt(fmean(own)) for section, own in squares.items()}
 
 
-def unfit(base: FigureValues, own: FigureValues) -> Unfit:
-    """Give the sections whose printed numbers a reading does not fit, with the reason."""
-    of_base = errors(base)
+def unfit(of_base: Mapping[str, float], own: FigureValues) -> Unfit:
+    """Give the sections whose printed numbers a reading does not fit, with the reason.
+
+    `of_base` has the `errors` of the base.
+    """
     return {
         section: f"does not fit what section {section} prints (off by {error:.3f} against "
         f"{of_base[section]:.3f}), so that it does not vote there"

@@ -103,7 +103,14 @@ class Laatu(Study[Plan, Reproduction]):
         }
         sweeps = [(sweep, cases_of(sweep.campaign, measured)) for sweep, measured in results.beyond]
         told = findings(pack, m, read) if len(plan.fitted) == len(CASES) else ()
-        return Reproduction(document, m, sweeps, told, tuple(run_warnings(m)), plan.left_out)
+        return Reproduction(
+            document=document,
+            measured=m,
+            sweeps=sweeps,
+            findings=told,
+            warnings=tuple(run_warnings(m)),
+            left_out=plan.left_out,
+        )
 
     def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
         """Run every combination of what the paper leaves open."""

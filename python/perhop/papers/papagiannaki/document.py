@@ -30,34 +30,23 @@ from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors, tell
 from perhop.papers.plan import Plan, Results
 from perhop.papers.readings import Reading, load_readings
+from perhop.papers.study import Outcome
 from perhop.stats.effects import effects_of
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.strata import strata
 
 
-@dataclass(frozen=True)
-class Reproduction:
-    """What comes out of a reproduction.
+@dataclass(frozen=True, kw_only=True)
+class Reproduction(Outcome):
+    """What comes out of the study; without warnings, for what it assumes is in the claims.
 
     Attributes
     ----------
-    document
-        Rows and claims, plain JSON values; equal runs give equal bytes.
     measured
         At the fitted point, every replication.
-    findings
-        What the comparison says beyond the claims: a title and a text each.
-    warnings
-        None: what the study assumes is in the claims.
-    left_out
-        What a quick reproduction does not do.
     """
 
-    document: dict[str, Any]
     measured: FactorialCells
-    findings: tuple[Finding, ...]
-    warnings: tuple[str, ...]
-    left_out: tuple[str, ...]
 
     @property
     def tables(self) -> Sequence[Cells]:
@@ -99,7 +88,7 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
         *false_statements(plan.pack, published),
         implied_errors(plan.pack),
     )
-    return Reproduction(document, m, findings, (), plan.left_out)
+    return Reproduction(document=document, measured=m, findings=findings, left_out=plan.left_out)
 
 
 def judge_claim(
