@@ -253,16 +253,12 @@ _MOST = 100
 
 def with_stop(campaign: Campaign, text: str) -> Campaign:
     """Return a campaign with the rule that `--until-ci` asks for."""
-    from perhop.experiment.rules import Stop
+    from perhop.experiment.rules import Stop, half_width
 
     known = [response.name for response in campaign.responses]
     name, _, width = text.rpartition("=")
-    relative = width.endswith("%")
-    try:
-        value = float(width.removesuffix("%")) / (100 if relative else 1)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < math.inf:
+    value, relative = half_width(width)
+    if math.isnan(value):
         told = f"--until-ci {text}: {width!r} is not a half-width above zero"
         raise CommandError(ExitCode.USAGE, told, "such as 2%, or a number in the unit of the response")
     if not name and campaign.stop is not None:

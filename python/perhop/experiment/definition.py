@@ -21,7 +21,7 @@ from perhop.experiment.fault import At, DesignError, Fault
 from perhop.experiment.fractions import Range
 from perhop.experiment.level_names import level_names
 from perhop.experiment.response import Response, ResponseError
-from perhop.experiment.rules import Select, Stop, name_of
+from perhop.experiment.rules import Select, Stop, half_width, name_of
 from perhop.experiment.vocabulary import words, words_of_design
 from perhop.scenario.overrides import toml
 from perhop.scenario.scenario import Scenario
@@ -333,12 +333,8 @@ class _Reader:
             rule = f"there is no response `{one['response']}`"
             self.faults.append(Fault(("stop", "response"), rule, _core.suggest(one["response"], responses)))
         width = one["half_width"]
-        relative = isinstance(width, str) and width.strip().endswith("%")
-        try:
-            value = float(width.strip().removesuffix("%")) / 100 if relative else float(width)
-        except ValueError:
-            value = math.nan
-        if not 0 < value < math.inf:
+        value, relative = half_width(str(width).strip())
+        if math.isnan(value):
             rule = f"`{width}` is not a half-width above zero"
             hint = 'write a part of the mean, as in "2%", or a number in the unit of the response'
             self.faults.append(Fault(("stop", "half_width"), rule, hint))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,6 +22,16 @@ def name_of(file: Path) -> str:
     """Return what a campaign is called by its file; one called ``campaign.toml`` by the file's folder."""
     folder = file.resolve().parent.name
     return folder if file.stem == "campaign" and folder else file.stem
+
+
+def half_width(text: str) -> tuple[float, bool]:
+    """Read a half-width: its value, NaN where not above zero, and whether it is a part of the mean."""
+    relative = text.endswith("%")
+    try:
+        value = float(text.removesuffix("%")) / (100 if relative else 1)
+    except ValueError:
+        value = math.nan
+    return value if 0.0 < value < math.inf else math.nan, relative
 
 
 @dataclass(frozen=True)
