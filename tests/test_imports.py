@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Set
 from graphlib import TopologicalSorter
 
 import pytest
@@ -77,18 +78,73 @@ def test_what_is_imported_in_a_function_is_optional() -> None:
     assert not found
 
 
+STUDIES = {file.parent.name for file in ROOT.glob("papers/*/study.py")}
+
+
+def study_of(name: str) -> str:
+    """Give the study that a module belongs to, empty of one of the frame or of another room."""
+    parts = name.split(".")
+    return parts[2] if parts[:2] == ["perhop", "papers"] and parts[2:] and parts[2] in STUDIES else ""
+
+
 def test_a_study_imports_no_other() -> None:
-    studies = {file.parent.name for file in ROOT.glob("papers/*/study.py")}
-    assert studies
+    assert STUDIES
     found = [
         f"{name} imports {other}"
         for name, others in IMPORTS.items()
-        if name.startswith("perhop.papers.")
+        if room_of(name) == "papers"
         for other in others
-        for study in studies - {name.split(".")[2]}
-        if f"{other}.".startswith(f"perhop.papers.{study}.")
+        if study_of(other) not in ("", study_of(name))
     ]
     assert not found
+
+
+def users_of_the_frame(imports: Mapping[str, Set[str]]) -> dict[str, set[str]]:
+    """Give for each module of the frame who reaches it: studies, by name, and `perhop`, any other room.
+
+    What the package `perhop.papers` itself imports is used by nobody for that.
+    """
+    users: dict[str, set[str]] = {
+        name: set() for name in imports if name.startswith("perhop.papers.") and not study_of(name)
+    }
+    for start in imports:
+        user = study_of(start) or ("" if room_of(start) == "papers" else "perhop")
+        reached, ahead = set[str](), [start] if user else []
+        while ahead:
+            new = imports[ahead.pop()] & users.keys() - reached
+            reached |= new
+            ahead += new
+        for name in reached:
+            users[name].add(user)
+    return users
+
+
+def test_a_module_of_the_frame_has_two_users() -> None:
+    users = users_of_the_frame(IMPORTS)
+    assert users
+    assert not {name: who for name, who in users.items() if len(who) < 2 and who != {"perhop"}}
+
+
+def test_a_module_of_the_frame_with_one_user_is_seen() -> None:
+    one, other = (f"perhop.papers.{study}.study" for study in sorted(STUDIES)[:2])
+    shared, own, below, left = (f"perhop.papers.{name}" for name in ("shared", "own", "below", "left"))
+    imports = {
+        one: {shared, own},
+        other: {shared},
+        "perhop.cli.a": {"perhop.papers"},
+        "perhop.papers": {left},
+        shared: set(),
+        own: {below},
+        below: set(),
+        left: set(),
+    }
+    users = users_of_the_frame(imports)
+    assert users == {
+        shared: set(sorted(STUDIES)[:2]),
+        own: {sorted(STUDIES)[0]},
+        below: {sorted(STUDIES)[0]},
+        left: set(),
+    }
 
 
 def test_every_form_of_import_is_seen() -> None:

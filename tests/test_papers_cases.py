@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from perhop.papers import PackError
-from perhop.papers.calibration import Calibration, Parameter
-from perhop.papers.cases import Case, at_most, cases_of
-from perhop.papers.log_error import error, ratio_error
-from perhop.papers.words import told
+from perhop.papers.feroz.calibration import Calibration, Parameter
+from perhop.papers.feroz.cases import Case, at_most, cases_of
+from perhop.papers.feroz.log_error import error, ratio_error
+from perhop.papers.feroz.words import told
 
 TABLE: dict[str, Any] = {
     "id": "7",

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from perhop.papers import PackError, factorial_cells, load_pack
-from perhop.papers.factorial import Cells, Layout, split_plot_differences
+from perhop.papers import PackError, load_pack
+from perhop.papers.papagiannaki import factorial_cells
+from perhop.papers.papagiannaki.factorial import Cells, Layout, split_plot_differences
 from perhop.papers.published import read_table
 
 LAYOUT = Layout(("P", "C"), (("a", "b"), ("r", "f", "t")))

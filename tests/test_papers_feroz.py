@@ -19,14 +19,14 @@ from conftest import made
 from perhop import Scenario
 from perhop.experiment.definition import Campaign
 from perhop.papers import PackError, load_pack
-from perhop.papers.calibration import load_calibration
-from perhop.papers.case_runs import FITTED, SHORTER
+from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.case import Case
 from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.measure import spacing_kept
 from perhop.papers.feroz.plan import FACTORS, FIGURE, MEASURED, Runs, make_plan, published_rows
+from perhop.papers.feroz.runs import FITTED, SHORTER
 from perhop.papers.feroz.study import STUDY
-from perhop.papers.traced import Marks
+from perhop.papers.feroz.traced import Marks
 from perhop.run.run import Result
 from test_papers_traced import spaced_trace, web
 from test_report import check_page

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from perhop.papers import load_readings
-from perhop.papers.case_runs import SHORTER
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, Case
 from perhop.papers.feroz.document import Reproduction
 from perhop.papers.feroz.plan import make_plan
 from perhop.papers.feroz.predicates import PREDICATES
+from perhop.papers.feroz.runs import SHORTER
 from perhop.papers.feroz.study import STUDY
 from test_papers_feroz import BY_ID, PACK, PLAN, NumbersOf, as_claimed, reproduce
 

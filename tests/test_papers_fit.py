@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from perhop.papers import PackError, load_pack
-from perhop.papers.fit import BASE, Fit, Parameter, load_fit, refitted
-from perhop.papers.fit_page import fit_section
+from perhop.papers.papagiannaki.fit import BASE, Fit, Parameter, load_fit, refitted
+from perhop.papers.papagiannaki.fit_page import fit_section
 from perhop.papers.readings import Reading
 
 OWN = {"other": Parameter("3 kB", {"3 kB": ["a=3kB"]})}

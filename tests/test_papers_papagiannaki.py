@@ -21,8 +21,6 @@ from perhop.experiment.store import Store
 from perhop.papers import Verdict, load_pack
 from perhop.papers.behind import runs_behind
 from perhop.papers.document import judge
-from perhop.papers.factorial import Cells, FactorialCells, effect
-from perhop.papers.fit import BASE, Parameter, load_fit
 from perhop.papers.measured import Measurements
 from perhop.papers.papagiannaki.calibrate import best_point, calibrate, search_twice
 from perhop.papers.papagiannaki.cells import (
@@ -36,6 +34,8 @@ from perhop.papers.papagiannaki.cells import (
     replications,
 )
 from perhop.papers.papagiannaki.document import reduce
+from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, effect
+from perhop.papers.papagiannaki.fit import BASE, Parameter, load_fit
 from perhop.papers.papagiannaki.plan import READ_S, make_plan
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import false_statements, implied_errors

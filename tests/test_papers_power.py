@@ -13,7 +13,6 @@ from scipy.stats import binom, nct, t
 from perhop.papers import Claim, Hypothesis, Verdict, compound, load_pack
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import judge
-from perhop.papers.factorial import Cells, FactorialCells, Floats
 from perhop.papers.papagiannaki.cells import (
     CLASSES,
     CONGESTION,
@@ -23,6 +22,7 @@ from perhop.papers.papagiannaki.cells import (
     printed_cells,
     stated_cells,
 )
+from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, Floats
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.readings import Reading
 from perhop.stats.intervals import deviation_behind, mean_interval

@@ -9,7 +9,7 @@ import pytest
 
 from perhop import Scenario
 from perhop.papers import Pack, PackError, Reading, load_pack, load_readings
-from perhop.papers.calibration import check_change, load_calibration
+from perhop.papers.feroz.calibration import check_change, load_calibration
 from perhop.papers.feroz.plan import make_plan as feroz_plan
 from perhop.papers.laatu.study import FIGURE, STUDY
 from perhop.papers.plan import under

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from conftest import made
-from perhop.papers.traced import flow_marks, transfers
+from perhop.papers.feroz.traced import flow_marks, transfers
 from perhop.run.run import Result
 
 

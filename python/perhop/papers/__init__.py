@@ -28,8 +28,7 @@ By it the study is found. `perhop reproduce <key>` then calls, in this order:
 Rows of a document and the parts of a claim are made by `perhop.papers.document` (`row`, `judge`; `plan` calls
 its `check_claims`), verdicts on parts by `perhop.papers.verdict`, the judged claim with its readings by
 `perhop.papers.claims`. What a paper leaves open is in the pack, `readings.toml`; see
-`perhop.papers.readings`. Set-ups that `figures.toml` lists, each with several treatments, are made into runs,
-quantities and drawings by `perhop.papers.cases` and its neighbours.
+`perhop.papers.readings`. What only one study uses is in its own package.
 """
 
 from perhop.papers.error import PackError

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from perhop.papers.calibration import Errors, Values, search_record
+from perhop.papers.feroz.calibration import Errors, Values, search_record
 from perhop.papers.feroz.case import Case
+from perhop.papers.feroz.log_error import Means, error, table_errors
 from perhop.papers.feroz.measure import reader
 from perhop.papers.feroz.plan import Runs, runs_of
-from perhop.papers.log_error import Means, error, table_errors
 from perhop.papers.plan import short
 from perhop.papers.search import Point
 from perhop.papers.study import CampaignRunner
@@ -33,7 +33,7 @@ def calibrate(plan: Runs, run: CampaignRunner) -> dict[str, Any]:
     Returns
     -------
     dict
-        The record, as `perhop.papers.calibration.search_record` gives it.
+        The record, as `perhop.papers.feroz.calibration.search_record` gives it.
     """
     made = runs_of(plan.pack)
     fit = made.fit

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from perhop.papers import cases
-from perhop.papers.calibration import Calibration, Values
+from perhop.papers.feroz import cases
+from perhop.papers.feroz.calibration import Calibration, Values
 
 Marker = Literal["tcp-friendly", "token-bucket", "none"]
 MARKERS: tuple[Marker, ...] = get_args(Marker)

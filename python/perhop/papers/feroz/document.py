@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perhop.papers.calibration import load_calibration
-from perhop.papers.case_runs import FITTED, claim_figures
-from perhop.papers.case_values import CaseValues
-from perhop.papers.cases import EXTRA
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import guard_finding, judge, row
+from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, MARKERS, Case
+from perhop.papers.feroz.cases import EXTRA
 from perhop.papers.feroz.measure import reader
 from perhop.papers.feroz.plan import Runs
 from perhop.papers.feroz.predicates import PREDICATES
+from perhop.papers.feroz.runs import FITTED, claim_figures
+from perhop.papers.feroz.values import CaseValues
+from perhop.papers.feroz.words import told
 from perhop.papers.pack import Claim
 from perhop.papers.plan import Results
 from perhop.papers.readings import Reading, load_readings
 from perhop.papers.study import Outcome
-from perhop.papers.words import told
 from perhop.run.run import Result
 
 

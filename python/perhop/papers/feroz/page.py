@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perhop.papers import case_page
-from perhop.papers.calibration import load_calibration
-from perhop.papers.calibration_page import calibration_section
-from perhop.papers.case_runs import FITTED
-from perhop.papers.cases import EXTRA, Case
+from perhop.papers.feroz import drawings
+from perhop.papers.feroz.calibration import load_calibration
+from perhop.papers.feroz.calibration_page import calibration_section
 from perhop.papers.feroz.case import INTERVAL_S, rate
+from perhop.papers.feroz.cases import EXTRA, Case
 from perhop.papers.feroz.document import Reproduction
 from perhop.papers.feroz.measure import BOTTLENECK, EDGES
 from perhop.papers.feroz.plan import Runs
+from perhop.papers.feroz.runs import FITTED
+from perhop.papers.feroz.traced import flow_marks
 from perhop.papers.plan import Sweep
-from perhop.papers.traced import flow_marks
 from perhop.plot import backlog, curves, marks
 from perhop.report import page
 from perhop.report.study import Section, StudyPage, render
@@ -51,8 +51,8 @@ def _measured(outcome: Reproduction, words: Mapping[str, Any]) -> list[Section]:
     """Return a figure for each table: bars for Tables 1 to 5, obtained over promised rate for 6 and 7."""
     rows, again, m = outcome.document["rows"], outcome.document["command"], outcome.measured[FITTED]
     five, two = ({one: words["tables"][one] for one in words["drawn"][how]} for how in ("bars", "curves"))
-    drawn = case_page.bars_of_tables(rows, five, words["quantity"][:4], words["short"], again)
-    drawn += case_page.curves_of_tables(
+    drawn = drawings.bars_of_tables(rows, five, words["quantity"][:4], words["short"], again)
+    drawn += drawings.curves_of_tables(
         rows, m, two, words["obtained"], lambda case: rate(case.level or 0) / 1e6, again
     )
     return [Section("bars", "Published beside simulated", [words["sections"]["bars"]], drawings=drawn)]
@@ -80,7 +80,7 @@ def _traced(plan: Runs, outcome: Reproduction, words: Mapping[str, Any]) -> Sect
 
 def _others(outcome: Reproduction, words: Mapping[str, Any]) -> list[Section]:
     m, again = outcome.measured[FITTED], outcome.document["command"]
-    table = case_page.values_table(m, words["drawn"]["others"], words["quantity"], "marker", again)
+    table = drawings.values_table(m, words["drawn"]["others"], words["quantity"], "marker", again)
     title = "Section 5.7 and simultaneous starts"
     return [Section("others", title, [words["sections"]["others"]], [table])]
 
@@ -105,7 +105,7 @@ def _sensitivity(plan: Runs, outcome: Reproduction, words: Mapping[str, Any]) ->
         drawn(
             one,
             "sweep",
-            case_page.swept_panels(one, measured, three, lambda _, quantity: quantity["label"]),
+            drawings.swept_panels(one, measured, three, lambda _, quantity: quantity["label"]),
             "",
         )
         for one in first
@@ -115,14 +115,14 @@ def _sensitivity(plan: Runs, outcome: Reproduction, words: Mapping[str, Any]) ->
         drawn(
             one,
             "sweep-6",
-            case_page.swept_panels(
+            drawings.swept_panels(
                 one, measured, [share], lambda case, _: f"{case.level} tokens", _printed_share
             ),
             words["obtained"]["caption"],
         )
         for one in sixth
     ]
-    table = case_page.swept_table(first, measured, cases, four, chosen, again)
+    table = drawings.swept_table(first, measured, cases, four, chosen, again)
     return [
         Section("sensitivity", "How each reading moves Table 1", [text["sensitivity"]], [table], table_1),
         Section("sensitivity-6", "How readings move Table 6", [text["sensitivity-6"]], drawings=table_6),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perhop.papers.calibration import load_calibration
-from perhop.papers.case_runs import CasePlan, CaseRuns
-from perhop.papers.cases import CASE_KEYS, EXTRA, cases_of, less_of_cases
 from perhop.papers.document import check_claims
+from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.case import Case
+from perhop.papers.feroz.cases import CASE_KEYS, EXTRA, cases_of, less_of_cases
 from perhop.papers.feroz.predicates import PREDICATES
+from perhop.papers.feroz.runs import CasePlan, CaseRuns
 from perhop.papers.pack import TEXTS, WHOLE, WHOLES, Keys, Pack, load_pack
 from perhop.papers.plan import Sweep
 from perhop.papers.readings import unjudged_claims

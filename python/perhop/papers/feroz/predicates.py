@@ -11,8 +11,8 @@ from itertools import pairwise
 from operator import pos, sub, truediv
 from typing import Any
 
-from perhop.papers.case_values import CaseValues
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, Marker
+from perhop.papers.feroz.values import CaseValues
 from perhop.papers.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perhop.papers.calibration import load_calibration
 from perhop.papers.feroz.calibrate import calibrate
+from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.measure import reader
 from perhop.papers.feroz.page import render_page

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from perhop.papers.fit import BASE, Cell, Fit, load_fit
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import EVERYWHERE, MARKINGS, by_cell, every_cell, printed_cells
+from perhop.papers.papagiannaki.fit import BASE, Cell, Fit, load_fit
 from perhop.papers.papagiannaki.plan import campaign_of
 from perhop.papers.plan import short
 from perhop.papers.readings import Reading, load_readings

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import polars as pl
 
-from perhop.papers import factorial_cells
-from perhop.papers.factorial import Cells, Floats, Layout, mean
-from perhop.papers.fit import Cell
 from perhop.papers.pack import Pack
+from perhop.papers.papagiannaki import factorial_cells
+from perhop.papers.papagiannaki.factorial import Cells, Floats, Layout, mean
+from perhop.papers.papagiannaki.fit import Cell
 
 MARKS = ("p", "a", "b")
 CONGESTION = ("r", "f", "t")
@@ -27,7 +27,7 @@ KEPT = {"premium": ("P", "A", "B", "C", "P:A", "P:C"), "assured": ("B", "C", "A:
 
 
 def replications(scalars: pl.DataFrame) -> list[Cells]:
-    """Arrange what a campaign measured; errors as of `perhop.papers.factorial_cells.replications`."""
+    """Arrange what a campaign measured; errors as of `factorial_cells.replications`."""
     return factorial_cells.replications(scalars, LAYOUT, (*"PAB", "congestion"), "arm", EVERYWHERE)
 
 

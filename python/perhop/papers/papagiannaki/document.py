@@ -11,8 +11,6 @@ import numpy as np
 
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import judge, row
-from perhop.papers.factorial import Cells, FactorialCells, cube, residuals, shares, split_plot_differences
-from perhop.papers.fit import load_fit
 from perhop.papers.measured import Measurements
 from perhop.papers.pack import Claim, Pack
 from perhop.papers.papagiannaki.cells import (
@@ -25,6 +23,15 @@ from perhop.papers.papagiannaki.cells import (
     replications,
     stated_cells,
 )
+from perhop.papers.papagiannaki.factorial import (
+    Cells,
+    FactorialCells,
+    cube,
+    residuals,
+    shares,
+    split_plot_differences,
+)
+from perhop.papers.papagiannaki.fit import load_fit
 from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors, tell

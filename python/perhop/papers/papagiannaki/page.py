@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from perhop.papers.factorial import mean
-from perhop.papers.factorial_page import model_section
-from perhop.papers.fit import load_fit
-from perhop.papers.fit_page import fit_section
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, KEPT, MARKINGS, at, by_cell, regrets
 from perhop.papers.papagiannaki.document import Reproduction
+from perhop.papers.papagiannaki.factorial import mean
+from perhop.papers.papagiannaki.fit import load_fit
+from perhop.papers.papagiannaki.fit_page import fit_section
+from perhop.papers.papagiannaki.model_page import model_section
 from perhop.papers.plan import Plan
 from perhop.plot import bars
 from perhop.report import page

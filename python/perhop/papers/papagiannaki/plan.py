@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from perhop.experiment.definition import Campaign
 from perhop.papers.document import check_claims
-from perhop.papers.fit import refitted
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
+from perhop.papers.papagiannaki.fit import refitted
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.plan import Plan, short, under
 from perhop.papers.readings import load_readings, unjudged_claims

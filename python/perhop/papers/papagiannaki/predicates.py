@@ -7,10 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from perhop.papers import factorial_claims
-from perhop.papers.factorial import Cells, FactorialCells, Statistic, level_means, mean
-from perhop.papers.factorial_claims import signs
+from perhop.papers.papagiannaki import factorial_predicates
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKINGS, at, regrets
+from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, Statistic, level_means, mean
+from perhop.papers.papagiannaki.factorial_predicates import signs
 from perhop.papers.verdict import HIGHER, LOWER, ClaimPart
 
 
@@ -122,7 +122,7 @@ def no_best(m: FactorialCells, congestion: list[str]) -> list[ClaimPart]:
 
 _OWN = (suffices, beats, like, beats_and_is_like, near_best, least_regret, no_best)
 PREDICATES: dict[str, Callable[..., list[ClaimPart]]] = {
-    **factorial_claims.PREDICATES,
+    **factorial_predicates.PREDICATES,
     **{one.__name__: one for one in _OWN},
 }
 

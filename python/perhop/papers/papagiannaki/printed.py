@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from statistics import NormalDist, fmean
 
-from perhop.papers.factorial import Cells, effect, level_means, mean
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKS, at
+from perhop.papers.papagiannaki.factorial import Cells, effect, level_means, mean
 from perhop.papers.published import PublishedRow
 from perhop.stats.effects import error_variance_behind
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 import polars as pl
 
-from perhop.papers.factorial import (
+from perhop.papers.papagiannaki.factorial import (
     Cells,
     FactorialCells,
     Statistic,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from perhop.papers.case_runs import FITTED
-from perhop.papers.case_values import CaseValues
-from perhop.papers.cases import EXTRA, Case
+from perhop.papers.feroz.cases import EXTRA, Case
+from perhop.papers.feroz.runs import FITTED
+from perhop.papers.feroz.values import CaseValues
 from perhop.papers.plan import Sweep
 from perhop.plot import bars, curves
 from perhop.report import page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perhop.papers.factorial import Cells, cube, residuals
+from perhop.papers.papagiannaki.factorial import Cells, cube, residuals
 from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.report import page
 from perhop.report.study import Section

@@ -71,7 +71,7 @@ class Calibration:
     most_passes, least_gain
         As `perhop.papers.search.search` takes them.
     offset
-        By quantity what is added to both sides before logarithms are taken: `perhop.papers.log_error`.
+        By quantity what is added to both sides before logarithms are taken: `perhop.papers.feroz.log_error`.
     """
 
     parameters: tuple[Parameter, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perhop.papers.fit import BASE, Cell, Fit
+from perhop.papers.papagiannaki.fit import BASE, Cell, Fit
 from perhop.report.study import Section, Table
 
 

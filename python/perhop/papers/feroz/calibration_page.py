@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from perhop.papers.calibration import Calibration
+from perhop.papers.feroz.calibration import Calibration
 from perhop.papers.pack import Pack
 from perhop.report.study import Section, Table
 

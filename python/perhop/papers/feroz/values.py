@@ -8,8 +8,8 @@ from typing import Generic
 
 import numpy as np
 
-from perhop.papers.case_runs import FITTED
-from perhop.papers.cases import C, Case, under_readings
+from perhop.papers.feroz.cases import C, Case, under_readings
+from perhop.papers.feroz.runs import FITTED
 from perhop.papers.measured import Floats, Measurements
 from perhop.papers.plan import Results
 from perhop.run.run import Result
@@ -60,7 +60,7 @@ class CaseReader(Generic[C]):
     cases
         Of the study.
     factors
-        Of its campaigns, as `perhop.papers.case_runs.CaseRuns` has them.
+        Of its campaigns, as `perhop.papers.feroz.runs.CaseRuns` has them.
     fitted
         Tables that the calibration fitted.
     quantities

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from perhop.papers.cases import Case
+from perhop.papers.feroz.cases import Case
 
 Means = Mapping[str, Mapping[str, float]]
 """Per case id and quantity, the mean over the replications."""

@@ -9,8 +9,8 @@ from typing import Generic
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design
 from perhop.experiment.factors import Factor, Level, Treatment
-from perhop.papers.calibration import Calibration, Values, check_change
-from perhop.papers.cases import C, Case, at_most, under_readings
+from perhop.papers.feroz.calibration import Calibration, Values, check_change
+from perhop.papers.feroz.cases import C, Case, at_most, under_readings
 from perhop.papers.pack import Claim, Pack
 from perhop.papers.plan import Plan, Sweep
 from perhop.papers.readings import Reading, load_readings

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from perhop.papers.error import PackError
-from perhop.papers.factorial import Cells, Floats, Layout
 from perhop.papers.pack import Pack
+from perhop.papers.papagiannaki.factorial import Cells, Floats, Layout
 
 
 def replications(
