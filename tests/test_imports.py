@@ -14,7 +14,7 @@ ARCHITECTURE = (ROOT.parents[1] / "docs" / "architecture.md").read_text()
 
 #: the rooms from the top downwards: none imports of one that is above it
 ORDER = (
-    *("cli", "serve", "notebook", "papers", "report", "recommend", "plot", "experiment", "run"),
+    *("cli", "serve", "notebook", "papers", "report", "recommend", "plot", "judge", "experiment", "run"),
     *("deploy", "import_ns2", "models", "stats", "scenario"),
 )
 

@@ -14,10 +14,10 @@ from perhop import Campaign
 from perhop.cli.exit import ExitCode
 from perhop.experiment.rules import is_campaign
 from perhop.experiment.store import Store
+from perhop.judge.measured import Measurements
+from perhop.judge.verdict import Verdict
 from perhop.papers.beyond import OwnClaims, PartOf, judged, judged_rows, read_claims, write_rows, write_table
 from perhop.papers.error import PackError
-from perhop.papers.measured import Measurements
-from perhop.papers.verdict import Verdict
 from test_models_estimate import LINE, PLAIN
 
 SWEEP = """scenario = "line.toml"

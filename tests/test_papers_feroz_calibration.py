@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from perhop.experiment.definition import Campaign
+from perhop.judge.measured import Measurements
 from perhop.papers import load_pack, load_readings
 from perhop.papers.feroz.calibrate import calibrate
 from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.log_error import error, log_error, ratio_error, table_errors
 from perhop.papers.feroz.plan import FACTORS
-from perhop.papers.measured import Measurements
 from perhop.papers.pack import PackError
 from test_papers_feroz import BY_ID, PLAN
 

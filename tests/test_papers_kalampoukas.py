@@ -13,6 +13,7 @@ import pytest
 
 from conftest import made
 from perhop import Result
+from perhop.judge.measured import Measurements
 from perhop.models.two_way_setup import Setup
 from perhop.papers import PackError
 from perhop.papers.kalampoukas.beyond import Grid, grids
@@ -21,7 +22,6 @@ from perhop.papers.kalampoukas.figures import Figure, figures_of
 from perhop.papers.kalampoukas.page import lines_of
 from perhop.papers.kalampoukas.predicates import within_closed_form
 from perhop.papers.kalampoukas.study import STUDY
-from perhop.papers.measured import Measurements
 from perhop.scenario.scenario import Description
 
 PLAN = STUDY.plan(quick=True)

@@ -18,6 +18,7 @@ import pytest
 from conftest import made
 from perhop import Result
 from perhop.experiment.definition import Campaign
+from perhop.judge.measured import Floats, Measurements
 from perhop.papers import PackError, load_pack
 from perhop.papers.laatu.calibrate import record, relative_error
 from perhop.papers.laatu.document import Reproduction
@@ -34,7 +35,6 @@ from perhop.papers.laatu.responses import (
     sdev,
 )
 from perhop.papers.laatu.study import DURATION_S, FIGURE, QUICK_S, READ, STUDY
-from perhop.papers.measured import Floats, Measurements
 from perhop.papers.plan import Plan
 from perhop.stats.fairness import jain, least_jain
 from perhop.stats.jackknife import jackknife_interval

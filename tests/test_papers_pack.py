@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from perhop.judge.verdict import ClaimPart
 from perhop.models.two_way_setup import Setup
 from perhop.papers import Hypothesis, PackError, document, load_pack, pack_dir
 from perhop.papers.kalampoukas.figures import FIGURE, Figure, figures_of
@@ -16,7 +17,6 @@ from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.laatu.study import STUDY as LAATU
 from perhop.papers.study import load_study
-from perhop.papers.verdict import ClaimPart
 
 PACK = load_pack("kalampoukas", FIGURE)
 

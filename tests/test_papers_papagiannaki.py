@@ -18,10 +18,11 @@ from perhop.cli.exit import ExitCode
 from perhop.cli.reproduce import run_campaigns
 from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
+from perhop.judge.measured import Measurements
+from perhop.judge.verdict import MIN_REPLICATIONS, compound
 from perhop.papers import Verdict, load_pack
 from perhop.papers.behind import runs_behind
 from perhop.papers.document import judge
-from perhop.papers.measured import Measurements
 from perhop.papers.papagiannaki.calibrate import best_point, calibrate, search_twice
 from perhop.papers.papagiannaki.cells import (
     CONGESTION,
@@ -43,7 +44,6 @@ from perhop.papers.papagiannaki.study import STUDY
 from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading, load_readings
 from perhop.papers.search import Point, Searched
-from perhop.papers.verdict import MIN_REPLICATIONS, compound
 
 PACK = load_pack("papagiannaki")
 PRINTED = printed_cells(PACK)

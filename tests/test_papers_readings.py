@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from perhop import Scenario
+from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers import Pack, PackError, Reading, load_pack, load_readings
 from perhop.papers.feroz.calibration import check_change, load_calibration
 from perhop.papers.feroz.plan import make_plan as feroz_plan
@@ -15,7 +16,6 @@ from perhop.papers.laatu.study import FIGURE, STUDY
 from perhop.papers.plan import under
 from perhop.papers.readings import unjudged_claims
 from perhop.papers.study import load_study
-from perhop.papers.verdict import MIN_REPLICATIONS
 
 LAATU = load_pack("laatu", FIGURE)
 TWO = """

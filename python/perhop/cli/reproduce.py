@@ -378,7 +378,7 @@ def _about(seconds: float) -> str:
 
 
 def _calibrate(paper: str | None, workers: int, store: Path) -> int:
-    from perhop.papers.measured import Measurements
+    from perhop.judge.measured import Measurements
     from perhop.papers.study import load_study
 
     if paper is None:

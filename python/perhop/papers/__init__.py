@@ -16,7 +16,7 @@ By it the study is found. `perhop reproduce <key>` then calls, in this order:
     replication (common random numbers).
 `reduce(plan, results, command, results_version)`
     The outcome: a `document` of plain JSON values, `warnings`, `left_out`, and whatever the page needs. What
-    a campaign measured is a `perhop.papers.measured.Measurements`.
+    a campaign measured is a `perhop.judge.measured.Measurements`.
 `page(plan, outcome)`
     The HTML page. `perhop.report.study.render` makes one of sections, tables and drawings.
 `summary(outcome)`
@@ -26,15 +26,15 @@ By it the study is found. `perhop reproduce <key>` then calls, in this order:
     the record; by default none.
 
 Rows of a document and the parts of a claim are made by `perhop.papers.document` (`row`, `judge`; `plan` calls
-its `check_claims`), verdicts on parts by `perhop.papers.verdict`, the judged claim with its readings by
+its `check_claims`), verdicts on parts by `perhop.judge.verdict`, the judged claim with its readings by
 `perhop.papers.claims`. What a paper leaves open is in the pack, `readings.toml`; see
 `perhop.papers.readings`. What only one study uses is in its own package.
 """
 
+from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound, judge
 from perhop.papers.error import PackError
 from perhop.papers.pack import Claim, Pack, load_pack, pack_dir
 from perhop.papers.readings import Reading, load_readings
-from perhop.papers.verdict import ClaimPart, Hypothesis, Verdict, compound, judge
 
 __all__ = [
     "Claim",

@@ -18,9 +18,9 @@ import polars as pl
 
 from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
+from perhop.judge.measured import Measurements
+from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind, compound
 from perhop.papers.error import PackError
-from perhop.papers.measured import Measurements
-from perhop.papers.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind, compound
 from perhop.stats.intervals import mean_interval
 
 

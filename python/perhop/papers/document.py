@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, get_type_hints
 
+from perhop.judge.verdict import ClaimPart, interval_json
 from perhop.papers.error import PackError
 from perhop.papers.pack import Claim
 from perhop.papers.parameters import check_parameters
-from perhop.papers.verdict import ClaimPart, interval_json
 from perhop.stats.intervals import Interval
 
 M = TypeVar("M")

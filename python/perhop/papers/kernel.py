@@ -19,12 +19,12 @@ from typing import Any
 import msgspec
 
 from perhop.experiment.definition import Campaign
+from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.error import PackError
 from perhop.papers.pack import TEXT, TEXTS, WHOLE, Keys
 from perhop.papers.plan import Plan, Results, short, without
 from perhop.papers.recorded import machine, run_lines
 from perhop.papers.study import Study
-from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.report import page
 from perhop.run.live import Live
 

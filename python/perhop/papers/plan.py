@@ -9,7 +9,7 @@ from itertools import islice
 import polars as pl
 
 from perhop.experiment.definition import Campaign
-from perhop.papers.measured import Measurements
+from perhop.judge.measured import Measurements
 from perhop.papers.pack import Pack
 from perhop.papers.readings import Reading
 from perhop.run.run import AnyJob, Result

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from perhop.papers.verdict import ClaimPart, Verdict
+from perhop.judge.verdict import ClaimPart, Verdict
 from perhop.stats.intervals import Interval, deviation_behind
 from perhop.stats.power import interval_inside
 

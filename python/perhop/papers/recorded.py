@@ -18,8 +18,8 @@ from perhop.experiment import ledger
 from perhop.experiment.campaign import plan as planned
 from perhop.experiment.definition import Campaign
 from perhop.experiment.ledger import MEASURES_VERSION
+from perhop.judge.measured import Measurements
 from perhop.papers.behind import judged
-from perhop.papers.measured import Measurements
 from perhop.papers.plan import Plan, Results
 from perhop.papers.records import encode
 from perhop.run.folder import always, write_file

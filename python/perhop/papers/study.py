@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from perhop.experiment.definition import Campaign
-from perhop.papers.measured import Measurements
+from perhop.judge.measured import Measurements
 from perhop.papers.plan import Plan, Results
 from perhop.run.run import AnyJob, Result
 

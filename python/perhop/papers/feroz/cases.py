@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.error import PackError
 from perhop.papers.feroz.calibration import Calibration, Values
 from perhop.papers.pack import ANY_TEXT, TEXT, TEXTS, WHOLE, Keys, Pack
-from perhop.papers.verdict import MIN_REPLICATIONS
 from perhop.scenario.scenario import Scenario
 
 CASE_KEYS: Keys = {

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from perhop.judge.measured import Floats
 from perhop.papers.feroz.calibration import Calibration
 from perhop.papers.feroz.case import INTERVAL_S, Case
 from perhop.papers.feroz.plan import FACTORS
 from perhop.papers.feroz.traced import Marks, flow_marks, transfers
 from perhop.papers.feroz.values import CaseReader, Quantities
-from perhop.papers.measured import Floats
 from perhop.run.run import Result
 
 BOTTLENECK = "port.r2-r3."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.document import check_claims
 from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.case import Case
@@ -13,7 +14,6 @@ from perhop.papers.feroz.runs import CasePlan, CaseRuns
 from perhop.papers.pack import TEXTS, WHOLE, WHOLES, Keys, Pack, load_pack
 from perhop.papers.plan import Sweep
 from perhop.papers.readings import unjudged_claims
-from perhop.papers.verdict import MIN_REPLICATIONS
 
 FIGURE: Keys = {**CASE_KEYS, "markers": TEXTS, "scale": WHOLE, "tokens": WHOLES}
 FACTORS = ("at", "figure", "marker")

@@ -11,9 +11,9 @@ from itertools import pairwise
 from operator import pos, sub, truediv
 from typing import Any
 
+from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, Marker
 from perhop.papers.feroz.values import CaseValues
-from perhop.papers.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind
 
 
 def fewer_timeouts_and_losses(m: CaseValues, figure: str) -> list[ClaimPart]:

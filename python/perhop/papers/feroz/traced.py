@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from perhop.papers.measured import Floats
+from perhop.judge.measured import Floats
 from perhop.run.run import Result
 
 

@@ -8,9 +8,9 @@ from typing import Generic
 
 import numpy as np
 
+from perhop.judge.measured import Floats, Measurements
 from perhop.papers.feroz.cases import C, Case, under_readings
 from perhop.papers.feroz.runs import FITTED
-from perhop.papers.measured import Floats, Measurements
 from perhop.papers.plan import Results
 from perhop.run.run import Result
 from perhop.stats.intervals import Interval, mean_interval

@@ -9,9 +9,9 @@ from typing import get_args
 
 import numpy as np
 
+from perhop.judge.measured import Measurements
 from perhop.models import two_way
 from perhop.models.two_way_setup import Setup
-from perhop.papers.measured import Measurements
 from perhop.papers.plan import Sweep
 from perhop.plot.maps import Axis
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from perhop.experiment.definition import Campaign
+from perhop.judge.measured import Floats, Measurements
 from perhop.models.two_way_setup import Setup
 from perhop.papers.error import PackError
-from perhop.papers.measured import Floats, Measurements
 from perhop.papers.pack import TEXT, Keys, Pack
 from perhop.papers.published import PublishedRow
 from perhop.scenario.scenario import Scenario

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
+from perhop.judge.measured import Floats
 from perhop.models import two_way
 from perhop.papers.kalampoukas.figures import FigureValues
 from perhop.papers.kalampoukas.votes import Unfit
-from perhop.papers.measured import Floats
 from perhop.papers.readings import Reading
 
 Read = Sequence[tuple[Reading, FigureValues]]

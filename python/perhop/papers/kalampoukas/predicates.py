@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, get_args
 
+from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind
 from perhop.models.two_way import Form
 from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.figures import Figure, FigureValues
-from perhop.papers.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Kind
 
 Ends = tuple[float, float]
 RISE = 1e-6

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from statistics import fmean
 
+from perhop.judge.verdict import ClaimPart
 from perhop.papers.kalampoukas.figures import FigureValues
-from perhop.papers.verdict import ClaimPart
 
 NEAR = math.sqrt(2)
 """A reading fits a section if its error is at most so many times that of the base."""

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
+from perhop.judge.measured import Floats
+from perhop.judge.verdict import HIGHER, LOWER, MIN_REPLICATIONS, ClaimPart, Hypothesis
 from perhop.papers.laatu.responses import Case, sdev
-from perhop.papers.measured import Floats
-from perhop.papers.verdict import HIGHER, LOWER, MIN_REPLICATIONS, ClaimPart, Hypothesis
 from perhop.stats.jackknife import jackknife_interval
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from perhop.experiment.definition import Campaign
+from perhop.judge.measured import Floats, Measurements
 from perhop.papers.error import PackError
-from perhop.papers.measured import Floats, Measurements
 from perhop.papers.pack import Pack
 from perhop.stats.fairness import jain
 from perhop.stats.intervals import Interval, mean_interval

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from perhop.experiment.definition import Campaign
+from perhop.judge.measured import Measurements
+from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import check_claims, judge, row
 from perhop.papers.laatu.calibrate import record
@@ -14,12 +16,10 @@ from perhop.papers.laatu.findings import findings
 from perhop.papers.laatu.page import render_page
 from perhop.papers.laatu.predicates import PREDICATES, SchemeValues
 from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, cases_of, published_values
-from perhop.papers.measured import Measurements
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, short, under
 from perhop.papers.readings import load_settings, unjudged_claims
 from perhop.papers.study import CampaignRunner, Study
-from perhop.papers.verdict import MIN_REPLICATIONS
 
 CASES = ("campaign", "beyond/cases", "beyond/constant")
 """Files whose treatments are cases: the paper's, then ours."""

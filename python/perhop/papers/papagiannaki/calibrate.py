@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perhop.papers.measured import Measurements
+from perhop.judge.measured import Measurements
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import EVERYWHERE, MARKINGS, by_cell, every_cell, printed_cells
 from perhop.papers.papagiannaki.fit import BASE, Cell, Fit, load_fit

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from perhop.judge.measured import Measurements
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import judge, row
-from perhop.papers.measured import Measurements
 from perhop.papers.pack import Claim, Pack
 from perhop.papers.papagiannaki.cells import (
     CLASSES,

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from perhop.papers.verdict import ClaimPart, Hypothesis, Kind
+from perhop.judge.verdict import ClaimPart, Hypothesis, Kind
 from perhop.stats.effects import effects_of
 from perhop.stats.jackknife import jackknife_interval
 from perhop.stats.layout import Cube

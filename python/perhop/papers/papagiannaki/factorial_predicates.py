@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 import polars as pl
 
+from perhop.judge.verdict import HIGHER, LOWER, ClaimPart
 from perhop.papers.papagiannaki.factorial import (
     Cells,
     FactorialCells,
@@ -19,7 +20,6 @@ from perhop.papers.papagiannaki.factorial import (
     residuals,
     shares_of_means,
 )
-from perhop.papers.verdict import HIGHER, LOWER, ClaimPart
 from perhop.stats.residuals import furthest, straightest
 
 

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import numpy as np
 
+from perhop.judge.verdict import HIGHER, LOWER, ClaimPart
 from perhop.papers.papagiannaki import factorial_predicates
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKINGS, at, regrets
 from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, Statistic, level_means, mean
 from perhop.papers.papagiannaki.factorial_predicates import signs
-from perhop.papers.verdict import HIGHER, LOWER, ClaimPart
 
 
 def suffices(

@@ -1,0 +1,1 @@
+"""Claims about what a campaign measured, and verdicts on them."""
