@@ -63,7 +63,8 @@ def run(arguments: list[str]) -> int:
         from perhop.cli.parser import build_app
 
         _check_text(arguments)
-        status = build_app()(arguments or ["--help"], standalone_mode=False, prog_name="perhop")
+        app = build_app(arguments[0] if arguments else "")
+        status = app(arguments or ["--help"], standalone_mode=False, prog_name="perhop")
         sys.stdout.flush()
     except KeyboardInterrupt:
         status = ExitCode.INTERRUPTED
