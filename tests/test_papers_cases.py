@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from perhop.papers import PackError
-from perhop.papers.feroz.calibration import Calibration, Parameter
+from perhop.papers.feroz.calibrate import error, ratio_error
+from perhop.papers.feroz.calibration import Calibration
 from perhop.papers.feroz.cases import Case, at_most, cases_of
-from perhop.papers.feroz.log_error import error, ratio_error
 from perhop.papers.feroz.words import told
+from perhop.papers.fit import Parameter
 
 TABLE: dict[str, Any] = {
     "id": "7",
@@ -26,10 +27,17 @@ TABLE: dict[str, Any] = {
 }
 PRINTED = {"7-1 new": {"losses": 4.0}, "7-1 old": {"losses": 1.0}}
 FIT = Calibration(
-    (
-        Parameter("tick", "", (0, 100), 0, 100, True, (), ("host.tick={}ms", "host.on_tick={on}")),
-        Parameter("gain", "", (0.5, 1.0), 0.5, 0.5, True, (1.0,), ("gain={}",), "new"),
-    ),
+    {
+        "tick": Parameter.of(
+            {
+                "values": [0, 100],
+                "before": 0,
+                "chosen": 100,
+                "set": ["host.tick={}ms", "host.on_tick={on}"],
+            }
+        ),
+        "gain": Parameter({0.5: ["gain=0.5"], 1.0: ["gain=1.0"]}, 0.5, 0.5, "", (1.0,), "new"),
+    },
     *((), (), 8, 1, 3, 0.05, {}),
 )
 
@@ -65,7 +73,7 @@ def test_parameters_set_the_treatment_they_are_of() -> None:
     assert old.overrides({"tick": 0, "gain": 0.5}, FIT) == [*common, *rest]
     assert new.overrides({"tick": 0, "gain": 0.5}, FIT) == [*common, "gain=0.5", *rest]
     assert "host.on_tick=true" in new.overrides(FIT.chosen, FIT)
-    assert FIT.parameters[1].searched == (0.5,)
+    assert FIT.parameters["gain"].searched == (0.5,)
 
 
 def test_errors_of_levels_and_of_ratios() -> None:

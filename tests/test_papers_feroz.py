@@ -244,12 +244,7 @@ def test_lost_in_packets_are_said() -> None:
 @cache
 def full() -> Reproduction:
     """Reduce runs of the full plan, sweeps too; at a swept value all runs are alike."""
-    places = {
-        str(value): place
-        for one in FIT.parameters
-        for place, value in enumerate(one.values)
-        if one.name == "depth"
-    }
+    places = {str(value): place for place, value in enumerate(FIT.parameters["depth"].levels)}
     places |= {"coupled": 0, "decoupled": 1, "shared": 2}
 
     def numbers_of(case: Case, at: str, _: str) -> dict[str, Any]:
@@ -352,10 +347,10 @@ def test_scenarios_hold_what_the_calibration_chose(file: str) -> None:
     window = f"flow.assured.tcp.window={FIT.chosen['window']}KiB"
     if file == "assured.toml":
         assert scenario.override(window).resolve() == scenario.resolve()
-    for one in FIT.parameters:
-        other = {**FIT.chosen, one.name: next(value for value in one.values if value != one.chosen)}
+    for name, one in FIT.parameters.items():
+        other = {**FIT.chosen, name: next(value for value in one.levels if value != one.chosen)}
         moved = scenario.override(*case.overrides(other, FIT)).resolve() != scenario.resolve()
-        assert moved == (one.name not in ("depth", "unmarked")), one.name
+        assert moved == (name not in ("depth", "unmarked")), name
 
 
 def keys(campaign: Campaign) -> set[str]:
@@ -464,9 +459,9 @@ def test_values_become_settings() -> None:
     assert "conditioner.marker.meter.tokens=400" in replace(friendly, scale=10).overrides(
         {**held, "tokens": 40}, FIT
     )
-    assert last(replace(friendly, scale=10), tokens=40, carry=0.5).endswith("carry_tokens=200")
-    for one in FIT.parameters:
-        other = {**held, one.name: next(value for value in one.values if value != one.chosen)}
+    assert last(replace(friendly, scale=10), tokens=40, carry=1).endswith("carry_tokens=400")
+    for name, one in FIT.parameters.items():
+        other = {**held, name: next(value for value in one.levels if value != one.chosen)}
         assert any(
             case.overrides(other, FIT) != case.overrides(held, FIT) for case in (friendly, bucket, none)
         )

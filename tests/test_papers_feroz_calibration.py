@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from operator import ne
 
 import polars as pl
 import pytest
@@ -11,10 +12,17 @@ import pytest
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.papers import load_pack, load_readings
-from perhop.papers.feroz.calibrate import calibrate
+from perhop.papers.feroz.calibrate import (
+    SECOND,
+    calibrate,
+    error,
+    log_error,
+    ratio_error,
+    table_errors,
+)
 from perhop.papers.feroz.calibration import load_calibration
-from perhop.papers.feroz.log_error import error, log_error, ratio_error, table_errors
 from perhop.papers.feroz.plan import FACTORS
+from perhop.papers.fit import BASE, read_record
 from perhop.papers.pack import PackError
 from test_papers_feroz import BY_ID, PLAN
 
@@ -23,20 +31,24 @@ OFFSET = load_calibration(PLAN.pack).offset
 
 def test_the_record_of_the_calibration_is_of_these_parameters() -> None:
     """The scenario files hold what the recorded search ended with, and it searched what the file says."""
-    record = json.loads(load_pack("feroz").scenario("expected/calibration.json"))
-    settings = load_calibration(load_pack("feroz"))
-    parameters = settings.parameters
-    assert record["after"] == {parameter.name: parameter.chosen for parameter in parameters}
-    second = next(one for one in load_readings(load_pack("feroz")) if one.id == "second fit")
-    assert record["other"]["after"] == record["after"] | dict(second.change)
-    assert record["before"] == {parameter.name: parameter.before for parameter in parameters}
-    assert record["fit"] == list(settings.fit)
+    record, settings = read_record(load_pack("feroz")), load_calibration(load_pack("feroz"))
+    fits, parameters = record["fits"], settings.parameters
+    assert fits[BASE]["chosen"] == settings.chosen
+    second = next(one for one in load_readings(load_pack("feroz")) if one.id == SECOND)
+    assert fits[SECOND]["chosen"] == settings.chosen | dict(second.change)
+    assert record["before"] == settings.before
+    assert record["fitted"] == list(settings.fit)
     for name in ("replications", "seed", "least_gain"):
         assert record[name] == getattr(settings, name)
-    for step in record["steps"]:
-        parameter = next(each for each in parameters if each.name == step["parameter"])
-        assert parameter.search
-        assert [value for value, _ in step["errors"]] == list(parameter.searched)
+    for fit, one in fits.items():
+        errors = {tuple(each["levels"]): each["error"] for each in record["points"] if each["fit"] == fit}
+        chosen = tuple(one["chosen"].values())
+        assert one["error"] == errors[chosen]
+        beside = [own for at, own in errors.items() if sum(map(ne, at, chosen)) == 1]
+        assert min(beside) >= (1.0 - settings.least_gain) * one["error"]
+        for place, parameter in enumerate(parameters.values()):
+            tried = {levels[place] for levels in errors}
+            assert tried == {*(parameter.searched if fit == BASE else parameter.levels)}
     assert set(record["errors"]["after"]) == {*settings.fit, *settings.predict}
 
 
@@ -57,7 +69,7 @@ def test_errors_are_ratios() -> None:
     ("old", "new", "message"),
     [
         ("chosen = 23\n", "chosen = 30\n", "tokens: a value that is not tried"),
-        ("least_gain = 0.05", "", "search: .*least_gain"),
+        ("least_gain = 0.05", "", r"has no 'search\.least_gain'"),
     ],
 )
 def test_a_calibration_that_takes_what_is_not_tried_is_refused(
@@ -100,11 +112,13 @@ def test_a_calibration_is_recorded() -> None:
 
     record = calibrate(PLAN, run)
     assert record["before"]["averaging"] == "coupled"
-    assert record["after"]["averaging"] == "decoupled"
-    tokens = next(step for step in record["steps"] if step["parameter"] == "tokens")
-    unbounded = next(step for step in record["other"]["steps"] if step["parameter"] == "tokens")
-    assert [value for value, _ in tokens["errors"]] == [10, 15, 20, 23]
-    assert [value for value, _ in unbounded["errors"]] == [10, 15, 20, 23, 25, 30, 40]
+    assert record["fits"][BASE]["chosen"]["averaging"] == "decoupled"
+    place = [*record["before"]].index("tokens")
+    tokens = {
+        name: {one["levels"][place] for one in record["points"] if one["fit"] == name}
+        for name in record["fits"]
+    }
+    assert tokens == {BASE: {10, 15, 20, 23}, SECOND: {10, 15, 20, 23, 25, 30, 40}}
     assert record["errors"]["after"]["6"]["levels"] == 0.0
     assert record["errors"]["before"]["6"]["levels"] == pytest.approx(0.6931, abs=1e-3)
     assert set(record["errors"]["after"]) == {"1", "2", "3", "4", "5", "6", "7"}

@@ -6,20 +6,20 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from perhop.papers import PackError, load_pack
-from perhop.papers.papagiannaki.fit import BASE, Fit, Parameter, load_fit, refitted
-from perhop.papers.papagiannaki.fit_page import fit_section
+from perhop.papers.fit import BASE, Parameter, fit_section
+from perhop.papers.papagiannaki.fit import CellFit, load_fit, refitted
 from perhop.papers.readings import Reading
+from perhop.report.study import Table
 
-OWN = {"other": Parameter("3 kB", {"3 kB": ["a=3kB"]})}
-FIT = Fit(
+OWN = {"other": Parameter({"3 kB": ["a=3kB"]}, "3 kB")}
+FIT = CellFit(
     parameters={
-        "depth": Parameter("1 kB", {"1 kB": ["a=1kB", "b=2kB"], "2 kB": ["a=2kB"]}, OWN),
-        "share": Parameter("0.5", {"0.5": ["c=0.5"]}),
+        "depth": Parameter({"1 kB": ["a=1kB", "b=2kB"], "2 kB": ["a=2kB"]}, "1 kB", under=OWN),
+        "share": Parameter({"0.5": ["c=0.5"]}, "0.5"),
     },
     treatments=["x"],
     seen={"slow": ["y"]},
@@ -27,21 +27,21 @@ FIT = Fit(
     seeds=5,
     near=1.5,
     hopeless=2.0,
-    runs=["run.seed=2"],
+    runs={"seed": 2},
 )
 PRINTED = {(response, c, treatment): 1.0 for treatment in "xy" for response in ("fast", "slow") for c in "rf"}
 OFF = {("fast", "r", "x"): 3.0, ("fast", "f", "x"): 4.0, ("slow", "r", "y"): 1.0}
 
 
 def test_a_point_has_the_settings_of_its_levels() -> None:
-    assert FIT.settings(FIT.start) == ["a=1kB", "b=2kB", "c=0.5"]
+    assert FIT.settings(FIT.before) == ["a=1kB", "b=2kB", "c=0.5"]
     assert FIT.settings({"depth": "2 kB", "share": "0.5"}) == ["a=2kB", "c=0.5"]
 
 
 def test_a_reading_may_have_levels_of_its_own() -> None:
-    assert FIT.under("other").start == {"depth": "3 kB", "share": "0.5"}
-    assert FIT.under("other").settings(FIT.under("other").start) == ["a=3kB", "c=0.5"]
-    assert FIT.under("another").start == FIT.start
+    assert FIT.under("other").before == {"depth": "3 kB", "share": "0.5"}
+    assert FIT.under("other").settings(FIT.under("other").before) == ["a=3kB", "c=0.5"]
+    assert FIT.under("another").before == FIT.before
 
 
 def test_numbers_are_off_by_standard_errors_of_their_response() -> None:
@@ -65,14 +65,16 @@ def test_only_readings_that_fit_vote_each_at_its_own_point(tmp_path: Path) -> No
     pack = load_pack("papagiannaki")
     (tmp_path / "calibration.toml").write_bytes(pack.scenario("calibration.toml"))
     own = replace(pack, folder=tmp_path)
-    start = {id_: load_fit(own).under(id_).start for id_ in ("good", "window", "bad")}
+    start = {id_: load_fit(own).under(id_).before for id_ in ("good", "window", "bad")}
     record = {
-        BASE: {"fitted": 2.0, "fits": True},
-        "good": {"chosen": {**start["good"], "delay of a hop": "48 ms"}, "fitted": 2.5, "fits": True},
-        "window": {"chosen": start["window"], "fitted": 2.6, "fits": True},
-        "bad": {"chosen": start["bad"], "fitted": 4.04, "fits": False},
+        BASE: {"error": 2.0, "fits": True},
+        "good": {"chosen": {**start["good"], "delay of a hop": "48 ms"}, "error": 2.5, "fits": True},
+        "window": {"chosen": start["window"], "error": 2.6, "fits": True},
+        "bad": {"chosen": start["bad"], "error": 4.04, "fits": False},
     }
-    (tmp_path / "calibration.json").write_text(json.dumps({"readings": record}))
+    (tmp_path / "calibration.json").write_text(
+        json.dumps({"command": "c", "fitted": [], "fits": record, "points": []})
+    )
     listed = [Reading("long", "m", ("run.duration=9s",)), *(Reading(id_, "m", ("x=1",)) for id_ in start)]
     voting, left_out = refitted(own, listed)
     assert [one.id for one in voting] == ["long", "good", "window"]
@@ -88,7 +90,7 @@ def test_only_readings_that_fit_vote_each_at_its_own_point(tmp_path: Path) -> No
         refitted(own, [Reading("new", "m", ("x=1",))])
 
 
-@pytest.mark.parametrize(("lacks", "told"), [("[seen]", "seen"), ("seeds", "search.seeds")])
+@pytest.mark.parametrize(("lacks", "told"), [("[search.seen]", "search.seen"), ("seeds", "search.seeds")])
 def test_a_calibration_without_a_part_is_refused(tmp_path: Path, lacks: str, told: str) -> None:
     pack = load_pack("papagiannaki")
     text = pack.scenario("calibration.toml").decode()
@@ -99,26 +101,20 @@ def test_a_calibration_without_a_part_is_refused(tmp_path: Path, lacks: str, tol
         load_fit(replace(pack, folder=tmp_path))
 
 
-def test_the_page_has_a_row_for_each_treatment_and_stars_what_is_fitted() -> None:
-    off = {cell: float(k) for k, cell in enumerate(PRINTED)}
-
-    def reading(fitted: float, fits: bool) -> dict[str, Any]:
-        held_out = 4.7 if fits else None
-        return {"chosen": {"depth": "1 kB"}, "fitted": fitted, "held out": held_out, "fits": fits}
-
-    record = {"command": "calibrate", "readings": {BASE: reading(0.7, True), "other": reading(2.0, False)}}
-    section = fit_section(FIT, off, record, "marking", "A star is a star.", "again")
-    by_reading, by_cell = section.tables
-    assert by_cell.columns == ("marking", "fast r", "fast f", "slow r", "slow f")
-    assert by_cell.rows == [("x *", "+0.0", "+1.0", "+2.0", "+3.0"), ("y", "+4.0", "+5.0", "+6.0", "+7.0")]
-    for words in (
-        "Fitted: depth 1 kB.",
-        "1.9 over the 4 fitted cells, 5.6 over the others",
-        "`calibrate`: 0.7 and 4.7",
-        "more than 1.0 does not fit",
-    ):
-        assert words in section.text[0]
-    assert by_reading.rows == [
-        (BASE, "0.7", "4.7", "yes", "depth 1 kB"),
-        ("other", "2.0", "", "no: does not fit the paper's own cells", "depth 1 kB"),
+def test_the_section_says_what_was_tried_of_each_parameter() -> None:
+    points = [("1 kB", 0.7), ("2 kB", 2.0)]
+    record = {
+        "command": "calibrate",
+        "fits": {BASE: {"chosen": {"depth": "1 kB", "share": "0.5"}, "error": 0.7}},
+        "points": [
+            *({"fit": BASE, "levels": [depth, "0.5"], "error": error} for depth, error in points),
+            {"fit": "other", "levels": ["1 kB", "0.5"], "error": 9.0},
+        ],
+    }
+    own = Table("T", ("a",), [])
+    section = fit_section(FIT, record, ["Text."], [own])
+    assert (section.text, section.tables[0]) == (["Text."], own)
+    assert section.tables[1].rows == [
+        ("depth", "1 kB (0.700), 2 kB (2.000)", "1 kB", "1 kB"),
+        ("share", "0.5 (0.700)", "0.5", "0.5"),
     ]

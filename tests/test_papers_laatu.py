@@ -20,7 +20,8 @@ from perhop import Result
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Floats, Measurements
 from perhop.papers import PackError, load_pack
-from perhop.papers.laatu.calibrate import record, relative_error
+from perhop.papers.fit import BASE, read_record
+from perhop.papers.laatu.calibrate import NEAREST, record, relative_error
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.findings import excess_denominator
 from perhop.papers.laatu.page import verdict
@@ -458,7 +459,7 @@ def test_the_findings_name_the_exchanged_columns_and_the_depth(whole: Reproducti
 
 def test_the_record_bounds_what_per_flow_marking_can_gain(whole: Reproduction) -> None:
     text = dict(whole.findings)["What 96 combinations of 4 parameters show"]
-    recorded = json.loads(PACK.scenario("calibration.json"))
+    recorded = read_record(PACK)
     gains = [
         one["simulated"]["per-flow"]["cir_utilization"] - one["simulated"]["aggregate"]["cir_utilization"]
         for one in recorded["points"]
@@ -530,28 +531,32 @@ def test_the_calibration_covers_the_fitted_point_and_fits_one_marking() -> None:
         rates["excess"] = np.full((5, 4), off * printed["excess_utilization"] * 250)
         cases[levels] = Case(rates, {})
     found = record(PACK, COMBINATIONS, cases)
-    assert found["chosen"] == found["nearest"]
-    assert found["chosen"]["fit_error"] == 0.0
-    assert found["chosen"]["parameters"] == {
+    assert found["fits"][BASE] == found["fits"][NEAREST]
+    assert found["fits"][BASE]["error"] == 0.0
+    assert found["fits"][BASE]["chosen"] == {
         "averaging": "coupled",
         "background": "tcp",
         "background_rtt_ms": 20,
         "rtt_ms": 300,
     }
-    assert found["points"][0]["fit_error"] == pytest.approx(0.1)
+    assert found["points"][0]["error"] == pytest.approx(0.1)
     assert len(found["points"]) == 96
 
 
 def test_the_record_chose_the_scenarios_values() -> None:
-    recorded = json.loads(PACK.scenario("calibration.json"))
-    table = PACK.toml("calibration.toml")
-    assert recorded["fitted"] == {**table["fit"], "free": 3}
+    recorded, table = read_record(PACK), PACK.toml("calibration.toml")
+    assert {name: recorded[name] for name in ("marking", "independent", "free")} == {
+        **{name: table["fit"][name] for name in ("marking", "independent")},
+        "free": 3,
+    }
+    assert recorded["fitted"] == table["fit"]["quantities"]
     assert (recorded["stated"], recorded["predicted"]) == (table["stated"], table["predict"]["quantities"])
     names = COMBINATIONS.design.names[:-1]
-    points = [tuple(str(one["parameters"][name]) for name in names) for one in recorded["points"]]
+    points = [tuple(map(str, one["levels"])) for one in recorded["points"]]
     assert points == list(dict.fromkeys(one.levels[:-1] for one in COMBINATIONS.design.treatments))
-    admitted = [one for one in recorded["points"] if one["parameters"]["background"] == "tcp"]
-    assert recorded["chosen"]["fit_error"] == min(one["fit_error"] for one in admitted)
-    assert recorded["nearest"]["fit_error"] == min(one["fit_error"] for one in recorded["points"])
-    chosen = tuple(str(recorded["chosen"]["parameters"][name]) for name in names)
+    admitted = [one for one in recorded["points"] if "tcp" in one["levels"]]
+    fits = recorded["fits"]
+    assert fits[BASE]["error"] == min(one["error"] for one in admitted)
+    assert fits[NEAREST]["error"] == min(one["error"] for one in recorded["points"])
+    chosen = tuple(str(fits[BASE]["chosen"][name]) for name in names)
     assert keys(COMBINATIONS)[*chosen, "per-flow"] == keys(PLAN.fitted[0])["per-flow",]

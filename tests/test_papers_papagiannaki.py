@@ -23,6 +23,7 @@ from perhop.judge.verdict import MIN_REPLICATIONS, compound
 from perhop.papers import Verdict, load_pack
 from perhop.papers.behind import runs_behind
 from perhop.papers.document import judge
+from perhop.papers.fit import BASE, Parameter, Point, Search, read_record
 from perhop.papers.papagiannaki.calibrate import best_point, calibrate, search_twice
 from perhop.papers.papagiannaki.cells import (
     CONGESTION,
@@ -36,14 +37,13 @@ from perhop.papers.papagiannaki.cells import (
 )
 from perhop.papers.papagiannaki.document import reduce
 from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, effect
-from perhop.papers.papagiannaki.fit import BASE, Parameter, load_fit
+from perhop.papers.papagiannaki.fit import load_fit
 from perhop.papers.papagiannaki.plan import READ_S, make_plan
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.papagiannaki.study import STUDY
 from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading, load_readings
-from perhop.papers.search import Point, Searched
 
 PACK = load_pack("papagiannaki")
 PRINTED = printed_cells(PACK)
@@ -375,7 +375,7 @@ def test_every_reading_and_every_level_of_the_calibration_is_a_valid_scenario() 
     base = found.campaigns[0].scenario
     for reading in load_readings(PACK):
         own = fit.under(reading.id)
-        there = base.override(*reading.settings_of(base.source), *own.settings(own.start))
+        there = base.override(*reading.settings_of(base.source), *own.settings(own.before))
         for parameter in own.parameters.values():
             for settings in parameter.levels.values():
                 assert there.override(*settings).check() == [], reading.id
@@ -391,11 +391,11 @@ def resolved_conditioners(scenario: Scenario) -> dict[str, Any]:
 
 
 def record() -> dict[str, Any]:
-    return PACK.record("calibration.json", ["fitted", "best", "readings", "cells", "points"])
+    return read_record(PACK)
 
 
 def test_the_scenario_is_what_was_fitted_and_readings_that_fit_are_run_where_they_were() -> None:
-    readings, fit, found = record()["readings"], load_fit(PACK), plan()
+    readings, fit, found = record()["fits"], load_fit(PACK), plan()
     base = found.campaigns[0].scenario
     assert record()["best"] == BASE
     assert base.override(*fit.settings(readings[BASE]["chosen"])).key() == base.key()
@@ -421,17 +421,15 @@ def test_the_errors_on_record_are_those_of_its_cells() -> None:
     }
     errors = {id_: fit.rms(own) for id_, own in cells.items()}
     fitting = fit.fitting(errors)
-    for id_, one in whole["readings"].items():
-        assert one["fitted"] == pytest.approx(errors[id_], abs=2e-3)
+    for id_, one in whole["fits"].items():
+        assert one["error"] == pytest.approx(errors[id_], abs=2e-3)
         assert one["fits"] == (id_ in fitting)
-        hopeless = one["by seed"][0] > fit.hopeless * whole["readings"][BASE]["by seed"][0]
+        hopeless = one["by seed"][0] > fit.hopeless * whole["fits"][BASE]["by seed"][0]
         assert len(one["by seed"]) == (1 if hopeless else fit.seeds)
         assert len(cells[id_]) == (162 if one["fits"] else 54)
         if one["fits"]:
             assert one["held out"] == pytest.approx(fit.rms(cells[id_], fitted=False), abs=2e-3)
-        tried = {
-            tuple(point["levels"]): point["error"] for point in whole["points"] if point["reading"] == id_
-        }
+        tried = {tuple(point["levels"]): point["error"] for point in whole["points"] if point["fit"] == id_}
         assert min(tried.values()) == tried[tuple(one["chosen"].values())]
         # the search has the first seed
         assert one["by seed"][0] == pytest.approx(min(tried.values()), abs=1e-3)
@@ -481,20 +479,20 @@ def test_a_search_finds_the_nearest_point_of_every_reading_and_says_which_fit() 
         # half of the cells are Premium's, half Assured's
         return pytest.approx(off * np.sqrt((0.015**-2 + 0.012**-2) / 2), abs=1e-3)
 
-    found, start = calibrate(PACK, run), load_fit(PACK).start
-    base, window, newreno = (found["readings"][id_] for id_ in (BASE, "window", "NewReno"))
+    found, start = calibrate(PACK, run), load_fit(PACK).before
+    base, window, newreno = (found["fits"][id_] for id_ in (BASE, "window", "NewReno"))
     assert base["chosen"] == {**start, "depth of Premium's bucket": "900 kB"}
-    assert base == {**base, "fitted": error(0.02), "held out": error(0.02), "fits": True}
+    assert base == {**base, "error": error(0.02), "held out": error(0.02), "fits": True}
     assert len(found["cells"][BASE]) == 162
     # it has depths of its own: 1.5 times the least is too much
-    assert window == {**window, "fitted": error(0.03), "held out": None, "fits": False}
+    assert window == {**window, "error": error(0.03), "held out": None, "fits": False}
     assert (len(found["cells"]["window"]), len(window["by seed"])) == (54, 5)
     # no hope: four delays and no more
-    assert newreno == {**newreno, "fitted": error(0.1), "by seed": [error(0.1)], "fits": False}
-    assert sum(point["reading"] == "NewReno" for point in found["points"]) == 4
-    assert ("240 s" not in found["readings"], found["best"]) == (True, BASE)
+    assert newreno == {**newreno, "error": error(0.1), "by seed": [error(0.1)], "fits": False}
+    assert sum(point["fit"] == "NewReno" for point in found["points"]) == 4
+    assert ("240 s" not in found["fits"], found["best"]) == (True, BASE)
     assert found["points"][0] == {
-        "reading": BASE,
+        "fit": BASE,
         "levels": ["33 ms", *list(start.values())[1:]],
         "error": error(0.03),
     }
@@ -514,8 +512,8 @@ GAINS = {("0", "0"): 9.0, ("1", "0"): 8.0, ("1", "1"): 7.0, ("2", "1"): 6.0}
 """Errors by the levels of two parameters; elsewhere it is 10."""
 
 
-def searched(most: float) -> Searched:
-    levels = {name: Parameter("0", {level: [] for level in "012"}) for name in "abc"}
+def searched(most: float) -> Search:
+    levels = {name: Parameter({level: [] for level in "012"}, "0") for name in "abc"}
 
     def errors(points: Sequence[Point]) -> list[float]:
         return [GAINS.get((str(one["a"]), str(one["b"])), 10.0) + int(one["c"]) for one in points]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from perhop.papers.search import Point, search
+from perhop.papers.fit import Point, Search
 
 VALUES = {"depth": (1, 2, 3), "share": (0.1, 0.2, 0.3)}
 
@@ -16,19 +16,18 @@ def bowl(points: Sequence[Point]) -> list[float]:
 
 
 def test_it_ends_at_the_least_error_and_tries_no_point_twice() -> None:
-    found = search({"depth": 1, "share": 0.1, "fixed": "x"}, VALUES, bowl, passes=9)
+    found = Search({"depth": 1, "share": 0.1, "fixed": "x"}, bowl)
+    assert found.go_through(VALUES)
+    # a second pass finds nothing to change
+    assert not found.go_through(VALUES)
     assert found.best == {"depth": 3, "share": 0.2, "fixed": "x"}
     assert found.error == 0.0
     points = [tuple(point.values()) for point, _ in found.tried]
     assert len(points) == len(set(points)) == 7
-    # a second pass finds nothing to change, and is the last
-    assert [step["pass"] for step in found.steps] == [1, 1, 2, 2]
-    assert found.steps[0] == {
-        "pass": 1,
-        "parameter": "depth",
-        "errors": [[1, 4.01], [2, 1.01], [3, 0.01]],
-        "taken": 3,
-    }
+    assert found.points("f")[:3] == [
+        {"fit": "f", "levels": [depth, 0.1, "x"], "error": error}
+        for depth, error in ((1, 4.01), (2, 1.01), (3, 0.01))
+    ]
 
 
 def test_a_gain_that_is_too_small_is_not_taken() -> None:
@@ -36,15 +35,16 @@ def test_a_gain_that_is_too_small_is_not_taken() -> None:
         return [1.0 - 0.01 * float(one["depth"]) for one in points]
 
     start = {"depth": 1, "share": 0.1}
-    assert search(start, VALUES, nearly_flat, passes=3, least_gain=0.05).best == start
-    assert search(start, VALUES, nearly_flat, passes=3).best["depth"] == 3
+    demanding = Search(start, nearly_flat, least_gain=0.05)
+    assert not demanding.go_through(VALUES)
+    assert demanding.best == start
+    any_gain = Search(start, nearly_flat)
+    assert any_gain.go_through(VALUES)
+    assert any_gain.best["depth"] == 3
 
 
-def test_it_ends_after_so_many_passes() -> None:
-    def away(points: Sequence[Point]) -> list[float]:
-        """Each parameter would like to be where the other is not."""
-        return [abs(float(one["depth"]) - 10 * float(one["share"])) for one in points]
-
-    found = search({"depth": 3, "share": 0.1}, VALUES, away, passes=1)
-    assert len(found.steps) == 2
-    assert found.error == pytest.approx(0.0)
+def test_what_is_not_gone_through_stays() -> None:
+    found = Search({"depth": 1, "share": 0.1}, bowl)
+    assert found.go_through({"share": VALUES["share"]})
+    assert found.best == {"depth": 1, "share": 0.2}
+    assert found.error == pytest.approx(4.0)

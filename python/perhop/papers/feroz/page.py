@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perhop.papers.feroz import drawings
+from perhop.papers.feroz.calibrate import SECOND
 from perhop.papers.feroz.calibration import load_calibration
-from perhop.papers.feroz.calibration_page import calibration_section
 from perhop.papers.feroz.case import INTERVAL_S, rate
 from perhop.papers.feroz.cases import EXTRA, Case
 from perhop.papers.feroz.document import Reproduction
@@ -15,21 +15,21 @@ from perhop.papers.feroz.measure import BOTTLENECK, EDGES
 from perhop.papers.feroz.plan import Runs
 from perhop.papers.feroz.runs import FITTED
 from perhop.papers.feroz.traced import flow_marks
+from perhop.papers.fit import BASE, fit_section, read_record
 from perhop.papers.plan import Sweep
 from perhop.plot import backlog, curves, marks
 from perhop.report import page
-from perhop.report.study import Section, StudyPage, render
+from perhop.report.study import Section, StudyPage, Table, render
 
 
 def render_page(title: str, plan: Runs, outcome: Reproduction) -> str:
     """Return the page as HTML."""
     words, fit = plan.pack.toml("page.toml"), load_calibration(plan.pack)
     text, tables = words["sections"], words["tables"]
-    searched = calibration_section(
-        plan.pack, fit, (text["calibration"], text["second-fit"]), tables, words["errors"], "markers"
-    )
+    record = read_record(plan.pack)
+    said, errors = _searched(record, text), _errors(record, tables, words["errors"])
     sections = [*_measured(outcome, words), _traced(plan, outcome, words), *_others(outcome, words)]
-    sections += [*_sensitivity(plan, outcome, words), searched]
+    sections += [*_sensitivity(plan, outcome, words), fit_section(fit, record, said, [errors])]
     return render(
         StudyPage(
             title,
@@ -127,6 +127,38 @@ def _sensitivity(plan: Runs, outcome: Reproduction, words: Mapping[str, Any]) ->
         Section("sensitivity", "How each reading moves Table 1", [text["sensitivity"]], [table], table_1),
         Section("sensitivity-6", "How readings move Table 6", [text["sensitivity-6"]], drawings=table_6),
     ]
+
+
+def _searched(record: Mapping[str, Any], text: Mapping[str, str]) -> list[str]:
+    """Say how what the paper leaves open was searched, and where a search ends that may take more."""
+    first, second = (record["fits"][name] for name in (BASE, SECOND))
+    differences = ", ".join(
+        f"{name} ({second['chosen'][name]}, not {value})"
+        for name, value in first["chosen"].items()
+        if second["chosen"][name] != value
+    )
+    named = {**record, **first, "other": second["error"], "differences": differences}
+    return [text[one].format(**named) for one in ("calibration", "second-fit")]
+
+
+def _errors(record: Mapping[str, Any], titles: Mapping[str, str], note: str) -> Table:
+    errors = record["errors"]
+    columns = [(when, kind) for kind in ("levels", "ratios") for when in ("before", "after")]
+    return Table(
+        "Error of each table, before and after",
+        ("table", "", "levels before", "after", "ratios between markers before", "after"),
+        [
+            (
+                titles[table],
+                "fitted" if table in record["fitted"] else "predicted",
+                *(f"{errors[when][table][kind]:.3f}" for when, kind in columns),
+            )
+            for table in errors["after"]
+        ],
+        2,
+        note,
+        record["command"],
+    )
 
 
 def _printed_share(case: Case) -> float:

@@ -9,7 +9,8 @@ from typing import Generic
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design
 from perhop.experiment.factors import Factor, Level, Treatment
-from perhop.papers.feroz.calibration import Calibration, Values, check_change
+from perhop.papers.error import PackError
+from perhop.papers.feroz.calibration import Calibration, Values
 from perhop.papers.feroz.cases import C, Case, at_most, under_readings
 from perhop.papers.pack import Claim, Pack
 from perhop.papers.plan import Plan, Sweep
@@ -137,11 +138,22 @@ class CaseRuns:
     ) -> list[Sweep]:
         """Sweep the cases of a figure over each parameter, or over those named; they have one scenario."""
         own, found = at_most([one for one in cases if one.figure == figure], replications), []
-        for one in (one for one in self.fit.parameters if not names or one.name in names):
-            at = {str(value): {**self.fit.chosen, one.name: value} for value in one.values}
+        for name in names or self.fit.parameters:
+            one = self.fit.parameters[name]
+            at = {str(value): {**self.fit.chosen, name: value} for value in one.levels}
             (campaign,) = self.campaigns(own, at)
-            found.append(Sweep(f"{figure} {one.name}", one.meaning, campaign, (one.name,)))
+            found.append(Sweep(f"{figure} {name}", one.meaning, campaign, (name,)))
         return found
+
+
+def check_change(pack: Pack, reading: Reading, fit: Calibration) -> None:
+    """Refuse a reading that changes what is no parameter, or to a value that is not tried or is chosen."""
+    where = f"{pack.folder / 'readings.toml'}: reading {reading.id}"
+    for name, value in reading.change.items():
+        if name not in fit.parameters or value not in fit.parameters[name].levels:
+            raise PackError(f"{where}: {name} = {value!r} is not tried in calibration.toml")
+    if reading.change and all(fit.chosen[name] == value for name, value in reading.change.items()):
+        raise PackError(f"{where}: is what calibration.toml chose", "leave the reading out")
 
 
 def claim_figures(claim: Claim) -> tuple[str, ...]:

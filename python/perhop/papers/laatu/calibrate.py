@@ -11,8 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perhop.experiment.definition import Campaign
+from perhop.papers.fit import BASE, fit_record
 from perhop.papers.laatu.responses import MARKINGS, Case, published_values
 from perhop.papers.pack import Pack
+
+NEAREST = "nearest"
+"""The combination with the least error, be it against what the paper says."""
 
 
 def relative_error(
@@ -28,33 +32,40 @@ def record(pack: Pack, tried: Campaign, cases: Mapping[tuple[str, ...], Case]) -
     table, published = pack.toml("calibration.toml"), published_values(pack)
     (*names, _), stated, predicted = tried.design.names, table["stated"], table["predict"]["quantities"]
     marking, fitted = table["fit"]["marking"], table["fit"]["quantities"]
-    points: list[dict[str, Any]] = []
+    points = list[dict[str, Any]]()
     for levels in dict.fromkeys(levels[:-1] for levels in cases):
         found, errors = {}, {}
         for one in MARKINGS:
             found[one] = {name: cases[*levels, one].mean(name) for name in predicted}
             rest = [name for name in predicted if not (one == marking and name in fitted)]
             errors[one] = round(relative_error(found[one], published[one], rest), 4)
-        values = [int(level) if level.isdigit() else level for level in levels]
         points.append(
             {
-                "parameters": dict(zip(names, values, strict=True)),
-                "fit_error": round(relative_error(found[marking], published[marking], fitted), 4),
-                "prediction_error": errors,
+                "fit": BASE,
+                "levels": [int(level) if level.isdigit() else level for level in levels],
+                "error": round(relative_error(found[marking], published[marking], fitted), 4),
+                "held out": errors,
                 "simulated": {
                     one: {name: round(value, 4) for name, value in own.items()} for one, own in found.items()
                 },
             }
         )
-    nearest = sorted(points, key=lambda one: one["fit_error"])
-    return {
-        "paper": pack.key,
-        "command": f"perhop reproduce {pack.key} --calibrate",
-        "fitted": {**table["fit"], "free": len(names) - len(stated)},
-        "predicted": predicted,
-        "replications": tried.design.replications,
-        "stated": stated,
-        "chosen": next(one for one in nearest if stated.items() <= one["parameters"].items()),
-        "nearest": nearest[0],
-        "points": points,
+    every = [(dict(zip(names, one["levels"], strict=True)), one) for one in points]
+    every.sort(key=lambda one: one[1]["error"])
+    admitted = [one for one in every if stated.items() <= one[0].items()]
+    fits = {
+        name: {"chosen": point, "error": one["error"], "held out": one["held out"]}
+        for name, (point, one) in ((BASE, admitted[0]), (NEAREST, every[0]))
     }
+    return fit_record(
+        pack,
+        fitted,
+        fits,
+        points,
+        marking=marking,
+        independent=table["fit"]["independent"],
+        free=len(names) - len(stated),
+        predicted=predicted,
+        replications=tried.design.replications,
+        stated=stated,
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from perhop.papers.document import guard_finding
+from perhop.papers.fit import BASE, read_record
 from perhop.papers.laatu.predicates import SchemeValues
 from perhop.papers.laatu.responses import (
     CIR_KBPS,
@@ -55,15 +56,15 @@ def findings(
 
 def _record(pack: Pack) -> Numbers:
     """Tell what the record of the calibration shows about L2 and L3, and no more than was tried."""
-    record = pack.record("calibration.json", ("points", "chosen", "fitted"))
-    chosen, fit, tried = record["chosen"], record["fitted"], record["points"]
-    names = ", ".join(name.replace("_", " ") for name in chosen["parameters"])
+    record = read_record(pack)
+    found, tried = record["fits"][BASE], record["points"]
+    names = ", ".join(name.replace("_", " ") for name in found["chosen"])
     points = [[one["simulated"][marking] for marking in MARKINGS] for one in tried]
     used = [a["cir_utilization"] - b["cir_utilization"] for a, b in points]
     less, higher = sum(one < 0 for one in used), sum(a[_RATE] > b[_RATE] for a, b in points)
     numbers = {"most": max(used), "less": less, "higher": higher, "tried": len(tried), "names": names}
-    counts = {"fitted": len(fit["quantities"]), "free": len(chosen["parameters"])}
-    return {"chosen": chosen, "fit": fit, **numbers, **counts}
+    counts = {"fitted": len(record["fitted"]), "free": len(found["chosen"])}
+    return {"record": record, "found": found, **numbers, **counts}
 
 
 def _guard(m: SchemeValues, under: Sequence[tuple[Reading, SchemeValues]]) -> Iterator[Finding]:

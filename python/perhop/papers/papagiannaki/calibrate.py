@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from perhop.judge.measured import Measurements
+from perhop.papers.fit import BASE, Measure, Point, Search, fit_record
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import EVERYWHERE, MARKINGS, by_cell, every_cell, printed_cells
-from perhop.papers.papagiannaki.fit import BASE, Cell, Fit, load_fit
+from perhop.papers.papagiannaki.fit import Cell, CellFit, load_fit
 from perhop.papers.papagiannaki.plan import campaign_of
 from perhop.papers.plan import short
 from perhop.papers.readings import Reading, load_readings
-from perhop.papers.search import Point, Searched, search
 from perhop.papers.study import CampaignRunner
 
 Off = dict[Cell, float]
@@ -32,6 +32,7 @@ def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
     listed = [Reading(BASE, ""), *(one for one in load_readings(pack) if not one.of_runs)]
     readings = {one.id: one for one in listed}
     treatments = {one.levels: one for one in campaign.design.treatments}
+    runs = [f"run.{name}={value}" for name, value in fit.runs.items()]
 
     def off(
         asked: Sequence[tuple[str, Point]], markings: Sequence[str], seeds: int, what: str
@@ -42,12 +43,12 @@ def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
         campaigns = []
         for id_, point in asked:
             own = readings[id_].settings_of(campaign.scenario.source)
-            settings = [*own, *fit.under(id_).settings(point), *fit.runs]
+            settings = [*own, *fit.under(id_).settings(point), *runs]
             campaigns.append(short(replace(campaign, design=design), settings))
         measured = run(campaigns, what) if campaigns else []
         return [[fit.off(printed, one) for one in _by_seed(each, markings, seeds)] for each in measured]
 
-    def searched(id_: str, most: float) -> Searched:
+    def searched(id_: str, most: float) -> Search:
         def errors(points: Sequence[Point]) -> list[float]:
             found = off([(id_, point) for point in points], fit.treatments, 1, id_)
             return [round(fit.rms(one), 4) for (one,) in found]
@@ -70,57 +71,51 @@ def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
     ):
         cells[id_] |= _mean(rest)
     errors = {id_: [fit.rms(one) for one in own] for id_, own in by_seed.items()}
-    return {
-        "paper": pack.key,
-        "command": f"perhop reproduce {pack.key} --calibrate",
-        "unit": "standard errors of a printed cell",
-        "fitted": list(fit.treatments),
-        "best": best_point([one for one in listed if not one.against], cells, errors, fit),
-        "readings": {
+    return fit_record(
+        pack,
+        fit.treatments,
+        {
             id_: {
                 "chosen": ends[id_],
-                "fitted": round(fit.rms(own), 3),
+                "error": round(fit.rms(own), 3),
                 "by seed": [round(one, 3) for one in errors[id_]],
                 "held out": round(fit.rms(own, fitted=False), 3) if id_ in fitting else None,
                 "fits": id_ in fitting,
             }
             for id_, own in cells.items()
         },
-        "cells": {
+        [point for id_, one in found.items() for point in one.points(id_)],
+        unit="standard errors of a printed cell",
+        best=best_point([one for one in listed if not one.against], cells, errors, fit),
+        cells={
             id_: {" ".join(cell): round(value, 3) for cell, value in own.items()}
             for id_, own in cells.items()
         },
-        "points": [
-            {"reading": id_, "levels": list(point.values()), "error": error}
-            for id_, one in found.items()
-            for point, error in one.tried
-        ],
-    }
+    )
 
 
-def search_twice(fit: Fit, errors: Callable[[list[Point]], Sequence[float]], most: float) -> Searched:
+def search_twice(fit: CellFit, errors: Measure, most: float) -> Search:
     """Search all parameters once, and once more those that moved, where several did.
 
     Where the error is above `most` when the first has been searched, it ends there.
     """
-    levels = {name: list(one.levels) for name, one in fit.parameters.items()}
+    levels = {name: one.searched for name, one in fit.parameters.items()}
     first, *rest = levels
-    begun = search(fit.start, {first: levels[first]}, errors, 1)
-    if begun.error > most:
-        return begun
-    once = _joined(begun, search(begun.best, {name: levels[name] for name in rest}, errors, 1))
-    moved = {name: own for name, own in levels.items() if once.best[name] != fit.start[name]}
-    return once if len(moved) < 2 else _joined(once, search(once.best, moved, errors, 1))
-
-
-def _joined(before: Searched, after: Searched) -> Searched:
-    """Put two searches together, the second of which went on from the end of the first."""
-    new = [one for one in after.tried if one not in before.tried]
-    return replace(after, tried=[*before.tried, *new])
+    found = Search(fit.before, errors)
+    found.go_through({first: levels[first]})
+    if found.error <= most:
+        found.go_through({name: levels[name] for name in rest})
+        moved = {name: own for name, own in levels.items() if found.best[name] != fit.before[name]}
+        if len(moved) > 1:
+            found.go_through(moved)
+    return found
 
 
 def best_point(
-    candidates: Sequence[Reading], cells: Mapping[str, Off], by_seed: Mapping[str, Sequence[float]], fit: Fit
+    candidates: Sequence[Reading],
+    cells: Mapping[str, Off],
+    by_seed: Mapping[str, Sequence[float]],
+    fit: CellFit,
 ) -> str:
     """Name what is to be the fitted point: the least error of those that the text does not speak against.
 

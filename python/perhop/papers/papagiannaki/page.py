@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from perhop.papers.fit import BASE, fit_section, read_record
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, KEPT, MARKINGS, at, by_cell, regrets
 from perhop.papers.papagiannaki.document import Reproduction
 from perhop.papers.papagiannaki.factorial import mean
 from perhop.papers.papagiannaki.fit import load_fit
-from perhop.papers.papagiannaki.fit_page import fit_section
 from perhop.papers.papagiannaki.model_page import model_section
 from perhop.papers.plan import Plan
 from perhop.plot import bars
@@ -90,7 +93,49 @@ def _strategies(done: Reproduction, text: str) -> Section:
 
 
 def _fit(plan: Plan, done: Reproduction, star: str) -> Section:
-    fit, m = load_fit(plan.pack), done.measured
-    record = plan.pack.record("calibration.json", ["command", "readings"])
+    """How far every printed number is, and every reading at the point fitted under it."""
+    fit, record, m = load_fit(plan.pack), read_record(plan.pack), done.measured
     off = fit.off(by_cell([m.published]), by_cell(m.samples))
-    return fit_section(fit, off, record, "marking", star, str(done.document["command"]))
+    base, least = record["fits"][BASE], min(one["error"] for one in record["fits"].values())
+    fitted = sum(marking in fit.treatments for _, _, marking in off)
+    text = (
+        f"Fitted: {_point(base['chosen'])}. Root mean square here, in standard errors of a printed cell: "
+        f"{fit.rms(off):.1f} over the {fitted} fitted cells, {fit.rms(off, fitted=False):.1f} over the "
+        f"others. Recorded by `{record['command']}`: {base['error']:.1f} and {base['held out']:.1f}. Every "
+        f"reading was fitted in the same way; one with more than {fit.near * least:.1f} does not fit the "
+        "paper's own cells and does not vote."
+    )
+    by_reading = Table(
+        "Error by reading, each at the point fitted under it",
+        ("reading", "fitted cells", "held out", "votes", "fitted to"),
+        [
+            (
+                name,
+                f"{one['error']:.1f}",
+                "" if one["held out"] is None else f"{one['held out']:.1f}",
+                "yes" if one["fits"] else "no: does not fit the paper's own cells",
+                _point(one["chosen"]),
+            )
+            for name, one in record["fits"].items()
+        ],
+        command=record["command"],
+    )
+    columns = [(name, c) for name in CLASSES for c in CONGESTION]
+    by_cell_ = Table(
+        "Error by cell, in standard errors of the printed one",
+        ("marking", *(" ".join(column) for column in columns)),
+        [
+            (
+                f"{marking}{' *' if marking in fit.treatments else ''}",
+                *(f"{off[name, c, marking]:+.1f}" for name, c in columns),
+            )
+            for marking in MARKINGS
+        ],
+        text=star,
+        command=str(done.document["command"]),
+    )
+    return fit_section(fit, record, [text], [by_reading, by_cell_])
+
+
+def _point(point: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in point.items())

@@ -1,0 +1,258 @@
+"""A fit of a study's parameters to printed numbers: `calibration.toml`, its search, its record, its section.
+
+A search takes the value with the least error, one parameter after the other. How far a point is from what
+the paper prints, and what is searched under which reading, each study says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self, TypeVar
+
+from perhop.papers.error import PackError
+from perhop.papers.pack import Pack
+from perhop.report.study import Section, Table
+
+FILE, RECORD = "calibration.toml", "calibration.json"
+
+BASE = "as fitted"
+"""The fit that the scenario files hold."""
+
+Value = str | int | float
+Point = dict[str, Value]
+"""A value for each parameter."""
+
+Measure = Callable[[list[Point]], Sequence[float]]
+"""Gives the error of each of several points."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A table `[[parameter]]` of `calibration.toml`.
+
+    Attributes
+    ----------
+    levels
+        Settings of the scenario by value: a table `levels`, or `values` with `set`, texts with the value in
+        place of {} and whether there is one in place of {on}.
+    before, chosen
+        Where the search begins; what it ended with, if that is not in the record alone.
+    meaning
+        In words, where the name does not say it.
+    only_swept
+        Values that the search may not take.
+    treatment
+        With which alone it means something.
+    under
+        The same parameter under readings that have other levels of it, by reading.
+    """
+
+    levels: Mapping[Value, Sequence[str]]
+    before: Value
+    chosen: Value | None = None
+    meaning: str = ""
+    only_swept: Sequence[Value] = ()
+    treatment: str | None = None
+    under: Mapping[str, Parameter] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Self:
+        """Make it of a table without its name; errors as the types have them."""
+        rest = {key: value for key, value in table.items() if key not in ("values", "set", "under")}
+        if "levels" not in rest:
+            texts = table.get("set", ())
+            rest["levels"] = {
+                value: [text.format(value, on=str(bool(value)).lower()) for text in texts]
+                for value in table["values"]
+            }
+        found = cls(**rest, under={name: cls.of(own) for name, own in table.get("under", {}).items()})
+        if not {found.before, found.before if found.chosen is None else found.chosen} <= {*found.searched}:
+            raise ValueError("a value that is not tried")
+        return found
+
+    @property
+    def searched(self) -> tuple[Value, ...]:
+        """What the search may take."""
+        return tuple(value for value in self.levels if value not in self.only_swept)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """`calibration.toml`: parameters in the order of the search; a study adds what its `[search]` states."""
+
+    parameters: Mapping[str, Parameter]
+
+    @property
+    def before(self) -> Point:
+        """Where the search begins."""
+        return {name: one.before for name, one in self.parameters.items()}
+
+    @property
+    def chosen(self) -> Point:
+        """What the search ended with."""
+        ends = {name: one.chosen for name, one in self.parameters.items()}
+        return {name: value for name, value in ends.items() if value is not None}
+
+    def settings(self, point: Mapping[str, Value], treatment: str | None = None) -> list[str]:
+        """Give the overrides of the scenario at a point, for a treatment."""
+        return [
+            text
+            for name, one in self.parameters.items()
+            if one.treatment in (None, treatment)
+            for text in one.levels[point[name]]
+        ]
+
+    def under(self, reading: str) -> Self:
+        """Give the fit with the levels that a reading has of its own."""
+        own = {name: one.under.get(reading, one) for name, one in self.parameters.items()}
+        return replace(self, parameters=own)
+
+
+F = TypeVar("F", bound=Fit)
+
+
+def load_fit(pack: Pack, kind: type[F]) -> F:
+    """Read `calibration.toml`: `[[parameter]]`, and `[search]` with what the study's kind of fit has besides.
+
+    Raises
+    ------
+    PackError
+        It is missing or malformed, lacks one of these, or a value is none of those that are tried.
+    """
+    table, where, parameters = pack.toml(FILE), "search", dict[str, Parameter]()
+    try:
+        stated = {one.name: table["search"][one.name] for one in fields(kind) if one.name != "parameters"}
+        for one in table["parameter"]:
+            where = f"parameter {one.get('name', '?')}"
+            parameters[one["name"]] = Parameter.of({key: own for key, own in one.items() if key != "name"})
+    except PackError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise PackError(f"{pack.folder / FILE}: {where}: {error}") from None
+    return kind(parameters, **stated)
+
+
+class Search:
+    """A search for the point with the least error.
+
+    Parameters
+    ----------
+    start
+        Where it begins.
+    measure
+        Is asked for no point twice.
+    least_gain
+        By this part the error must fall for another value to be taken: less may be the luck of a few
+        replications.
+
+    Attributes
+    ----------
+    best
+        Where it is now.
+    tried
+        Every point, in the order in which they were tried, with its error.
+    """
+
+    def __init__(self, start: Mapping[str, Value], measure: Measure, least_gain: float = 0.0) -> None:
+        self.best = dict(start)
+        self.tried: list[tuple[Point, float]] = []
+        self._known: dict[tuple[Value, ...], float] = {}
+        self._measure, self._least_gain = measure, least_gain
+
+    @property
+    def error(self) -> float:
+        """At the best point."""
+        return self._known[tuple(self.best.values())]
+
+    def points(self, fit: str) -> list[dict[str, Any]]:
+        """Give what was tried, for the record, under the name of the fit."""
+        return [
+            {"fit": fit, "levels": list(point.values()), "error": round(error, 4)}
+            for point, error in self.tried
+        ]
+
+    def go_through(self, values: Mapping[str, Sequence[Value]]) -> bool:
+        """Take the best of some values of each of some parameters, the present one among them.
+
+        Returns
+        -------
+        bool
+            Whether that is another point than before.
+        """
+        before = dict(self.best)
+        for name, own in values.items():
+            points = [{**self.best, name: value} for value in own]
+            new = [point for point in points if tuple(point.values()) not in self._known]
+            for point, error in zip(new, self._measure(new) if new else [], strict=True):
+                self._known[tuple(point.values())] = error
+                self.tried.append((point, error))
+            errors = [self._known[tuple(point.values())] for point in points]
+            if min(errors) < (1.0 - self._least_gain) * self.error:
+                self.best = points[errors.index(min(errors))]
+        return self.best != before
+
+
+def fit_record(
+    pack: Pack,
+    fitted: Sequence[str],
+    fits: Mapping[str, Mapping[str, Any]],
+    points: Sequence[Mapping[str, Any]],
+    **more: Any,
+) -> dict[str, Any]:
+    """Give the record of a calibration.
+
+    Parameters
+    ----------
+    pack
+        Of the study.
+    fitted
+        What of the printed numbers is fitted.
+    fits
+        By name, `BASE` among them: the point that was `chosen`, its `error`, and what else is known of it.
+    points
+        Of every point that was tried its `fit`, `levels` and `error`.
+    more
+        What else the study records.
+    """
+    return {
+        "paper": pack.key,
+        "command": f"perhop reproduce {pack.key} --calibrate",
+        "fitted": list(fitted),
+        **more,
+        "fits": fits,
+        "points": points,
+    }
+
+
+def read_record(pack: Pack) -> dict[str, Any]:
+    """Read the record of a study's calibration."""
+    return pack.record(RECORD, ("command", "fitted", "fits", "points"))
+
+
+def fit_section(fit: Fit, record: Mapping[str, Any], text: Sequence[str], tables: Sequence[Table]) -> Section:
+    """Show what a calibration recorded, and after the study's own tables what was tried of each parameter."""
+    known = {tuple(one["levels"]): one["error"] for one in record["points"] if one["fit"] == BASE}
+    chosen = record["fits"][BASE]["chosen"]
+
+    def tried(name: str, value: Value) -> str:
+        error = known.get(tuple({**chosen, name: value}.values()))
+        return str(value) if error is None else f"{value} ({error:.3f})"
+
+    rows = [
+        (
+            f"{name}: {one.meaning}" if one.meaning else name,
+            ", ".join(tried(name, value) for value in one.levels),
+            str(one.before),
+            str(chosen[name]),
+        )
+        for name, one in fit.parameters.items()
+    ]
+    every = Table(
+        "What was tried, with the error where all else is as chosen",
+        ("parameter", "tried", "before", "chosen"),
+        rows,
+        4,
+        command=record["command"],
+    )
+    return Section("calibration", "Calibration", text, [*tables, every])
