@@ -39,9 +39,7 @@ PAGES = (
     "docs/import-ns2.md",
     "docs/python.md",
     "docs/campaigns.md",
-    "docs/coming-from-ns2.md",
-    "docs/coming-from-ns3.md",
-    "docs/coming-from-tc.md",
+    "docs/coming-from.md",
     "docs/estimate.md",
     "docs/figures.md",
     "docs/recommend.md",
@@ -90,36 +88,8 @@ def test_a_page_prints_what_its_commands_print(
     assert compared > 5
 
 
-LINK = """
-[run]
-duration = "2s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
-ends = ["a", "b"]
-rate = "2Mbit/s"
-loss = 0.01
-[[flow]]
-name = "up"
-from = "a"
-to = "b"
-"""
-CAMPAIGN = """
-scenario = "y.toml"
-replications = 3
-[[factor]]
-name = "rate"
-path = "link.a-b.rate"
-levels = ["1Mbit/s", "3Mbit/s"]
-[[response]]
-name = "goodput"
-measure = "mean(flows.goodput_bit_s)"
-"""
 TWO_WAY = (TOP / "python/perhop/starters/two-way/two-way.toml").read_text()
 GIVEN = {
-    "docs/running-campaigns.md": {"y.toml": LINK, "c.toml": CAMPAIGN},
     "docs/pcap.md": {"two-way.toml": TWO_WAY.replace('duration = "60s"', 'duration = "12s"')},
 }
 """Pages about files of the reader's own, and such files."""
