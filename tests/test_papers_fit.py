@@ -102,15 +102,9 @@ def test_a_calibration_without_a_part_is_refused(tmp_path: Path, lacks: str, tol
 
 
 def test_the_section_says_what_was_tried_of_each_parameter() -> None:
-    points = [("1 kB", 0.7), ("2 kB", 2.0)]
-    record = {
-        "command": "calibrate",
-        "fits": {BASE: {"chosen": {"depth": "1 kB", "share": "0.5"}, "error": 0.7}},
-        "points": [
-            *({"fit": BASE, "levels": [depth, "0.5"], "error": error} for depth, error in points),
-            {"fit": "other", "levels": ["1 kB", "0.5"], "error": 9.0},
-        ],
-    }
+    tried = {"depth": [["1 kB", 0.7], ["2 kB", 2.0]], "share": [["0.5", 0.7]]}
+    chosen = {"depth": "1 kB", "share": "0.5"}
+    record = {"command": "calibrate", "fits": {BASE: {"chosen": chosen, "error": 0.7, "tried": tried}}}
     own = Table("T", ("a",), [])
     section = fit_section(FIT, record, ["Text."], [own])
     assert (section.text, section.tables[0]) == (["Text."], own)

@@ -24,6 +24,8 @@ def test_it_ends_at_the_least_error_and_tries_no_point_twice() -> None:
     assert found.error == 0.0
     points = [tuple(point.values()) for point, _ in found.tried]
     assert len(points) == len(set(points)) == 7
+    last = {"depth": [[1, 4.0], [2, 1.0], [3, 0.0]], "share": [[0.1, 0.01], [0.2, 0.0], [0.3, 0.01]]}
+    assert found.found() == {"chosen": found.best, "error": 0.0, "tried": last}
     assert found.points("f")[:3] == [
         {"fit": "f", "levels": [depth, 0.1, "x"], "error": error}
         for depth, error in ((1, 4.01), (2, 1.01), (3, 0.01))

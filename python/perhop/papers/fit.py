@@ -134,29 +134,17 @@ def load_fit(pack: Pack, kind: type[F]) -> F:
 
 
 class Search:
-    """A search for the point with the least error.
+    """A search for the point with the least error; `measure` is asked for no point twice.
 
-    Parameters
-    ----------
-    start
-        Where it begins.
-    measure
-        Is asked for no point twice.
-    least_gain
-        By this part the error must fall for another value to be taken: less may be the luck of a few
-        replications.
-
-    Attributes
-    ----------
-    best
-        Where it is now.
-    tried
-        Every point, in the order in which they were tried, with its error.
+    By the part `least_gain` the error must fall for another value to be taken: less may be the luck of a few
+    replications. `best` is where the search is now, `tried` has every point in order, with its error, `last`
+    the values of each parameter with their errors when it was last gone through.
     """
 
     def __init__(self, start: Mapping[str, Value], measure: Measure, least_gain: float = 0.0) -> None:
         self.best = dict(start)
         self.tried: list[tuple[Point, float]] = []
+        self.last: dict[str, list[tuple[Value, float]]] = {}
         self._known: dict[tuple[Value, ...], float] = {}
         self._measure, self._least_gain = measure, least_gain
 
@@ -165,8 +153,13 @@ class Search:
         """At the best point."""
         return self._known[tuple(self.best.values())]
 
+    def found(self) -> dict[str, Any]:
+        """Give where it ended, and the last of what was tried of each parameter, for the record."""
+        last = {name: [[value, round(error, 4)] for value, error in own] for name, own in self.last.items()}
+        return {"chosen": self.best, "error": round(self.error, 4), "tried": last}
+
     def points(self, fit: str) -> list[dict[str, Any]]:
-        """Give what was tried, for the record, under the name of the fit."""
+        """Give every point, for the record, under the name of the fit."""
         return [
             {"fit": fit, "levels": list(point.values()), "error": round(error, 4)}
             for point, error in self.tried
@@ -175,10 +168,7 @@ class Search:
     def go_through(self, values: Mapping[str, Sequence[Value]]) -> bool:
         """Take the best of some values of each of some parameters, the present one among them.
 
-        Returns
-        -------
-        bool
-            Whether that is another point than before.
+        Return whether that is another point than before.
         """
         before = dict(self.best)
         for name, own in values.items():
@@ -188,6 +178,7 @@ class Search:
                 self._known[tuple(point.values())] = error
                 self.tried.append((point, error))
             errors = [self._known[tuple(point.values())] for point in points]
+            self.last[name] = list(zip(own, errors, strict=True))
             if min(errors) < (1.0 - self._least_gain) * self.error:
                 self.best = points[errors.index(min(errors))]
         return self.best != before
@@ -200,20 +191,10 @@ def fit_record(
     points: Sequence[Mapping[str, Any]],
     **more: Any,
 ) -> dict[str, Any]:
-    """Give the record of a calibration.
+    """Give the record of a calibration to some of the printed numbers, with what else the study records.
 
-    Parameters
-    ----------
-    pack
-        Of the study.
-    fitted
-        What of the printed numbers is fitted.
-    fits
-        By name, `BASE` among them: the point that was `chosen`, its `error`, and what else is known of it.
-    points
-        Of every point that was tried its `fit`, `levels` and `error`.
-    more
-        What else the study records.
+    Of each fit, `BASE` among them, the point that was `chosen`, its `error`, what was `tried` last of each
+    parameter, and what else is known of it; of every point its `fit`, `levels` and `error`.
     """
     return {
         "paper": pack.key,
@@ -232,24 +213,18 @@ def read_record(pack: Pack) -> dict[str, Any]:
 
 def fit_section(fit: Fit, record: Mapping[str, Any], text: Sequence[str], tables: Sequence[Table]) -> Section:
     """Show what a calibration recorded, and after the study's own tables what was tried of each parameter."""
-    known = {tuple(one["levels"]): one["error"] for one in record["points"] if one["fit"] == BASE}
-    chosen = record["fits"][BASE]["chosen"]
-
-    def tried(name: str, value: Value) -> str:
-        error = known.get(tuple({**chosen, name: value}.values()))
-        return str(value) if error is None else f"{value} ({error:.3f})"
-
+    base = record["fits"][BASE]
     rows = [
         (
             f"{name}: {one.meaning}" if one.meaning else name,
-            ", ".join(tried(name, value) for value in one.levels),
+            ", ".join(f"{value} ({error:.3f})" for value, error in base["tried"][name]),
             str(one.before),
-            str(chosen[name]),
+            str(base["chosen"][name]),
         )
         for name, one in fit.parameters.items()
     ]
     every = Table(
-        "What was tried, with the error where all else is as chosen",
+        "What was tried, with the error of the fit when it was last searched",
         ("parameter", "tried", "before", "chosen"),
         rows,
         4,

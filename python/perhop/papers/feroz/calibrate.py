@@ -58,7 +58,7 @@ def calibrate(plan: Runs, run: CampaignRunner) -> dict[str, Any]:
         found, passes = Search(fit.before, errors, fit.least_gain), 1
         while found.go_through(values) and passes < fit.most_passes:
             passes += 1
-        fits[name] = {"chosen": found.best, "error": round(found.error, 4), "passes": passes}
+        fits[name] = {**found.found(), "passes": passes}
         points += found.points(name)
     ends = means(judged, [fit.before, fits[BASE]["chosen"]], "before and after")
     return fit_record(

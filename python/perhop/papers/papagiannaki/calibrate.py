@@ -76,7 +76,7 @@ def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
         fit.treatments,
         {
             id_: {
-                "chosen": ends[id_],
+                **found[id_].found(),
                 "error": round(fit.rms(own), 3),
                 "by seed": [round(one, 3) for one in errors[id_]],
                 "held out": round(fit.rms(own, fitted=False), 3) if id_ in fitting else None,
