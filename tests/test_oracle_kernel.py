@@ -18,7 +18,7 @@ from perhop import Campaign, Scenario, _core
 from perhop.experiment.design_runs import each
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "kernel"
-VERSION = 8
+VERSION = 9
 """The results_version of the recorded simulator."""
 
 

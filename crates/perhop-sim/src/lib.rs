@@ -35,4 +35,4 @@ pub use simulation::Simulation;
 pub type Registry = perhop_scenario::build::Registry<SimPacket>;
 
 /// Raised by one with every change that makes any scenario's results differ.
-pub const RESULTS_VERSION: u32 = 8;
+pub const RESULTS_VERSION: u32 = 9;

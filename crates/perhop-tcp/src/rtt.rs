@@ -1,6 +1,7 @@
 //! The retransmission time-out.
 //!
-//! Source: RFC 6298 sections 2 and 5; with `RttArithmetic::Scaled` Jacobson 1988, appendix A, as BSD and ns-2 have it.
+//! Source: RFC 6298 sections 2 and 5; with `RttArithmetic::Scaled` Jacobson 1988, appendix A, as BSD and ns-2 have it; with
+//! `RttArithmetic::Linux` `tcp_rtt_estimator` of Linux.
 //! Different: gains truncate to a nanosecond. Units: ns, or ticks with 3 (srtt) and 2 (rttvar) fraction bits.
 
 use perhop_core::time::{Instant, Span};
@@ -8,12 +9,18 @@ use perhop_core::time::{Instant, Span};
 use crate::settings::{MinRtoBounds, RtoParams, RttArithmetic};
 use crate::wheel::expiry;
 
+mod linux;
+
+use linux::WindowedVariation;
+
 /// Smoothed round-trip time and the time-out that follows from it.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     params: RtoParams,
     /// Smoothed value and variation, once there is a sample that counts.
     smoothed: Option<(u64, u64)>,
+    /// What `RttArithmetic::Linux` keeps besides.
+    windowed: WindowedVariation,
     /// The time-out before back-off.
     base: Span,
     /// Time-outs since the last sample.
@@ -31,18 +38,28 @@ impl RttEstimator {
     //= rfc6298-2.1-larger
     #[must_use]
     pub const fn new(params: RtoParams) -> Self {
-        Self { params, smoothed: None, base: params.initial, backoff: 0, samples: 0, extremes: None }
+        Self {
+            params,
+            smoothed: None,
+            windowed: WindowedVariation::NONE,
+            base: params.initial,
+            backoff: 0,
+            samples: 0,
+            extremes: None,
+        }
     }
 
     /// Takes a sample from a segment that was sent once (Karn's rule is the caller's), and ends the back-off.
     ///
-    /// `per_window` is how many samples a window gives; more than one lowers the gains as RFC 7323 appendix G says.
+    /// `per_window` is how many samples a window gives; more than one lowers the gains as RFC 7323 appendix G says. `outstanding` are
+    /// the first byte that is not acknowledged and the next one to be sent.
     //= rfc6298-5-collapse
-    pub fn sample(&mut self, sent: Instant, now: Instant, per_window: u64) {
+    pub fn sample(&mut self, sent: Instant, now: Instant, per_window: u64, outstanding: (u64, u64)) {
         let rtt = now - sent;
         self.smoothed = Some(match self.params.arithmetic {
             RttArithmetic::Exact => self.exact(sent, now, per_window.max(1)),
             RttArithmetic::Scaled => self.scaled(sent, now),
+            RttArithmetic::Linux => self.linux(rtt, outstanding),
         });
         self.backoff = 0;
         self.samples += 1;
@@ -84,6 +101,14 @@ impl RttEstimator {
         let tick = self.params.tick.as_nanos();
         self.base = self.bounded((srtt >> 3) * tick, rttvar * tick);
         (srtt, rttvar)
+    }
+
+    fn linux(&mut self, rtt: Span, outstanding: (u64, u64)) -> (u64, u64) {
+        let smoothed = linux::smoothed(self.smoothed, rtt.as_nanos());
+        let first = self.smoothed.is_none();
+        let variation = self.windowed.update(smoothed.1, first, self.params.min.as_nanos(), outstanding);
+        self.base = self.bounded(smoothed.0 >> 3, variation);
+        smoothed
     }
 
     /// The time-out of a smoothed round-trip time and what is added for its variation, in nanoseconds.
@@ -153,6 +178,7 @@ impl RttEstimator {
     pub fn srtt(&self) -> Option<Span> {
         self.smoothed.map(|(srtt, _)| match self.params.arithmetic {
             RttArithmetic::Exact => Span::from_nanos(srtt),
+            RttArithmetic::Linux => Span::from_nanos(srtt >> 3),
             RttArithmetic::Scaled => Span::from_nanos(srtt * self.params.tick.as_nanos() / 8),
         })
     }

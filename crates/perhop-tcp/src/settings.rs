@@ -307,4 +307,6 @@ pub enum RttArithmetic {
     Exact,
     /// In ticks with 3 and 2 fraction bits (Jacobson 1988, appendix A); the time-out is in whole ticks.
     Scaled,
+    /// In nanoseconds by the rules of Linux (`tcp_rtt_estimator`).
+    Linux,
 }

@@ -334,5 +334,9 @@ words! {
         Exact = "exact",
         /// In clock ticks with 3 and 2 fraction bits (Jacobson 1988, appendix A); the time-out is in whole ticks.
         Scaled = "scaled",
+        /// In nanoseconds as Linux does (`tcp_rtt_estimator`): each sample counts 1/8; the variation is the largest deviation of a window of
+        /// data and falls by a quarter at most from one to the next; a shorter round trip hardly raises it. With `timestamps` the answer to a
+        /// SYN that was sent again gives a sample, where RFC 6298 section 5.7 asks for 3 s.
+        Linux = "linux",
     }
 }

@@ -27,7 +27,7 @@ fn at(ms: u64) -> Instant {
 }
 
 fn sample(e: &mut RttEstimator, ms: u64) {
-    e.sample(Instant::ZERO, at(ms), 1);
+    e.sample(Instant::ZERO, at(ms), 1, (0, 0));
 }
 
 //= test rfc6298-2.1-initial
@@ -101,7 +101,7 @@ fn a_sample_counts_the_ticks_between_two_times() {
     let phase = RtoParams { phase: Span::from_millis(499), ..COARSE };
     let mut e = RttEstimator::new(phase);
     // ticks at 1 ms and 501 ms: 502 ms hold two of them
-    e.sample(Instant::ZERO, at(502), 1);
+    e.sample(Instant::ZERO, at(502), 1, (0, 0));
     assert_eq!(e.srtt(), Some(Span::from_secs(1)));
 }
 
@@ -153,13 +153,35 @@ fn a_lost_syn_leaves_three_seconds() {
     assert_eq!(e.rto(), Span::from_secs(6));
 }
 
+/// `tcp_rtt_estimator` by hand, in ms: srtt with three fraction bits, the deviation with two.
+#[test]
+fn linux_keeps_the_largest_deviation_of_a_window() {
+    let params =
+        RtoParams { arithmetic: RttArithmetic::Linux, min_bounds: MinRtoBounds::Variation, ..PARAMS };
+    let mut e = RttEstimator::new(params);
+    let mut sample = |micros: u64, outstanding: (u64, u64)| {
+        e.sample(Instant::ZERO, Instant::ZERO + Span::from_micros(micros), 10, outstanding);
+        e.rto().as_nanos()
+    };
+    // srtt 800, deviation 200: 100 + 200
+    assert_eq!(sample(100_000, (1, 10)), 300_000_000);
+    // 80 off, 30 more than 50: deviation 230; srtt 880: 110 + 230
+    assert_eq!(sample(180_000, (5, 12)), 340_000_000);
+    // 60 shorter, 2.5 more than 57.5, of which an eighth counts: deviation 230.3125; srtt 820: 102.5 + 230.3125
+    assert_eq!(sample(50_000, (10, 15)), 332_812_500);
+    // none off: deviation 172.734375; the first window ends, whose largest deviation stays
+    assert_eq!(sample(102_500, (11, 20)), 332_812_500);
+    // the second window ends with a largest of 200: a quarter of 30.3125 less
+    assert_eq!(sample(102_500, (21, 30)), 325_234_375);
+}
+
 //= test rfc7323-4.2-history
 //= test rfc7323-G-gains
 #[test]
 fn many_samples_in_a_window_weigh_less_each() {
     let mut e = RttEstimator::new(PARAMS);
     sample(&mut e, 100);
-    e.sample(Instant::ZERO, at(200), 10);
+    e.sample(Instant::ZERO, at(200), 10, (0, 0));
     // srtt = (79*100 + 200)/80 = 101.25, rttvar = (39*50 + 100)/40 = 51.25
     assert_eq!(e.srtt(), Some(Span::from_nanos(101_250_000)));
     assert_eq!(e.rto(), Span::from_nanos(306_250_000));

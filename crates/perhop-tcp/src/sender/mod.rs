@@ -205,11 +205,13 @@ impl Sender {
         self.timer = None;
         self.window = window;
         if again {
-            self.rtt.begin_after_lost_syn();
             //= rfc5681-3.1-lost-syn
             self.cc.limit(self.rules.mss());
+        }
+        if again && !self.rules.repeated_syn_samples {
+            self.rtt.begin_after_lost_syn();
         } else {
-            self.rtt.sample(sent, now, 1);
+            self.rtt.sample(sent, now, 1, (0, 0));
         }
     }
 
@@ -297,12 +299,12 @@ impl Sender {
     fn sample_round_trip(&mut self, now: Instant, ack: &Ack) {
         if self.rules.timestamps {
             let per_window = self.in_flight().0.div_ceil(2 * self.rules.mss().0);
-            self.rtt.sample(ack.echo, now, per_window);
+            self.rtt.sample(ack.echo, now, per_window, (ack.ack, self.max));
         } else if let Some((end, sent)) = self.timed
             && end <= ack.ack
         {
             self.timed = None;
-            self.rtt.sample(sent, now, 1);
+            self.rtt.sample(sent, now, 1, (ack.ack, self.max));
         }
     }
 

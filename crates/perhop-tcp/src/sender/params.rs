@@ -5,7 +5,8 @@ use perhop_core::units::Bytes;
 
 use crate::cc::{AnyControl, CongestionControl, Cubic, CubicLinux, Reno};
 use crate::settings::{
-    CubicForm, Growth, GrowthBy, RecoveryExit, RecoveryKind, TcpParams, TimeoutWindow, TimerRestart,
+    CubicForm, Growth, GrowthBy, RecoveryExit, RecoveryKind, RttArithmetic, TcpParams, TimeoutWindow,
+    TimerRestart,
 };
 
 /// The settings that the sender itself asks for, without those of growth, recovery and timer.
@@ -15,6 +16,8 @@ pub(super) struct Rules {
     pub(super) sack: bool,
     pub(super) timestamps: bool,
     pub(super) sack_samples: bool,
+    /// The answer to a SYN that was sent again gives a sample.
+    pub(super) repeated_syn_samples: bool,
     pub(super) ecn: bool,
     pub(super) frto: bool,
     pub(super) handshake: bool,
@@ -39,6 +42,7 @@ impl Rules {
             sack: params.recovery.uses_sack(),
             timestamps: params.timestamps,
             sack_samples: params.sack_samples,
+            repeated_syn_samples: params.timestamps && params.rto.arithmetic == RttArithmetic::Linux,
             ecn: params.ecn,
             frto: params.frto,
             handshake: params.handshake,

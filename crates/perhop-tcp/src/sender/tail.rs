@@ -118,7 +118,7 @@ impl Sender {
             && let Some(sent) = rack.reported()
         {
             let per_window = self.in_flight().0.div_ceil(2 * self.rules.mss().0);
-            self.rtt.sample(sent, now, per_window);
+            self.rtt.sample(sent, now, per_window, (self.una, self.max));
         }
     }
 
