@@ -44,7 +44,7 @@ build: $(VENV)/.synced
 # cargo gets a process group of its own, which the trap ends with its compilers if anything else fails.
 $(VENV)/.synced: pyproject.toml uv.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	set -m; cargo build --release --locked --quiet -p perhop-sim & rust=$$!; set +m
+	set -m; cargo build --release --locked --quiet -p perhop-live & rust=$$!; set +m
 	trap 'kill -- -$$rust 2>/dev/null || true' EXIT
 	$(BIN)/python -m pip install --quiet uv==$(UV_VERSION)
 	$(BIN)/uv sync --frozen --inexact --no-install-project --compile-bytecode --quiet
