@@ -300,7 +300,7 @@ def test_the_document_and_the_page() -> None:
     done.document.update(runs_behind(short))
     page = STUDY.page(short, done)
     for words in (
-        "The 64 runs behind the verdicts",
+        "The runs behind the verdicts",
         "perhop run papers/papagiannaki/y.toml -s run.duration=100s",
         '<a href="#runs-1">as fitted</a>',
         "Figure 7",
