@@ -129,27 +129,3 @@ impl TwoCounters {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fractions_reduce_and_compare() {
-        assert_eq!(Ratio::new(6, -4), Ratio::new(-3, 2));
-        assert_eq!(Ratio::new(1, 2) + Ratio::new(1, 3), Ratio::new(5, 6));
-        assert_eq!(Ratio::new(1, 2) - Ratio::new(1, 3), Ratio::new(1, 6));
-        assert_eq!(Ratio::new(2, 3) * Ratio::new(3, 4), Ratio::new(1, 2));
-        assert!(Ratio::new(1, 3) < Ratio::new(334, 1000));
-    }
-
-    /// Data 100, ACKs 30, f = 1/2, by hand: D brings 100:0, four ACKs 100:120 which becomes 0:20, and so on.
-    #[test]
-    fn the_two_counters_by_hand() {
-        let mut rule = TwoCounters::new(1, 2);
-        let order: String = (0..13)
-            .map(|_| if rule.serve(Some(100), Some(30)) == Some(Served::Data) { 'D' } else { 'a' })
-            .collect();
-        assert_eq!(order, "DaaaaDaaaDaaa");
-    }
-}
