@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -99,13 +100,17 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+def shortened(text: str) -> str:
+    """Return the scenario that `perhop init` writes, shortened: a few thousand packets."""
+    return text.replace('duration = "60s"', 'duration = "20s"').replace('warmup = "10s"', 'warmup = "5s"')
+
+
 @pytest.fixture
 def two_way(cli: Cli) -> Path:
-    """Give the scenario that `perhop init` writes, shortened: a few thousand packets."""
+    """Give the scenario that `perhop init` writes, shortened."""
     assert cli("init").code == 0
     file = Path("two-way.toml")
-    text = file.read_text().replace('duration = "60s"', 'duration = "20s"')
-    file.write_text(text.replace('warmup = "10s"', 'warmup = "5s"'))
+    file.write_text(shortened(file.read_text()))
     return file
 
 
@@ -114,6 +119,21 @@ def run_folder(cli: Cli, two_way: Path) -> Path:
     """Give the folder of a finished run of `two_way`."""
     assert cli("run", two_way, "-o", "run").code == 0
     return Path("run")
+
+
+def undraw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out of pages what their figures show, not what they say: drawing takes most of a page's time."""
+
+    def said(_: object, title: str, description: str) -> str:
+        return f'<svg role="img"><title>{escape(title)}</title><desc>{escape(description)}</desc></svg>'
+
+    monkeypatch.setattr("perhop.plot.style.svg", said)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make pages without what their figures show, for a test of something else."""
+    undraw(monkeypatch)
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ def test_transfers_are_told_by_their_time_and_the_events_are_drawn(losses: Store
     assert {pill.text for pill in found.pills} >= {"all invariants hold", "9 packets lost"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_every_pill_leads_somewhere_and_no_figure_is_drawn_twice(losses: StoredRun) -> None:
     page = losses.report().read_text()
     for pill in answer.of_run(losses).pills:

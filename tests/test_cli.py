@@ -320,6 +320,7 @@ def test_the_share_decides_who_gets_the_slow_link(cli: Cli, two_way: Path) -> No
     assert busy_with_data("0.18") == pytest.approx(0.18, abs=0.03)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_report_json(cli: Cli, run_folder: Path) -> None:
     assert cli("report", run_folder, "--json").json() == {"report": "run/report.html"}
     Path("pages").mkdir()

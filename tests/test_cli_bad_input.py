@@ -180,6 +180,7 @@ def test_a_name_that_is_not_text_is_refused(cli: Cli, arguments: tuple[str, ...]
     assert re.fullmatch(r"error: `[^\\]*\\xff.*` is not text in UTF-8\nhint: use another name\n", done.err)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_above_whose_name_is_not_text_is_no_obstacle(cli: Cli, two_way: Path) -> None:
     place = Path("\udcff")
     place.mkdir()

@@ -68,6 +68,7 @@ def test_why_force_does_not_apply_is_told(cli: Cli, two_way: Path) -> None:
         assert ("--force replaces the folder of a run and nothing else" in done.err) == (place == "mine")
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("command", [("report", "run"), ("schema",)], ids=["report", "schema"])
 def test_a_dash_is_standard_output(cli: Cli, run_folder: Path, command: tuple[str, ...]) -> None:
     done = cli(*command, "-o", "-")
@@ -121,6 +122,7 @@ def test_of_two_runs_into_one_folder_the_second_is_refused(
     assert not Path("here.partial").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_is_written_through_no_link_and_over_no_other_file(cli: Cli, run_folder: Path) -> None:
     page, victim = run_folder / "report.html", Path("victim")
     victim.write_text("precious")
@@ -151,6 +153,7 @@ def test_a_report_is_html_under_no_other_name(cli: Cli, run_folder: Path, name: 
     assert not Path(name).exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", ["x.html", "x.htm", "x", "x.2"])
 def test_a_report_may_have_a_name_that_promises_nothing_else(cli: Cli, run_folder: Path, name: str) -> None:
     assert cli("report", run_folder, "-o", name).code == 0

@@ -93,6 +93,7 @@ def test_a_share_of_0_is_told() -> None:
     assert in_words(one)[-1].startswith("They are the same within")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_analyze_compares_all_pairs(cli: Cli, sweep: Path) -> None:
     done = cli("analyze", sweep, "--pairs", "--json", "--response", "goodput")
     assert done.code == 0, done.err

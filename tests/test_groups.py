@@ -105,6 +105,7 @@ def test_means_by_class_and_label(scenario: Scenario) -> None:
     assert summary.by_labels("flows", flows.drop("arm", "congestion"), "goodput_bit_s").is_empty()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_labels_are_shown(cli: Cli) -> None:
     Path("labels.toml").write_text(TEXT)
     told = cli("describe", "labels.toml").out

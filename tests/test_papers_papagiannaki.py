@@ -324,6 +324,7 @@ def test_lost_syns_are_told_as_they_were_counted(timeouts: float) -> None:
     assert ("all flows start into empty queues" in text) == (timeouts == 0.0)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_every_claim_is_judged_under_every_reading() -> None:
     found = plan()
     frames = [scalars(PRINTED), *(scalars(turned(3, (1, 0, 2))) for _ in found.read)]

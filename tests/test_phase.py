@@ -88,6 +88,7 @@ def test_constant_streams_are_equal_only_over_equal_links() -> None:
     assert effect(Scenario.from_text(policed, "x.toml")) is None
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_terminal_the_json_and_the_page_say_it(cli: Cli) -> None:
     done = cli("run", LESSONS / "drop-tail.toml", "-s", EXACT, "-o", "exact", "--report", "--json")
     assert done.err.startswith("warning: bulk[1] lost none of 9070 packets")

@@ -26,6 +26,7 @@ def traced(cli: Cli) -> Path:
     return Path("traced")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_links_queues_and_packets_are_those_of_the_run(cli: Cli, traced: Path) -> None:
     run = StoredRun.load(traced)
     text = player.data(run, run.scenario().describe())
@@ -77,6 +78,7 @@ def test_limits_and_drops_are_those_of_the_queue(cli: Cli) -> None:
     assert set(places) == {slow}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_without_a_trace_the_series_is_played(cli: Cli, traced: Path) -> None:
     assert cli("run", "lab/diffserv.toml", *SHORT, "-o", "plain", "--report").code == 0
     run = StoredRun.load("plain")

@@ -211,6 +211,7 @@ def test_progress_counts_no_runs_of_those_that_were_dropped(raced: Callable[...,
     assert all(done <= total for done, total in told_of)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("finished", "code", "said"),
     [

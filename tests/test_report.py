@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import html
 import itertools
@@ -16,8 +17,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import Cli, Reproduced
+from conftest import Cli, Reproduced, shortened
 from perhop import Scenario, StoredRun
+from perhop.cli.__main__ import run as run_cli
 from perhop.cli.exit import ExitCode
 from perhop.plot import topology
 from perhop.report.page import write_page
@@ -64,10 +66,26 @@ class Outline(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with `two_way` and its run, and a run of the pack diffserv, both with their pages."""
+    folder = tmp_path_factory.mktemp("drawn")
+    with contextlib.chdir(folder):
+        assert run_cli(["init"]) == 0
+        file = Path("two-way.toml")
+        file.write_text(shortened(file.read_text()))
+        assert run_cli(["init", "--pack", "diffserv", "other"]) == 0
+        assert run_cli(["run", "two-way.toml", "-o", "run"]) == 0
+        assert run_cli(["report", "run"]) == 0
+        assert run_cli(["run", "other/diffserv.toml", "--until", "20s", "-o", "marked", "--report"]) == 0
+    return folder
+
+
 @pytest.fixture
-def run_page(cli: Cli, run_folder: Path) -> Path:
-    assert cli("report", run_folder).code == 0
-    return run_folder / "report.html"
+def run_page(drawn: Path, cli: Cli) -> Path:
+    """Give the page in a copy of the run's folder, `run`, where commands are called."""
+    shutil.copytree(drawn, ".", dirs_exist_ok=True)
+    return Path("run/report.html")
 
 
 @pytest.fixture
@@ -119,17 +137,19 @@ def test_the_same_folder_gives_the_same_page(cli: Cli, run_page: Path) -> None:
     assert run_page.read_bytes() == first
 
 
-def test_a_page_replaces_nothing_unasked(cli: Cli, run_folder: Path) -> None:
+@pytest.mark.usefixtures("undrawn")
+def test_a_page_replaces_nothing_unasked(cli: Cli, run_page: Path) -> None:
     page = Path("page.html")
     page.write_text("mine")
-    refused = cli("report", run_folder, "-o", page)
+    refused = cli("report", "run", "-o", page)
     assert refused.code == ExitCode.USAGE
     assert "page.html exists" in refused.err
     assert page.read_text() == "mine"
-    assert cli("report", run_folder, "-o", page, "--force").code == 0
+    assert cli("report", "run", "-o", page, "--force").code == 0
     assert "<svg" in page.read_text()
-    for _ in range(2):
-        assert cli("report", run_folder, "-o", run_folder / "report.html").code == 0
+    # its own it does
+    assert run_page.exists()
+    assert cli("report", "run", "-o", run_page).code == 0
 
 
 def test_a_page_goes_into_no_run_folder_and_makes_none(cli: Cli, run_folder: Path) -> None:
@@ -186,17 +206,13 @@ def test_drops_are_drawn_when_there_are_any(cli: Cli, two_way: Path) -> None:
     assert "<b>Retransmissions.</b>" in text
 
 
-def test_the_page_tells_drops_by_colour_transfers_and_every_flow_of_the_file(
-    cli: Cli, run_page: Path
-) -> None:
-    assert "green, yellow, red" not in run_page.read_text()
-    assert cli("init", "other", "--pack", "diffserv").code == 0
-    assert cli("run", "other/diffserv.toml", "--until", "20s", "-o", "marked", "--report").code == 0
-    page = Path("marked/report.html")
+def test_the_page_tells_drops_by_colour_transfers_and_every_flow_of_the_file(drawn: Path) -> None:
+    assert "green, yellow, red" not in (drawn / "run" / "report.html").read_text()
+    page = drawn / "marked" / "report.html"
     check_page(page)
     text = page.read_text()
     assert '<th class="x">green, yellow, red</th>' in text
-    tables = StoredRun.load("marked").tables
+    tables = StoredRun.load(page.parent).tables
     (af1,) = tables["queues"].filter(pl.col("path") == "port.edge-core.class.af1").to_dicts()
     assert af1["dropped_red"] > 0
     drops = ", ".join(str(af1[f"dropped_{color}"]) for color in ("green", "yellow", "red"))
@@ -210,10 +226,8 @@ def test_the_page_tells_drops_by_colour_transfers_and_every_flow_of_the_file(
     assert f'<tr><td class="t">web</td><td class="t">web</td><td>{begun}</td>' in text
 
 
-def test_the_page_of_the_pack_tells_classes_apart(cli: Cli) -> None:
-    assert cli("init", "--pack", "diffserv").code == 0
-    assert cli("run", "diffserv.toml", "--until", "20s", "-o", "run", "--report").code == 0
-    text = Path("run/report.html").read_text()
+def test_the_page_of_the_pack_tells_classes_apart(drawn: Path) -> None:
+    text = (drawn / "marked" / "report.html").read_text()
     part = text[text.index('id="classes"') : text.index('id="flows"')]
     for name in ("assured", "premium", "rest", "web"):
         assert part.count(f'<tr><td class="t">{name}</td>') == 3  # traffic, delay and its variation
@@ -221,7 +235,7 @@ def test_the_page_of_the_pack_tells_classes_apart(cli: Cli) -> None:
         assert f"<b>{title}.</b>" in part
     assert text.count("<b>Goodput by class.</b>") == 1
     assert "<b>Goodput by class.</b>" in text[text.index('id="answer"') : text.index("<nav")]
-    delays = StoredRun.load("run").tables["classes"].filter(pl.col("class") == "premium")
+    delays = StoredRun.load(drawn / "marked").tables["classes"].filter(pl.col("class") == "premium")
     assert f"<td>{duration(delays['delay_p99_s'].item())}</td>" in part
     assert text.count("<table>") == text.count('<div class="scroll" tabindex="0"><table>')
     assert "<th>completed in</th>" not in text
@@ -386,22 +400,21 @@ def test_the_browser_test_would_notice(tmp_path: Path) -> None:
     assert asked == ["http://perhop.invalid/x.png"]
 
 
-def test_averages_that_were_asked_for_are_drawn_with_their_thresholds(cli: Cli) -> None:
+def test_averages_that_were_asked_for_are_drawn_with_their_thresholds(cli: Cli, drawn: Path) -> None:
     assert cli("init", "--pack", "diffserv", "lab").code == 0
     short = ("-s", "run.duration=4s", "-s", "run.warmup=1s", "-s", "run.interval=100ms")
     both = 'run.series=["averages", "tokens"]'
     assert cli("run", "lab/diffserv.toml", *short, "-s", both, "-o", "asked", "--report").code == 0
     check_page(Path("asked/report.html"))
-    drawn = Path("asked/report.html").read_text().split("<figure")
-    [gred] = [one for one in drawn if "Early detection at port.edge-core.class.af1." in one]
+    figures = Path("asked/report.html").read_text().split("<figure")
+    [gred] = [one for one in figures if "Early detection at port.edge-core.class.af1." in one]
     for label in ("waiting", "average (green)", "min_th (red)", "max_th (yellow)", "drop probability"):
         assert label in gred
-    [red] = [one for one in drawn if "Early detection at port.edge-core.class.best-effort." in one]
+    [red] = [one for one in figures if "Early detection at port.edge-core.class.best-effort." in one]
     assert "max_th" in red
     assert "(green)" not in red
-    assert "averages were not recorded" not in "".join(drawn)
-    assert cli("run", "lab/diffserv.toml", *short, "-o", "unasked", "--report").code == 0
-    text = html.unescape(Path("unasked/report.html").read_text())
+    assert "averages were not recorded" not in "".join(figures)
+    text = html.unescape((drawn / "marked" / "report.html").read_text())
     assert """-s 'run.series=["averages"]'</code>""" in text
 
 

@@ -161,6 +161,7 @@ def test_a_folder_that_is_not_as_it_was_recorded_is_refused(cli: Cli, run_folder
     refused("flows changed since the run was recorded")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_may_have_a_pattern_for_a_name(cli: Cli, run_folder: Path) -> None:
     odd = run_folder.rename("run [1]*")
     assert cli("replay", odd).code == 0
@@ -188,6 +189,7 @@ def test_replay_needs_only_the_folder_and_notices_a_changed_table(cli: Cli, run_
     assert "flows.parquet changed since the run was recorded" in done.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_with_a_broken_invariant_is_kept_and_told(
     cli: Cli, two_way: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +215,7 @@ def test_nothing_is_left_when_writing_fails(two_way: Path, monkeypatch: pytest.M
     assert not Path("new").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_that_is_kept_gets_its_page_into_its_folder(two_way: Path) -> None:
     scenario = Scenario.load(two_way)
     result = scenario.run()

@@ -127,6 +127,7 @@ def test_mistakes_of_a_file_come_from_whatever_is_asked(scenario: Scenario, tmp_
             ask()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_result_is_kept_and_told(scenario: Scenario, tmp_path: Path) -> None:
     result = scenario.override(run__seed=4).run(trace="cwnd")
     stored = result.save(tmp_path / "run")

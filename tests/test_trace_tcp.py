@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import Cli
+from conftest import Cli, undraw
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.plot import time_sequence
@@ -111,7 +111,7 @@ def test_three_recoveries_repair_the_same_losses_in_their_own_ways(traced: Store
     assert sack["time_s"][-1] - sack["time_s"][0] < 1.1 * round_trip
 
 
-def test_one_command_runs_and_writes_the_page(cli: Cli) -> None:
+def test_one_command_runs_and_writes_the_page(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     done = cli("run", EXAMPLE, "--trace", "tcp", "--report", "-o", "run")
     assert done.code == 0
     assert done.out.splitlines()[-1] == "run/report.html"
@@ -123,11 +123,13 @@ def test_one_command_runs_and_writes_the_page(cli: Cli) -> None:
         assert f'id="time-sequence-{name}"' in text
     assert "newreno: 3 packets sent again, 3 dropped" in text
     assert "perhop run" in StoredRun.load("run").record.command
+    undraw(monkeypatch)
     assert cli("run", EXAMPLE, "--trace", "tcp", "--report", "-o", "json", "--json").json()["report"] == (
         "json/report.html"
     )
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_without_the_trace_has_no_such_part(cli: Cli) -> None:
     assert cli("run", EXAMPLE, "--report", "-o", "plain").code == 0
     assert 'href="#tcp"' not in Path("plain/report.html").read_text()
@@ -137,6 +139,7 @@ def test_a_run_without_the_trace_has_no_such_part(cli: Cli) -> None:
     assert "--trace tcp" in refused.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_flows_and_times_can_be_chosen(cli: Cli, traced: StoredRun) -> None:
     chosen = cli("report", traced.folder, "--flow", "sack", "--from", "500ms", "--to", "1.5s")
     text = Path(chosen.out.strip()).read_text()
@@ -156,6 +159,7 @@ def test_flows_and_times_can_be_chosen(cli: Cli, traced: StoredRun) -> None:
         assert complaint in refused.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_is_left_out_is_told(cli: Cli, traced: StoredRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("perhop.report.tcp.MOST_FLOWS", 2)
     monkeypatch.setattr("perhop.report.tcp.MOST_EVENTS", 100)
@@ -164,6 +168,7 @@ def test_what_is_left_out_is_told(cli: Cli, traced: StoredRun, monkeypatch: pyte
     assert re.search(r"after 100 events of (\w+); later parts: perhop report traced --flow \1 --from ", text)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_in_which_tcp_does_nothing_has_an_empty_trace(cli: Cli, two_way: Path) -> None:
     silent = ["-s", "flow.up.start=30s", "-s", "flow.down.start=30s"]
     assert cli("run", two_way, *silent, "--trace", "tcp", "--report", "-o", "silent").code == 0
