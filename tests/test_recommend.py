@@ -31,7 +31,7 @@ def test_candidates_are_marks_of_the_ports_by_class() -> None:
         *(f"{mark} for {name}" for mark in ("EF", "AF11") for name in ("upload", "download", "web")),
     ]
     assert (found.in_use, found.left_out) == ("best-effort", ())
-    assert found.seats == ("conditioner.acks-up.ack_marking", "conditioner.acks-down.ack_marking")
+    assert found.places == ("conditioner.acks-up.ack_marking", "conditioner.acks-down.ack_marking")
 
 
 def test_a_marking_that_is_no_candidate_is_one_as_it_is() -> None:
@@ -43,7 +43,7 @@ def test_a_marking_that_is_no_candidate_is_one_as_it_is() -> None:
 def test_without_an_edge_that_marks_acks_the_hosts_do() -> None:
     text = ACCESS.read_text().replace('ack_marking = { kind = "best-effort" }', 'marker = { green = "BE" }')
     found = candidates(Scenario.from_text(text))
-    assert found.seats == tuple(f"flow.{name}.ack.marking" for name in ("upload", "download", "web"))
+    assert found.places == tuple(f"flow.{name}.ack.marking" for name in ("upload", "download", "web"))
 
 
 def test_usual_weights_are_one_measure_of_each_class() -> None:

@@ -23,7 +23,7 @@ from perhop.experiment.work import Finished, Task, Value
 from perhop.recommend import goals
 from perhop.recommend.answer import Answer
 from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
-from perhop.recommend.words import short, told
+from perhop.recommend.words import described, short
 from perhop.report.campaign import render
 from perhop.run.run import Progress
 
@@ -70,7 +70,7 @@ def raced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Stor
 
 
 def _answer(store: Store) -> tuple[Answer, list[str]]:
-    answered = told(store)
+    answered = described(store)
     assert answered is not None
     found, said = answered
     assert found is not None
@@ -116,7 +116,7 @@ def test_where_no_candidate_has_a_value_none_is_taken(
     raced: Callable[..., Store], gives: Gives, runs: int, said: str
 ) -> None:
     store = raced([BEST_EFFORT, COPY], gives, WEB, UPLOAD)
-    answered = told(store)
+    answered = described(store)
     assert answered is not None
     assert answered[0] is None
     assert answered[1][0].startswith(said)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from perhop.experiment.rules import Stop
-from perhop.experiment.stopping import LEAST, Stopped, Stopping, said
+from perhop.experiment.stopping import LEAST, Stopped, Stopping, described
 from perhop.stats.intervals import mean_interval
 from perhop.stats.sequential import PRIOR_VARIANCE, sequential_interval
 
@@ -215,8 +215,10 @@ def test_a_run_that_stalled_is_noted_and_normal_values_are_not() -> None:
     assert min(len(with_stall), len(without)) > 50
     assert all(found.odd == 1 for found in with_stall)
     assert sum(found.odd for found in without) < 0.05 * len(without)
-    assert "not normal" in said(Stop("goodput", 0.05, relative=True, most=100), with_stall[0])
-    text = said(Stop("goodput", 0.05, relative=True, most=100), next(one for one in without if not one.odd))
+    assert "not normal" in described(Stop("goodput", 0.05, relative=True, most=100), with_stall[0])
+    text = described(
+        Stop("goodput", 0.05, relative=True, most=100), next(one for one in without if not one.odd)
+    )
     assert "not normal" not in text
     assert "one run in 3 " in text
 

@@ -129,7 +129,7 @@ impl CopyRule {
     }
 }
 
-/// The host's seat: what arrived on one connection since its last ACK.
+/// ACK marking at the host: what arrived on one connection since its last ACK.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Covered {
     rule: CopyRule,
@@ -176,7 +176,7 @@ struct Way {
     last: Dscp,
 }
 
-/// The seat at an edge between sender and receiver: marks what passes it on its way back and carries no data.
+/// ACK marking at an edge between sender and receiver: marks what passes it on its way back and carries no data.
 ///
 /// It sees data on its way to the receiver and remembers the mark of each segment until an ACK covers it. Data that an ACK
 /// does not cover is still between edge and receiver, or lost, and does not count. A segment that passes again counts
@@ -287,8 +287,8 @@ impl Way {
         while let Some(segment) = self.passed.pop_front_if(|segment| !after(segment.end, tcp.ack)) {
             best = Some(best.map_or(segment, |so_far| chosen(rule, so_far, segment)));
         }
-        let told = best.or_else(|| self.reported(tcp));
-        self.last = told.map_or(self.last, |segment| segment.dscp);
+        let decisive = best.or_else(|| self.reported(tcp));
+        self.last = decisive.map_or(self.last, |segment| segment.dscp);
         self.last
     }
 

@@ -33,7 +33,7 @@ pub struct Sender {
     /// Whether a FIN follows.
     pub close: bool,
     /// Where what `TCP_INFO` tells is put.
-    pub told: Arc<LatestTcpInfo>,
+    pub latest: Arc<LatestTcpInfo>,
 }
 
 /// All there is to do.
@@ -201,7 +201,7 @@ impl Loop {
             let (Item::Sender(sender) | Item::Done(sender)) = item else { continue };
             // a connection that is over keeps what was told last
             if let Ok(info) = sender.socket.info() {
-                sender.told.tell(&info);
+                sender.latest.store(&info);
             }
         }
     }
@@ -243,14 +243,21 @@ mod tests {
     use crate::kernel::Options;
 
     /// What is told of a transfer of 1000 bytes over the loopback device, at the other end of which `other` is done.
-    fn told(close: bool, other: impl FnOnce(TcpStream) + Send) -> Vec<String> {
+    fn broken_by(close: bool, other: impl FnOnce(TcpStream) + Send) -> Vec<String> {
         let server = TcpListener::bind(("127.0.0.1", 0)).expect("a listener");
         let SocketAddr::V4(to) = server.local_addr().expect("its address") else { panic!("not IPv4") };
         let options = Options { max_segment: 1448, ..Options::default() };
         let (socket, _) = Stream::bound(0, &options).expect("a socket");
-        let told = Arc::<LatestTcpInfo>::default();
-        let sender =
-            Sender { name: "short".into(), start: Instant::ZERO, socket, to, size: Some(1000), close, told };
+        let latest = Arc::<LatestTcpInfo>::default();
+        let sender = Sender {
+            name: "short".into(),
+            start: Instant::ZERO,
+            socket,
+            to,
+            size: Some(1000),
+            close,
+            latest,
+        };
         let work = Work { senders: [sender].into(), listeners: Vec::new(), drains: Vec::new() };
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -271,7 +278,7 @@ mod tests {
     #[test]
     fn a_connection_that_breaks_after_its_last_byte_is_told() {
         for close in [false, true] {
-            let broken = told(close, reset);
+            let broken = broken_by(close, reset);
             assert_eq!(broken.len(), 1, "{broken:?}");
             assert!(broken[0].starts_with("flow short: Connection reset by peer"), "{broken:?}");
         }
@@ -283,11 +290,11 @@ mod tests {
             stream.read_exact(&mut [0; 1000]).expect("data");
             stream
         };
-        assert_eq!(told(true, |stream| drop(read(stream))), Vec::<String>::new());
+        assert_eq!(broken_by(true, |stream| drop(read(stream))), Vec::<String>::new());
         // the other end says nothing more, but has broken nothing
-        assert_eq!(told(false, |stream| drop(read(stream))), Vec::<String>::new());
+        assert_eq!(broken_by(false, |stream| drop(read(stream))), Vec::<String>::new());
         let mut kept = None;
-        assert_eq!(told(false, |stream| kept = Some(read(stream))), Vec::<String>::new());
+        assert_eq!(broken_by(false, |stream| kept = Some(read(stream))), Vec::<String>::new());
         drop(kept);
     }
 }

@@ -163,7 +163,7 @@ impl Plan<'_> {
     /// One setting of a host, which all its flows must want.
     fn sysctl(&mut self, node: usize, path: &str, value: String, flow: &Flow) {
         let name = &self.scenario.nodes[node].name;
-        let said = self
+        let earlier = self
             .honoured
             .hosts
             .entry(node)
@@ -171,9 +171,9 @@ impl Plan<'_> {
             .sysctls
             .entry(path.to_owned())
             .or_insert_with(|| value.clone());
-        if *said != value {
+        if *earlier != value {
             let why = format!(
-                "host {name}: flow {} needs net.{} = {value}, another of its flows {said}; a kernel has one for all: give them \
+                "host {name}: flow {} needs net.{} = {value}, another of its flows {earlier}; a kernel has one for all: give them \
                  hosts of their own",
                 flow.name,
                 path.replace('/', ".")
@@ -184,7 +184,7 @@ impl Plan<'_> {
 
     fn route(&mut self, node: usize, attribute: &'static str, value: String, flow: &Flow) {
         let name = &self.scenario.nodes[node].name;
-        let said = self
+        let earlier = self
             .honoured
             .hosts
             .entry(node)
@@ -192,9 +192,9 @@ impl Plan<'_> {
             .route
             .entry(attribute)
             .or_insert_with(|| value.clone());
-        if *said != value {
+        if *earlier != value {
             let why = format!(
-                "host {name}: flow {} needs {attribute} {value} of its route, another of its flows {said}: give them hosts of \
+                "host {name}: flow {} needs {attribute} {value} of its route, another of its flows {earlier}: give them hosts of \
                  their own",
                 flow.name
             );
@@ -294,8 +294,8 @@ impl Plan<'_> {
     }
 
     fn differences_of(&mut self, flow: &Flow) {
-        let told = recovery(flow).into_iter().chain(window(flow)).chain(timers(flow));
-        for (_, how) in told.filter(|(differs, _)| *differs) {
+        let differences = recovery(flow).into_iter().chain(window(flow)).chain(timers(flow));
+        for (_, how) in differences.filter(|(differs, _)| *differs) {
             self.differs(how.to_owned());
         }
         self.differs(

@@ -43,7 +43,7 @@ pub struct Pair {
     /// Where its server is.
     receiver: Arc<Namespace>,
     flow: usize,
-    told: Arc<LatestTcpInfo>,
+    latest: Arc<LatestTcpInfo>,
     server: Process,
     client: Process,
     started: bool,
@@ -64,7 +64,7 @@ pub struct Iperf3Output {
 #[derive(Debug, Default)]
 pub struct Report {
     /// Of each flow.
-    pub said: Vec<Iperf3Output>,
+    pub outputs: Vec<Iperf3Output>,
     /// What broke, in words.
     pub broken: Vec<String>,
 }
@@ -79,8 +79,8 @@ pub fn version() -> io::Result<String> {
         io::Error::new(error.kind(), why)
     };
     let path = program(PROGRAM).map_err(lacking)?;
-    let told = Command::new(path).arg("--version").output().map_err(lacking)?;
-    let text = String::from_utf8_lossy(&told.stdout).into_owned();
+    let printed = Command::new(path).arg("--version").output().map_err(lacking)?;
+    let text = String::from_utf8_lossy(&printed.stdout).into_owned();
     Ok(text.split(" (").next().unwrap_or_default().trim().to_owned())
 }
 
@@ -94,7 +94,7 @@ impl Pair {
         flow: &Flow,
         (i, start): (usize, Instant),
         hosts: (Arc<Namespace>, Arc<Namespace>),
-        told: Arc<LatestTcpInfo>,
+        latest: Arc<LatestTcpInfo>,
     ) -> io::Result<Self> {
         let server = words(&[
             ("-s", None),
@@ -111,7 +111,7 @@ impl Pair {
             name: flow.name.clone(),
             start,
             flow: i,
-            told,
+            latest,
             server,
             client: hosts.0.hold(PROGRAM, &client(run, flow, i))?,
             started: false,
@@ -135,8 +135,8 @@ impl Pair {
             }
             std::thread::sleep(LOOK_EVERY);
         }
-        let said = self.server.said()?;
-        let why = format!("flow {}: the server of iperf3 does not listen: {}", self.name, said.trim());
+        let output = self.server.output()?;
+        let why = format!("flow {}: the server of iperf3 does not listen: {}", self.name, output.trim());
         Err(io::Error::new(io::ErrorKind::Unsupported, why))
     }
 
@@ -153,7 +153,7 @@ impl Pair {
         if let Some(connection) = self.client.connection(of_flow(self.flow))?
             && let Ok(info) = connection.info()
         {
-            self.told.tell(&info);
+            self.latest.store(&info);
         }
         Ok(true)
     }
@@ -164,11 +164,11 @@ impl Pair {
         let ended = client.ended()?;
         client.interrupt()?;
         server.interrupt()?;
-        let client = json(&client.said()?);
-        let server = json(&server.said()?);
+        let client = json(&client.output()?);
+        let server = json(&server.output()?);
         let why = (started && ended).then(|| {
-            let said = client.get("error").or(Some(&client)).and_then(Value::as_str).unwrap_or("no reason");
-            format!("flow {name}: iperf3 ended before the run did: {said}")
+            let why = client.get("error").or(Some(&client)).and_then(Value::as_str).unwrap_or("no reason");
+            format!("flow {name}: iperf3 ended before the run did: {why}")
         });
         Ok((Iperf3Output { flow: name, client, server }, why))
     }
@@ -197,8 +197,8 @@ fn words(options: &[(&str, Option<String>)]) -> Vec<String> {
 }
 
 /// What a program said: JSON, else the text, else null.
-fn json(said: &str) -> Value {
-    match said.trim() {
+fn json(text: &str) -> Value {
+    match text.trim() {
         "" => Value::Null,
         text => serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)),
     }
@@ -252,8 +252,8 @@ fn read(running: &mut Vec<Pair>) -> io::Result<Vec<Pair>> {
 impl Report {
     fn over(&mut self, pairs: Vec<Pair>) -> io::Result<()> {
         for pair in pairs {
-            let (said, broken) = pair.end()?;
-            self.said.push(said);
+            let (output, broken) = pair.end()?;
+            self.outputs.push(output);
             self.broken.extend(broken);
         }
         Ok(())

@@ -38,7 +38,7 @@ pub struct LatestTcpInfo {
 
 impl LatestTcpInfo {
     /// Keeps what the kernel tells.
-    pub fn tell(&self, info: &TcpInfo) {
+    pub fn store(&self, info: &TcpInfo) {
         self.cwnd.store(info.cwnd * info.mss, Relaxed);
         self.srtt_ns.store(info.srtt.as_nanos(), Relaxed);
         self.retransmissions.store(info.retransmissions, Relaxed);
@@ -49,7 +49,7 @@ impl LatestTcpInfo {
 /// The sending end of a TCP flow, as seen from outside.
 #[derive(Debug)]
 pub struct Sending {
-    told: Arc<LatestTcpInfo>,
+    latest: Arc<LatestTcpInfo>,
     /// Of all its packets: a program sets it when the connection has begun.
     mark: Dscp,
     /// Application data to send, and a FIN after it: numbers up to which all must be acknowledged.
@@ -74,9 +74,9 @@ pub struct Sending {
 impl Sending {
     /// One that has sent nothing; its packets carry `mark`; `last` numbers are all, of a transfer that ends.
     #[must_use]
-    pub fn new(told: Arc<LatestTcpInfo>, mark: Dscp, last: Option<u64>) -> Self {
+    pub fn new(latest: Arc<LatestTcpInfo>, mark: Dscp, last: Option<u64>) -> Self {
         Self {
-            told,
+            latest,
             mark,
             last,
             segments: 0,
@@ -136,10 +136,10 @@ impl Sending {
     }
 
     fn reading(&self) -> SenderReading {
-        let timeouts = self.told.timeouts.load(Relaxed);
+        let timeouts = self.latest.timeouts.load(Relaxed);
         let syn_timeouts = self.syns.saturating_sub(1);
         let timeouts = timeouts.saturating_sub(syn_timeouts);
-        let srtt = Some(Span::from_nanos(self.told.srtt_ns.load(Relaxed)));
+        let srtt = Some(Span::from_nanos(self.latest.srtt_ns.load(Relaxed)));
         SenderReading {
             stats: SenderStats {
                 segments: self.segments,
@@ -150,7 +150,7 @@ impl Sending {
                 completed: self.completed,
                 ..SenderStats::default()
             },
-            cwnd: Bytes(self.told.cwnd.load(Relaxed)),
+            cwnd: Bytes(self.latest.cwnd.load(Relaxed)),
             srtt: srtt.filter(|srtt| *srtt > Span::ZERO),
             rtt: self.rtt,
             rtt_samples: self.rtt_samples,
@@ -258,7 +258,7 @@ impl KernelHost {
     #[must_use]
     pub fn retransmissions(&self) -> Vec<(FlowId, u64, u64)> {
         let of = |(flow, place): (&FlowId, &Place)| match &place.end {
-            End::Sending(end) => Some((*flow, end.retransmissions, end.told.retransmissions.load(Relaxed))),
+            End::Sending(end) => Some((*flow, end.retransmissions, end.latest.retransmissions.load(Relaxed))),
             _ => None,
         };
         self.ends.iter().filter_map(of).collect()

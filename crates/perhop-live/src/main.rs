@@ -90,8 +90,8 @@ type Link = (String, Box<dyn Write + Send>);
 
 fn checked(text: &[u8]) -> Result<(Loaded, Honoured), Failure> {
     let loaded = perhop_scenario::load(text, "standard input", &[]).map_err(|mistakes| {
-        let told: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
-        Failure(3, told.join("\n"))
+        let messages: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+        Failure(3, messages.join("\n"))
     })?;
     let honoured = honour(&loaded.scenario).map_err(|refused| Failure(3, refused.join("\n")))?;
     Ok((loaded, honoured))
@@ -140,10 +140,10 @@ fn live(options: &Options) -> Result<(), Failure> {
     let writer = |(link, file): (&String, File)| -> Link { (link.clone(), Box::new(BufWriter::new(file))) };
     let captures = options.captures.iter().zip(files).map(writer).collect();
     let all = scenario.run.duration.as_secs_f64();
-    let tell = |at: perhop_core::time::Instant| eprintln!("at {:.1} of {all:.1} s", at.as_secs_f64());
+    let report = |at: perhop_core::time::Instant| eprintln!("at {:.1} of {all:.1} s", at.as_secs_f64());
     let ready = if options.tied { tie } else { || () };
     let asked = RunRequest { ready, arrivals: None, captures };
-    let finished = run(scenario, &honoured, trace_kinds(traces), asked, tell).map_err(lacking)?;
+    let finished = run(scenario, &honoured, trace_kinds(traces), asked, report).map_err(lacking)?;
     let written = out.map_or(Ok(()), |file| {
         let mut out = BufWriter::new(file);
         output::write(&mut out, scenario, &finished, traces, &honoured)?;

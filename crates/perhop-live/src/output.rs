@@ -86,9 +86,9 @@ fn live(scenario: &Scenario, finished: &LiveRun, honoured: &Honoured) -> Value {
 }
 
 /// What iperf3 said, and its sums.
-fn iperf3(told: &Iperf3) -> Value {
+fn iperf3(given: &Iperf3) -> Value {
     let flow = |(Iperf3Output { flow, client, server }, acknowledged): &(Iperf3Output, u64)| {
-        let sum = |said: &Value, name| said.pointer(&format!("/end/{name}")).cloned();
+        let sum = |report: &Value, name| report.pointer(&format!("/end/{name}")).cloned();
         json!({
             "flow": flow,
             "acknowledged_bytes": acknowledged,
@@ -100,7 +100,7 @@ fn iperf3(told: &Iperf3) -> Value {
             "server": server,
         })
     };
-    json!({"version": told.version, "flows": told.flows.iter().map(flow).collect::<Vec<_>>()})
+    json!({"version": given.version, "flows": given.flows.iter().map(flow).collect::<Vec<_>>()})
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number for people")]

@@ -86,7 +86,7 @@ pub fn run(
     honoured: &Honoured,
     trace: TraceKinds,
     asked: RunRequest<'_>,
-    mut tell: impl FnMut(Instant) + Send,
+    mut report: impl FnMut(Instant) + Send,
 ) -> io::Result<LiveRun> {
     let starts = starts(scenario);
     let network = Network::<Frame>::new(scenario, &Registry::new())
@@ -120,7 +120,7 @@ pub fn run(
         let probing = scope.spawn(|| probes::send(&probes, clock, &stop));
         let looped = scope.spawn(|| {
             exact_timers();
-            let over = driver.run(clock, &mut tell);
+            let over = driver.run(clock, &mut report);
             stop.store(true, Relaxed);
             over
         });
@@ -145,7 +145,7 @@ pub fn run(
     if let Some(arrivals) = asked.arrivals {
         *arrivals = std::mem::take(&mut driver.arrivals).unwrap_or_default();
     }
-    let flows = driver.beside(scenario, programs.said);
+    let flows = driver.beside(scenario, programs.outputs);
     let iperf3 = version.map(|version| Iperf3 { version, flows });
     let (results, errors) = driver.finish(scenario)?;
     Ok(LiveRun { results, errors, priority, lacking, iperf3 })
@@ -186,9 +186,9 @@ impl Driver {
         })
     }
 
-    fn run(&mut self, clock: Clock, tell: &mut impl FnMut(Instant)) -> io::Result<()> {
+    fn run(&mut self, clock: Clock, report: &mut impl FnMut(Instant)) -> io::Result<()> {
         let end = self.simulation.end();
-        let mut told = Instant::ZERO;
+        let mut reported = Instant::ZERO;
         let mut ready: Vec<usize> = Vec::new();
         let mut due = Instant::ZERO + LOOK_EVERY;
         loop {
@@ -198,9 +198,9 @@ impl Driver {
             if now >= end {
                 return Ok(());
             }
-            if now - told >= TELL_EVERY {
-                tell(now);
-                told = now;
+            if now - reported >= TELL_EVERY {
+                report(now);
+                reported = now;
             }
             due = self.simulation.next_event().unwrap_or(end).min(now + LOOK_EVERY).min(end);
             let next = due.max(now + GRID);
@@ -270,17 +270,17 @@ impl Driver {
     }
 
     /// What programs said, beside what was counted here.
-    fn beside(&mut self, scenario: &Scenario, said: Vec<Iperf3Output>) -> Vec<(Iperf3Output, u64)> {
-        let mut acknowledged = |said: &Iperf3Output| {
+    fn beside(&mut self, scenario: &Scenario, outputs: Vec<Iperf3Output>) -> Vec<(Iperf3Output, u64)> {
+        let mut acknowledged = |output: &Iperf3Output| {
             let (id, flow) =
-                (0..).map(FlowId).zip(&scenario.flows).find(|(_, flow)| flow.name == said.flow)?;
+                (0..).map(FlowId).zip(&scenario.flows).find(|(_, flow)| flow.name == output.flow)?;
             let mut bytes = None;
             self.simulation
                 .host(flow.to, |host_node, _| bytes = host_node.receiver(id).map(|(Bytes(bytes), _)| bytes));
             bytes
         };
-        let with = |said| (acknowledged(&said).unwrap_or(0), said);
-        said.into_iter().map(with).map(|(bytes, said)| (said, bytes)).collect()
+        let with = |output| (acknowledged(&output).unwrap_or(0), output);
+        outputs.into_iter().map(with).map(|(bytes, output)| (output, bytes)).collect()
     }
 
     /// Writes to a host the first of what has arrived; whether there was any.

@@ -181,11 +181,11 @@ impl Testbed {
     ) -> io::Result<()> {
         let flow = &scenario.flows[i];
         let params = &flow.tcp.params;
-        let told = Arc::<LatestTcpInfo>::default();
+        let latest = Arc::<LatestTcpInfo>::default();
         let size = params.size.map(|size| size.0);
         let close = params.close && size.is_some();
         let last = size.map(|size| size + u64::from(close));
-        self.place(flow.from, i, End::Sending(Sending::new(Arc::clone(&told), flow.mark, last)), ports.0);
+        self.place(flow.from, i, End::Sending(Sending::new(Arc::clone(&latest), flow.mark, last)), ports.0);
         self.place(
             flow.to,
             i,
@@ -195,7 +195,7 @@ impl Testbed {
         if scenario.run.endpoint == Endpoint::Iperf3 {
             let of = |node| Ok::<_, io::Error>(Arc::clone(&self.host(node)?.namespace));
             let hosts = (of(flow.from)?, of(flow.to)?);
-            self.pairs.push(Pair::new(&scenario.run, flow, (i, start), hosts, told)?);
+            self.pairs.push(Pair::new(&scenario.run, flow, (i, start), hosts, latest)?);
             return Ok(());
         }
         let options = options(flow);
@@ -203,7 +203,15 @@ impl Testbed {
             self.host(flow.from)?.namespace.inside(|| Stream::bound(of_flow(i), &options))?;
         self.lacking.extend(lacking.into_iter().map(str::to_owned));
         let to = SocketAddrV4::new(of_node(flow.to), RECEIVING);
-        self.work.senders.push_back(Sender { name: flow.name.clone(), start, socket, to, size, close, told });
+        self.work.senders.push_back(Sender {
+            name: flow.name.clone(),
+            start,
+            socket,
+            to,
+            size,
+            close,
+            latest,
+        });
         Ok(())
     }
 

@@ -83,6 +83,6 @@ impl Campaign {
             let within = within.map(|(start, end)| bytes(text, start..end));
             Remark { at, within, is_of_key, rule, hint, is_warning }
         };
-        to_python(py, &self.0.told(remarks.into_iter().map(remark).collect()))
+        to_python(py, &self.0.diagnostics(remarks.into_iter().map(remark).collect()))
     }
 }

@@ -69,7 +69,7 @@ impl Campaign {
 
     /// The remarks as diagnostics, from top to bottom, as many as a scenario's.
     #[must_use]
-    pub fn told(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
+    pub fn diagnostics(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
         let mut found = Diagnostics::default();
         found.extend(remarks.into_iter().map(|remark| self.diagnostic(remark)));
         found.into_told()

@@ -74,13 +74,13 @@ fn a_remark_points_at_its_characters() {
         remark(vec![Step::from("stop"), Step::from("most")], None),
         Remark { is_warning: true, ..remark(vec![Step::from("factor"), Step::from(1)], None) },
     ];
-    let told = campaign.told(remarks);
+    let told = campaign.diagnostics(remarks);
     let places: Vec<_> = told.iter().map(|d| (d.line, d.column, d.path.as_str(), d.value.as_str())).collect();
     assert_eq!(places[2], (17, 40, "response.upload.measure", "é"));
     assert_eq!((places[1].0, places[1].2), (9, "factor.share"));
     assert_eq!(places[0].2, "stop.most");
     let of_key = Remark { is_of_key: true, ..remark(measure(), None) };
-    let keyed = &campaign.told(vec![of_key])[0];
+    let keyed = &campaign.diagnostics(vec![of_key])[0];
     assert_eq!((keyed.line, keyed.column), (16, 1), "at the key");
     assert!(render(&told[1], false).contains("⚠ factor.share: rule"));
 }
@@ -90,14 +90,14 @@ fn a_text_with_escapes_is_pointed_at_as_a_whole() {
     let file = FILE.replace("'''\nmean(flows.goodput_bit_s where name = \"é\")'''", r#""mean(\"x\")""#);
     let campaign = Campaign::read(file.as_bytes(), "c.toml").expect("valid");
     let at = vec![Step::from("response"), Step::from(0), Step::from("measure")];
-    assert_eq!(campaign.told(vec![remark(at, Some(5..6))])[0].column, 11);
+    assert_eq!(campaign.diagnostics(vec![remark(at, Some(5..6))])[0].column, 11);
 }
 
 #[test]
 fn after_a_hundred_remarks_the_rest_is_counted() {
     let campaign = Campaign::read(FILE.as_bytes(), "c.toml").expect("valid");
     let many = (0..250).map(|i| Remark { rule: format!("rule {i}"), ..remark(Vec::new(), None) }).collect();
-    let told = campaign.told(many);
+    let told = campaign.diagnostics(many);
     assert_eq!((told.len(), told[100].count), (101, 150));
 }
 

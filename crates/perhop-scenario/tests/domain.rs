@@ -42,10 +42,10 @@ fn pattern(matches: &str) -> Pattern {
 fn a_conditioner_sits_where_its_packets_come_in() {
     let scenario = scenario();
     let names = |links: &[usize]| links.iter().map(|l| scenario.links[*l].name.as_str()).collect::<Vec<_>>();
-    let seats = scenario.conditioners.iter();
-    let seats = seats.map(|c| (c.path.as_str(), scenario.nodes[c.node].name.as_str(), names(&c.from)));
+    let places = scenario.conditioners.iter();
+    let places = places.map(|c| (c.path.as_str(), scenario.nodes[c.node].name.as_str(), names(&c.from)));
     assert_eq!(
-        seats.collect::<Vec<_>>(),
+        places.collect::<Vec<_>>(),
         [
             ("conditioner.customer[0]", "e[0]", vec!["s[0]->e[0]", "s[1]->e[0]"]),
             ("conditioner.customer[1]", "e[1]", vec!["s[2]->e[1]", "s[3]->e[1]"]),

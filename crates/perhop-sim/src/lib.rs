@@ -22,7 +22,7 @@ pub use engine::seam::{Carried, HostNode, SenderReading};
 pub use hosts::datagrams::Departures;
 pub use hosts::host::HostMarking;
 pub use hosts::packet::SimPacket;
-pub use perhop_scenario::build::{MeterSeat, QueueSeat};
+pub use perhop_scenario::build::{MeterPlace, QueuePlace};
 pub use results::by_class::ClassResult;
 pub use results::sample::{Quantity, Series, Subject};
 pub use results::tables;

@@ -92,9 +92,9 @@ fn run(text: &str, changes: &[&str]) -> (Results, Arc<Counted>) {
     let counted = Arc::new(Counted::default());
     let mut elements = Registry::new();
     let shared = Arc::clone(&counted);
-    elements.queue("own", move |seat, _| {
-        let (fifo, counted) = (Fifo::new(seat.site, seat.limit), Arc::clone(&shared));
-        Ok(Own { site: seat.site, fifo, turns: 0, deadline: Instant::ZERO + PERIOD, counted })
+    elements.queue("own", move |place, _| {
+        let (fifo, counted) = (Fifo::new(place.site, place.limit), Arc::clone(&shared));
+        Ok(Own { site: place.site, fifo, turns: 0, deadline: Instant::ZERO + PERIOD, counted })
     });
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
     let loaded = load_with(text.as_bytes(), "path.toml", &changes, &elements).expect("no mistake");

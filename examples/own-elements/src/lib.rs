@@ -12,10 +12,10 @@ use crate::queue::{DropFront, DropFrontParams};
 #[must_use]
 pub fn elements() -> Registry {
     let mut registry = Registry::new();
-    registry.queue("drop-front", |seat, _| DropFront::new(seat.site, DropFrontParams { limit: seat.limit }));
-    registry.meter("tsw-tcm", |seat, settings| {
+    registry.queue("drop-front", |place, _| DropFront::new(place.site, DropFrontParams { limit: place.limit }));
+    registry.meter("tsw-tcm", |place, settings| {
         let (ctr, ptr) = (settings.need("ctr")?, settings.need("ptr")?);
-        TswTcm::new(TswTcmParams { ctr, ptr, window: settings.need("window")? }, seat.stream())
+        TswTcm::new(TswTcmParams { ctr, ptr, window: settings.need("window")? }, place.stream())
     });
     registry
 }

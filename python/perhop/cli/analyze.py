@@ -167,7 +167,7 @@ def _document(one: Analysis) -> dict[str, Any]:
 
 
 def _print(store: Store, found: list[Analysis]) -> None:
-    from perhop.experiment.stopping import said
+    from perhop.experiment.stopping import described
     from perhop.experiment.words import how_sure, varied, what_mattered
 
     runs = store.runs()
@@ -178,7 +178,7 @@ def _print(store: Store, found: list[Analysis]) -> None:
             print(f"{count} {state}: perhop campaign status {store.folder}")
     stop, stopped = store.campaign.stop, store.stopped
     if stop is not None and stopped is not None:
-        print(said(stop, stopped))
+        print(described(stop, stopped))
     for one in found:
         print(f"\n{one.name}")
         for sentence in [*what_mattered(one), *how_sure(one)]:

@@ -204,12 +204,12 @@ def _tell(store: Store, outcome: Outcome, as_json: bool) -> int:
     from perhop.cli import told
     from perhop.cli.output import print_json
     from perhop.recommend.beside import beside
-    from perhop.recommend.words import told as told_by
+    from perhop.recommend.words import described
 
     select = store.campaign.select
     assert select is not None
     told.say_changes(store.campaign, outcome)
-    answered = told_by(store)
+    answered = described(store)
     assert answered is not None, "a race that has been run is over"
     found, said = answered
     failed = store.failures()

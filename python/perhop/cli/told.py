@@ -117,7 +117,7 @@ def how_far(folder: Path) -> Iterator[None]:
 
 def say_changes(campaign: Campaign, outcome: Outcome) -> None:
     """Say what was there already, what is no longer asked for, and what the stopping rule decided."""
-    from perhop.experiment.stopping import said
+    from perhop.experiment.stopping import described
     from perhop.units import counted
 
     if outcome.kept or outcome.dropped:
@@ -129,7 +129,7 @@ def say_changes(campaign: Campaign, outcome: Outcome) -> None:
     if outcome.in_step:
         note(f"warning: in {counted(len(outcome.in_step), 'run')} flows are in step: {outcome.in_step[0]}")
     if campaign.stop is not None and outcome.stopped is not None:
-        note(said(campaign.stop, outcome.stopped))
+        note(described(campaign.stop, outcome.stopped))
 
 
 def print_failures(failed: Sequence[Mapping[str, Any]]) -> None:

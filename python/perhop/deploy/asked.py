@@ -59,7 +59,7 @@ class Host:
         by_port: dict[int, list[str]] = {}
         for flow in self.flows:
             by_port.setdefault(self.selectors[flow].port, []).append(flow)
-        told: dict[str, None] = {}
+        groups: dict[str, None] = {}
         for flows in by_port.values():
             known: dict[Any, str] = {}
             for flow in sorted(flows, key=lambda one: self.selectors[one].address is not None):
@@ -68,10 +68,10 @@ class Host:
                 known.setdefault(one.address, flow)
                 if other is not None and self.flows[other] != self.flows[flow]:
                     pair = [f"{group(each)} ({self.flows[each]})" for each in (other, flow)]
-                    told[f"{' and '.join(pair)}: {self.name} cannot tell them apart, both may be {one}"] = (
+                    groups[f"{' and '.join(pair)}: {self.name} cannot tell them apart, both may be {one}"] = (
                         None
                     )
-        return list(told)
+        return list(groups)
 
 
 def group(name: str) -> str:
@@ -126,41 +126,41 @@ def _matches(edge: Mapping[str, Any], flow: Flow) -> bool:
     """Whether a conditioner takes the ACKs of a flow."""
     view, ports = flow.view, flow.settings["ports"]
     known: dict[str, Callable[[Any], bool]] = {
-        "src": lambda said: _named(said, view.target),
-        "dst": lambda said: _named(said, view.source),
-        "src_port": lambda said: _in_range(said, ports[1]),
-        "protocol": lambda said: said == "tcp",
-        "flow": lambda said: _named(said, view.name),
-        "class": lambda said: view.class_ in _several(said),
-        "direction": lambda said: said == "reverse",
-        "kind": lambda said: said == "pure-ack",
+        "src": lambda wanted: _named(wanted, view.target),
+        "dst": lambda wanted: _named(wanted, view.source),
+        "src_port": lambda wanted: _in_range(wanted, ports[1]),
+        "protocol": lambda wanted: wanted == "tcp",
+        "flow": lambda wanted: _named(wanted, view.name),
+        "class": lambda wanted: view.class_ in _several(wanted),
+        "direction": lambda wanted: wanted == "reverse",
+        "kind": lambda wanted: wanted == "pure-ack",
     }
-    for key, said in edge["match"].items():
+    for key, wanted in edge["match"].items():
         if key not in known:
             raise LookupError(
                 f"conditioner.{edge['name']} takes ACKs by `{key}`, which their host does not know"
             )
-        if not known[key](said):
+        if not known[key](wanted):
             return False
     return True
 
 
-def _several(said: Any) -> list[Any]:
-    return said if isinstance(said, list) else [said]
+def _several(wanted: Any) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
 
 
-def _in_range(said: Any, port: int) -> bool:
-    bounds = _several(said)
+def _in_range(wanted: Any, port: int) -> bool:
+    bounds = _several(wanted)
     return bool(bounds[0] <= port <= bounds[-1])
 
 
 _NAME = re.compile(r"([^\[]*)(?:\[(?:(\*)|(\d+)(?:\.\.(\d+))?)\])?")
 
 
-def _named(said: Any, name: str) -> bool:
+def _named(wanted: Any, name: str) -> bool:
     """Whether a name such as `s[1]` is meant by one of `s`, `s[*]`, `s[1]`, `s[0..2]`."""
     base, _, rest = name.partition("[")
-    for one in _several(said):
+    for one in _several(wanted):
         found = _NAME.fullmatch(one)
         if found is None or found[1] != base:
             continue

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from perhop.experiment.analysis import Analysis, AnalysisRequest, told
+from perhop.experiment.analysis import Analysis, AnalysisRequest, remarked
 from perhop.experiment.methods import factorial
 from perhop.stats.layout import Term, UnbalancedError
 
@@ -44,21 +44,21 @@ def fractional(start: Analysis, asked: AnalysisRequest, fraction: Fraction) -> A
         keep = tuple(":".join(term) for term in terms if len(aliases(term, fraction, within)[0].word) <= 2)
         rest = len(terms) - len(keep)
         why = "interactions without a short name had to be taken" if rest else "nothing is left"
-        start = told(start, f"There is one replication: {why} for error. Add replications.")
+        start = remarked(start, f"There is one replication: {why} for error. Add replications.")
     try:
         whole = factorial(start, replace(asked, keep=keep), free, all_orders=True)
     except UnbalancedError as error:
-        return told(start, f"Of a fraction every run is needed ({error}), so that there are means only.")
+        return remarked(start, f"Of a fraction every run is needed ({error}), so that there are means only.")
     if whole.strata is None or whole.effects is None:
         return whole
     names = {term: aliases(term, fraction, within) for term in whole.strata.terms}
     written = {":".join(term): _written(own) for term, own in names.items()}
     tests = whole.tests.with_columns(pl.col("source").replace(written))
     effects = replace(whole.effects, table=_effects(whole.effects.table, whole.strata, names, asked, within))
-    said = (
+    remark = (
         f"The design is a fraction ({str(fraction).split(';')[0]}): effects joined by = cannot be told apart."
     )
-    return told(replace(whole, method="fraction", tests=tests, effects=effects), said)
+    return remarked(replace(whole, method="fraction", tests=tests, effects=effects), remark)
 
 
 def aliases(term: Term, fraction: Fraction, within: set[str]) -> list[Alias]:

@@ -134,9 +134,9 @@ class Analysis:
         return " ".join([self.response, *(f"{column} {value}" for column, value in self.of.items())])
 
 
-def told(start: Analysis, said: str) -> Analysis:
+def remarked(start: Analysis, remark: str) -> Analysis:
     """Add a remark."""
-    return replace(start, remarks=(*start.remarks, said))
+    return replace(start, remarks=(*start.remarks, remark))
 
 
 def grand_mean(rows: pl.DataFrame, asked: AnalysisRequest) -> Interval:

@@ -17,7 +17,7 @@ from perhop.experiment.analysis import (
     AnalysisRequest,
     grand_mean,
     means_of,
-    told,
+    remarked,
 )
 from perhop.experiment.methods import check_keep, factorial, not_balanced
 from perhop.experiment.stopping import LEVEL
@@ -134,7 +134,7 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
     )
     check_keep(start, asked)
     if not factors:
-        return [told(start, "Nothing was varied between runs, so that there are means and no effects.")]
+        return [remarked(start, "Nothing was varied between runs, so that there are means and no effects.")]
     if asked.fraction is not None and set(factors) == set(asked.fraction.factors):
         return [fractional(start, asked, asked.fraction)]
     try:

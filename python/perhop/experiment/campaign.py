@@ -145,7 +145,9 @@ def run_campaign(
         unsettled=states["unsettled"],
         dropped=states["dropped"],
         stopped=driver.stopped,
-        in_step=[told for key in dict.fromkeys(run.key for run in runs) for (told,) in in_step.get(key, ())],
+        in_step=[
+            warning for key in dict.fromkeys(run.key for run in runs) for (warning,) in in_step.get(key, ())
+        ],
     )
 
 
@@ -205,7 +207,7 @@ class _Driver:
 
     def run(self) -> None:
         """Go on until nothing is missing, or the rule says that it is enough."""
-        self._tell_progress()
+        self._report_progress()
         try:
             while self._fill():
                 done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
@@ -269,9 +271,9 @@ class _Driver:
         self.made += len(entries)
         for entry in entries:
             self._done += self._users[entry.key][0].work
-            self._tell_rule(entry)
+            self._report_rule(entry)
         self._forget()
-        self._tell_progress()
+        self._report_progress()
 
     def _forget(self) -> None:
         """Take out of the queue what a rule no longer asks for, once it asks for fewer treatments."""
@@ -283,7 +285,7 @@ class _Driver:
         self._work -= sum(run.work for run in self._queue) - sum(run.work for run in wanted)
         self._queue = deque(wanted)
 
-    def _tell_progress(self) -> None:
+    def _report_progress(self) -> None:
         """Say how much is done: runs under way are half done on average."""
         if self._progress is not None:
             under_way = islice(self._pending.values(), width(self._executor))
@@ -311,7 +313,7 @@ class _Driver:
         self._lost = 0
         return finished
 
-    def _tell_rule(self, entry: Entry) -> None:
+    def _report_rule(self, entry: Entry) -> None:
         if self._rule is None:
             return
         found: dict[str, dict[tuple[str, ...], float | None]] = defaultdict(dict)

@@ -112,8 +112,8 @@ class Campaign:
         sizes = " x ".join(f"{factor.name} {len(factor.levels)}" for factor in design.factors)
         runs = counted(len(design.treatments) * design.replications, "run")
         times = f"{counted(len(design.treatments), 'treatment')} ({sizes}) x {design.replications} = {runs}"
-        told = f"{times}; {', '.join(response.name for response in self.responses)}"
-        return f"{told}; {design.fraction}" if design.fraction else told
+        text = f"{times}; {', '.join(response.name for response in self.responses)}"
+        return f"{text}; {design.fraction}" if design.fraction else text
 
 
 class ReadCampaign(NamedTuple):
@@ -172,14 +172,14 @@ class _Reader:
             mistakes, warnings = design.check(scenario)
             self.faults += mistakes
             self.warnings += warnings
-        told = [*self.in_scenario, *self.told(self.faults)]
-        if told or scenario is None or design is None:
-            return ReadCampaign(None, told, [])
+        diagnostics = [*self.in_scenario, *self.diagnostics(self.faults)]
+        if diagnostics or scenario is None or design is None:
+            return ReadCampaign(None, diagnostics, [])
         campaign = Campaign(name_of(self.path), scenario, design, tuple(responses), stop, self.source)
-        warnings_told = self.told(self.warnings, are_warnings=True)
-        return ReadCampaign(campaign, [], [*scenario.warnings(), *warnings_told])
+        more = self.diagnostics(self.warnings, are_warnings=True)
+        return ReadCampaign(campaign, [], [*scenario.warnings(), *more])
 
-    def told(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
+    def diagnostics(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
         return self.core.told(
             [(self.place(one.at), one.span, one.rule, one.hint, are_warnings, one.of_key) for one in faults]
         )
@@ -218,8 +218,8 @@ class _Reader:
             if index is None or (one["path"], one["rule"]) in before:
                 self.in_scenario.append(one)
             else:
-                told = f"{one['path']}: {one['rule']}"
-                self.faults.append(Fault(("set", index), told, one["hint"]))
+                message = f"{one['path']}: {one['rule']}"
+                self.faults.append(Fault(("set", index), message, one["hint"]))
         return None if found else scenario
 
     def design(self) -> Design | None:

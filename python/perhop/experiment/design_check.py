@@ -110,7 +110,7 @@ def _twins(design: Treatments, first: Treatment, second: Treatment) -> Fault:
 def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> list[Fault]:
     """Say what a mistake belongs to that some treatments have."""
     path, rule = diagnostic["path"], diagnostic["rule"]
-    told = f"{path}: {rule}" if path else rule
+    message = f"{path}: {rule}" if path else rule
     rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
     setters, alone = [], []
     for i, factor in enumerate(design.factors):
@@ -119,16 +119,18 @@ def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> lis
             index = setting_of(level.set, path)
             if index is not None and with_it and with_it <= having:
                 at = ("factor", i, "levels", level.name, index)
-                setters.append(Fault(at, f"{factor.name}={level.name}: {told}", *rest))
+                setters.append(Fault(at, f"{factor.name}={level.name}: {message}", *rest))
             elif with_it == having and len(factor.levels) > 1:
                 alone.append(
-                    Fault(("factor", i, "levels", level.name), f"{factor.name}={level.name}: {told}", *rest)
+                    Fault(
+                        ("factor", i, "levels", level.name), f"{factor.name}={level.name}: {message}", *rest
+                    )
                 )
     if setters or len(alone) == 1:
         return setters or alone
     name = design.treatments[min(having)].name
     more = f" (and {len(having) - 1} more)" if len(having) > 1 else ""
-    return [Fault(("factor",), f"treatment {name}{more}: {told}", *rest)]
+    return [Fault(("factor",), f"treatment {name}{more}: {message}", *rest)]
 
 
 def setting_of(overrides: Sequence[str], path: str) -> int | None:

@@ -146,14 +146,14 @@ class _Process:
     """A process that makes one call after the other."""
 
     def __init__(self) -> None:
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the process)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  (as long as the process)
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
             # -P: a file of the user's called like a module of the library is not imported
             [sys.executable, "-P", "-c", "from perhop.experiment.worker import main; main()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._stderr,
             # tables of a run are small, and workers already take all cores
             env=os.environ | {"PYTHONPATH": paths, "POLARS_MAX_THREADS": "1"},
         )
@@ -182,16 +182,16 @@ class _Process:
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
-        self._said.close()
+        self._stderr.close()
 
     def _why(self, status: int) -> str:
-        told = f"the worker process ended with {f'signal {-status}' if status < 0 else f'status {status}'}"
+        ending = f"the worker process ended with {f'signal {-status}' if status < 0 else f'status {status}'}"
         try:
-            self._said.seek(0)
-            lines = self._said.read()[-2000:].decode(errors="replace").strip().splitlines()
+            self._stderr.seek(0)
+            lines = self._stderr.read()[-2000:].decode(errors="replace").strip().splitlines()
         except ValueError:  # closed: the driver ends
-            return told
-        return f"{told}: {lines[-1]}" if lines else told
+            return ending
+        return f"{ending}: {lines[-1]}" if lines else ending
 
 
 class DaskCluster(_Ending):

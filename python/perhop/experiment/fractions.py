@@ -144,8 +144,8 @@ class Fraction:
 
         words = dict(sorted(self.relation().items(), key=lambda one: (len(one[0]), self.written(one[0]))))
         confused = [f"{self.written(effect)} = {equal(own)}" for effect, own in self.aliases().items() if own]
-        told = f"2^({k}-{p}), resolution {_roman(self.resolution)}, I = {equal(words)}"
-        return told + (f"; not told apart: {', '.join(confused)}" if confused else "")
+        text = f"2^({k}-{p}), resolution {_roman(self.resolution)}, I = {equal(words)}"
+        return text + (f"; not told apart: {', '.join(confused)}" if confused else "")
 
 
 def _roman(number: int) -> str:

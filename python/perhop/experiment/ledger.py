@@ -275,14 +275,14 @@ class Ledger:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with _told(self._folder), self.connection:
+        with _named_errors(self._folder), self.connection:
             self.connection.execute("BEGIN IMMEDIATE")
             yield self.connection
 
 
 def make(folder: Path) -> None:
     """Make an empty ledger in a folder that has none."""
-    with _told(folder), closing(sqlite3.connect(folder / FILE, isolation_level=None)) as connection:
+    with _named_errors(folder), closing(sqlite3.connect(folder / FILE, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(f"BEGIN; {_TABLES} COMMIT;")
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -301,7 +301,7 @@ def driven(folder: Path) -> Iterator[Ledger]:
         Nothing can be written there.
     """
     with _locked(folder), closing(_connect(folder, folder / FILE, "rw")) as connection:
-        with _told(folder):
+        with _named_errors(folder):
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             _renew(connection, folder)
@@ -327,7 +327,7 @@ def read(folder: Path) -> Iterator[Ledger]:
                 with suppress(FileNotFoundError):
                     shutil.copy(folder / name, copies)
             connection = _connect(folder, Path(copies) / FILE, "rw")
-        with closing(connection), _told(folder):
+        with closing(connection), _named_errors(folder):
             yield Ledger(connection, folder)
 
 
@@ -352,7 +352,7 @@ def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
     """Open the file and see that it is whole and of this version."""
     if not file.is_file():
         raise _none(folder)
-    with _told(folder):
+    with _named_errors(folder):
         uri = f"{file.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_WAIT_S)
         try:
@@ -387,7 +387,7 @@ def _check(connection: sqlite3.Connection, folder: Path) -> None:
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _named_errors(folder: Path) -> Iterator[None]:
     """Raise what SQLite refuses as an error of the system that names the store, or of the store."""
     try:
         yield
@@ -454,8 +454,8 @@ def _locked(folder: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise
-        told = f"{os.strerror(error.errno)}; `perhop analyze` reads it, to go on it has to be writable"
-        raise OSError(errno.EROFS, told, str(folder)) from error
+        message = f"{os.strerror(error.errno)}; `perhop analyze` reads it, to go on it has to be writable"
+        raise OSError(errno.EROFS, message, str(folder)) from error
     try:
         until = time.monotonic() + _LOCK_S  # who only looks holds it for a moment
         while not _taken(lock, fcntl.LOCK_EX):

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from perhop.experiment.analysis import NO_TESTS, Analysis, AnalysisRequest, grand_mean, means_of, told
+from perhop.experiment.analysis import NO_TESTS, Analysis, AnalysisRequest, grand_mean, means_of, remarked
 from perhop.stats.anova import anova_of
 from perhop.stats.effects import effects_of
 from perhop.stats.layout import Term, UnbalancedError, cube
@@ -55,13 +55,13 @@ def factorial(
     data = cube(frame, factors, "value", "replication" if block or start.within else None)
     keep, remarks = asked.keep, []
     if data.replications == 1 and keep is None:
-        keep, said = _without_replications(data.factors)
-        remarks.append(said)
+        keep, remark = _without_replications(data.factors)
+        remarks.append(remark)
     parts = strata(data, within=start.within, block=block, keep=keep)
     tests = anova_of(parts, None if all_orders or len(parts.terms) <= _MOST_TERMS else 2).table
     total = parts.total.squares
     if _constant(frame):
-        return told(start, _SAME)
+        return remarked(start, _SAME)
     error = parts.between.squares + (parts.within.squares if parts.within else 0.0)
     if data.replications > 1 and error <= 1e-20 * total:
         remarks.append("Replications do not differ at all: nothing in these runs is drawn by chance.")
@@ -106,7 +106,7 @@ def not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Anal
         Effects to keep are asked for that cannot be looked at so.
     """
     if _constant(start.frame):
-        return [told(start, _SAME)]
+        return [remarked(start, _SAME)]
     if start.within:
         # runs are independent, the parts of one are not: each is analysed for itself
         return [
@@ -129,7 +129,9 @@ def not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Anal
         break
     return [
         best
-        or told(start, f"The design is not balanced ({why}), and too little is left for a model: means only.")
+        or remarked(
+            start, f"The design is not balanced ({why}), and too little is left for a model: means only."
+        )
     ]
 
 
@@ -144,16 +146,16 @@ def _apart(
     start: Analysis, asked: AnalysisRequest, group: Mapping[str, str], rows: pl.DataFrame
 ) -> list[Analysis]:
     factors = tuple(name for name in start.factors if name not in start.within and rows[name].n_unique() > 1)
-    said = f"{_lack(start, asked)}, so that each {', '.join(start.within)} is analysed for itself."
+    remark = f"{_lack(start, asked)}, so that each {', '.join(start.within)} is analysed for itself."
     for effect in asked.keep or ():
         if not set(effect.split(":")) <= set(factors):
-            raise ValueError(f"{effect!r} cannot be looked at: {said}")
+            raise ValueError(f"{effect!r} cannot be looked at: {remark}")
     own = replace(
         start,
         of={**start.of, **group},
         factors=factors,
         within=(),
-        remarks=(*start.remarks, said),
+        remarks=(*start.remarks, remark),
         mean=grand_mean(rows, asked),
         means=means_of(rows, factors, asked),
         frame=rows,
@@ -176,7 +178,7 @@ def _lack(start: Analysis, asked: AnalysisRequest) -> str:
 
 
 def _unbalanced(start: Analysis, table: pl.DataFrame, order: int, why: str) -> Analysis:
-    said = (
+    remark = (
         f"The design is not balanced ({why}): each effect is what it explains beyond the others (type II), "
         f"and the shares do not add up; effects of up to {counted(order, 'factor')} are looked at."
     )
@@ -189,7 +191,7 @@ def _unbalanced(start: Analysis, table: pl.DataFrame, order: int, why: str) -> A
         mean_square=pl.col("sum_of_squares") / pl.col("df"),
         against=pl.when(pl.col("p").is_not_null()).then(pl.lit("error")),
     )
-    return told(replace(start, method="unbalanced", tests=tests), said)
+    return remarked(replace(start, method="unbalanced", tests=tests), remark)
 
 
 def _spread_out(start: Analysis) -> bool:
@@ -214,8 +216,8 @@ def _ranks(start: Analysis) -> Analysis:
             rows.append((name, 100.0 * r**2, p, f"rank correlation {r:+.2f}"))
     schema = {"source": pl.String, "percent": pl.Float64, "p": pl.Float64, "against": pl.String}
     tests = pl.concat([NO_TESTS, pl.DataFrame(rows, schema=schema, orient="row")], how="diagonal")
-    said = (
+    remark = (
         "No two treatments share a level, so that levels have no effects: given is how the ranks of each "
         "setting and of the response agree (Spearman); its square stands for a share."
     )
-    return told(replace(start, method="ranks", tests=tests), said)
+    return remarked(replace(start, method="ranks", tests=tests), remark)

@@ -49,7 +49,7 @@ class Stopped:
     odd: int = 0
 
 
-def said(stop: Stop, stopped: Stopped) -> str:
+def described(stop: Stop, stopped: Stopped) -> str:
     """Say what was decided, and what that means for intervals that are not made for it."""
     width = f"{100 * stop.half_width:g} % of its mean" if stop.relative else f"{stop.half_width:g}"
     how = "narrow enough" if stopped.met else "not narrow enough at the cap"

@@ -66,17 +66,17 @@ class Store:
     def campaign(self) -> Campaign:
         """What was asked for when it was last run."""
         if "campaign" not in self._meta:
-            told = f"{self.folder}: the campaign was stopped before it had begun"
-            raise StoreError(told, "`perhop campaign run FILE` begins it")
+            message = f"{self.folder}: the campaign was stopped before it had begun"
+            raise StoreError(message, "`perhop campaign run FILE` begins it")
         try:
             found = kept.decode(self._meta["campaign"])
         except (LookupError, TypeError, ValueError, DesignError, ResponseError) as error:
-            told = f"{self.folder / ledger.FILE}: this perhop cannot read the campaign in it: {error}"
-            raise StoreError(told, ledger.ANEW) from error
+            message = f"{self.folder / ledger.FILE}: this perhop cannot read the campaign in it: {error}"
+            raise StoreError(message, ledger.ANEW) from error
         mistakes = found.scenario.check()
         if mistakes:
-            told = f"{self.folder / ledger.FILE}: this perhop refuses the scenario in it:"
-            raise StoreError(f"{told}\n{mistakes[0]['rendered'].rstrip()}", ledger.ANEW)
+            message = f"{self.folder / ledger.FILE}: this perhop refuses the scenario in it:"
+            raise StoreError(f"{message}\n{mistakes[0]['rendered'].rstrip()}", ledger.ANEW)
         return found
 
     @property
@@ -311,8 +311,8 @@ def check_files(folder: Path, *, mine: bool = False) -> None:
     changed = changed_files(folder, {name: one for name, one in hashes.items() if (folder / name).exists()})
     # unless a campaign has begun meanwhile, which takes the record away first
     if changed and (mine or (file.exists() and ledger.driver(folder) is None)):
-        told = f"{folder / changed[0]} changed since the campaign was run"
-        raise StoreError(told, f"{_WRITTEN_AGAIN}; {RECORD} has its hash")
+        message = f"{folder / changed[0]} changed since the campaign was run"
+        raise StoreError(message, f"{_WRITTEN_AGAIN}; {RECORD} has its hash")
 
 
 class _Hashes(msgspec.Struct):

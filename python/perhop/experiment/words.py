@@ -47,16 +47,16 @@ class Scale:
 
     def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
         """Return a value, with what is to either side of it if that is finite, and the unit."""
-        said = f" {self.unit}".rstrip()
+        unit = f" {self.unit}".rstrip()
         x, spread = value / self.factor, half / self.factor
         if not math.isfinite(spread):
-            return f"{x:.{digits}g}{said}"
+            return f"{x:.{digits}g}{unit}"
         if spread == 0.0:
-            return f"{x:.5g} ± 0{said}"
+            return f"{x:.5g} ± 0{unit}"
         places = max(0, 1 - math.floor(math.log10(spread)))
         if places > 8:
-            return f"{x:.5g} ± {spread:.2g}{said}"
-        return f"{x:.{places}f} ± {spread:.{places}f}{said}"
+            return f"{x:.5g} ± {spread:.2g}{unit}"
+        return f"{x:.{places}f} ± {spread:.{places}f}{unit}"
 
 
 def scale(one: Analysis) -> Scale:
@@ -112,12 +112,12 @@ def what_mattered(one: Analysis) -> list[str]:
     """Return what varied a response, in a few sentences, numbers with their intervals."""
     unit = scale(one)
     runs = one.frame["key"].n_unique() if "key" in one.frame.columns else len(one.frame)
-    said = [f"Mean {unit.value(one.mean.mean, one.mean.half_width)} over {counted(runs, 'run')}."]
+    sentences = [f"Mean {unit.value(one.mean.mean, one.mean.half_width)} over {counted(runs, 'run')}."]
     if one.tests.is_empty():
-        return said
-    said += _levels(one, unit) if len(one.factors) == 1 else _largest(one, unit)
+        return sentences
+    sentences += _levels(one, unit) if len(one.factors) == 1 else _largest(one, unit)
     best = _extremes(one, unit) if one.effects is not None and len(one.factors) > 1 else []
-    return [*said, *_shares(one), *_found(one), *best]
+    return [*sentences, *_shares(one), *_found(one), *best]
 
 
 def _tests(one: Analysis) -> pl.DataFrame:
@@ -189,7 +189,7 @@ def _largest(one: Analysis, unit: Scale) -> list[str]:
     if one.effects is None:
         return _extremes(one, unit)
     ranked = one.tests.filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
-    said = []
+    parts = []
     for source in ranked["source"].to_list()[:3]:
         rows = one.effects.table.filter(pl.col("term") == source)
         if rows.is_empty():
@@ -204,11 +204,11 @@ def _largest(one: Analysis, unit: Scale) -> list[str]:
         )
         verb = "raises" if row["effect"] > 0 else "lowers"
         if len(rows) == 2 and ":" not in row["level"]:
-            said.append(_step(row["term"].split(" = ")[0], rows, unit))
+            parts.append(_step(row["term"].split(" = ")[0], rows, unit))
             continue
         kind = " beyond what each does alone" if ":" in row["level"] else ""
-        said.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")
-    return [f"The strongest: {'; '.join(said)}."] if said else []
+        parts.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")
+    return [f"The strongest: {'; '.join(parts)}."] if parts else []
 
 
 def _step(factor: str, rows: pl.DataFrame, unit: Scale) -> str:
@@ -223,11 +223,11 @@ def _step(factor: str, rows: pl.DataFrame, unit: Scale) -> str:
 def _extremes(one: Analysis, unit: Scale) -> list[str]:
     """Name the treatments with the largest and the least mean."""
     rows = one.means.sort("mean")
-    said = [
+    combinations = [
         f"{', '.join(f'{name} = {row[name]}' for name in one.factors)} ({_own(row, unit)})"
         for row in (rows.row(-1, named=True), rows.row(0, named=True))
     ]
-    return [f"Largest at {said[0]}, least at {said[1]}."]
+    return [f"Largest at {combinations[0]}, least at {combinations[1]}."]
 
 
 def _own(row: Mapping[str, Any], unit: Scale) -> str:
@@ -237,15 +237,19 @@ def _own(row: Mapping[str, Any], unit: Scale) -> str:
 
 def how_sure(one: Analysis) -> list[str]:
     """Return how large chance is, what could have been missed, and whether the assumptions look true."""
-    said = [*one.remarks, *_resolution(one)]
+    sentences = [*one.remarks, *_resolution(one)]
     bad = [check.sentence for check in one.checks if check.holds is not True]
     if bad:
-        said += bad
+        sentences += bad
         if any(check.holds is False for check in one.checks):
-            said.append("Take p values near the limit with caution; means and differences stand as they are.")
+            sentences.append(
+                "Take p values near the limit with caution; means and differences stand as they are."
+            )
     elif one.checks:
-        said.append("The residuals look as the analysis assumes: normal, equally spread, without outliers.")
-    return said
+        sentences.append(
+            "The residuals look as the analysis assumes: normal, equally spread, without outliers."
+        )
+    return sentences
 
 
 def _resolution(one: Analysis) -> list[str]:
@@ -266,7 +270,7 @@ def _resolution(one: Analysis) -> list[str]:
         now / 2, error.mean_square / inside, levels, treatments, blocked=parts.blocks is not None
     )
     beyond = " beyond what the random numbers of a replication do to all" if parts.blocks is not None else ""
-    told = (
+    sentence = (
         f"Runs of one treatment differ by {unit.value(spread, digits=3)} (standard deviation){beyond}; a "
         "difference "
         f"of {unit.value(seen, digits=3)} between levels of a factor would be found in 80 % of such "
@@ -277,7 +281,7 @@ def _resolution(one: Analysis) -> list[str]:
         if need
         else ""
     )
-    return [told + more]
+    return [sentence + more]
 
 
 def pairs(one: Analysis, most: int = 3) -> list[tuple[str, str]]:

@@ -156,7 +156,7 @@ def _measured(task: Task) -> Finished:
         return Finished(
             (
                 *_values(result, task.measures),
-                *(Value(name, (told,), None) for name, told in how.items() if told),
+                *(Value(name, (text,), None) for name, text in how.items() if text),
             ),
             unsettled=summary.unsettled(result.series, meaning),
             event_digest=result.event_digest,

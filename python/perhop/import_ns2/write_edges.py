@@ -60,8 +60,8 @@ def _conditioner(plan: Plan, edge: Edge, name: str) -> list[str]:
         middle = "" if policy.policer == "TokenBucket" else f'yellow = "{yellow}", '
         marker = f'{{ green = "{green}", {middle}red = "{red}" }}'
     rows.append(("marker", marker, "addPolicerEntry"))
-    said = f"# line {policy.line}: addPolicyEntry ... {policy.policer} {policy.code}"
-    return [said, "[[conditioner]]", *toml.table(rows)]
+    comment = f"# line {policy.line}: addPolicyEntry ... {policy.policer} {policy.code}"
+    return [comment, "[[conditioner]]", *toml.table(rows)]
 
 
 def _match(plan: Plan, edge: Edge) -> str:

@@ -65,7 +65,7 @@ def _ends(plan: Plan, flow: Flow, port: int) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _said(flow: Flow) -> str:
+def _comment(flow: Flow) -> str:
     return toml.source(flow.sender.line, flow.sender.text)
 
 
@@ -82,7 +82,7 @@ def _tcp(plan: Plan, flow: Flow, profiles: dict[tuple[str, ...], str], port: int
         longest = toml.time(nanoseconds(receiver.value("interval_")))
         why = toml.origin("interval_", receiver.settings["interval_"])
         rows.append(("ack", f'{{ policy = "delayed", timeout = {longest} }}', why))
-    return [_said(flow), "[[flow]]", *toml.table(rows)]
+    return [_comment(flow), "[[flow]]", *toml.table(rows)]
 
 
 def _sizes(flow: Flow) -> tuple[int, int]:
@@ -173,17 +173,17 @@ def _udp(plan: Plan, flow: Flow, port: int) -> list[str]:
     if size > whole(flow.sender.value("packetSize_"), "packetSize_", least=1):
         why = f"`Agent/UDP` cuts packets of {size} bytes to its own `packetSize_`"
         raise LineRefused(source.line, why)
-    bit_s, said = _rate(source)
+    bit_s, comment = _rate(source)
     rows = [
         *_ends(plan, flow, port),
-        ("rate", toml.rate(bit_s), said),
+        ("rate", toml.rate(bit_s), comment),
         ("packet_size", f'"{size}B"', toml.origin("packetSize_", get["packetSize_"])),
     ]
     if source.kind.endswith("/Exponential"):
         on, off = (toml.time(nanoseconds(source.value(name))) for name in ("burst_time_", "idle_time_"))
         why = "burst_time_, idle_time_; ns-2 rounds bursts to whole packets, at least one"
         rows.append(("pattern", f'{{ kind = "on-off", on = {on}, off = {off} }}', why))
-    return [_said(flow), "[[udp]]", *toml.table(rows)]
+    return [_comment(flow), "[[udp]]", *toml.table(rows)]
 
 
 def _rate(source: Application) -> tuple[int, str]:

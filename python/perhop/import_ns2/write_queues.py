@@ -120,10 +120,10 @@ def _physical(queue: DsRed, number: int) -> list[str]:
     rows = [("kind", toml.text(kind), ""), _limit(queue, queue.limit)]
     if len(curves) > 1:
         colors = ", ".join(f'"{code}" = "{_COLORS[len(curves)][level]}"' for code, level in used.items())
-        said = "setMREDMode" if number in queue.modes else "ns-2.35's default:"
+        origin = "setMREDMode" if number in queue.modes else "ns-2.35's default:"
         rows += [
             ("colors", f"{{ {colors} }}", "addPHBEntry"),
-            ("averaging", toml.text(MODES[mode]), f"{said} {mode}"),
+            ("averaging", toml.text(MODES[mode]), f"{origin} {mode}"),
         ]
     rows += _curves(curves)
     rows += [

@@ -82,9 +82,9 @@ def draw(backlogs: Mapping[str, Backlog], title: str) -> str:
             axes.set_ylabel("packets")
             style.legend_beside(axes)
         grid[-1, 0].set_xlabel("time in s")
-        told = "; ".join(
+        description = "; ".join(
             f"{name}: at most {one.green.max(initial=0):.0f} IN and {one.red.max(initial=0):.0f} OUT "
             f"packets wait, {len(one.dropped_green_s)} IN and {len(one.dropped_red_s)} OUT are dropped"
             for name, one in backlogs.items()
         )
-        return style.svg(made, title, told)
+        return style.svg(made, title, description)

@@ -42,7 +42,7 @@ def draw(panels: Sequence[tuple[str, Sequence[Bar]]], title: str) -> str:
             axes.set_title(quantity)
             axes.grid(False, axis="x")
             axes.set_ylim(bottom=0)
-        told = "; ".join(
+        description = "; ".join(
             f"{quantity}: "
             + ", ".join(
                 f"{bar.label} {bar.mean:.4g}"
@@ -51,4 +51,4 @@ def draw(panels: Sequence[tuple[str, Sequence[Bar]]], title: str) -> str:
             )
             for quantity, bars in panels
         )
-        return style.svg(made, title, told)
+        return style.svg(made, title, description)

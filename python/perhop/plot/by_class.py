@@ -58,5 +58,5 @@ def draw(rows: Sequence[ClassRow], title: str, label: str) -> str:
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.grid(False, axis="y")
         axes.tick_params(axis="y", length=0)
-        told = "; ".join(f"{row.label} {1e3 * row.low:.4g} to {1e3 * row.high:.4g} ms" for row in rows)
-        return style.svg(made, title, told)
+        description = "; ".join(f"{row.label} {1e3 * row.low:.4g} to {1e3 * row.high:.4g} ms" for row in rows)
+        return style.svg(made, title, description)

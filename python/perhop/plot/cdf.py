@@ -79,5 +79,5 @@ def draw(curves: Sequence[Curve], title: str) -> str:
         if low > 0 and high / low > 30:
             style.logarithmic(axes, "x")
         style.legend_beside(axes)
-        told = "; ".join(f"{one.label}: half within {1e3 * one.delays_s[1]:.4g} ms" for one in curves)
-        return style.svg(made, title, told)
+        description = "; ".join(f"{one.label}: half within {1e3 * one.delays_s[1]:.4g} ms" for one in curves)
+        return style.svg(made, title, description)

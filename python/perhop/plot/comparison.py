@@ -69,5 +69,5 @@ def draw(rows: Sequence[Comparison], title: str, label: str) -> str:
         axes.legend(
             loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, columnspacing=1.4, handletextpad=0.5
         )
-        told = "; ".join(f"{row.label} simulated {row.mean:.3f}" for row in rows)
-        return style.svg(made, title, f"{label}: {told}")
+        description = "; ".join(f"{row.label} simulated {row.mean:.3f}" for row in rows)
+        return style.svg(made, title, f"{label}: {description}")

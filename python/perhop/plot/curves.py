@@ -119,10 +119,10 @@ def draw(
             ncols=min(3, len(names)),
             handlelength=2.6,
         )
-        told = "; ".join(
+        description = "; ".join(
             f"{panel.title}, {line.name}: {_spoken(line.y)}" for panel in panels for line in panel.lines
         )
-        return style.svg(made, title, f"over {across}: {told}")
+        return style.svg(made, title, f"over {across}: {description}")
 
 
 def _spoken(values: Sequence[float]) -> str:

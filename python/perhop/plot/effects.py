@@ -93,7 +93,7 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
             axes.set_visible(False)
         for row in grid:
             row[0].set_ylabel(textwrap.fill(label, _LONGEST_LINE, break_long_words=False))
-        return style.svg(made, title, f"{label}. " + "; ".join(_told(panel) for panel in panels))
+        return style.svg(made, title, f"{label}. " + "; ".join(_described(panel) for panel in panels))
 
 
 def draw_curve(
@@ -133,7 +133,7 @@ def draw_curve(
             axes.minorticks_off()
         if len(panel.lines) > 1:
             axes.legend(title=panel.other, loc="best", handlelength=2.6)
-        return style.svg(made, title, f"{label}. {_told(panel)}")
+        return style.svg(made, title, f"{label}. {_described(panel)}")
 
 
 def _lines(axes: Axes, panel: Panel, x: Sequence[float], bands: bool = False) -> None:
@@ -174,7 +174,7 @@ def _crowd(levels: Sequence[str]) -> bool:
     return sum(len(level) + 2 for level in levels) > 34 and max(map(len, levels)) > 4
 
 
-def _told(panel: Panel) -> str:
+def _described(panel: Panel) -> str:
     lines = []
     for line in panel.lines:
         values = ", ".join(

@@ -38,7 +38,7 @@ class ForestRow:
     """
 
     label: str
-    told: str
+    printed: str
     verdict: str
     claimed: tuple[float | None, float | None]
     mean: float | None
@@ -67,12 +67,12 @@ def draw(rows: Sequence[ForestRow], title: str) -> str:
         for side in ("left", "bottom"):
             axes.spines[side].set_visible(False)
         right = axes.secondary_yaxis("right")
-        right.set_yticks(range(len(rows)), [row.told for row in rows])
+        right.set_yticks(range(len(rows)), [row.printed for row in rows])
         right.tick_params(axis="y", length=0, labelsize=9)
         right.spines["right"].set_visible(False)
         _legend(axes, rows)
-        said = "; ".join(f"{row.label} {row.verdict}: {row.told}" for row in rows)
-        return style.svg(made, title, said)
+        description = "; ".join(f"{row.label} {row.verdict}: {row.printed}" for row in rows)
+        return style.svg(made, title, description)
 
 
 def place_of(row: ForestRow, value: float) -> float:

@@ -52,7 +52,7 @@ class Map:
     crossed: npt.NDArray[np.bool_] | None = None
 
 
-def draw(axes: tuple[Axis, Axis], maps: Sequence[Map], title: str, told: str) -> str:
+def draw(axes: tuple[Axis, Axis], maps: Sequence[Map], title: str, description: str) -> str:
     """Return a row of maps as SVG.
 
     Parameters
@@ -68,7 +68,7 @@ def draw(axes: tuple[Axis, Axis], maps: Sequence[Map], title: str, told: str) ->
         for panel, one in zip(grid[0], maps, strict=True):
             _cells(made, panel, axes, one)
         grid[0, 0].set_ylabel(axes[1].label)
-        return style.svg(made, title, f"{title}: {told}")
+        return style.svg(made, title, f"{title}: {description}")
 
 
 def _cells(made: Figure, panel: Axes, axes: tuple[Axis, Axis], one: Map) -> None:

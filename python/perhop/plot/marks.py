@@ -31,8 +31,8 @@ def draw(patterns: Mapping[str, Sequence[Sequence[bool]]], title: str) -> str:
             axes.set_ylim(rows + 0.6, 0.4)
             axes.grid(False)
         grid[0, 0].set_ylabel("interval")
-        told = "; ".join(
+        description = "; ".join(
             f"{name}: " + " ".join("".join("I" if is_in else "O" for is_in in line) for line in lines)
             for name, lines in patterns.items()
         )
-        return style.svg(made, title, f"I is IN, O is OUT. {told}")
+        return style.svg(made, title, f"I is IN, O is OUT. {description}")

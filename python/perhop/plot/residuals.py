@@ -38,18 +38,18 @@ def draw_qq(whole: NormalQQ, label: str, title: str, without: NormalQQ | None = 
             axes.plot(
                 part.theoretical[drawn], part.ordered[drawn], "o", color=style.COLORS[0], markersize=3.2
             )
-            said = f"{part.ordered.size} residuals"
+            heading = f"{part.ordered.size} residuals"
             if part.left_out.size:
-                said += f", {part.left_out.size} set aside"
-            axes.set_title(f"{said}: correlation {part.correlation:.3f}")
+                heading += f", {part.left_out.size} set aside"
+            axes.set_title(f"{heading}: correlation {part.correlation:.3f}")
             axes.set_xlabel("quantile of a normal distribution")
             axes.set_ylabel(f"residual in {label}" if label else "residual")
-        told = "; ".join(
+        description = "; ".join(
             f"{part.ordered.size} residuals, {part.left_out.size} set aside, "
             f"correlation {part.correlation:.3f} (1 % of normal samples have less than {part.critical:.3f})"
             for part in parts
         )
-        return style.svg(made, title, told)
+        return style.svg(made, title, description)
 
 
 def draw_residuals(predicted: Floats, residual: Floats, label: str, title: str) -> str:
@@ -71,11 +71,11 @@ def draw_residuals(predicted: Floats, residual: Floats, label: str, title: str) 
         axes.plot(predicted[drawn], residual[drawn], "o", color=style.COLORS[0], markersize=3.4, alpha=0.8)
         axes.set_xlabel(f"predicted{unit}")
         axes.set_ylabel(f"residual{unit}")
-        told = (
+        description = (
             f"{residual.size} residuals from {residual.min():.3g} to {residual.max():.3g}{unit}, "
             f"predictions from {predicted.min():.4g} to {predicted.max():.4g}"
         )
-        return style.svg(made, title, told)
+        return style.svg(made, title, description)
 
 
 def _drawn(distance: Floats) -> npt.NDArray[np.int64]:

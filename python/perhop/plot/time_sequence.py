@@ -48,8 +48,8 @@ def draw(connections: Sequence[Connection], span: tuple[float, float]) -> str:
     """
     names = ", ".join(one.name for one in connections)
     with composed(connections, span) as made:
-        told = "; ".join(_told(one, span) for one in connections)
-        return style.svg(made, f"Time-sequence graph of {names}", told)
+        description = "; ".join(_described(one, span) for one in connections)
+        return style.svg(made, f"Time-sequence graph of {names}", description)
 
 
 @contextmanager
@@ -183,7 +183,7 @@ def _padded(span: tuple[float, float]) -> tuple[float, float]:
     return span[0] - margin, span[1] + margin
 
 
-def _told(connection: Connection, span: tuple[float, float]) -> str:
+def _described(connection: Connection, span: tuple[float, float]) -> str:
     inside = _inside(connection.events, span)
     sent = connection.events.filter(pl.col("event") == "send").with_columns(
         again=~pl.col("packet").is_first_distinct()

@@ -54,13 +54,13 @@ def draw_pareto(parts: Sequence[VariationPart], title: str, *, add_up: bool = Tr
                 edgecolor=color,
                 linewidth=1.2,
             )
-            said = f"{part.percent:.1f} %" + (f", together {total:.1f} %" if row and add_up else "")
-            axes.text(part.percent + 0.012 * most, row, said, va="center", fontsize=9)
+            label = f"{part.percent:.1f} %" + (f", together {total:.1f} %" if row and add_up else "")
+            axes.text(part.percent + 0.012 * most, row, label, va="center", fontsize=9)
         axes.set_yticks(range(len(ordered)), [part.source.replace(":", " × ") for part in ordered])
         axes.invert_yaxis()
         axes.set_xlim(0, most * 1.32)
         axes.set_xticks([tick for tick in axes.get_xticks() if 0 <= tick <= 100])
         axes.set_xlabel("share of the variation in %")
         axes.grid(False, axis="y")
-        told = ", ".join(f"{part.source} {part.percent:.3g} %" for part in ordered)
-        return style.svg(made, title, f"Shares of the variation: {told}")
+        description = ", ".join(f"{part.source} {part.percent:.3g} %" for part in ordered)
+        return style.svg(made, title, f"Shares of the variation: {description}")

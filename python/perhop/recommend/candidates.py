@@ -51,7 +51,7 @@ class Candidates:
         Its levels are the candidates.
     in_use
         The level that is the scenario as it is.
-    seats
+    places
         Paths of the settings that mark ACKs.
     left_out
         Candidates that the scenario does not allow, each with the reason.
@@ -59,7 +59,7 @@ class Candidates:
 
     factor: Factor
     in_use: str
-    seats: tuple[str, ...]
+    places: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
@@ -86,14 +86,16 @@ def candidates(scenario: Scenario) -> Candidates:
             f"{scenario.name}: no port tells packets apart by their mark, so that no mark of an ACK matters",
             'give a [[port]] classes with match = ["EF"] and so on, or begin with perhop init --pack access',
         )
-    seats = _seats(resolved)
+    places = _places(resolved)
     classes = list(dict.fromkeys(flow["class"] for flow in flows))
     made = {
         BEST_EFFORT: {"kind": "best-effort"},
         COPY: {"kind": "copy"},
         **{_name(given, classes): {"kind": "per-class", "marks": given} for given in _given(classes, marks)},
     }
-    sets = {name: tuple(f"{seat}={toml(marking, seat)}" for seat in seats) for name, marking in made.items()}
+    sets = {
+        name: tuple(f"{place}={toml(marking, place)}" for place in places) for name, marking in made.items()
+    }
     levels, left_out = checked(scenario, sets)
     now = scenario.key().treatment
     in_use = next(
@@ -101,7 +103,7 @@ def candidates(scenario: Scenario) -> Candidates:
     )
     if in_use == AS_IT_IS:
         levels.insert(0, Level(AS_IT_IS))
-    return Candidates(Factor(FACTOR, tuple(levels)), in_use, seats, tuple(left_out))
+    return Candidates(Factor(FACTOR, tuple(levels)), in_use, places, tuple(left_out))
 
 
 def checked(scenario: Scenario, sets: Mapping[str, tuple[str, ...]]) -> tuple[list[Level], list[str]]:
@@ -133,7 +135,7 @@ def first_marks(port: Mapping[str, Any]) -> list[str]:
     return [mark for mark in dict.fromkeys(found) if mark != "BE"]
 
 
-def _seats(resolved: dict[str, Any]) -> tuple[str, ...]:
+def _places(resolved: dict[str, Any]) -> tuple[str, ...]:
     edges = [one["name"] for one in resolved.get("conditioner", []) if "ack_marking" in one]
     if edges:
         return tuple(f"conditioner.{name}.ack_marking" for name in edges)

@@ -25,7 +25,7 @@ _NAMED = 5
 """Candidates that are named; of more, how many."""
 
 
-def told(store: Store) -> tuple[Answer | None, list[str]] | None:
+def described(store: Store) -> tuple[Answer | None, list[str]] | None:
     """Return the answer of a store and its words; None of other campaigns, or of an unfinished race.
 
     Where no candidate has a value there is no answer, and the words say why.
@@ -56,21 +56,21 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
     weighed
         What was weighed, in words.
     """
-    said = [_advice(found, select), _sure(found, select), f"Weighed: {weighed}."]
+    sentences = [_advice(found, select), _sure(found, select), f"Weighed: {weighed}."]
     for name, change in found.over.items():
         if change.runs and not (change.percent == change.low == change.high == 0.0):
-            said.append(
+            sentences.append(
                 f"Over {name}: {between(change)} by these weights, {counted(change.runs, 'pair')} of runs."
             )
     for name in found.over:
-        said.append(_cost(found, name))
-    said.extend(_best(found))
+        sentences.append(_cost(found, name))
+    sentences.extend(_best(found))
     dropped = found.treatments - len(found.left)
-    said.append(
+    sentences.append(
         f"It took {counted(found.runs, 'run')}: {counted(found.treatments, 'candidate')}, "
         f"up to {counted(found.replications, 'replication')}, {dropped} dropped on the way."
     )
-    return [one for one in said if one]
+    return [one for one in sentences if one]
 
 
 def short(treatment: str) -> str:

@@ -10,9 +10,9 @@ import polars as pl
 
 from perhop import _core
 from perhop.experiment.analyze import analyze, asked_of, without_values
-from perhop.experiment.stopping import said
+from perhop.experiment.stopping import described
 from perhop.experiment.words import Scale, effect_name, how_sure, scale, varied, what_mattered
-from perhop.recommend.words import told as recommended
+from perhop.recommend.words import described as recommended
 from perhop.report import effects, page
 from perhop.stats.contrasts import tukey_of
 
@@ -63,7 +63,7 @@ def render(store: Store) -> str:
             "failed": store.failures(runs)[:_SHOWN],
             "without": without_values(scalars, [one.name for one in campaign.responses]),
             "unsettled": runs["unsettled"].is_not_null().sum() if "unsettled" in runs.columns else 0,
-            "stopped": said(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
+            "stopped": described(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
             "next": _next(analyses, runs, where),
             "factors": campaign.design.factors,
             "levels": [_levels(factor) for factor in campaign.design.factors],

@@ -108,7 +108,7 @@ def is_undistorted(step: Step, alone: Step) -> bool:
     return not step.over_budget and abs(step.mean / alone.mean - 1) <= TOLERANCE
 
 
-def measure(tell: Callable[[Step, bool], None]) -> CostOfRuns:
+def measure(report: Callable[[Step, bool], None]) -> CostOfRuns:
     """Run the short scenario alone, then side by side until it is distorted; `tell` hears each step.
 
     Raises
@@ -121,7 +121,7 @@ def measure(tell: Callable[[Step, bool], None]) -> CostOfRuns:
     for step in _steps():
         steps.append(step)
         fits = is_undistorted(step, steps[0])
-        tell(step, fits)
+        report(step, fits)
         if not fits:
             break
         most = step.runs

@@ -89,7 +89,7 @@ class Iperf3(msgspec.Struct, frozen=True):
     version: str
     flows: list[Iperf3Flow]
 
-    def said(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Return all that it said, by flow."""
         return {one.flow: {"client": one.client, "server": one.server} for one in self.flows}
 
@@ -284,8 +284,8 @@ def run(
         out = opened.enter_context(tempfile.TemporaryFile())
         captures = [opened.enter_context(path.open("wb")) for path in pcap.values()]
         child = opened.enter_context(started(words, scenario.resolve(), [out, *captures]))
-        said = _listen(child, progress)
-        _check(child.wait(), said)
+        errors = _listen(child, progress)
+        _check(child.wait(), errors)
         out.seek(0)
         raw = msgspec.json.decode(out.read(), type=_Raw)
     return Finished(
@@ -327,7 +327,7 @@ def started(options: Sequence[str], text: str, files: Sequence[IO[bytes]]) -> It
 
 def _listen(child: subprocess.Popen[str], progress: Callable[[float, float], None] | None) -> str:
     """Pass on how far the run is, and return what else it says."""
-    said = []
+    errors = []
     assert child.stderr is not None
     for line in child.stderr:
         words = line.split()
@@ -335,14 +335,14 @@ def _listen(child: subprocess.Popen[str], progress: Callable[[float, float], Non
             if progress is not None:
                 progress(float(words[1]), float(words[3]))
         else:
-            said.append(line)
-    return "".join(said)
+            errors.append(line)
+    return "".join(errors)
 
 
-def _check(status: int, said: str) -> None:
+def _check(status: int, errors: str) -> None:
     if status == 0:
         return
-    why = said.removeprefix("error: ").strip()
+    why = errors.removeprefix("error: ").strip()
     # sudo tells a signal as a shell does
     number = -status if status < 0 else status - 128
     if number in {one.value for one in signal.Signals}:

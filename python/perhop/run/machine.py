@@ -120,8 +120,8 @@ def check_live(scenarios: Iterable[Scenario]) -> None:
     """
     lacking = [one for one in look() if one.needed_for == "perhop emulate" and one.found is None]
     if lacking:
-        told = "; ".join(f"{one.what}: {one.adds}" for one in lacking)
-        raise live.LackingError(f"real packets need what is not here: {told}")
+        lacks = "; ".join(f"{one.what}: {one.adds}" for one in lacking)
+        raise live.LackingError(f"real packets need what is not here: {lacks}")
     for scenario in scenarios:
         live.differences(scenario)
 

@@ -110,8 +110,8 @@ class StoredRun:
         try:
             found = _scenario_hashes({name: (folder / name).read_bytes() for name in SCENARIOS})
         except OSError as error:
-            told = f"{folder}: a scenario file cannot be read: {error.strerror}"
-            raise DamagedRunError(told, again) from error
+            message = f"{folder}: a scenario file cannot be read: {error.strerror}"
+            raise DamagedRunError(message, again) from error
         _refuse_changed(folder, record, [f"{name}.parquet" for name in tables_of(record.format)], again)
         tables = {}
         for name in tables_of(record.format):
@@ -124,8 +124,8 @@ class StoredRun:
         changed = [name for name in SCENARIOS if record.scenario_hashes.get(name) != found[name]]
         changed += differing(record.table_hashes, table_hashes(tables))
         if changed:
-            told = f"{folder}: {', '.join(changed)} changed since the run was recorded"
-            raise DamagedRunError(told, again)
+            message = f"{folder}: {', '.join(changed)} changed since the run was recorded"
+            raise DamagedRunError(message, again)
         if record.output_hash != combined_hash(record.table_hashes):
             raise DamagedRunError(f"{folder}: output_hash in record.json does not match the tables")
         stored = cls(folder, record, tables)
@@ -248,8 +248,8 @@ def _refuse_changed(folder: Path, record: Record, names: Sequence[str], again: s
         raise DamagedRunError(f"{folder / missing[0]} cannot be read: there is no such file", again)
     changed = changed_files(folder, recorded)
     if changed:
-        told = f"{folder}: {', '.join(changed)} changed since the run was recorded"
-        raise DamagedRunError(told, again)
+        message = f"{folder}: {', '.join(changed)} changed since the run was recorded"
+        raise DamagedRunError(message, again)
 
 
 class DamagedRunError(Exception):
@@ -282,8 +282,8 @@ _MADE = re.compile(
 
 def _read_record(folder: Path) -> Record:
     if not folder.exists():
-        told = "no such folder; `perhop run FILE -o FOLDER` makes one"
-        raise FileNotFoundError(errno.ENOENT, told, str(folder))
+        message = "no such folder; `perhop run FILE -o FOLDER` makes one"
+        raise FileNotFoundError(errno.ENOENT, message, str(folder))
     if (folder / "ledger.sqlite").exists():
         raise DamagedRunError(
             f"{folder} is the store of a campaign, not a run: `perhop analyze {folder}` says what it found, "
@@ -351,7 +351,7 @@ def write(
         file = folder / f"{name}.parquet"
         files[file.name] = write_table(table.write_parquet, file).hexdigest()
     if result.live is not None and result.live.iperf3 is not None:
-        write_file(folder / "iperf3.json", _json(result.live.iperf3.said()))
+        write_file(folder / "iperf3.json", _json(result.live.iperf3.summary()))
     traces = traces or TraceFiles(folder)
     for kind, table in result.trace.items():
         traces.add(kind, table)

@@ -62,8 +62,8 @@ def check_disk(folder: Path, trace: Sequence[str], hops: float) -> None:
     there = next(parent for parent in (folder, *folder.resolve().parents) if parent.is_dir())
     free = shutil.disk_usage(there).free
     if needed // 2 > free:
-        told = f"the traces need about {_size(needed)} and {_size(free)} are free"
-        raise OSError(errno.ENOSPC, told, str(folder))
+        message = f"the traces need about {_size(needed)} and {_size(free)} are free"
+        raise OSError(errno.ENOSPC, message, str(folder))
 
 
 def _available_memory() -> int:

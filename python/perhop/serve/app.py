@@ -18,7 +18,7 @@ from starlette.routing import Route
 from perhop.experiment.ledger import StoreError
 from perhop.serve import forms, listing, reports, work
 from perhop.serve.asked import FilledInError
-from perhop.serve.connections import tell_once
+from perhop.serve.connections import warn_once
 from perhop.serve.guard import Guard
 from perhop.serve.jobs import BusyError
 from perhop.serve.places import UnknownPlaceError
@@ -32,7 +32,7 @@ def build(site: Site, port: int) -> Guard:
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        tell_once(asyncio.get_running_loop())
+        warn_once(asyncio.get_running_loop())
         yield
         await site.jobs.close()
 

@@ -62,17 +62,17 @@ class Connection(H11Protocol):
             timer.cancel()
 
 
-def tell_once(loop: asyncio.AbstractEventLoop) -> None:
+def warn_once(loop: asyncio.AbstractEventLoop) -> None:
     """Say in one line, once, that no connection can be taken in; everything else as usual."""
-    told = False
+    warned = False
 
-    def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        nonlocal told
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        nonlocal warned
         error = context.get("exception")
         if not (isinstance(error, OSError) and error.errno in _NO_ROOM):
             loop.default_exception_handler(context)
-        elif not told:
-            told = True
+        elif not warned:
+            warned = True
             print(f"warning: a connection cannot be taken in: {error.strerror}", file=sys.stderr)
 
-    loop.set_exception_handler(tell)
+    loop.set_exception_handler(handle)

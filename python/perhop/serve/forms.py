@@ -35,8 +35,8 @@ def routes(site: Site) -> list[Route]:
         except ScenarioError as error:
             return JSONResponse({"command": "", "mistakes": [str(error)], "warnings": []})
         words = run_words(site, base, found.sets, filled.trace, filled.name)
-        told = {"mistakes": found.mistakes, "warnings": found.warnings}
-        return JSONResponse({"command": shlex.join(["perhop", *words]), **told})
+        diagnostics = {"mistakes": found.mistakes, "warnings": found.warnings}
+        return JSONResponse({"command": shlex.join(["perhop", *words]), **diagnostics})
 
     async def run(request: Request) -> Response:
         base, filled = base_here(request), read(await request.body())

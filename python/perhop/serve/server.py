@@ -57,7 +57,7 @@ def home_of(given: Sequence[Path]) -> Path:
     return next((path for path in given if path.is_dir() and kind_of(path) is None), Path("out"))
 
 
-def serve(given: Sequence[Path], own: socket.socket, tell: Callable[[str], None]) -> None:
+def serve(given: Sequence[Path], own: socket.socket, announce: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM, which are raised again when all has ended.
 
     Parameters
@@ -85,7 +85,7 @@ def serve(given: Sequence[Path], own: socket.socket, tell: Callable[[str], None]
         server_header=False,
         timeout_graceful_shutdown=_LET_END_S,
     )
-    tell(f"http://{HOST}:{port}/?token={guard.token}")
+    announce(f"http://{HOST}:{port}/?token={guard.token}")
     try:
         _Server(config, site).run(sockets=[own])
     finally:

@@ -218,7 +218,9 @@ class _Walk:
         else:
             group.fields.append(self._field(name, path, plain, value))
 
-    def _field(self, name: str, path: str, part: Mapping[str, Any], value: Any, tell: bool = True) -> Field:
+    def _field(
+        self, name: str, path: str, part: Mapping[str, Any], value: Any, described: bool = True
+    ) -> Field:
         """Return a field; with `tell` what it changes is an override of its own."""
         base = _text(value, path)
         text = self.given.get(path, "").strip() or base
@@ -226,7 +228,7 @@ class _Walk:
         hint = base or _text(part.get("default"), path) or "".join(examples[:1])
         about, swaps = part.get("description", ""), name == "profile"
         found = Field(path, name, text, base, about, _choices(part), hint, swaps)
-        if tell and found.changed:
+        if described and found.changed:
             self.overrides.append(f"{path}={_written(text, part, path)}")
         return found
 
@@ -253,7 +255,7 @@ class _Walk:
             return group
         whole: dict[str, Any] = {"kind": kind}
         for name, one in settings.items():
-            found = self._field(name, f"{path}.{name}", _plain(one), None, tell=False)
+            found = self._field(name, f"{path}.{name}", _plain(one), None, described=False)
             group.fields.append(found)
             if found.text:
                 whole[name] = _value(found.text, _plain(one))

@@ -205,11 +205,11 @@ def _spread(left: pl.DataFrame) -> Check:
     found = rank_correlation(size, predicted)
     holds = found.p >= 0.01
     how = "grows" if found.r > 0 else "shrinks"
-    said = "does not change" if holds else how
+    verb = "does not change" if holds else how
     return Check(
         "spread",
         holds,
-        f"The spread of the residuals {said} with the predicted value: "
+        f"The spread of the residuals {verb} with the predicted value: "
         f"rank correlation {found.r:+.2f}, p = {found.p:.2g}.",
     )
 
@@ -227,7 +227,7 @@ def _outliers(left: pl.DataFrame, df: int, names: Sequence[str]) -> Check:
     far = far.sort(pl.col("studentized").abs(), descending=True)
     if far.is_empty():
         return Check("outliers", True, f"No residual is further out than {limit:.1f} standard deviations.")
-    said = ", ".join(
+    named = ", ".join(
         " ".join(f"{name} {row[name]}" for name in names if row[name] is not None)
         + f" ({_far(row['studentized'])})"
         for row in far.head(3).to_dicts()
@@ -236,7 +236,7 @@ def _outliers(left: pl.DataFrame, df: int, names: Sequence[str]) -> Check:
     return Check(
         "outliers",
         False,
-        f"{len(far)} of {len(left)} residuals {lie} further out than {limit:.1f} standard deviations: {said}"
+        f"{len(far)} of {len(left)} residuals {lie} further out than {limit:.1f} standard deviations: {named}"
         + (" and others." if len(far) > 3 else "."),
         tuple(far["_row"].to_list()),
     )

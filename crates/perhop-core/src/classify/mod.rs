@@ -24,7 +24,7 @@ pub trait Classifier: Send {
     fn learn(&mut self, _id: FlowId, _flow: &Flow) {}
 }
 
-/// One that several share, as the seats of a conditioner do, until one of them learns a flow.
+/// One that several share, as the places of a conditioner do, until one of them learns a flow.
 impl<C: Classifier + Clone + Sync> Classifier for Arc<C> {
     fn classify(&self, meta: &Meta) -> Option<ClassId> {
         (**self).classify(meta)

@@ -159,8 +159,8 @@ impl<P: Packet> Class<P> {
 
     /// What the early detection of its queue goes by.
     #[must_use]
-    pub fn early(&self) -> Vec<EarlyState> {
-        self.queue.early()
+    pub fn early_states(&self) -> Vec<EarlyState> {
+        self.queue.early_states()
     }
 
     /// Dropped packets by colour and reason, since the start of the run.

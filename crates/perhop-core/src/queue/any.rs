@@ -81,7 +81,7 @@ impl<P: Packet> Queue<P> for AnyQueue<P> {
         }
     }
 
-    fn early(&self) -> Vec<EarlyState> {
-        self.get().early()
+    fn early_states(&self) -> Vec<EarlyState> {
+        self.get().early_states()
     }
 }

@@ -245,7 +245,7 @@ impl<P: Packet, const N: usize> Queue<P> for Colored<P, N> {
         self.fifo.backlog()
     }
 
-    fn early(&self) -> Vec<EarlyState> {
+    fn early_states(&self) -> Vec<EarlyState> {
         let best =
             if N == 2 { &[Color::Green, Color::Red][..] } else { &[Color::Green, Color::Yellow, Color::Red] };
         let own = self.levels.iter().zip(self.averages()).zip(best);

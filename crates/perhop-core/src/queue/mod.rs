@@ -107,7 +107,7 @@ pub trait Queue<P: Packet>: Send {
     /// The deadline has come. An extra call changes nothing.
     fn on_timeout(&mut self, _now: Instant, _sink: &mut dyn Sink<P>) {}
     /// What its early detection goes by, best colour first: always as many, whatever has happened. None where there is none.
-    fn early(&self) -> Vec<EarlyState> {
+    fn early_states(&self) -> Vec<EarlyState> {
         Vec::new()
     }
 }

@@ -137,7 +137,7 @@ impl<P: Packet> Queue<P> for Red<P> {
         self.fifo.backlog()
     }
 
-    fn early(&self) -> Vec<EarlyState> {
+    fn early_states(&self) -> Vec<EarlyState> {
         vec![self.early.state(None, self.unit, self.average.value())]
     }
 }

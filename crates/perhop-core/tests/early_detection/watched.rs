@@ -12,7 +12,7 @@ use super::lab::{Lab, SITE, close};
 const LONG: QueueSize = QueueSize::Packets(1000);
 
 fn only(queue: &impl Queue<TestPacket>) -> EarlyState {
-    let [state] = queue.early()[..] else { panic!("RED has one average") };
+    let [state] = queue.early_states()[..] else { panic!("RED has one average") };
     state
 }
 
@@ -70,13 +70,16 @@ fn colours_come_best_first_and_a_shared_average_is_that_of_all() {
         red.arrive(1250);
     }
     let colors = |states: Vec<EarlyState>| states.iter().map(|state| state.color).collect::<Vec<_>>();
-    assert_eq!(colors(rio.queue.early()), [Some(Color::Green), Some(Color::Red)]);
-    assert_eq!(colors(gred.queue.early()), [Some(Color::Green), Some(Color::Yellow), Some(Color::Red)]);
-    let averages: Vec<f64> = gred.queue.early().iter().map(|state| state.average).collect();
+    assert_eq!(colors(rio.queue.early_states()), [Some(Color::Green), Some(Color::Red)]);
+    assert_eq!(
+        colors(gred.queue.early_states()),
+        [Some(Color::Green), Some(Color::Yellow), Some(Color::Red)]
+    );
+    let averages: Vec<f64> = gred.queue.early_states().iter().map(|state| state.average).collect();
     assert!(averages[0] > 0.0);
     close(&averages, &[averages[0]; 3]);
     let state = only(&*red.queue);
     assert_eq!(state.unit, Unit::Bytes);
     close(&[state.average, state.probability], &[2500.0, 0.1 * 1250.0 / 7750.0]);
-    assert_eq!(Fifo::<TestPacket>::new(SITE, LONG).early(), []);
+    assert_eq!(Fifo::<TestPacket>::new(SITE, LONG).early_states(), []);
 }

@@ -17,7 +17,7 @@ use super::{checked, descriptor, program};
 pub struct Process {
     child: Child,
     handle: OwnedFd,
-    said: File,
+    output: File,
 }
 
 const NO_FLAGS: libc::c_long = 0;
@@ -38,11 +38,11 @@ impl Namespace {
     pub fn hold(&self, name: &str, words: &[String]) -> io::Result<Process> {
         let (network, parent, user) = (self.descriptor(), std::process::id(), User::unprivileged());
         // SAFETY: makes a descriptor, which is owned from here on; the name is a string with its end.
-        let said =
-            unsafe { File::from_raw_fd(checked(libc::memfd_create(c"said".as_ptr(), libc::MFD_CLOEXEC))?) };
+        let output =
+            unsafe { File::from_raw_fd(checked(libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC))?) };
         let mut command = Command::new(program("sh")?);
         command.args(["-c", HELD, "sh"]).arg(program(name)?).args(words);
-        command.stdin(Stdio::piped()).stdout(said.try_clone()?).stderr(said.try_clone()?);
+        command.stdin(Stdio::piped()).stdout(output.try_clone()?).stderr(output.try_clone()?);
         let enter = move || {
             // SAFETY: system calls alone, as between fork and exec they must be; `network` is open in the child too.
             unsafe {
@@ -65,7 +65,7 @@ impl Namespace {
             let id = libc::c_long::from(child.id());
             OwnedFd::from_raw_fd(descriptor(libc::syscall(libc::SYS_pidfd_open, id, NO_FLAGS))?)
         };
-        Ok(Process { child, handle, said })
+        Ok(Process { child, handle, output })
     }
 }
 
@@ -137,11 +137,11 @@ impl Process {
         }
     }
 
-    /// What it said, when it has ended; it is killed if that takes too long.
+    /// What it output, when it has ended; it is killed if that takes too long.
     ///
     /// # Errors
     /// Of the kernel.
-    pub fn said(&mut self) -> io::Result<String> {
+    pub fn output(&mut self) -> io::Result<String> {
         for _ in 0..LOOKS {
             if self.ended()? {
                 break;
@@ -151,8 +151,8 @@ impl Process {
         self.child.kill()?;
         self.child.wait()?;
         let mut bytes = Vec::new();
-        self.said.rewind()?;
-        self.said.read_to_end(&mut bytes)?;
+        self.output.rewind()?;
+        self.output.read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }

@@ -18,7 +18,7 @@ use crate::meant::model;
 
 /// What each meter of a conditioner measures.
 #[derive(Clone, Debug)]
-pub enum Seats {
+pub enum MeterScope {
     /// There is one, for everything.
     One,
     /// One direction of one flow.
@@ -27,7 +27,7 @@ pub enum Seats {
     Addresses(Arc<FlowTable>),
 }
 
-impl Seats {
+impl MeterScope {
     /// Those of `conditioner`, whose flows are those of the `table`.
     fn of(conditioner: &model::Conditioner, table: &Arc<FlowTable>) -> Self {
         match conditioner.per {
@@ -58,7 +58,8 @@ pub(super) fn conditioner<P: Packet>(
 ) -> Result<Conditioner<P>, ElementError> {
     let path = format!("{}.meter", given.path);
     let stream = Stream::new(run.seed, run.replication, &path);
-    let built = given.meter.as_ref().map(|params| meter(params, &Seats::of(given, flows), stream, outside));
+    let built =
+        given.meter.as_ref().map(|params| meter(params, &MeterScope::of(given, flows), stream, outside));
     let shaper = given.shaper.map(|params| Shaper::new(site, params)).transpose();
     let own = |error: ParamError| ElementError::from(error).at(&given.path);
     let parts = ConditionerParts {
@@ -78,22 +79,25 @@ pub(super) fn conditioner<P: Packet>(
 /// What the element says of them.
 pub fn meter<P: Packet>(
     params: &model::Meter,
-    seats: &Seats,
+    scope: &MeterScope,
     stream: Stream,
     outside: &Registry<P>,
 ) -> Result<Box<dyn Meter>, ElementError> {
     match params {
-        model::Meter::Custom(given) => outside.build_meter(given, seats, stream),
-        own => Ok(own_meter(own, seats)?.unwrap_or_else(|| unreachable!("it is not from outside"))),
+        model::Meter::Custom(given) => outside.build_meter(given, scope, stream),
+        own => Ok(own_meter(own, scope)?.unwrap_or_else(|| unreachable!("it is not from outside"))),
     }
 }
 
 /// The meter, unless it is from outside.
-pub(crate) fn own_meter(params: &model::Meter, seats: &Seats) -> Result<Option<Box<dyn Meter>>, ParamError> {
+pub(crate) fn own_meter(
+    params: &model::Meter,
+    scope: &MeterScope,
+) -> Result<Option<Box<dyn Meter>>, ParamError> {
     Ok(Some(match params {
-        model::Meter::TokenBucket(params) => seats.take(TokenBucket::new(*params)?),
-        model::Meter::SrTcm(params) => seats.take(SrTcm::new(*params)?),
-        model::Meter::TrTcm(params) => seats.take(TrTcm::new(*params)?),
+        model::Meter::TokenBucket(params) => scope.take(TokenBucket::new(*params)?),
+        model::Meter::SrTcm(params) => scope.take(SrTcm::new(*params)?),
+        model::Meter::TrTcm(params) => scope.take(TrTcm::new(*params)?),
         model::Meter::TcpFriendly(params) => Box::new(TcpFriendly::new(*params)?),
         model::Meter::Custom(_) => return Ok(None),
     }))

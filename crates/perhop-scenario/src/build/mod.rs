@@ -9,8 +9,8 @@ mod port;
 mod registry;
 
 pub(crate) use conditioner::own_meter;
-pub use conditioner::{Seats, meter};
+pub use conditioner::{MeterScope, meter};
 pub use network::{Network, Parts, Sites};
 pub(crate) use port::own_queue;
 pub use port::{queue, scheduler};
-pub use registry::{MeterSeat, QueueSeat, Registry};
+pub use registry::{MeterPlace, QueuePlace, Registry};

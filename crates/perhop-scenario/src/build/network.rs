@@ -39,7 +39,7 @@ pub struct Parts<P: OnWire> {
     /// Its outgoing interfaces, by port.
     pub outgoing: Vec<Outgoing<P>>,
     /// Its conditioners.
-    pub seats: Vec<IngressConditioner<P>>,
+    pub conditioners: Vec<IngressConditioner<P>>,
     /// The port of each (flow, direction) that it forwards, by [`route_key`].
     pub routes: Vec<(u32, u32)>,
     /// The port towards each host: see [`Network::route_by_address`].
@@ -50,7 +50,7 @@ impl<P: OnWire> Parts<P> {
     /// A router of these parts, which reports as `site`.
     #[must_use]
     pub fn router(self, site: SiteId) -> Router<P> {
-        Router::new(site, self.outgoing, RangeTable::new(&self.routes), self.hosts, self.seats)
+        Router::new(site, self.outgoing, RangeTable::new(&self.routes), self.hosts, self.conditioners)
     }
 }
 
@@ -80,8 +80,12 @@ impl<P: OnWire> Network<P> {
     pub fn new(scenario: &model::Scenario, outside: &Registry<P>) -> Result<Self, ElementError> {
         let routes = routes(scenario)
             .unwrap_or_else(|_| unreachable!("the scenario was checked: every flow has its routes"));
-        let parts =
-            |_| Parts { outgoing: Vec::new(), seats: Vec::new(), routes: Vec::new(), hosts: Vec::new() };
+        let parts = |_| Parts {
+            outgoing: Vec::new(),
+            conditioners: Vec::new(),
+            routes: Vec::new(),
+            hosts: Vec::new(),
+        };
         let mut network = Self {
             nodes: scenario.nodes.iter().map(parts).collect(),
             order: (0..scenario.links.len()).collect(),
@@ -152,7 +156,7 @@ impl<P: OnWire> Network<P> {
             // a packet that comes in by a link leaves towards its other end by the link back
             let ports = given.from.iter().map(|l| self.port[l ^ 1]).collect();
             let built = conditioner(&scenario.run, given, Box::new(classifier), &flows, site, outside)?;
-            self.nodes[given.node].seats.push(IngressConditioner::new(built, ports));
+            self.nodes[given.node].conditioners.push(IngressConditioner::new(built, ports));
         }
         Ok(())
     }

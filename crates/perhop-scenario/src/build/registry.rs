@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Seats;
+use super::MeterScope;
 use crate::elements::{ElementError, Elements, Settings};
 use crate::model::{CustomMeter, CustomQueue};
 use perhop_core::meter::Meter;
@@ -15,7 +15,7 @@ use perhop_core::units::{BitRate, QueueSize};
 
 /// Where a queue from outside is to be.
 #[derive(Clone, Debug)]
-pub struct QueueSeat {
+pub struct QueuePlace {
     /// Where it reports what it drops and accepts.
     pub site: SiteId,
     /// Most that may wait.
@@ -28,12 +28,12 @@ pub struct QueueSeat {
 
 /// Where a meter from outside is to be.
 #[derive(Clone, Debug)]
-pub struct MeterSeat {
+pub struct MeterPlace {
     stream: Stream,
     draws: bool,
 }
 
-impl MeterSeat {
+impl MeterPlace {
     /// The meter's random numbers. Only one that measures an aggregate can have them: else each flow, or pair of addresses,
     /// has a copy of the meter, and the copies would draw the same.
     pub fn stream(&mut self) -> Stream {
@@ -43,9 +43,9 @@ impl MeterSeat {
 }
 
 type Built<T> = Result<T, ParamError>;
-type QueueBuilder<P> = Box<dyn Fn(QueueSeat, &mut Settings<'_>) -> Built<AnyQueue<P>> + Send + Sync>;
+type QueueBuilder<P> = Box<dyn Fn(QueuePlace, &mut Settings<'_>) -> Built<AnyQueue<P>> + Send + Sync>;
 type MeterBuilder =
-    Box<dyn Fn(&mut MeterSeat, &mut Settings<'_>, &Seats) -> Built<Box<dyn Meter>> + Send + Sync>;
+    Box<dyn Fn(&mut MeterPlace, &mut Settings<'_>, &MeterScope) -> Built<Box<dyn Meter>> + Send + Sync>;
 
 /// The queues and meters that a program brings: what `kind = "custom"` can name.
 ///
@@ -73,10 +73,10 @@ impl<P: Packet> Registry<P> {
     pub fn queue<Q, B>(&mut self, name: &str, build: B)
     where
         Q: Queue<P> + 'static,
-        B: Fn(QueueSeat, &mut Settings<'_>) -> Result<Q, ParamError> + Send + Sync + 'static,
+        B: Fn(QueuePlace, &mut Settings<'_>) -> Result<Q, ParamError> + Send + Sync + 'static,
     {
         let boxed: QueueBuilder<P> =
-            Box::new(move |seat, settings| Ok(Box::new(build(seat, settings)?).into()));
+            Box::new(move |place, settings| Ok(Box::new(build(place, settings)?).into()));
         self.queues.insert(name.to_owned(), boxed);
     }
 
@@ -85,10 +85,10 @@ impl<P: Packet> Registry<P> {
     pub fn meter<M, B>(&mut self, name: &str, build: B)
     where
         M: Meter + Clone + 'static,
-        B: Fn(&mut MeterSeat, &mut Settings<'_>) -> Result<M, ParamError> + Send + Sync + 'static,
+        B: Fn(&mut MeterPlace, &mut Settings<'_>) -> Result<M, ParamError> + Send + Sync + 'static,
     {
         let boxed: MeterBuilder =
-            Box::new(move |seat, settings, seats| Ok(seats.take(build(seat, settings)?)));
+            Box::new(move |place, settings, scope| Ok(scope.take(build(place, settings)?)));
         self.meters.insert(name.to_owned(), boxed);
     }
 
@@ -104,8 +104,8 @@ impl<P: Packet> Registry<P> {
     ) -> Result<AnyQueue<P>, ElementError> {
         let unknown = || ElementError::unknown("queue", &given.name, self.queues.keys());
         let build = self.queues.get(&given.name).ok_or_else(unknown)?;
-        let seat = QueueSeat { site, limit: given.limit, rate: given.rate, stream };
-        Settings::read(&given.settings, |settings| build(seat, settings))
+        let place = QueuePlace { site, limit: given.limit, rate: given.rate, stream };
+        Settings::read(&given.settings, |settings| build(place, settings))
     }
 
     /// The meter that the scenario names, one for all packets or a bank of it.
@@ -115,14 +115,14 @@ impl<P: Packet> Registry<P> {
     pub fn build_meter(
         &self,
         given: &CustomMeter,
-        seats: &Seats,
+        scope: &MeterScope,
         stream: Stream,
     ) -> Result<Box<dyn Meter>, ElementError> {
         let unknown = || ElementError::unknown("meter", &given.name, self.meters.keys());
         let build = self.meters.get(&given.name).ok_or_else(unknown)?;
-        let mut seat = MeterSeat { stream, draws: false };
-        let built = Settings::read(&given.settings, |settings| build(&mut seat, settings, seats))?;
-        if seat.draws && !matches!(seats, Seats::One) {
+        let mut place = MeterPlace { stream, draws: false };
+        let built = Settings::read(&given.settings, |settings| build(&mut place, settings, scope))?;
+        if place.draws && !matches!(scope, MeterScope::One) {
             return Err(ElementError {
                 path: "name".to_owned(),
                 rule: format!(
@@ -142,7 +142,11 @@ impl<P: Packet> Elements for Registry<P> {
     }
 
     fn check_meter(&self, meter: &CustomMeter, several: bool) -> Result<(), ElementError> {
-        self.build_meter(meter, if several { &Seats::Flows } else { &Seats::One }, Stream::new(0, 0, ""))
-            .map(drop)
+        self.build_meter(
+            meter,
+            if several { &MeterScope::Flows } else { &MeterScope::One },
+            Stream::new(0, 0, ""),
+        )
+        .map(drop)
     }
 }

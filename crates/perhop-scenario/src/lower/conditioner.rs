@@ -18,7 +18,7 @@ use crate::written::conditioner::{AckMarking, Conditioner, Marker, Meter, Shaper
 use crate::written::marks::Mark;
 use crate::written::units::{Limit, Size};
 
-/// The conditioner without its seat.
+/// The conditioner without its place.
 pub(crate) fn parts(
     conditioner: &Conditioner,
     pattern: Pattern,

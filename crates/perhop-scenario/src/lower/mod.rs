@@ -245,13 +245,13 @@ fn check_routes(
     let ways = match routes(scenario) {
         Ok(ways) => ways,
         Err(without) => {
-            let mut said = None;
+            let mut reported = None;
             for index in without {
                 let (list, i, from, to) = match index.checked_sub(scenario.flows.len()) {
                     None => ("flow", from_file[index], scenario.flows[index].from, scenario.flows[index].to),
                     Some(k) => ("udp", udp_from_file[k], scenario.udp[k].from, scenario.udp[k].to),
                 };
-                if said.replace((list, i)) != Some((list, i)) {
+                if reported.replace((list, i)) != Some((list, i)) {
                     let rule = format!("no way leads from `{}` to `{}`", name(from), name(to));
                     let hint = "join them by links; only routers pass packets on".to_owned();
                     report.error(&steps![list, i, "to"], rule, Some(hint));
@@ -260,11 +260,11 @@ fn check_routes(
             return None;
         }
     };
-    let mut said = None;
+    let mut reported = None;
     for (Route { reverse, .. }, (flow, i)) in ways.iter().zip(scenario.flows.iter().zip(from_file)) {
         let bare = reverse.iter().find(|link| scenario.links[**link].pure_ack_size.is_none());
-        if let Some(link) = bare.filter(|_| flow.tcp.header.0 == 0 && said != Some(*i)) {
-            said = Some(*i);
+        if let Some(link) = bare.filter(|_| flow.tcp.header.0 == 0 && reported != Some(*i)) {
+            reported = Some(*i);
             let link = &scenario.links[*link];
             let rule = format!("with a header of 0 bytes an ACK would be 0 bytes long on `{}`", link.name);
             let hint = "give every link that the ACKs cross a pure_ack_size, or the flow a header";

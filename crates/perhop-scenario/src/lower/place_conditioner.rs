@@ -48,10 +48,10 @@ pub(crate) fn place(
     let (mut made, mut from_file, mut held) = (Vec::new(), Vec::new(), 0usize);
     for (i, conditioner) in file.conditioner.iter().enumerate() {
         let mut placing = Placing { i, conditioner, file, network, into: &into, report };
-        let seats = placing.seats();
+        let places = placing.places();
         let pattern = placing.pattern(flows);
-        let (Some(seats), Some(pattern)) = (seats, pattern) else { continue };
-        held += seats.len().saturating_mul(1 + entries(&pattern));
+        let (Some(places), Some(pattern)) = (places, pattern) else { continue };
+        held += places.len().saturating_mul(1 + entries(&pattern));
         if held > MOST_HELD {
             let hint = "match by `class` or `mark`, or leave out what `from` says already".to_owned();
             let rule = format!("the conditioners hold more than {MOST_HELD} nodes and flows to compare with");
@@ -64,8 +64,8 @@ pub(crate) fn place(
         {
             refuse_element(error, &steps!["conditioner", i, "meter"], report);
         }
-        let several = seats.len() > 1 || conditioner.at.is_several();
-        for (k, (node, from)) in seats.into_iter().enumerate() {
+        let several = places.len() > 1 || conditioner.at.is_several();
+        for (k, (node, from)) in places.into_iter().enumerate() {
             let member = if several { format!("[{k}]") } else { String::new() };
             let path = format!("conditioner.{}{member}", conditioner.name);
             made.push(model::Conditioner { path, node, from, ..parts.clone() });
@@ -88,7 +88,7 @@ struct Placing<'a, 'b, 'c> {
 
 impl Placing<'_, '_, '_> {
     /// The routers, each with the links by which its packets come in.
-    fn seats(&mut self) -> Option<Vec<(usize, Vec<usize>)>> {
+    fn places(&mut self) -> Option<Vec<(usize, Vec<usize>)>> {
         let (i, conditioner) = (self.i, self.conditioner);
         let at = steps!["conditioner", i, "at"];
         let nodes = self.network.names.nodes(&conditioner.at, &at, self.report);
@@ -103,24 +103,24 @@ impl Placing<'_, '_, '_> {
         let (nodes, _) = nodes.filter(|_| !at_host)?;
         let every: BTreeSet<usize> = from.iter().flatten().copied().collect();
         let comes_in = |l: &usize| every.contains(&self.network.links[*l].from);
-        let seat =
+        let place =
             |node: usize| (node, self.into[node].iter().copied().filter(comes_in).collect::<Vec<usize>>());
-        let seats: Vec<_> = nodes.map(seat).collect();
+        let places: Vec<_> = nodes.map(place).collect();
         let used: BTreeSet<usize> =
-            seats.iter().flat_map(|(_, links)| links).map(|l| self.network.links[*l].from).collect();
+            places.iter().flat_map(|(_, links)| links).map(|l| self.network.links[*l].from).collect();
         let ends = conditioner.from.as_slice().iter();
         if let Some(k) = from.iter().position(|nodes| nodes.is_disjoint(&used)) {
             let at = conditioner.from.entry(&at, k);
             let from = conditioner.from.as_slice()[k].to_string();
-            self.no_link(&from, &conditioner.at.to_string(), seats[0].0, &at);
+            self.no_link(&from, &conditioner.at.to_string(), places[0].0, &at);
             return None;
         }
-        if let Some((node, _)) = seats.iter().find(|(_, links)| links.is_empty()) {
+        if let Some((node, _)) = places.iter().find(|(_, links)| links.is_empty()) {
             let from = ends.map(ToString::to_string).collect::<Vec<_>>().join("` or `");
             self.no_link(&from, &self.network.nodes[*node].name, *node, &at);
             return None;
         }
-        Some(seats)
+        Some(places)
     }
 
     /// Reports that no link leads from `from` to the router `to`, for one number `node`.

@@ -37,7 +37,7 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
             }
         };
     }
-    match (queue, queue.early()) {
+    match (queue, queue.early_detection()) {
         (&Queue::Red { min_th, max_th, max_p, .. }, Some(early)) => {
             let thresholds = thresholds(Curve { min_th, max_th, max_p });
             model::Queue::Red(params!(early, RedParams { thresholds, w_q: early.w_q }))

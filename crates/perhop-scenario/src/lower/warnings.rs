@@ -44,9 +44,9 @@ pub(crate) fn find(
     report: &mut Report,
 ) {
     let data = Data::follow(scenario, ways);
-    let mut said = BTreeSet::new();
+    let mut warned = BTreeSet::new();
     for ((link, af_class), split) in &data.splits {
-        if let Some(i) = tables.ports[*link].filter(|i| said.insert((*i, *af_class))) {
+        if let Some(i) = tables.ports[*link].filter(|i| warned.insert((*i, *af_class))) {
             let giver = split.giver.map(|c| &file.conditioner[tables.conditioners[c]]);
             split_af_class(&file.port[i], i, *af_class, split, giver, scenario, report);
         }
@@ -197,7 +197,7 @@ fn may_mark(port: &model::Port, mut marks: u64) -> bool {
     port.classes.iter().any(|class| {
         let taken = marks & of_data(class);
         marks &= !taken;
-        taken != 0 && class.queue.early().1
+        taken != 0 && class.queue.early_actions().1
     })
 }
 

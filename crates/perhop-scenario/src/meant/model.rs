@@ -259,7 +259,7 @@ impl Queue {
 
     /// Whether it drops or marks before it is full, and whether it marks: of one from outside the latter may be.
     #[must_use]
-    pub const fn early(&self) -> (bool, bool) {
+    pub const fn early_actions(&self) -> (bool, bool) {
         match self {
             Self::Fifo { .. } => (false, false),
             Self::Red(params) => (true, params.ecn),

@@ -97,7 +97,7 @@ impl Conventions {
 
 /// Reports a convention that the queue at `at` asks for by itself and has no use for.
 pub(crate) fn check(queue: &Queue, at: &[Step], report: &mut Report) {
-    let Some(Early { conventions, .. }) = queue.early() else { return };
+    let Some(Early { conventions, .. }) = queue.early_detection() else { return };
     if conventions.idle_color == Some(true) && queue.averaging() != Some(Averaging::Shared) {
         let hint = format!("leave it out, or give a {} queue `averaging = \"shared\"`", Queue::COLORED);
         let rule = "idle_color (true) needs one average for several colours";

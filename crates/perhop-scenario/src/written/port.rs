@@ -164,7 +164,7 @@ macro_rules! queues {
 
         impl Queue {
             /// What all that drop early have; `None` of one that does not.
-            pub(crate) const fn early(&self) -> Option<Early> {
+            pub(crate) const fn early_detection(&self) -> Option<Early> {
                 match *self {
                     $(Self::$kind { w_q, gentle, byte_mode, ecn, conventions, mean_packet, .. } => {
                         Some(Early { w_q, gentle, byte_mode, ecn, conventions, mean_packet })

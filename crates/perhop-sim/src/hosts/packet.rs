@@ -97,12 +97,12 @@ impl Carried for SimPacket {
             }
             Some(view) => {
                 let most = if flow.timestamps { MAX_SACK_BLOCKS - 1 } else { MAX_SACK_BLOCKS };
-                let told = ack.sack.as_slice();
-                let told = &told[..told.len().min(most)];
-                for (to, (left, right)) in blocks.iter_mut().zip(told) {
+                let reported = ack.sack.as_slice();
+                let reported = &reported[..reported.len().min(most)];
+                for (to, (left, right)) in blocks.iter_mut().zip(reported) {
                     *to = (low(*left).wrapping_add(1), low(*right).wrapping_add(1));
                 }
-                (Transport::Tcp(back(flow, ack, view.flags, &blocks[..told.len()])), 0)
+                (Transport::Tcp(back(flow, ack, view.flags, &blocks[..reported.len()])), 0)
             }
         };
         let Ends { source, destination, source_port, destination_port } = ends;

@@ -178,7 +178,7 @@ impl Reading {
 /// Adds what the early detection of class number `i` goes by.
 #[expect(clippy::cast_precision_loss, reason = "a queue of fewer than 2^53 bytes")]
 fn averages<P: Packet>(i: usize, class: &Class<P>, more: &mut Vec<(Subject, Quantity, f64)>) {
-    let states = class.early();
+    let states = class.early_states();
     if states.iter().any(|state| state.unit == Unit::Bytes) {
         more.push((Subject::Queue(i), Quantity::BacklogBytes, class.backlog().bytes.0 as f64));
     }

@@ -91,8 +91,8 @@ impl Sent {
         }
     }
 
-    /// Everything below `una` has been acknowledged; `tell` hears of each segment that was not known to have arrived, in order.
-    pub(super) fn advance(&mut self, una: u64, mut tell: impl FnMut(&Segment)) {
+    /// Everything below `una` has been acknowledged; `visit` gets each segment that was not known to have arrived, in order.
+    pub(super) fn advance(&mut self, una: u64, mut visit: impl FnMut(&Segment)) {
         self.cut(una);
         while let Some(segment) = self.segments.front().copied().filter(|segment| segment.end <= una) {
             self.segments.pop_front();
@@ -102,14 +102,14 @@ impl Sent {
                 SegmentState::Sent => {}
             }
             if segment.state != SegmentState::Arrived {
-                tell(&segment);
+                visit(&segment);
             }
         }
         self.board.advance(una);
     }
 
-    /// The bytes `start..end`, all outstanding, are reported; `tell` as above. Returns bytes not known before.
-    pub(super) fn report(&mut self, start: u64, end: u64, mss: u64, mut tell: impl FnMut(&Segment)) -> u64 {
+    /// The bytes `start..end`, all outstanding, are reported; `visit` as above. Returns bytes not known before.
+    pub(super) fn report(&mut self, start: u64, end: u64, mss: u64, mut visit: impl FnMut(&Segment)) -> u64 {
         let mut at = self.board.skip(start);
         while at < end {
             self.cut(at);
@@ -121,7 +121,7 @@ impl Sent {
             }
             self.segments[index].state = SegmentState::Arrived;
             self.reported += 1;
-            tell(&segment);
+            visit(&segment);
             at = self.board.skip(segment.end);
         }
         let (una, max) = (self.segments.front().map_or(end, |first| first.start), self.max());

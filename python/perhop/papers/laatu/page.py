@@ -85,7 +85,7 @@ def _compared(plan: Plan, done: Reproduction, text: str) -> Section:
         for id_, each in zip(m.cases, zip(*found.values(), strict=True), strict=True)
     ]
     table = Table("The same in numbers", ("case", *found, "runs"), rows, command=command)
-    return Section("cases", "Other meters in the same seat", [text], [table], drawings)
+    return Section("cases", "Other meters in the same place", [text], [table], drawings)
 
 
 def _beyond(done: Reproduction, text: str) -> Section:

@@ -7,7 +7,7 @@ use perhop_core::shaper::Shaper;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{Bytes, QueueSize};
 
-use crate::build::{Seats, own_meter};
+use crate::build::{MeterScope, own_meter};
 use crate::lower::check::queue::{keys_are_marks, marks_of, possible, refuse};
 use crate::lower::conditioner::{model_meter, model_shaper};
 use crate::lower::queue::{TrialPacket, bytes};
@@ -159,7 +159,7 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
         }
     }
     // one from outside is checked by those who bring it, once it is in its place
-    let built = own_meter(&model_meter(meter, packet_size), &Seats::One);
+    let built = own_meter(&model_meter(meter, packet_size), &MeterScope::One);
     if let (true, Err(error)) = (known, built) {
         refuse(&error, at, report);
     }

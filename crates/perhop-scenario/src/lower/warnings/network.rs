@@ -40,7 +40,8 @@ fn ports_without_data(
     tables: &Tables,
     report: &mut Report,
 ) {
-    let early = |link: &usize| scenario.links[*link].port.classes.iter().any(|class| class.queue.early().0);
+    let early =
+        |link: &usize| scenario.links[*link].port.classes.iter().any(|class| class.queue.early_actions().0);
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (link, port) in tables.ports.iter().enumerate() {
         if let Some(i) = port.filter(|_| early(&link)) {
@@ -109,13 +110,13 @@ fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &
 
 /// A host whose own link is the narrowest on the way can keep the window of a connection in its queue and on the way.
 fn windows(scenario: &Scenario, ways: &[Route], tables: &Tables, report: &mut Report) {
-    let mut said = BTreeSet::new();
+    let mut warned = BTreeSet::new();
     for ((flow, way), i) in scenario.flows.iter().zip(ways).zip(tables.flows) {
         let Some((first, rest)) = way.forward.split_first() else { continue };
         let first = &scenario.links[*first];
         let narrowest = rest.iter().all(|link| scenario.links[*link].rate > first.rate);
         let endless = flow.tcp.params.size.is_none();
-        if !narrowest || !endless || first.port.backpressure.is_some() || said.contains(i) {
+        if !narrowest || !endless || first.port.backpressure.is_some() || warned.contains(i) {
             continue;
         }
         let delays = way.forward.iter().chain(&way.reverse).map(|link| scenario.links[*link].delay);
@@ -132,7 +133,7 @@ fn windows(scenario: &Scenario, ways: &[Route], tables: &Tables, report: &mut Re
         let limit = first.port.classes[class].queue.limit();
         // One is being transmitted, and one is at each end.
         if packets > held(limit) + on_the_way / longest + 3 {
-            said.insert(*i);
+            warned.insert(*i);
             let rule = format!(
                 "the window ({}) is more than the way and this host's own queue ({}) hold: the host drops its own packets",
                 Size(Bytes(window.0)),
