@@ -1,1 +1,1 @@
-"""What makes a Linux host mark its ACKs as a scenario asks: rules for nftables, or commands for eBPF."""
+"""ACK marking on a Linux host as in a scenario: rules for nftables, or commands for eBPF."""

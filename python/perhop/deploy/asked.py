@@ -1,4 +1,4 @@
-"""Which mark the ACKs of a scenario shall have, host by host, and what tells flows apart on a real one."""
+"""The mark of the ACKs of a scenario, host by host, and fields that separate its flows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Selector:
 
 @dataclass
 class Host:
-    """A receiving host: its flows and what is asked for their ACKs."""
+    """A receiving host: its flows and the marks of their ACKs."""
 
     name: str
     flows: dict[str, Marking] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Host:
     cannot: list[str] = field(default_factory=list)
 
     def rules(self) -> dict[Marking, list[Selector]]:
-        """Return each marking with which connections it is for: all of them if there is one marking alone."""
+        """Return each marking with its connections; a single one is for all of them."""
         several = len(set(self.flows.values())) > 1
         found: dict[Marking, list[Selector]] = {}
         for flow, asked in self.flows.items():
@@ -55,7 +55,7 @@ class Host:
         return found
 
     def alike(self) -> list[str]:
-        """Say which flows ask for different marks and cannot be told apart; without an address it is any."""
+        """Describe flows with different marks that cannot be separated; without an address it is any."""
         by_port: dict[int, list[str]] = {}
         for flow in self.flows:
             by_port.setdefault(self.selectors[flow].port, []).append(flow)
@@ -80,7 +80,7 @@ def group(name: str) -> str:
 
 
 def asked(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) -> dict[str, Host]:
-    """Return the receiving hosts of a scenario with what is asked of each, or why none can say.
+    """Return the receiving hosts with the marks of their ACKs, or why none can be given.
 
     An edge that marks ACKs overrules the host, and of several the last on the way.
 
@@ -123,7 +123,7 @@ def _asked_of(network: Network, edges: Mapping[str, Mapping[str, Any]], flow: Fl
 
 
 def _matches(edge: Mapping[str, Any], flow: Flow) -> bool:
-    """Whether a conditioner takes the ACKs of a flow."""
+    """Return whether a conditioner takes the ACKs of a flow."""
     view, ports = flow.view, flow.settings["ports"]
     known: dict[str, Callable[[Any], bool]] = {
         "src": lambda wanted: _named(wanted, view.target),
@@ -158,7 +158,7 @@ _NAME = re.compile(r"([^\[]*)(?:\[(?:(\*)|(\d+)(?:\.\.(\d+))?)\])?")
 
 
 def _named(wanted: Any, name: str) -> bool:
-    """Whether a name such as `s[1]` is meant by one of `s`, `s[*]`, `s[1]`, `s[0..2]`."""
+    """Return whether a name like `s[1]` is meant by one of `s`, `s[*]`, `s[1]`, `s[0..2]`."""
     base, _, rest = name.partition("[")
     for one in _several(wanted):
         found = _NAME.fullmatch(one)

@@ -20,7 +20,7 @@ def marks(marking: Marking) -> str:
 
 
 def commands(marking: Marking, device: str, comments: Sequence[str] = ()) -> str:
-    """Return the commands for a shell in the folder `deploy`, those that take it away again as comments."""
+    """Return shell commands for the folder `deploy`, those of removal as comments."""
     return "\n".join(
         [
             *(f"# {comment}" for comment in comments),

@@ -71,7 +71,7 @@ def fixed(dscp: int) -> Marking:
 
 
 def marking(table: Mapping[str, Any], class_: str) -> Marking:
-    """Return what an `ack_marking` table means for a flow of a class.
+    """Return the meaning of an `ack_marking` table for a flow of a class.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def _remember() -> list[str]:
 
 
 def _answer(place: int, marking: Marking) -> list[str]:
-    """Return the chain that gives an ACK its mark by the data that is remembered; none is as best effort."""
+    """Return the chain that marks an ACK by the data remembered, else best effort."""
     head = f"  chain answer_{place} {{"
     if marking.fixed is not None:
         return [head, f"    goto mark_{marking.fixed}", "  }"]

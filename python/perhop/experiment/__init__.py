@@ -1,1 +1,1 @@
-"""Designed experiments: what is varied, what is measured, and the runs that this takes."""
+"""Designed experiments: factors, designs, responses, and the runs that they take."""

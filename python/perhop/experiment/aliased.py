@@ -1,4 +1,4 @@
-"""Fractions 2^(k-p): the full design of the free factors, each effect under the names it may as well have."""
+"""Fractions 2^(k-p): the full design of the free factors, each effect with its aliases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Alias(NamedTuple):
-    """An effect that cannot be told from one of the free factors: its factors, and its sign."""
+    """An effect that is aliased with one of the free factors: its factors, and its sign."""
 
     word: Term
     sign: int
@@ -79,7 +79,7 @@ def aliases(term: Term, fraction: Fraction, within: set[str]) -> list[Alias]:
 
 
 def _written(own: list[Alias]) -> str:
-    """Join names; the first stands for the effect that is given, so that signs are against its own."""
+    """Join names of aliases, with signs relative to the first."""
     return " = ".join(("-" if one.sign != own[0].sign else "") + ":".join(one.word) for one in own)
 
 
@@ -90,7 +90,7 @@ def _effects(
     asked: AnalysisRequest,
     within: set[str],
 ) -> pl.DataFrame:
-    """Give each effect under its names: at both levels of a single factor, else with all factors high."""
+    """Return each effect under its names: at both levels of a single factor, else at all high."""
     errors = {row["term"]: row for row in table.iter_rows(named=True)}
     rows = []
     for term, own in names.items():
@@ -105,7 +105,7 @@ def _effects(
 def _at(
     term: Term, name: Alias, parts: Strata, asked: AnalysisRequest, within: set[str]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the levels of an effect and what it is there; two-level factors by their high level."""
+    """Yield the levels of an effect and its value there; two-level factors by their high level."""
     cube = parts.cube
     levels = dict(zip(cube.factors, cube.levels, strict=True))
     inside = [factor for factor in term if factor in within]

@@ -1,4 +1,4 @@
-"""An analysis as data: what varied a response, how sure that is, and what to be wary of."""
+"""An analysis as data: causes of variation, their certainty, and remarks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FALSE_DISCOVERIES = 0.05
 
 @dataclass(frozen=True)
 class AnalysisRequest:
-    """What an analysis must know beside the numbers.
+    """The facts that an analysis needs beside the numbers.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class AnalysisRequest:
         return self.treatments or math.prod(map(len, self.factors.values()))
 
     def interval(self, response: str, values: npt.ArrayLike) -> Interval:
-        """Mean of a response over replications, with the interval that it has to have."""
+        """Compute the mean of a response over replications, with the interval that it has to have."""
         interval = sequential_interval if response == self.looked_at else mean_interval
         return interval(values, self.level)
 
@@ -140,7 +140,7 @@ def remarked(start: Analysis, remark: str) -> Analysis:
 
 
 def grand_mean(rows: pl.DataFrame, asked: AnalysisRequest) -> Interval:
-    """Mean of all values of a response, with the interval of the means of replications.
+    """Compute the mean of all values of a response, with the interval of the means of replications.
 
     Where a replication lacks a treatment, or a group of one, their means are of different things: the
     interval is infinite.
@@ -154,7 +154,7 @@ def grand_mean(rows: pl.DataFrame, asked: AnalysisRequest) -> Interval:
 
 
 def means_of(rows: pl.DataFrame, factors: Sequence[str], asked: AnalysisRequest) -> pl.DataFrame:
-    """Mean of each combination of levels of a response, with its own interval over the replications."""
+    """Return the mean of each combination of levels, with its interval over the replications."""
     found = []
     parts = rows.group_by(factors, maintain_order=True) if factors else [((), rows)]
     for key, part in parts:

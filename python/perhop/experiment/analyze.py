@@ -1,4 +1,4 @@
-"""What the table of a store says, response by response."""
+"""The analysis of a store's table, response by response."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def asked_of(
     campaign: Campaign, keep: tuple[str, ...] | None = None, level: float = LEVEL
 ) -> AnalysisRequest:
-    """Return what an analysis must know of a campaign; the rest as of `AnalysisRequest`."""
+    """Return the facts that an analysis needs of a campaign; the rest as of `AnalysisRequest`."""
     design = campaign.design
     return AnalysisRequest(
         {factor.name: [one.name for one in factor.levels] for factor in design.factors},
@@ -78,7 +78,7 @@ def analyze(scalars: pl.DataFrame, asked: AnalysisRequest) -> list[Analysis]:
 
 
 def without_values(scalars: pl.DataFrame, responses: Sequence[str]) -> list[str]:
-    """Say of each response that has no value in any run that was made; `scalars` as in `analyze`."""
+    """Name each response that has no value in any run that was made; `scalars` as in `analyze`."""
     valued = set(scalars.filter(pl.col("value").is_finite())["response"])
     runs = counted(scalars["key"].n_unique(), "run")
     return [
@@ -89,7 +89,7 @@ def without_values(scalars: pl.DataFrame, responses: Sequence[str]) -> list[str]
 
 
 def _with_discoveries(found: list[Analysis]) -> list[Analysis]:
-    """Adjust the p values of all tests together, and say which effects are there."""
+    """Adjust the p values of all tests together, and mark the effects that are there."""
     p = [value for one in found for value in one.tests["p"].to_list()]
     q = benjamini_hochberg([math.nan if value is None else value for value in p])
     adjusted, at = [], 0

@@ -1,4 +1,4 @@
-"""Run what a campaign lacks, and nothing twice."""
+"""Run the missing runs of a campaign, and nothing twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LOST_IN_A_ROW = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """What `run_campaign` did.
+    """The outcome of `run_campaign`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def plan(campaign: Campaign) -> list[Planned]:
-    """Return the runs that a campaign asks for, in the order of its design: up to the cap of its rule.
+    """Return the runs of a campaign in the order of its design, up to the cap of its rule.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def run_campaign(
     progress: Progress | None = None,
     runs: list[Planned] | None = None,
 ) -> Outcome:
-    """Run what a store lacks; the store is made unless it is there.
+    """Run the missing runs of a campaign; the store is made unless it is there.
 
     Each finished run is written at once. Whatever ends this, the next call goes on from there, and the tables
     are the same as if nothing had happened.
@@ -152,7 +152,7 @@ def run_campaign(
 
 
 class _Driver:
-    """Hands out the runs that are missing, and writes down what comes back.
+    """Hands out the runs that are missing, and records their results.
 
     Parameters
     ----------
@@ -193,20 +193,20 @@ class _Driver:
 
     @property
     def stopped(self) -> Stopped | None:
-        """What a stopping rule decided."""
+        """The decision of a stopping rule."""
         return self._rule.decided if isinstance(self._rule, Stopping) else None
 
     @property
     def is_decided(self) -> bool:
-        """Whether a rule said that it is enough."""
+        """Return whether a rule has decided that it is enough."""
         return self._rule is not None and self._rule.decided is not None
 
     def asks_for(self, run: Planned) -> bool:
-        """Tell whether a run is still wanted."""
+        """Return whether a run is still wanted."""
         return self._rule is None or self._rule.asks_for(run.treatment, run.replication)
 
     def run(self) -> None:
-        """Go on until nothing is missing, or the rule says that it is enough."""
+        """Go on until nothing is missing, or the rule has decided that it is enough."""
         self._report_progress()
         try:
             while self._fill():
@@ -217,7 +217,7 @@ class _Driver:
                 future.cancel()
 
     def _begin_rule(self, complete: set[str]) -> Stopping | Selecting | None:
-        """Return the rule that ends the campaign, with what is there already."""
+        """Return the rule that ends the campaign, fed with the runs that are there already."""
         campaign = self._campaign
         treatments = len(campaign.design.treatments)
         rule: Stopping | Selecting
@@ -236,7 +236,7 @@ class _Driver:
         return rule
 
     def _fill(self) -> bool:
-        """Hand out runs, as many as keep every worker busy; tell whether any are under way."""
+        """Hand out runs, as many as keep every worker busy; return whether any are under way."""
         if self.is_decided:
             return False
         # those that wait are few, so that memory does not grow with the number of runs
@@ -276,7 +276,7 @@ class _Driver:
         self._report_progress()
 
     def _forget(self) -> None:
-        """Take out of the queue what a rule no longer asks for, once it asks for fewer treatments."""
+        """Drop runs from the queue that a rule no longer asks for, once it asks for fewer treatments."""
         racing = int(self._rule.race.left.sum()) if isinstance(self._rule, Selecting) else 0
         if racing == self._racing:
             return
@@ -286,13 +286,13 @@ class _Driver:
         self._queue = deque(wanted)
 
     def _report_progress(self) -> None:
-        """Say how much is done: runs under way are half done on average."""
+        """Report how much is done: runs under way are half done on average."""
         if self._progress is not None:
             under_way = islice(self._pending.values(), width(self._executor))
             self._progress(self._done + sum(run.work for run in under_way) / 2, self._work)
 
     def _result(self, future: Future[Finished], run: Planned) -> Finished | None:
-        """Return what came back; None where the run is to be tried again."""
+        """Return the result of a call; None where the run is to be tried again."""
         try:
             finished = future.result()
         except VersionsDiffer as error:
@@ -334,7 +334,7 @@ class _Driver:
 def _give(
     rule: Stopping | Selecting, stop: Stop | None, run: Planned, values: Mapping[str, Values] | None
 ) -> None:
-    """Tell a rule what a run gave by response, None of one that failed; one that stops looks at one alone."""
+    """Give a rule the values of a run by response, None of one that failed."""
     if isinstance(rule, Selecting):
         rule.add(run.treatment, run.replication, values)
     elif stop is not None:

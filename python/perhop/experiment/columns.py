@@ -1,4 +1,4 @@
-"""Columns that tables of runs have for themselves: no factor is called so, and nothing is grouped by them."""
+"""Column names that tables of runs keep for themselves: no factor or group may have them."""
 
 from __future__ import annotations
 

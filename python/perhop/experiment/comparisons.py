@@ -1,4 +1,4 @@
-"""Treatments against each other: all pairs of them, or two, with what is the same for all that matters."""
+"""Differences between treatments: all pairs of them, or two, with a test of equivalence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST = 40
 
 @dataclass(frozen=True)
 class Margin:
-    """What counts as the same: so much to either side, in the response's unit or as a part of the first."""
+    """A margin of equivalence to either side, in the response's unit or as a part of the first."""
 
     value: float
     relative: bool
@@ -72,7 +72,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Pairs:
-    """All pairs of treatments; `table` as of `perhop.stats.contrasts.tukey`, empty without an error."""
+    """All pairs of treatments; `table` as of `tukey`, empty without an error."""
 
     own: Own
     table: pl.DataFrame
@@ -81,7 +81,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two treatments by their replications; `margin` and `same` where their equivalence was asked for."""
+    """Two treatments by their replications; `margin` and `same` for equivalence."""
 
     own: Own
     first: str
@@ -93,7 +93,7 @@ class Comparison:
 
 
 def values(scalars: pl.DataFrame, asked: AnalysisRequest, responses: Sequence[str] = ()) -> Iterator[Own]:
-    """Yield the finite values of each response and group, in their order; `scalars` as in `analyze`."""
+    """Yield the finite values of each response and group, in their order."""
     for response, unit in asked.units.items():
         rows = scalars.filter(pl.col("response") == response, pl.col("value").is_finite())
         if rows.is_empty() or (responses and response not in responses):
@@ -137,7 +137,7 @@ def all_pairs(own: Own, asked: AnalysisRequest) -> Pairs:
 
 
 def _error(rows: pl.DataFrame, block: bool) -> Stratum | None:
-    """Return what replications of a treatment differ by, less what is common to all in blocks."""
+    """Return the error of replications of a treatment, less the part that blocks have in common."""
     if rows.is_empty():
         return None
     if block:

@@ -1,4 +1,4 @@
-"""A campaign: scenario, design and what is measured; its file, and every mistake in that with its place."""
+"""Campaigns (scenario, design, responses), their files, and mistakes with their places."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _READ_AT_MOST = 64 * 1024 * 1024
 
 
 class CampaignError(ScenarioError):
-    """A campaign file with mistakes, or whose scenario has some; `diagnostics` lists every one.
+    """A campaign file, or its scenario, with mistakes; `diagnostics` lists every one.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class CampaignError(ScenarioError):
 
 @dataclass(frozen=True)
 class Campaign:
-    """What is to be run, and what is measured.
+    """A scenario, a design, and the responses to measure.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def read(path: str | Path, overrides: Sequence[str] = ()) -> ReadCampaign:
 
 
 class _Reader:
-    """Collects the parts of a campaign, and what is wrong with them."""
+    """Collects the parts of a campaign, and its mistakes."""
 
     def __init__(self, path: Path, source: bytes, core: _core.Campaign) -> None:
         self.path, self.source, self.core = path, source, core
@@ -200,7 +200,7 @@ class _Reader:
         return place
 
     def scenario(self, overrides: Sequence[str]) -> Scenario | None:
-        """Return the scenario with the overrides of all runs; what is wrong with it is in `in_scenario`."""
+        """Return the scenario with the overrides of all runs; its mistakes are in `in_scenario`."""
         name, own = self.written["scenario"], self.written.get("set", [])
         try:
             plain = Scenario.load(self.path.parent / name)
@@ -295,7 +295,7 @@ class _Reader:
         return Factor(one["name"], tuple(Level(*each) for each in made.items()))
 
     def responses(self) -> list[Response]:
-        """Return the responses, also those whose text is none: their names are known to others."""
+        """Return the responses, those without a valid expression too: their names are known to others."""
         found: list[Response] = []
         for i, one in enumerate(self.written.get("response", [])):
             if any(one["name"] == other.name for other in found):
@@ -352,12 +352,12 @@ def _range(one: dict[str, Any]) -> Range:
 
 
 def _has_null(value: object) -> bool:
-    """Tell whether something in a value is null, which the core makes of numbers that JSON has not."""
+    """Return whether a value contains null, the core's form of numbers that JSON has not."""
     if isinstance(value, dict | list):
         return any(map(_has_null, value.values() if isinstance(value, dict) else value))
     return value is None
 
 
 def _text(value: object) -> str:
-    """Return a value as it stands after ``path=``; text stands as it is, for a quantity has no quotes."""
+    """Return a value as it stands after ``path=``; text has no quotes there."""
     return value if isinstance(value, str) else toml(value, "levels")

@@ -204,7 +204,7 @@ class Design(Treatments):
         return runs(self, scenario, chosen)
 
     def check(self, scenario: Scenario) -> Checked:
-        """Apply every treatment to a scenario, and say what is wrong with which level.
+        """Apply every treatment to a scenario, and return mistakes by level.
 
         A mistake that every treatment with a level has, and no other, is the level's; any other is told of
         the first treatment that has it. Two treatments that are the same scenario are told as a warning: with

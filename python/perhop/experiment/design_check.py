@@ -1,4 +1,4 @@
-"""What is wrong with a design: names, and what its levels do to a scenario."""
+"""The check of a design: names, and the effect of its levels on a scenario."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _DRAWN = ("run.seed", "run.replication")
 
 
 class Checked(NamedTuple):
-    """What is wrong with a design on a scenario, and what is valid and hardly meant."""
+    """Mistakes of a design on a scenario, and warnings."""
 
     mistakes: list[Fault]
     warnings: list[Fault]
 
 
 def check(design: Treatments, scenario: Scenario) -> Checked:
-    """Apply every treatment of a design to a scenario; see `perhop.experiment.design.Design.check`."""
+    """Apply every treatment of a design to a scenario; see `Design.check`."""
     mistakes = _drawn(design)
     warnings = _overwritten(design, scenario.overrides)
     wrong: dict[tuple[str, str], tuple[Diagnostic, set[int]]] = {}
@@ -47,7 +47,7 @@ def check(design: Treatments, scenario: Scenario) -> Checked:
 
 
 def _drawn(design: Treatments) -> list[Fault]:
-    """Find levels that set what the design gives."""
+    """Find levels that set a setting of the design itself."""
     hint = "leave it out: `replications` and `seeds` say which random numbers a run has"
     return [
         Fault(("factor", i, "levels", level.name), f"{factor.name}={level.name} sets {path}", hint)
@@ -59,7 +59,7 @@ def _drawn(design: Treatments) -> list[Fault]:
 
 
 def _overwritten(design: Treatments, given: Sequence[str]) -> list[Fault]:
-    """Find what a later override writes again, so that levels make no difference or `set` does nothing.
+    """Find settings that a later override writes again, so that the first has no effect.
 
     A level that leaves one level of the other factor in the design is meant so.
     """
@@ -97,7 +97,7 @@ def _paths(overrides: Sequence[str]) -> list[str]:
 
 
 def _covers(written: str, path: str) -> bool:
-    """Tell whether writing one setting writes another: the same, or a part of it."""
+    """Return whether writing one setting writes another: the same, or a part of it."""
     return path == written or path.startswith((f"{written}.", f"{written}["))
 
 
@@ -108,7 +108,7 @@ def _twins(design: Treatments, first: Treatment, second: Treatment) -> Fault:
 
 
 def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> list[Fault]:
-    """Say what a mistake belongs to that some treatments have."""
+    """Attribute a mistake that some treatments have to levels."""
     path, rule = diagnostic["path"], diagnostic["rule"]
     message = f"{path}: {rule}" if path else rule
     rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())

@@ -1,4 +1,4 @@
-"""Hashes of what a ledger holds, so that no changed digit in it is believed."""
+"""Hashes of a ledger's contents, so that no changed digit in it is believed."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def seal_runs(connection: sqlite3.Connection) -> None:
 
 
 def seal_campaign(connection: sqlite3.Connection) -> None:
-    """Write the hash of the plan and of what is kept about the campaign."""
+    """Write the hash of the plan and of the facts about the campaign."""
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, _of_campaign(connection)))
 
 
 def damage(connection: sqlite3.Connection) -> str | None:
-    """Return what in a ledger has not its hash, in words; None where all has.
+    """Return a sentence about the parts of a ledger that have not their hash; None where all have.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def damage(connection: sqlite3.Connection) -> str | None:
 
 
 def _digests(connection: sqlite3.Connection, run: int | None = None) -> Iterator[tuple[int, str | None, str]]:
-    """Return number, recorded hash and hash of each run, or of one; rows of no run have no recorded hash."""
+    """Return number, recorded hash and hash of each run, or of one."""
 
     def rows(select: str, column: str) -> Iterator[Any]:
         only = "" if run is None else f"WHERE {column} = {run:d}"

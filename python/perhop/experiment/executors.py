@@ -1,4 +1,4 @@
-"""Where runs are made: processes of this machine or a Dask cluster, each a `concurrent.futures.Executor`."""
+"""Executors of runs: processes of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ExecutorError(Exception):
 
 
 def open_executor(where: str | None, workers: int | None = None) -> LocalProcesses | DaskCluster:
-    """Return what makes runs.
+    """Return the executor for a name.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def width(executor: Executor) -> int:
 
 
 class _Ending(Executor):
-    """An executor that does not wait for calls whose results nobody will take."""
+    """An executor that does not wait for calls with unwanted results."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -87,7 +87,7 @@ class _Ending(Executor):
 
 
 class LocalProcesses(_Ending):
-    """Processes of this machine. One that dies takes its own call with it (`WorkerDied`) and is replaced.
+    """Processes of this machine; one that dies fails its own call (`WorkerDied`) and is replaced.
 
     They inherit nothing of the driver but its environment and where it imports from, and end with it.
 

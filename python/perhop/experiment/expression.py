@@ -24,7 +24,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Negative:
-    """What follows a minus sign."""
+    """An expression with a minus sign."""
 
     of: Expression
 
@@ -136,7 +136,7 @@ Condition = Comparison | Not | Junction
 
 @dataclass(frozen=True)
 class Measure:
-    """An expression, and the columns whose values make groups."""
+    """An expression, and the columns that make groups."""
 
     of: Expression
     by: tuple[Name, ...] = ()
@@ -186,7 +186,7 @@ def comparisons(one: Condition | None) -> Iterator[Comparison]:
 
 
 class SyntaxFault(Exception):
-    """What is wrong with an expression.
+    """A mistake in an expression.
 
     Parameters
     ----------

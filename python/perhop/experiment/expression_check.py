@@ -1,4 +1,4 @@
-"""Whether the names in an expression are those of tables and columns, and what unit it has."""
+"""The check of an expression against tables and columns, and its unit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Checker(NamedTuple):
     vocabulary: Vocabulary
 
     def found(self, by: Sequence[Name]) -> Iterator[SyntaxFault]:
-        """Yield what is wrong with it, and with the columns it is grouped by."""
+        """Yield mistakes in an expression, and in the columns it is grouped by."""
         one = self.statistic
         yield from self._arguments()
         table = one.table.text
@@ -50,7 +50,7 @@ class Checker(NamedTuple):
                 yield SyntaxFault(name.span, rule, "group by a name, a class or a label")
 
     def _arguments(self) -> Iterator[SyntaxFault]:
-        """Check the name of the statistic and what it is given."""
+        """Check the name of the statistic and its arguments."""
         one, name = self.statistic, self.statistic.name.text
         if name not in STATISTICS:
             yield SyntaxFault(one.name.span, f"there is no statistic `{name}`", _suggest(name, STATISTICS))
@@ -69,7 +69,7 @@ class Checker(NamedTuple):
                 yield SyntaxFault(one.argument.span, rule, percent)
 
     def _column(self) -> Iterator[SyntaxFault]:
-        """Check the column whose values are wanted."""
+        """Check a column that gives values."""
         one = self.statistic
         column = self._known(one.column) if one.column else None
         if isinstance(column, SyntaxFault):
@@ -96,7 +96,7 @@ class Checker(NamedTuple):
                 yield SyntaxFault(span, f"`{comparison.column}` is text, not a number", hint)
 
     def _known(self, name: Name) -> Column | SyntaxFault:
-        """Return a column of the table, or what is wrong."""
+        """Return a column of the table, or a mistake."""
         table = SCHEMA[self.statistic.table.text]
         known = {column.name: column for column in table.columns}
         if name.text in known:
@@ -149,7 +149,7 @@ def _suggest(wrong: str, known: Sequence[str]) -> str | None:
 
 
 def unit(one: Expression) -> str | None:
-    """Return the unit of an expression, None where its columns do not say.
+    """Return the unit of an expression, None where its columns do not give one.
 
     A number that scales may turn bytes into megabytes: what is multiplied by one, or divided by one, has no
     unit that is known. Sums have the unit of their parts where these are of one unit.

@@ -1,4 +1,4 @@
-"""What is wrong with a campaign, and the setting of the campaign file that it is about."""
+"""A mistake in a campaign, with the setting of the campaign file that it is about."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ At = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake in a campaign, or what is valid and hardly meant.
+    """A mistake in a campaign, or a warning.
 
     Parameters
     ----------

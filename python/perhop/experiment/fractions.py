@@ -1,4 +1,4 @@
-"""Fractions 2^(k-p) with their aliases, and Latin hypercubes: designs that do not take every combination.
+"""Fractions 2^(k-p) with their aliases, and Latin hypercubes.
 
 References: Box, Hunter and Hunter, Statistics for Experimenters, 2nd edition, chapter 6; McKay, Beckman and
 Conover, A comparison of three methods for selecting values of input variables, Technometrics 21 (1979).
@@ -24,7 +24,7 @@ Word = frozenset[str]
 
 
 class Generator(NamedTuple):
-    """A factor whose column is the product of others, with its sign."""
+    """A factor as the product of others, with its sign."""
 
     factor: str
     of: Word
@@ -33,7 +33,7 @@ class Generator(NamedTuple):
 
 @dataclass(frozen=True)
 class Fraction:
-    """What a fraction of a design of two levels can tell apart.
+    """A fraction of a two-level design, and the effects that it confounds.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Fraction:
 
     @classmethod
     def of(cls, factors: Sequence[Factor], generators: Sequence[str]) -> Fraction:
-        """Read generators such as ``D=ABC``, ``D=-AB`` or ``rate=delay*window``.
+        """Read generators like ``D=ABC``, ``D=-AB`` or ``rate=delay*window``.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Fraction:
         return min(map(len, self.relation()), default=len(self.factors) + 1)
 
     def aliases(self, order: int = 2) -> dict[Word, dict[Word, int]]:
-        """Return, for every effect up to an order, the effects up to it that it cannot be told from.
+        """Return, for every effect up to an order, its aliases up to that order.
 
         Parameters
         ----------

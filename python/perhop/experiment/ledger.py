@@ -1,4 +1,4 @@
-"""The ledger of a campaign, in SQLite: which run is done, and its values. One driver alone writes to it."""
+"""The ledger of a campaign in SQLite: runs and their values, written by one driver."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Planned(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A finished run: its key, the command that makes it again, what was measured, and what came out."""
+    """A finished run: its key, the command that makes it again, its values and its outcome."""
 
     key: str
     replay: str
@@ -121,16 +121,16 @@ class Ledger:
         self._folder = folder
 
     def meta(self) -> dict[str, str]:
-        """Return what is kept about the campaign as a whole."""
+        """Return the facts about the campaign as a whole."""
         return dict(self.connection.execute("SELECT name, value FROM meta"))
 
     @property
     def is_evaluated_so(self) -> bool:
-        """Whether values are what expressions give now."""
+        """Return whether values were evaluated as expressions are now."""
         return self.meta().get("measures_version") == str(MEASURES_VERSION)
 
     def replace_plan(self, runs: Iterable[Planned], meta: dict[str, str]) -> None:
-        """Ask for these runs, and keep this about the campaign, from now on; what is done of others stays."""
+        """Replace the plan and the facts about the campaign; results of other runs stay."""
         meta = meta | {"measures_version": str(MEASURES_VERSION)}
         with self._writing() as connection:
             if not self.is_evaluated_so:  # old values do not stand beside new ones
@@ -177,7 +177,7 @@ class Ledger:
         return {key for (key,) in self.connection.execute("SELECT key FROM run WHERE state = 'failed'")}
 
     def values(self, measure: str) -> dict[str, dict[tuple[str, ...], float | None]]:
-        """Return what runs gave for a measure, by key and group."""
+        """Return the values of a measure, by key and group."""
         found: dict[str, dict[tuple[str, ...], float | None]] = {}
         for key, groups, value in self.connection.execute(
             """SELECT key, groups, value FROM run JOIN value ON value.run = run.id
@@ -192,7 +192,7 @@ class Ledger:
         return iter(self.connection.execute("SELECT key, event_digest, began, duration_s FROM run"))
 
     def states(self) -> dict[str, int]:
-        """Count the runs: ``done``, ``failed``, ``missing``, ``unsettled`` as planned, ``dropped`` beside."""
+        """Count runs: ``done``, ``failed``, ``missing``, ``unsettled`` as planned, ``dropped``."""
         names = ("done", "failed", "missing", "unsettled", "dropped")
         return dict(
             zip(
@@ -209,7 +209,7 @@ class Ledger:
         )
 
     def left_s(self) -> float | None:
-        """Estimate how long the missing runs take at the pace of the last hundred; None before the first.
+        """Estimate the time for missing runs at the pace of the last hundred; None before the first.
 
         The pace is that of a worker, so that neither a pause nor runs under way count.
         """
@@ -226,7 +226,7 @@ class Ledger:
         return float(left * took / done / workers) if done else None
 
     def work_with(self, workers: int) -> None:
-        """Keep how many workers there are, for who estimates."""
+        """Record the number of workers, for estimates of time."""
         with self._writing() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('workers', ?)", (str(workers),))
             seal_campaign(connection)
@@ -332,7 +332,7 @@ def read(folder: Path) -> Iterator[Ledger]:
 
 
 def _renew(connection: sqlite3.Connection, folder: Path) -> None:
-    """Give a ledger of the first version its hashes: of what is in it now, for nothing tells what was."""
+    """Give a ledger of the first version hashes of its present contents."""
     if connection.execute("PRAGMA user_version").fetchone() == (VERSION,):
         return
     try:
@@ -388,7 +388,7 @@ def _check(connection: sqlite3.Connection, folder: Path) -> None:
 
 @contextmanager
 def _named_errors(folder: Path) -> Iterator[None]:
-    """Raise what SQLite refuses as an error of the system that names the store, or of the store."""
+    """Raise refusals of SQLite as an error of the system that names the store, or of the store."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -402,7 +402,7 @@ def _damaged(folder: Path, what: object) -> StoreError:
 
 
 def _none(folder: Path) -> Exception:
-    """Return what is wrong with a folder that has no ledger, or is not there."""
+    """Return the error for a folder that has no ledger, or is not there."""
     if not folder.exists():
         return FileNotFoundError(
             errno.ENOENT, "no such folder; `perhop campaign run FILE` makes it", str(folder)
@@ -433,7 +433,7 @@ def _refused(error: sqlite3.OperationalError, folder: Path) -> Exception:
 
 
 def _why_no_io(folder: Path) -> int:
-    """Return what the system says to a file in a folder where SQLite had an error, which does not tell."""
+    """Return the system's error for a file in a folder where SQLite had an error without a reason."""
     probe = folder / ".partial-probe"
     try:
         write_file(probe, bytes(1 << 16), lambda _: True)
@@ -475,7 +475,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def driver(folder: Path) -> str | None:
-    """Return who is at work on a store, None if nobody is."""
+    """Return the process that works on a store, None without one."""
     try:
         lock = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""What levels are called that have no name of their own."""
+"""Names of levels that have none of their own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def level_names(values: Sequence[str]) -> list[str]:
-    """Return what levels are called: their values; tables by what tells them apart, their kind first.
+    """Return names of levels: their values; tables by the settings that differ, their kind first.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Methods of analysis: a balanced design, a fraction, one that is not balanced, points of a hypercube."""
+"""Methods of analysis: balanced designs, fractions, unbalanced designs, hypercubes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_keep(start: Analysis, asked: AnalysisRequest) -> None:
 def factorial(
     start: Analysis, asked: AnalysisRequest, factors: Sequence[str], *, all_orders: bool = False
 ) -> Analysis:
-    """Analyse a balanced design of these factors; many effects of high order are put together in one row.
+    """Analyse a balanced design; many effects of high order are put together in one row.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def factorial(
 
 
 def _constant(frame: pl.DataFrame) -> bool:
-    """Tell whether values differ by no more than rounding."""
+    """Return whether values differ by no more than rounding."""
     values = frame["value"].to_numpy()
     scale = float(np.max(np.abs(values))) or 1.0
     return float(np.sum((values - values.mean()) ** 2)) <= (1e-12 * scale) ** 2 * values.size
@@ -98,7 +98,7 @@ def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | Non
 
 
 def not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Analysis]:
-    """Do what is valid where treatments have not all the same observations.
+    """Analyse treatments that have not all the same observations.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def _apart(
 
 
 def _lack(start: Analysis, asked: AnalysisRequest) -> str:
-    """Say why a design with groups within runs is not balanced."""
+    """Return why a design with groups within runs is not balanced."""
     frame = start.frame
     groups = frame.select(start.within).n_unique()
     if len(frame) < asked.planned * frame["replication"].n_unique() * groups:
@@ -195,7 +195,7 @@ def _unbalanced(start: Analysis, table: pl.DataFrame, order: int, why: str) -> A
 
 
 def _spread_out(start: Analysis) -> bool:
-    """Tell whether every treatment has levels of its own, as in a Latin hypercube."""
+    """Return whether every treatment has levels of its own, as in a Latin hypercube."""
     treatments = start.frame.select(start.factors).unique().height
     return len(start.factors) > 1 and all(
         start.frame[name].n_unique() > 0.8 * treatments > 4 for name in start.factors

@@ -110,7 +110,7 @@ class _Parser:
         self.need(")", hint)
 
     def refuse(self, wanted: str, hint: str | None = None) -> NoReturn:
-        """Say what should stand where the next token is."""
+        """Raise a mistake about the next token, with the words that could stand there."""
         token = self.next
         found = f"`{token.text}`" if token.kind != "end" else "the end"
         meant = difflib.get_close_matches(token.text, KEYWORDS, 1) if token.kind == "name" else []

@@ -40,7 +40,7 @@ Group = tuple[str, ...]
 
 
 class ResponseError(ScenarioError):
-    """A response that cannot be; `diagnostics` says where in its text.
+    """An invalid response; `diagnostics` gives the places in its text.
 
     Parameters
     ----------
@@ -105,16 +105,16 @@ class Response:
 
     @property
     def by(self) -> Group:
-        """The columns whose values make groups."""
+        """The columns that make groups."""
         return tuple(column.text for column in self.measure.by)
 
     @cached_property
     def unit(self) -> str | None:
-        """The unit: as given, or as it follows from the columns; None where neither says."""
+        """The unit: as given, or as it follows from the columns; None without either."""
         return self.given if self.given is not None else unit(self.measure.of)
 
     def faults(self, vocabulary: Vocabulary = NO_WORDS) -> list[SyntaxFault]:
-        """Return what is wrong with the names and values in the expression.
+        """Return mistakes in the names and values of the expression.
 
         Parameters
         ----------

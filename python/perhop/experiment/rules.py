@@ -1,4 +1,4 @@
-"""What a campaign is called, how its file is told from a scenario, and what ends its replications."""
+"""A campaign's name, its file told from a scenario, and rules that end its replications."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response
 
 
 def is_campaign(source: bytes) -> bool:
-    """Tell a campaign file from a scenario, mistakes or not: it names one, or has a table no scenario has."""
+    """Return whether a file is a campaign, mistakes or not: it has a key that only campaigns have."""
     return _OF_CAMPAIGNS.search(source) is not None
 
 
 def name_of(file: Path) -> str:
-    """Return what a campaign is called by its file; one called ``campaign.toml`` by the file's folder."""
+    """Return the name of a campaign, that of its file; ``campaign.toml`` has the folder's."""
     folder = file.resolve().parent.name
     return folder if file.stem == "campaign" and folder else file.stem
 
 
 def half_width(text: str) -> tuple[float, bool]:
-    """Read a half-width: its value, NaN where not above zero, and whether it is a part of the mean."""
+    """Read a half-width: its value, NaN where not above zero, and whether it is relative."""
     relative = text.endswith("%")
     try:
         value = float(text.removesuffix("%")) / (100 if relative else 1)
@@ -58,7 +58,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Goal:
-    """A part of what treatments are chosen by.
+    """One measure by which treatments are chosen.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which treatment is best: decided replication by replication in their order, whatever finished first."""
+"""The choice of the best treatment, decided in the order of replications."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perhop.stats.selection import Race
 
 @dataclass(frozen=True)
 class Selected:
-    """What was decided.
+    """The decision of a selection.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Selecting:
         self.decided: Selected | None = None
 
     def add(self, treatment: int, replication: int, values: Mapping[str, Values] | None) -> None:
-        """Take in what a run gave.
+        """Take in the values of a run.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Selecting:
             self._look()
 
     def asks_for(self, treatment: int, replication: int) -> bool:
-        """Tell whether a run is still wanted."""
+        """Return whether a run is still wanted."""
         if self.decided is None and self.race.left[treatment]:
             return True
         return replication < int(self._asked[treatment])
@@ -109,7 +109,7 @@ def race(select: Select, treatments: int) -> Race:
 
 
 def score(select: Select, values: Mapping[str, Values] | None) -> float:
-    """Return what goals add up to in a run: NaN of one that failed.
+    """Return the weighted sum of goals in a run: NaN of one that failed.
 
     With logarithms sum(weight log value) / sum(abs(weight)). A value that is not there, or zero, is minus
     infinity whichever sign its weight has: nothing was delivered, nothing was completed.

@@ -25,7 +25,7 @@ Series = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Stopped:
-    """What was decided.
+    """The decision of a stopping rule.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Stopped:
 
 
 def described(stop: Stop, stopped: Stopped) -> str:
-    """Say what was decided, and what that means for intervals that are not made for it."""
+    """Describe a decision, and its consequence for intervals that are not made for it."""
     width = f"{100 * stop.half_width:g} % of its mean" if stop.relative else f"{stop.half_width:g}"
     how = "narrow enough" if stopped.met else "not narrow enough at the cap"
     text = (
@@ -91,7 +91,7 @@ class Stopping:
         self.decided: Stopped | None = None
 
     def add(self, treatment: int, replication: int, values: Values) -> None:
-        """Take in what a run gave.
+        """Take in the values of a run.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Stopping:
             self._look()
 
     def asks_for(self, treatment: int, replication: int) -> bool:
-        """Tell whether a run is still wanted, of any treatment alike."""
+        """Return whether a run is still wanted, of any treatment alike."""
         return self.decided is None or replication < self.decided.replications
 
     def _look(self) -> None:
@@ -130,7 +130,7 @@ class Stopping:
             yield of, sequential_interval(values, LEVEL)
 
     def _excess(self, interval: Interval) -> float:
-        """Return the half-width in units of what is asked for."""
+        """Return the half-width in units of the one asked for."""
         stop = self._stop
         target = stop.half_width * abs(interval.mean) if stop.relative else stop.half_width
         if target > 0.0:
@@ -139,7 +139,7 @@ class Stopping:
 
 
 def _is_odd(values: Sequence[float]) -> bool:
-    """Tell values that 99 of 100 normal samples are straighter than, in a Q-Q plot; see `normal_qq`."""
+    """Return whether values are less straight in a Q-Q plot than 99 % of normal samples."""
     if len(values) < LEAST or min(values) == max(values):
         return False
     found = normal_qq(values)

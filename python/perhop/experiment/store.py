@@ -64,7 +64,7 @@ class Store:
 
     @cached_property
     def campaign(self) -> Campaign:
-        """What was asked for when it was last run."""
+        """The campaign as it was last run."""
         if "campaign" not in self._meta:
             message = f"{self.folder}: the campaign was stopped before it had begun"
             raise StoreError(message, "`perhop campaign run FILE` begins it")
@@ -81,7 +81,7 @@ class Store:
 
     @property
     def stopped(self) -> Stopped | None:
-        """What a stopping rule decided; None without one, or before it has."""
+        """The decision of a stopping rule; None without one, or before it."""
         found = self._meta.get("stopped")
         return None if found is None else msgspec.convert(json.loads(found), Stopped)
 
@@ -140,7 +140,7 @@ class Store:
         ]
 
     def scalars(self) -> pl.DataFrame:
-        """Return what was measured: a row for each run, response and group, in the order of the design.
+        """Return the measured values: a row for each run, response and group, in design order.
 
         Columns: ``key``, ``treatment``, one for each factor, ``replication``, ``response``, one for each
         column that a response is grouped by (null where it is not), ``value``. Failed runs have no rows.
@@ -249,7 +249,7 @@ def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -
 
 
 def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
-    """Write what follows from the ledger: the table, and the record of what made it."""
+    """Write the table that follows from the ledger, and the record."""
     if len(runs) < sum(1 for _ in book.plan()):
         book.replace_plan(runs, book.meta())
     if stopped is not None:
@@ -283,7 +283,7 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
 
 
 def check_files(folder: Path, *, mine: bool = False) -> None:
-    """Compare the files beside a ledger with the hashes in the record, before either is written anew.
+    """Compare the files beside a ledger with the hashes in the record.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def check_files(folder: Path, *, mine: bool = False) -> None:
 
 
 class _Hashes(msgspec.Struct):
-    """What of the record is compared."""
+    """The hashes of the record."""
 
     hashes: dict[str, str]
 
@@ -327,7 +327,7 @@ _WRITTEN_AGAIN = (
 
 
 def _forget(folder: Path) -> None:
-    """Take away what follows from the ledger; the record first, which tells what the table must be."""
+    """Remove the files that follow from the ledger; the record first, which has the table's hash."""
     for name in (RECORD, SCALARS):
         (folder / name).unlink(missing_ok=True)
 

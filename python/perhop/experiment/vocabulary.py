@@ -1,4 +1,4 @@
-"""The words that tables of a run will have: names, classes and labels, as its scenario gives them."""
+"""Names, classes and labels that tables of a run will have, from its scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was varied, what mattered and how sure that is, in words."""
+"""An analysis in sentences: factors, effects and their certainty."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LARGE = 5.0
 
 @dataclass(frozen=True)
 class Scale:
-    """The unit that keeps the numbers of a response readable: a value is divided by `factor` to be in it."""
+    """A readable unit for the numbers of a response; values are divided by `factor`."""
 
     factor: float
     unit: str
@@ -46,7 +46,7 @@ class Scale:
         return cls(1.0, "" if unit is None or unit == "1" else unit)
 
     def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
-        """Return a value, with what is to either side of it if that is finite, and the unit."""
+        """Return a value, with its half-width if that is finite, and the unit."""
         unit = f" {self.unit}".rstrip()
         x, spread = value / self.factor, half / self.factor
         if not math.isfinite(spread):
@@ -70,7 +70,7 @@ def effect_name(source: str) -> str:
 
 
 def varied(campaign: Campaign, runs: pl.DataFrame) -> str:
-    """Say what a campaign varies, and how often each treatment is run."""
+    """Describe the factors of a campaign, and the replications of each treatment."""
     design = campaign.design
     factors = [_in_words(factor) for factor in design.factors]
     named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
@@ -109,7 +109,7 @@ def p_value(p: float) -> str:
 
 
 def what_mattered(one: Analysis) -> list[str]:
-    """Return what varied a response, in a few sentences, numbers with their intervals."""
+    """Describe the causes of a response's variation, numbers with their intervals."""
     unit = scale(one)
     runs = one.frame["key"].n_unique() if "key" in one.frame.columns else len(one.frame)
     sentences = [f"Mean {unit.value(one.mean.mean, one.mean.half_width)} over {counted(runs, 'run')}."]
@@ -125,7 +125,7 @@ def _tests(one: Analysis) -> pl.DataFrame:
 
 
 def _shares(one: Analysis) -> list[str]:
-    """Say where the variation comes from."""
+    """Describe the shares of the variation."""
     if one.strata is None:
         rows = _tests(one).filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
         each = [f"{effect_name(row['source'])} {row['percent']:.3g} %" for row in rows.head(5).to_dicts()]
@@ -145,7 +145,7 @@ def _shares(one: Analysis) -> list[str]:
 
 
 def _found(one: Analysis) -> list[str]:
-    """Say how many effects are there."""
+    """Describe how many effects are there."""
     rows = _tests(one).sort("p")
     if rows.is_empty():
         return []
@@ -212,7 +212,7 @@ def _largest(one: Analysis, unit: Scale) -> list[str]:
 
 
 def _step(factor: str, rows: pl.DataFrame, unit: Scale) -> str:
-    """Say what going from one of two levels to the other does: twice the effect."""
+    """Describe the step from one of two levels to the other: twice the effect."""
     first, second = rows.to_dicts()
     half = second["high"] - second["low"] if second["high"] is not None else math.nan
     verb = "raises" if second["effect"] > 0 else "lowers"
@@ -236,7 +236,7 @@ def _own(row: Mapping[str, Any], unit: Scale) -> str:
 
 
 def how_sure(one: Analysis) -> list[str]:
-    """Return how large chance is, what could have been missed, and whether the assumptions look true."""
+    """Describe the size of chance, effects that could have been missed, and the assumptions."""
     sentences = [*one.remarks, *_resolution(one)]
     bad = [check.sentence for check in one.checks if check.holds is not True]
     if bad:
@@ -253,7 +253,7 @@ def how_sure(one: Analysis) -> list[str]:
 
 
 def _resolution(one: Analysis) -> list[str]:
-    """Say what difference of a main effect this design can see."""
+    """Describe the difference of a main effect that this design can see."""
     if one.strata is None or not one.strata.between.df or one.strata.between.mean_square <= 0.0:
         return []
     parts, unit = one.strata, scale(one)
@@ -285,7 +285,7 @@ def _resolution(one: Analysis) -> list[str]:
 
 
 def pairs(one: Analysis, most: int = 3) -> list[tuple[str, str]]:
-    """Choose pairs of factors whose interaction is worth a figure: the found ones, the strongest first."""
+    """Choose pairs of factors with an interaction worth a figure, the strongest first."""
     ranked = one.tests.filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
     known = {frozenset(pair): pair for pair in combinations(one.factors, 2)}
     chosen = [known.get(frozenset(source.split(":"))) for source in ranked["source"].to_list()]

@@ -19,7 +19,7 @@ from perhop.scenario.scenario import Scenario
 
 
 class Task(NamedTuple):
-    """What a worker needs; plain text, so that it means the same on any machine.
+    """A run for a worker; plain text, so that it means the same on any machine.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ PHASE = "phase"
 
 
 class Value(NamedTuple):
-    """A response of a run, or of a group of its flows; None where there is no such value."""
+    """A response of a run, or of a group of its flows; None where it has no value."""
 
     measure: str
     group: tuple[str, ...]
@@ -61,7 +61,7 @@ class Value(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """What a worker returns of a run.
+    """The result of a run from a worker.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def check_versions(found: tuple[str, str, int], version: str, results_version: i
 
 
 def execute(task: Task) -> Finished:
-    """Make a run and measure it. What goes wrong with the run is returned, not raised.
+    """Make a run and measure it; an error of the run is returned, not raised.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _measured(task: Task) -> Finished:
 
 
 def _was_late(result: Result) -> bool:
-    """Tell whether a run on real packets is over its error budget: the fault of a busy machine."""
+    """Return whether a run on real packets is over its error budget: the fault of a busy machine."""
     return result.live is not None and bool(result.live.over_budget)
 
 

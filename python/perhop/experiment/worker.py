@@ -1,4 +1,4 @@
-"""A worker process of this machine: it runs what comes on its standard input, and answers on its output."""
+"""A worker process of this machine: it reads runs from its standard input, and writes results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ns-2's classes: their settings, as the script changes them, and what ``new`` makes."""
+"""ns-2's classes: settings, as the script changes them, and the objects of ``new``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Classes:
         return found
 
     def queue(self, kind: str, line: int, text: str) -> Queue:
-        """Make a queue of a kind such as `RED`."""
+        """Make a queue of a kind like `RED`."""
         whole = f"Queue/{kind}"
         made = DsRed(whole, line, text) if kind.startswith("dsRED") else Queue(whole, line, text)
         made.settings = self.settings(whole)

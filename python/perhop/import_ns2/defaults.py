@@ -1,4 +1,4 @@
-"""Settings of ns-2's classes: what ns-2.35 gives them, and which of them are taken.
+"""Settings of ns-2's classes: ns-2.35's defaults, and the settings that are imported.
 
 The values are those that ``CLASS set NAME`` prints in ns-2.35 (the Debian package ns2).
 """

@@ -1,4 +1,4 @@
-"""What Tcl's ``expr`` gives for constants: numbers, comparisons, ``?:`` and a few functions.
+"""Values of Tcl's ``expr`` for constants: numbers, comparisons, ``?:`` and a few functions.
 
 Rules: the manual page expr(n) of Tcl 8.6. Whole numbers divide towards minus infinity.
 """
@@ -42,7 +42,7 @@ _FUNCTIONS: dict[str, Callable[..., int | float]] = {
 
 
 def reckon(text: str, values: tuple[str, ...] = ()) -> str:
-    r"""Return what an expression gives.
+    r"""Evaluate an expression.
 
     Parameters
     ----------

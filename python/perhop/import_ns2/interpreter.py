@@ -1,4 +1,4 @@
-"""What a script's constants are: variables, `expr`, loops over constants, procedures with constant arguments.
+"""Constants of a script: variables, `expr`, loops and procedures over constants.
 
 Nothing is executed but this: a command that is neither of these nor one of ns-2's objects is refused.
 """
@@ -34,11 +34,11 @@ class Object(Protocol):
 
 
 class LeftOut(Exception):
-    """A command that does not change results; the text says what it does."""
+    """A command without an effect on results; the text is its purpose."""
 
 
 class Refusal:
-    """The value of a variable whose command was refused."""
+    """The value of a variable after a refused command."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -57,7 +57,7 @@ Builtin = Callable[["Interpreter", Command], str]
 
 
 class Interpreter:
-    """Variables, objects and procedures of a script, and what is said of its lines.
+    """Variables, objects and procedures of a script, and the remarks on its lines.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Interpreter:
         return found
 
     def evaluate(self, command: Command) -> str:
-        """Take a command and return its value; what is without effect is remarked here.
+        """Take a command and return its value; remarks on commands without effect.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class Interpreter:
         self.scope(name)[name.removeprefix("::")] = value
 
     def reckon(self, words: Sequence[Word]) -> str:
-        """Return what ``expr`` gives for some words: what is in braces is substituted by value."""
+        """Evaluate words by ``expr``: parts in braces are substituted by value."""
         values: list[str] = []
 
         def place(parts: Sequence[Part]) -> str:
@@ -252,7 +252,7 @@ class TooLong(Exception):
 
 
 def _inner(word: Word) -> tuple[Part, ...]:
-    """Return what is substituted in an expression in braces; strings in it keep their quotes."""
+    """Return the substitution of an expression in braces; strings in it keep their quotes."""
     text = word.plain or ""
     parsed = parse('"' + text.replace('"', '\\"') + '"', word.line)
     if parsed.mistakes or len(parsed.commands) != 1 or len(parsed.commands[0].words) != 1:

@@ -1,4 +1,4 @@
-"""Which code points packets have on their way: what edges give them, and what queues know."""
+"""Code points of packets on their way: those that edges give, and those that queues know."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Edge:
 
 
 def edges(plan: Plan) -> list[Edge]:
-    """Follow all packets; what an edge or a queue does not know is noted in `plan.refused`.
+    """Follow all packets; unknown code points are noted in `plan.refused`.
 
     ns-2 ends with an error where a packet has no policy, and crashes where a code point has no precedence.
     """

@@ -25,7 +25,7 @@ _BLANK = " \t\r\f\v"
 
 
 class Parsed(NamedTuple):
-    """The commands of a script, and what could not be read."""
+    """The commands of a script, and the unreadable ones."""
 
     commands: tuple[Command, ...]
     mistakes: tuple[LineRefused, ...]
@@ -41,12 +41,12 @@ def parse(text: str, line: int = 1) -> Parsed:
 
 
 def _names(char: str) -> bool:
-    """Tell whether a character can be in the name of a variable."""
+    """Return whether a character can be in the name of a variable."""
     return char.isascii() and (char.isalnum() or char in "_:")
 
 
 class _Unclosed(LineRefused):
-    """What is open at the end of the script."""
+    """A quote or brace that is open at the end of the script."""
 
 
 class _Parser:
@@ -64,7 +64,7 @@ class _Parser:
         return self.text[self.at : self.at + 1]
 
     def continued(self) -> bool:
-        """Whether a backslash joins this line to the next."""
+        """Return whether a backslash joins this line to the next."""
         return self.text.startswith("\\\n", self.at) or self.text.startswith("\\\r\n", self.at)
 
     def join(self) -> None:

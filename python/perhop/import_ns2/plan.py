@@ -1,4 +1,4 @@
-"""What the network becomes: names, hosts and routers, flows and the ways that their packets take."""
+"""The network in perhop's terms: names, hosts and routers, flows and their ways."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Flow:
 
 @dataclass
 class Plan:
-    """What is written, before it is text."""
+    """The scenario, before it is text."""
 
     script: Script
     names: list[str]
@@ -50,13 +50,13 @@ class Plan:
     """Agents that never send, and why they are left out."""
 
     def follow(self, line: int, why: str) -> None:
-        """Refuse what may only follow from lines that are refused already, unless there are such."""
+        """Refuse a line that only follows from refused lines, unless there are some."""
         if not self.script.refused:
             self.refused.append(LineRefused(line, why))
 
 
 def plan(script: Script) -> Plan:
-    """Give names, roles and ways; what perhop cannot take is noted in `refused`."""
+    """Give names, roles and ways; parts that perhop cannot take are noted in `refused`."""
     nodes = script.network.nodes
     made = Plan(script, _unique(nodes, "n"))
     _links(made)
@@ -152,7 +152,7 @@ def _way(neighbours: dict[int, list[int]], pair: Pair, names: list[str]) -> tupl
 
 
 def _roles(made: Plan, neighbours: dict[int, list[int]]) -> None:
-    """Tell routers from hosts; a host of perhop passes nothing on."""
+    """Separate routers from hosts; a host of perhop passes nothing on."""
     between = {node for way in made.ways.values() for node in way[1:-1]}
     hosts = {node for flow in made.flows for node in flow.ends}
     for node in sorted(between & hosts):

@@ -1,4 +1,4 @@
-"""Procedures: called with constants they are followed, called at a time they are looked through."""
+"""Procedures: followed where called with constants, looked through where called at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COUNTERS = frozenset(_COUNTERS.split())
 
 
 def ends(text: str, known: dict[str, Procedure]) -> bool:
-    """Tell whether commands end the run, themselves or by a procedure."""
+    """Return whether commands end the run, themselves or by a procedure."""
     names = {name for name in _reached(text, known) if name in known}
     return any(
         command.words[0].plain == "exit" or [word.plain for word in command.words[1:2]] == ["halt"]
@@ -53,7 +53,7 @@ def _reached(text: str, known: dict[str, Procedure]) -> list[str]:
 
 
 def only_looks(text: str, known: dict[str, Procedure]) -> bool:
-    """Tell whether commands leave the network as it is, so that they can be left out."""
+    """Return whether commands leave the network as it is, so that they can be left out."""
     scripts, seen = [text], {""}
     while scripts:
         script = scripts.pop()
@@ -81,7 +81,7 @@ def only_looks(text: str, known: dict[str, Procedure]) -> bool:
 
 
 def _looks(command: Command, known: dict[str, Procedure]) -> list[str] | None:
-    """Return the scripts in a command that are to be looked through too; None if it does more than look."""
+    """Return the scripts in a command to look through too; None if it does more than look."""
     words = [word.plain for word in command.words]
     name = words[0]
     if name in known:

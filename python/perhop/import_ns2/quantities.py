@@ -1,4 +1,4 @@
-"""Numbers as Tcl and ns-2 write them: plain ones, rates, times, truth; and a number that is drawn."""
+"""Numbers of Tcl and ns-2: plain ones, rates, times, truth; and drawn ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_DIGITS = 40
 
 
 class Drawn(str):
-    """What ``[$rng uniform LOW HIGH]`` gives: no number, but where it lies.
+    """The value of ``[$rng uniform LOW HIGH]``: no number, but its bounds.
 
     It can be the time of ``$ns at`` alone; everywhere else its text is none of a number's.
     """
@@ -71,7 +71,7 @@ def whole(text: str, what: str, least: int = 0) -> int:
 
 
 def truth(text: str, what: str) -> bool:
-    """Return what Tcl takes for true or false, or refuse."""
+    """Return a value as Tcl's true or false, or refuse."""
     if text.lower() in _TRUE + _FALSE:
         return text.lower() in _TRUE
     raise Refused(f"{what} `{text}` is neither true nor false")
@@ -100,7 +100,7 @@ def nanoseconds(text: str) -> int:
 
 
 def same(one: str, other: str) -> bool:
-    """Tell whether two values of a setting mean the same."""
+    """Return whether two values of a setting mean the same."""
     numbers = number(one), number(other)
     if None not in numbers:
         return numbers[0] == numbers[1]

@@ -23,7 +23,7 @@ SCHEDULERS = ("RR", "WRR", "PRI")
 
 
 class Policy(NamedTuple):
-    """``addPolicyEntry``: source and destination (None for any), policer, code point, numbers, line."""
+    """``addPolicyEntry``: source, destination (None for any), policer, code point, numbers."""
 
     source: int | None
     destination: int | None

@@ -1,4 +1,4 @@
-"""What of a script is refused or left out, and the sentence that says why."""
+"""Parts of a script that are refused or left out, and the reason in a sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MOST_SHOWN = 100
 
 
 class Refused(Exception):
-    """A command that cannot be taken; the text is the sentence that says why."""
+    """A command that cannot be taken; the text is the reason in a sentence."""
 
 
 class LineRefused(Refused):
@@ -21,7 +21,7 @@ class LineRefused(Refused):
 
 
 class Remark(NamedTuple):
-    """A line of the script and what is said of it."""
+    """A line of the script and the remark on it."""
 
     line: int
     """Its number, from 1; 0 where no line is meant."""

@@ -1,4 +1,4 @@
-"""A script read to its end: the network it built, when it ends, and who starts when."""
+"""A script read to its end: the network it built, its end, and the starts of flows."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Start:
 
 @dataclass
 class Script:
-    """What a script says, and what of it is refused or left out."""
+    """The contents of a script, with the parts that are refused or left out."""
 
     network: Network
     end_ns: int = 0
@@ -93,7 +93,7 @@ class _Events:
         self.stops: list[tuple[int, Event]] = []
 
     def take(self) -> None:
-        """Take each ``$ns at``; the first that ends the run says how long it is."""
+        """Take each ``$ns at``; the first that ends the run gives its length."""
         ends_at = []
         for event in self.script.network.events:
             try:

@@ -1,4 +1,4 @@
-"""``Simulator``: the network that a script builds, and what it does at which time."""
+"""``Simulator``: the network that a script builds, and its actions by time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Direction(Thing):
 
 @dataclass
 class Event:
-    """A command of ``$ns at``: when, what, and its line."""
+    """A command of ``$ns at``: time, command, and its line."""
 
     time: str
     script: str
@@ -51,7 +51,7 @@ class Event:
 
 @dataclass
 class Network:
-    """What a script built, in the order of its lines."""
+    """The network of a script, in the order of its lines."""
 
     nodes: list[Node] = field(default_factory=list)
     directions: dict[tuple[int, int], Direction] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Simulator(Thing):
         return found
 
     def call(self, interpreter: Interpreter, command: Command) -> str:
-        """Take a command; what made something is remembered as text."""
+        """Take a command; made objects are remembered as text."""
         self.text = shown(command.text)
         return super().call(interpreter, command)
 

@@ -32,7 +32,7 @@ Part = Literal | Variable | Bracket
 
 @dataclass(frozen=True)
 class Word:
-    """A word: what it is made of.
+    """A word and its parts.
 
     Parameters
     ----------

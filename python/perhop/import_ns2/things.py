@@ -1,4 +1,4 @@
-"""What a script makes: nodes, links, queues, agents, applications, each with its line."""
+"""Objects of a script: nodes, links, queues, agents, applications, each with its line."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Random(Thing):
 
 
 class Unwanted(Thing):
-    """What only watches: every method of it is left out."""
+    """An observer: every method of it is left out."""
 
     def call(self, interpreter: Interpreter, command: Command) -> str:
         """Leave it out."""

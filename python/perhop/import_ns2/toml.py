@@ -53,12 +53,12 @@ def truth(value: bool) -> str:
 
 
 def source(line: int, command: str) -> str:
-    """Return the comment that says which line a part is from."""
+    """Return a comment with the line that a part is from."""
     return f"# line {line}: {command}"
 
 
 def origin(name: str, setting: Setting) -> str:
-    """Return the comment that says where a setting is from."""
+    """Return a comment with the origin of a setting."""
     value = "".join(char for char in setting.value if char.isprintable())[:40]
     where = "ns-2.35's default" if setting.line is None else f"line {setting.line}"
     return f"{where}: {name} {value}"

@@ -22,7 +22,7 @@ MOST_LEFT_OUT = 20
 
 
 class Imported(NamedTuple):
-    """What became of a script."""
+    """The result of an import."""
 
     text: str
     """The scenario; empty if anything is refused."""

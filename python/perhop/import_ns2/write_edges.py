@@ -22,7 +22,7 @@ _BURSTS = ("cbs", "ebs", "pbs")
 
 
 def conditioners(plan: Plan, edges: list[Edge]) -> list[str]:
-    """Return the lines of all conditioners; what cannot be told apart is noted in `plan.refused`."""
+    """Return the lines of all conditioners; inseparable ones are noted in `plan.refused`."""
     lines: list[str] = []
     numbers: dict[tuple[int, int], int] = {}
     for edge in edges:
@@ -65,7 +65,7 @@ def _conditioner(plan: Plan, edge: Edge, name: str) -> list[str]:
 
 
 def _match(plan: Plan, edge: Edge) -> str:
-    """Return what tells the packets of a policy from others that come the same way; empty if all are its."""
+    """Return a match for the packets of a policy; empty if all that come this way are its."""
     coming = {
         pair
         for pair, way in plan.ways.items()

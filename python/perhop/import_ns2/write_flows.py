@@ -27,7 +27,7 @@ HEADER_BYTES = 40
 
 
 def flows(plan: Plan) -> list[str]:
-    """Return the lines of profiles and flows; what perhop has not is noted in `plan.refused`."""
+    """Return the lines of profiles and flows; what is lacking is noted in `plan.refused`."""
     profiles: dict[tuple[str, ...], str] = {}
     lines: list[str] = []
     ports: dict[tuple[int, int], int] = {}

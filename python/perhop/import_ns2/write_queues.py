@@ -165,7 +165,7 @@ def _curves(curves: list[Curve]) -> list[tuple[str, str, str]]:
 
 
 def _dropping(queue: DsRed, curves: list[Curve], used: dict[int, int]) -> list[str]:
-    """Return a plain queue: in mode DROP `min` packets of a precedence may wait, and `limit_` of all."""
+    """Return a plain queue of mode DROP, with its limits by precedence and in all."""
     for curve in curves:
         if curve.low < 1:
             raise LineRefused(curve.line, "in mode DROP nothing may wait with `min` 0")

@@ -1,4 +1,4 @@
-"""What closed forms say of a scenario before anything is run: values of those that hold."""
+"""Closed forms of a scenario, before anything is run: values of those that hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def estimates(scenario: Scenario) -> Sequence[Estimate]:
-    """Return what every form says of a scenario.
+    """Return every form's estimate for a scenario.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Forms of links: connections that cross, packets that come at random, classes that offer too much."""
+"""Forms of links: crossing connections, random arrivals, overloaded classes."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def _full(flow: Flow) -> int:
 
 
 def _by_link(network: Network, link: LinkView) -> list[Flow]:
-    """Return the flows whose data cross a link."""
+    """Return the flows that send data over a link."""
     return [flow for flow in network.flows if flow.there == (link,)]
 
 
 def _not_crossing(network: Network) -> str:
-    """Say why the scenario is not TCP both ways over one asymmetric link."""
+    """Return why the scenario is not TCP both ways over one asymmetric link."""
     described = network.described
     if len(described.links) != 2:
         return f"there are {len(described.links) // 2} links and not one"
@@ -141,7 +141,7 @@ def _treatment(port: PortView) -> str:
 
 
 def _outside(p: two_way.TwoWay, form: str, slow: LinkView, fast: LinkView) -> str:
-    """Say why parameters are outside what the forms assume."""
+    """Return why parameters are outside the range of the forms."""
     if not two_way.ack_compression(p):
         return "the windows do not fill the path, equation (2.1)"
     if form != "fifo" and slow.delay_s + fast.delay_s > 0.1 * float(p.t_i_d):
@@ -186,14 +186,14 @@ def random_arrivals(network: Network) -> list[Estimate]:
 
 
 def _load(network: Network, link: LinkView) -> tuple[float, float]:
-    """Return the load of a host's link by UDP, and the time of a packet of the first of its flows, s."""
+    """Return a host link's load by UDP, and the packet time of its first flow, s."""
     streams = [one for one in network.udp if one.there and one.there[0] is link]
     rate = sum(one.view.rate_bit_s for one in streams)
     return rate / link.rate_bit_s, 8.0 * streams[0].view.packet_bytes / link.rate_bit_s
 
 
 def _not_random(network: Network, link: LinkView) -> str:
-    """Say why the first link of a host is no M/D/1 queue."""
+    """Return why the first link of a host is no M/D/1 queue."""
     if any(isinstance(one, Flow) for one in network.users(link)):
         return "TCP shares it"
     users = [one for one in network.udp if link in one.there]
@@ -262,7 +262,7 @@ def _class_of(port: PortView, mark: str) -> int | None:
 
 
 def _not_fluid(network: Network, link: LinkView, streams: Sequence[Udp]) -> str:
-    """Say why the classes of an overloaded link have no known shares."""
+    """Return why the classes of an overloaded link have no known shares."""
     if any(isinstance(one, Flow) for one in network.users(link)):
         return "TCP shares it"
     if any(one.settings["pattern"]["kind"] != "cbr" for one in streams):
@@ -295,7 +295,7 @@ def _not_fluid(network: Network, link: LinkView, streams: Sequence[Udp]) -> str:
 
 
 def _held(network: Network, port: PortView) -> bool:
-    """Tell whether classes of CBQ do more than share by weight."""
+    """Return whether classes of CBQ do more than share by weight."""
     for table in network.ports(port):
         classes = table["class"]
         if any(one.get("bounded") or one.get("isolated") for one in classes):

@@ -1,4 +1,4 @@
-"""Forms of single TCP flows: what window and links permit, losses at random, a token bucket that drops."""
+"""Forms of single TCP flows: window and links, random losses, a token bucket that drops."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def most(network: Network) -> list[Estimate]:
 
 
 def window(network: Network) -> list[Estimate]:
-    """Give what a flow that nothing disturbs gets."""
+    """Return the goodput of an undisturbed flow."""
     return [_one(WINDOW, flow, _disturbed(network, flow), _undisturbed) for flow in network.flows]
 
 
 def loss(network: Network) -> list[Estimate]:
-    """Give what a flow gets whose data is lost at random at a constant rate."""
+    """Return the goodput of a flow under random losses at a constant rate."""
     given = []
     for flow in network.flows:
         form = _law(flow)
@@ -103,7 +103,7 @@ def loss(network: Network) -> list[Estimate]:
 
 
 def bucket(network: Network) -> list[Estimate]:
-    """Give what a flow gets through a token bucket that drops."""
+    """Return the goodput of a flow through a token bucket that drops."""
     return [
         _one(BUCKET, flow, _not_policed(network, flow), partial(_policed, network)) for flow in network.flows
     ]
@@ -128,7 +128,7 @@ def ack_bytes(flow: Flow, link: LinkView) -> int:
 
 
 def _undisturbed(flow: Flow) -> float:
-    """Return what a flow alone gets: of an odd window one segment waits for the next pair at the receiver."""
+    """Return the goodput of a flow alone; of an odd window one segment waits at the receiver."""
     b, mss = acks_for(flow), flow.view.mss_bytes
     return min(_limit(flow), 8.0 * (flow.view.window_bytes // mss // b * b * mss) / rtt(flow))
 
@@ -146,7 +146,7 @@ def _limit(flow: Flow) -> float:
 
 
 def _not_alone(network: Network, flow: Flow) -> str:
-    """Say why a flow is not endless and alone on one way."""
+    """Return why a flow is not endless and alone on one way."""
     if not (flow.there and flow.back):
         return "two ways are equally short"
     if flow.view.size_bytes is not None or "arrivals" in flow.settings:
@@ -176,7 +176,7 @@ def _disturbed(network: Network, flow: Flow) -> str:
 
 
 def _overflows(flow: Flow, link: LinkView, one: ClassView, packets: float) -> str:
-    """Say why a class of a port may drop what a window leaves waiting."""
+    """Return why a class of a port may drop packets of a window that waits there."""
     if one.queue != "fifo":
         return f"{link.port.path}.class.{one.name} drops by chance ({one.queue})"
     amount, unit = quantity(one.limit)
@@ -205,7 +205,7 @@ def _law(flow: Flow) -> Form:
 
 
 def _not_by_loss(network: Network, flow: Flow) -> str:
-    """Say why no law of loss holds for a flow."""
+    """Return why no law of loss holds for a flow."""
     why = _not_alone(network, flow)
     if why:
         return why
@@ -265,7 +265,7 @@ def _policers(network: Network, flow: Flow) -> list[dict[str, Any]]:
 
 
 def _not_policed(network: Network, flow: Flow) -> str:
-    """Say why the form of the token bucket does not hold for a flow."""
+    """Return why the form of the token bucket does not hold for a flow."""
     why = _not_alone(network, flow)
     if why:
         return why
@@ -306,7 +306,7 @@ def _not_policed(network: Network, flow: Flow) -> str:
 
 
 def _other_packets(network: Network, flow: Flow, table: dict[str, Any]) -> str:
-    """Say why a token bucket does not police all data of a flow, and that alone."""
+    """Return why a token bucket does not police all data of a flow, and that alone."""
     name = f"conditioner.{table['name']}"
     if all(one is not table for _, one in network.conditioners(flow.there)):
         return f"{name} is on the way of the ACKs"

@@ -1,4 +1,4 @@
-"""A closed form of a scenario: when it holds, and what it says."""
+"""A closed form of a scenario: its range, and its estimate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one form says of one thing.
+    """The estimate of one form for one quantity.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Form:
-    """A closed form: what every estimate by it has in common; fields as of `Estimate`."""
+    """A closed form: the fields that all its estimates share; fields as of `Estimate`."""
 
     name: str
     quantity: str
@@ -67,7 +67,7 @@ class Form:
         return self._estimate(of, flow, value, "")
 
     def refuses(self, of: str, why: str, *, flow: bool = False) -> Estimate:
-        """Say why the form does not hold."""
+        """Return why the form does not hold."""
         return self._estimate(of, flow, None, why)
 
     def _estimate(self, of: str, flow: bool, value: float | None, why: str) -> Estimate:

@@ -1,4 +1,4 @@
-"""What closed forms ask of a scenario: ways, losses, who shares a link, how a sender works."""
+"""Facts of a scenario for closed forms: ways, losses, sharers of a link, a sender's settings."""
 
 from __future__ import annotations
 
@@ -137,16 +137,16 @@ class Network:
 
     @property
     def packet_bytes(self) -> float:
-        """What a packet of a bucket is in bytes; NaN where the file does not say, and then needs not."""
+        """Return a bucket's packet in bytes; NaN where the file gives none, and needs none."""
         size = self._resolved["run"].get("packet_size")
         return float("nan") if size is None else quantity(size)[0]
 
     def users(self, link: LinkView) -> Sequence[Flow | Udp]:
-        """Return whose data or ACKs cross a link."""
+        """Return the flows that send data or ACKs over a link."""
         return self._users.get(link.name, [])
 
     def sharing(self, flow: Flow) -> str:
-        """Say who else is on the link of a flow that most are on; empty if nobody is on any."""
+        """Return the other flows on a flow's most shared link; empty if it shares none."""
         busiest = max((self.users(link) for link in (*flow.there, *flow.back)), key=len)
         if len(busiest) == 1:
             return ""
@@ -203,7 +203,7 @@ def acks_for(flow: Flow) -> int:
 
 
 def _is_member(node: str, selector: str) -> bool:
-    """Tell whether ``s[3]`` is one of ``s[*]``, ``s[0..5]`` or ``s[3]``."""
+    """Return whether ``s[3]`` is one of ``s[*]``, ``s[0..5]`` or ``s[3]``."""
     base, _, index = selector.partition("[")
     own, _, number = node.partition("[")
     if not index or not number or own != base:

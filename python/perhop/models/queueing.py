@@ -1,4 +1,4 @@
-"""Closed forms of one queue: waiting behind Poisson arrivals, and shares of an overloaded link.
+"""Closed forms of one queue: waits of Poisson arrivals, shares of an overloaded link.
 
 References
 ----------
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def md1_wait(load: npt.ArrayLike, service: npt.ArrayLike) -> Floats:
-    """Mean wait before service of packets of one size that arrive at random, s: M/D/1.
+    """Compute the mean wait in an M/D/1 queue, s.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def md1_wait(load: npt.ArrayLike, service: npt.ArrayLike) -> Floats:
 
 
 def weighted_shares(offered: Sequence[float], weights: Sequence[float], rate: float) -> list[float]:
-    """Share a rate among classes by weight; what one does not need goes to the others [2]_.
+    """Share a rate among classes by weight; unneeded shares go to the others [2]_.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def mathis_constant(b: npt.ArrayLike = 1) -> Floats:
 
 
 def mathis(p: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
-    """Rate of a connection that never times out and is never limited by its receiver, segments/s.
+    """Compute the rate without time-outs and receiver limit, segments/s.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def mathis(p: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats
 
 
 def pftk_window(p: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
-    """Mean window at a loss that duplicate ACKs reveal, without a limit, segments ([2]_, equation (13))."""
+    """Compute the mean window at a loss that duplicate ACKs reveal, segments ([2]_, (13))."""
     p, b = _inside("p", p), _positive("b", b)
     middle = (2.0 + b) / (3.0 * b)
     return np.asarray(middle + np.sqrt(8.0 * (1.0 - p) / (3.0 * b * p) + middle**2))
 
 
 def pftk_timeout_share(p: npt.ArrayLike, window: npt.ArrayLike) -> Floats:
-    """Probability that a loss in a window ends in a time-out ([2]_, equation (24)).
+    """Compute the probability that a loss in a window ends in a time-out ([2]_, equation (24)).
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def pftk(
     window: npt.ArrayLike = np.inf,
     b: npt.ArrayLike = 2,
 ) -> Floats:
-    """Rate at which Reno sends, repeats included, with time-outs and the receiver's window, segments/s.
+    """Compute Reno's sending rate with time-outs and a receiver's window, segments/s.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def pftk_waiting(
     window: npt.ArrayLike = np.inf,
     b: npt.ArrayLike = 2,
 ) -> Floats:
-    """Part of the time that the full model of [2]_ spends in time-outs.
+    """Compute the part of the time in time-outs by the full model of [2]_.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def pftk_waiting(
 
 
 class _Cycle(NamedTuple):
-    """What the full model expects between two losses: segments sent, seconds sending and in time-outs."""
+    """The time between two losses: segments sent, seconds sending and in time-outs."""
 
     sent: Floats
     sending: Floats
@@ -185,7 +185,7 @@ def pftk_approximate(
     window: npt.ArrayLike = np.inf,
     b: npt.ArrayLike = 2,
 ) -> Floats:
-    """Rate at which Reno sends by the approximation that most citations of [2]_ mean, segments/s.
+    """Compute Reno's rate by the common approximation of [2]_, segments/s.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def pftk_approximate(
 
 
 def aimd_window(p: npt.ArrayLike, increase: npt.ArrayLike, beta: npt.ArrayLike) -> Floats:
-    """Mean window of additive increase and multiplicative decrease, segments (RFC 9438 section 4.3).
+    """Compute AIMD's mean window, segments (RFC 9438 section 4.3).
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def aimd_window(p: npt.ArrayLike, increase: npt.ArrayLike, beta: npt.ArrayLike) 
 def cubic_window(
     p: npt.ArrayLike, rtt: npt.ArrayLike, c: npt.ArrayLike = CUBIC_C, beta: npt.ArrayLike = CUBIC_BETA
 ) -> Floats:
-    """Mean window of CUBIC's own growth, segments (RFC 9438 section 5).
+    """Compute the mean window of CUBIC's own growth, segments (RFC 9438 section 5).
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def cubic_window(
 def cubic_response(
     p: npt.ArrayLike, rtt: npt.ArrayLike, c: npt.ArrayLike = CUBIC_C, beta: npt.ArrayLike = CUBIC_BETA
 ) -> Floats:
-    """Mean window of CUBIC with its Reno-friendly region, segments (RFC 9438 section 5.1, tables 1 and 2).
+    """Compute CUBIC's mean window with its Reno-friendly region, segments (RFC 9438 section 5.1).
 
     Parameters
     ----------

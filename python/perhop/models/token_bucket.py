@@ -1,4 +1,4 @@
-"""Closed form for TCP behind a token bucket that drops what is beyond its profile.
+"""Closed form for TCP behind a token bucket that drops packets beyond its profile.
 
 The derivation is ours and follows the argument of [1]_: the window is a sawtooth, and a loss comes when the
 bucket is empty. While the connection sends faster than tokens come, the bucket gives what is beyond; with a
@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def enough_depth(tokens: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
-    """Depth of a bucket from which on TCP gets every token, packets.
+    """Compute the depth of a bucket that gives TCP every token, packets.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def enough_depth(tokens: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1
 
 
 def policed(tokens: npt.ArrayLike, depth: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
-    """Rate of a connection whose packets beyond a token bucket are dropped, packets/s.
+    """Compute the rate of a connection behind a token bucket that drops, packets/s.
 
     Parameters
     ----------

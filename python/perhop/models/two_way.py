@@ -154,7 +154,7 @@ class TwoWay:
         return np.asarray(self.t_i_d / self.t_i_a)
 
     def _window(self, side: str) -> Floats:
-        """Whole packets in the window of one connection."""
+        """Compute the whole packets in the window of one connection."""
         return np.asarray(
             np.floor(
                 np.asarray(getattr(self, f"{side}_window")) / np.asarray(getattr(self, f"{side}_packet"))
@@ -163,7 +163,7 @@ class TwoWay:
 
 
 def ack_compression(p: TwoWay) -> npt.NDArray[np.bool_]:
-    """Whether the windows fill the round-trip pipe, so that ACKs bunch: equation (2.1).
+    """Return whether the windows fill the round-trip pipe, so that ACKs bunch: (2.1).
 
     Every other function assumes that this holds.
     """
@@ -194,7 +194,7 @@ def fifo(p: TwoWay, form: Form = "bounded") -> Efficiencies:
 
 
 def max_queue(p: TwoWay) -> Queues:
-    """Upper bounds of the longest queues under a shared FIFO: Theorem 2, equation (2.3).
+    """Compute upper bounds of the longest queues under a shared FIFO: Theorem 2, (2.3).
 
     The bounds count data packets. ACKs wait in the same queues and come on top.
     """
@@ -216,12 +216,12 @@ def max_queue(p: TwoWay) -> Queues:
 
 
 def acks_behind_data(p: TwoWay) -> Floats:
-    """ACKs that gather while one data packet of the slow connection is sent: ``N_a`` of equation (4.2)."""
+    """Compute the ACKs that gather during a data packet of the slow link: ``N_a``, (4.2)."""
     return np.asarray(np.minimum(p.n_j, p.alpha))
 
 
 def acks_before_next_data(p: TwoWay) -> Floats:
-    """ACKs sent between two data packets when ACKs go first: equation (4.3).
+    """Compute the ACKs sent between two data packets when ACKs go first: (4.3).
 
     More arrive while the first are sent, a geometric series. Without limit where ``alpha >= beta``.
     """
@@ -229,12 +229,12 @@ def acks_before_next_data(p: TwoWay) -> Floats:
 
 
 def ack_time(p: TwoWay) -> Floats:
-    """Time of those ACKs on the slow link, s: ``T_a`` of equation (4.4); infinite where ``alpha >= beta``."""
+    """Compute their time on the slow link, s: ``T_a``, (4.4); infinite where ``alpha >= beta``."""
     return np.asarray(acks_before_next_data(p) * p.t_i_a)
 
 
 def ack_priority(p: TwoWay, form: Form = "bounded") -> Efficiencies:
-    """ACKs first, without preemption: equations (4.1) and (4.5).
+    """Send ACKs first, without preemption: equations (4.1) and (4.5).
 
     Notes
     -----
@@ -301,7 +301,7 @@ def backpressure(p: TwoWay, threshold: npt.ArrayLike = 1, form: Form = "bounded"
 
 
 def backpressure_delay(p: TwoWay) -> Efficiencies:
-    """Backpressure with a threshold of one and propagation delay, as printed: equations (5.14) and (5.15).
+    """Apply backpressure with a threshold of one and a delay, as printed: (5.14) and (5.15).
 
     Notes
     -----
@@ -322,13 +322,13 @@ def backpressure_delay(p: TwoWay) -> Efficiencies:
 
 
 def acks_per_data(p: TwoWay, share: npt.ArrayLike) -> Floats:
-    """ACKs that the share leaves room for per data packet: ``gamma`` of equation (6.1)."""
+    """Compute the ACKs per data packet that the share leaves room for: ``gamma``, (6.1)."""
     f = _share(share)
     return np.asarray((1.0 - f) / f * p.beta)
 
 
 def bandwidth_allocation(p: TwoWay, share: npt.ArrayLike = 0.5, form: Form = "bounded") -> Efficiencies:
-    """Two byte counters guarantee the slow connection's data `share` of the slow link: (6.2) to (6.5).
+    """Guarantee data a `share` of the slow link by two byte counters: (6.2) to (6.5).
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def bandwidth_allocation(p: TwoWay, share: npt.ArrayLike = 0.5, form: Form = "bo
 
 
 def one_way(p: TwoWay) -> Floats:
-    """Efficiency of the fast connection when it is alone: section 3's window per round trip.
+    """Compute the efficiency of the fast connection when it is alone: section 3's window per round trip.
 
     The round trip is the delay plus one data packet and one ACK; the slow link's ACK rate bounds the rest.
     """
@@ -362,7 +362,7 @@ def one_way(p: TwoWay) -> Floats:
 
 
 def outside_unit(efficiency: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Where a closed form gives no possible efficiency: outside [0, 1], or not a number."""
+    """Return where a closed form gives no possible efficiency: outside [0, 1], or NaN."""
     value = np.asarray(efficiency, dtype=np.float64)
     return np.asarray(~((value >= 0.0) & (value <= 1.0)))
 
@@ -376,6 +376,6 @@ def _share(share: npt.ArrayLike) -> Floats:
 
 
 def _over_gap(p: TwoWay, numerator: Floats) -> Floats:
-    """``numerator / (beta - alpha)``, infinite where the difference is not positive."""
+    """Compute ``numerator / (beta - alpha)``, infinite where the difference is not positive."""
     gap = p.beta - p.alpha
     return np.asarray(np.where(gap > 0, numerator / np.where(gap > 0, gap, 1.0), np.inf))

@@ -136,7 +136,7 @@ class Setup:
 
 
 def _equal(name: str, flows: Sequence[FlowView]) -> Sequence[FlowView]:
-    """Refuse flows of one direction that differ in what the closed forms take as equal."""
+    """Refuse flows of one direction with unequal settings that the closed forms take as equal."""
     if len({(flow.mss_bytes, flow.header_bytes, flow.window_bytes) for flow in flows}) > 1:
         raise ValueError(f"{name}: the connections from {flows[0].source} differ in mss, header or window")
     return flows

@@ -1,4 +1,4 @@
-"""Scenarios and runs as who writes Python has them. What draws is imported when something is drawn."""
+"""Scenarios and runs with figures and pages, which are imported when first drawn."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""`perhop.Campaign`: a campaign whose scenario can be run."""
+"""`perhop.Campaign`: a campaign with a scenario that can be run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perhop.notebook.runs import Scenario
 
 
 class Campaign(definition.Campaign):
-    """What is to be run and measured; what it is made of, `perhop.experiment.definition.Campaign` says."""
+    """A campaign with a scenario that can be run; see `perhop.experiment.definition.Campaign`."""
 
     scenario: Scenario
 

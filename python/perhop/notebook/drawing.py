@@ -1,4 +1,4 @@
-"""What a notebook shows of a run: figures by name, as attributes, and the first screen of its page."""
+"""A run in a notebook: figures by name, as attributes, and the first screen of its page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Shown:
         return self.svg or f"<p>{self.figure.title}: every value is zero.</p>"
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure as SVG, PDF or PNG, or its numbers as CSV, by the path's suffix; return the path.
+        """Write the figure as SVG, PDF or PNG, or its numbers as CSV; return the path.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Shown:
 
 
 class Plots:
-    """The figures of a run: ``result.plot.cwnd()``, ``result.plot("class-delay")``; ``dir`` lists them."""
+    """The figures of a run, as ``result.plot.cwnd()`` or ``result.plot("class-delay")``."""
 
     def __init__(self, run: Callable[[], StoredRun]) -> None:
         self._run = run
@@ -94,14 +94,14 @@ class Plots:
         return sorted(self._words())
 
     def _words(self) -> dict[str, str]:
-        """Return the names that Python can say, and the figures that they stand for."""
+        """Return the names as attributes of Python, and the figures that they stand for."""
         own = figures.names(self._run())
         short = {word: name for word, name in figures.ALIASES.items() if name in own}
         return {name.replace("-", "_"): name for name in own if name.replace("-", "_").isidentifier()} | short
 
 
 def first_screen(run: StoredRun) -> str:
-    """Return the answer of a run, the figure that tells most, and what judges it, as HTML without styles."""
+    """Return the answer of a run, its most telling figure, and its checks, as HTML without styles."""
     first = answer.of_run(run)
     title = f"<p><b>{escape(run.record.scenario)}, seed {run.record.seed}</b></p>"
     sentences = "".join(f"<p>{escape(one)}</p>" for one in first.sentences)

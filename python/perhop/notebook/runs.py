@@ -1,4 +1,4 @@
-"""Scenarios that run themselves, and runs that draw themselves: `perhop.Scenario` and what comes of it."""
+"""Scenarios that run themselves, and runs that draw themselves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Scenario(read.Scenario):
-    """A scenario that can be run; what it is made of, `perhop.scenario.scenario.Scenario` says."""
+    """A scenario that can be run; see `perhop.scenario.scenario.Scenario` for its fields."""
 
     @classmethod
     def of(cls, plain: read.Scenario) -> Self:
@@ -45,7 +45,7 @@ class Scenario(read.Scenario):
 
 
 class Result(running.Result):
-    """What a run returns, to be saved and drawn; its tables, `perhop.run.run.Result` says."""
+    """The result of a run, to be saved and drawn; see `perhop.run.run.Result` for its tables."""
 
     scenario: Scenario
 
@@ -69,7 +69,7 @@ class Result(running.Result):
         return folder / "run"
 
     def pandas(self, table: str = "flows") -> pandas_.DataFrame:
-        """Return a table as pandas has it; what does not exist is NaN, and NA among whole numbers.
+        """Return a table as a pandas frame; missing values are NaN, and NA among whole numbers.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Result(running.Result):
         return StoredRun.load(folder)
 
     def report(self, folder: str | Path, *, replace: bool = False) -> Path:
-        """Save the run as `save` does, unless this very run is there, and write its page; return its path.
+        """Save the run unless this very run is there, and write its page; return its path.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Result(running.Result):
 
 
 class StoredRun(record.StoredRun):
-    """A run read back from its folder, to be drawn; its tables, `perhop.run.record.StoredRun` says."""
+    """A run read from its folder, to be drawn; see `perhop.run.record.StoredRun` for its tables."""
 
     def report(self) -> Path:
         """Write the page about the run into its folder, as ``perhop report`` does; return its path."""
@@ -153,7 +153,7 @@ class StoredRun(record.StoredRun):
 
 
 def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
-    """Return one of the tables as pandas has it, as `Result.pandas` says."""
+    """Return one of the tables as a pandas frame, like `Result.pandas`."""
     if name not in tables:
         raise ValueError(f"no table {name!r}: there is {', '.join(tables)}")
     try:

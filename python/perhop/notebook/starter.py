@@ -1,4 +1,4 @@
-"""The notebook that `perhop init --notebook` writes, for marimo and for Jupyter: the same cells in both."""
+"""The notebook of `perhop init --notebook`: the same cells for marimo and for Jupyter."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def jupyter(content: list[Cell]) -> str:
 
 
 def marimo(content: list[Cell]) -> str:
-    """Return cells as a notebook of marimo: a Python file, each cell a function of what it uses."""
+    """Return cells as a notebook of marimo: a Python file with a function for each cell."""
     trees = [ast.parse(cell.text) if cell.is_code else None for cell in content]
     made = [set() if tree is None else _made(tree) for tree in trees]
     everywhere = {"mo"}.union(*made)

@@ -1,4 +1,4 @@
-"""What waits in a queue of two colours over time, and what it dropped; a panel for each run."""
+"""Backlog of a queue of two colours over time, with its drops; a panel for each run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Backlog:
-    """Packets of either colour that wait in a queue, when that changed, and when packets were dropped."""
+    """The backlog of a queue by colour: times of changes, and times of drops."""
 
     time_s: Floats
     green: Floats
@@ -26,7 +26,7 @@ class Backlog:
 
 
 def backlog(trace: pl.DataFrame, path: str) -> Backlog:
-    """Count what waits at a port by colour, from a packet trace.
+    """Count the backlog of a port by colour, from a packet trace.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def backlog(trace: pl.DataFrame, path: str) -> Backlog:
 
 
 def draw(backlogs: Mapping[str, Backlog], title: str) -> str:
-    """Return what waits by colour over time as SVG, and a mark for each drop.
+    """Return the backlog by colour over time as SVG, and a mark for each drop.
 
     Parameters
     ----------

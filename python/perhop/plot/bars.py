@@ -10,7 +10,7 @@ from perhop.plot import style
 
 @dataclass(frozen=True)
 class Bar:
-    """One pair: what is compared, what is printed, what was simulated with its interval."""
+    """One pair: its label, the printed value, the simulated one with its interval."""
 
     label: str
     published: float | None

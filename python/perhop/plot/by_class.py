@@ -1,4 +1,4 @@
-"""Delays of each class of flows, and waits of each class of a port: a row for each, from least to most."""
+"""Delays of each class of flows, and waits of each class of a port, as ranges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPREAD = 30.0
 
 @dataclass(frozen=True)
 class ClassRow:
-    """What is drawn in a row, s: a line from `low` to `high`, a bar from `low` to `bar`, and `marks`."""
+    """A row of the figure, s: a line from `low` to `high`, a bar from `low` to `bar`, and `marks`."""
 
     label: str
     low: float

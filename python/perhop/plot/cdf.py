@@ -1,4 +1,4 @@
-"""Distributions of delays: the share of packets that took at most so long, through what percentiles tell."""
+"""Distributions of delays: the share of packets that took at most so long, from percentiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHARES = {
 
 @dataclass(frozen=True)
 class Curve:
-    """A distribution: what it is of, delays in s, and the share of packets that took at most so long."""
+    """A distribution: its label, delays in s, and the share of packets that took at most so long."""
 
     label: str
     delays_s: tuple[float, ...]
@@ -33,7 +33,7 @@ class Curve:
 
 
 def curve(label: str, row: Mapping[str, Any]) -> Curve | None:
-    """Return the distribution that a row of the table `classes` tells; None where no delay was measured."""
+    """Return the distribution in a row of the table `classes`; None where no delay was measured."""
     points = [(row[name], share) for name, share in SHARES.items() if row.get(name) is not None]
     if not points:
         return None
@@ -54,7 +54,7 @@ def table(curves: Sequence[Curve]) -> pl.DataFrame:
 
 
 def draw(curves: Sequence[Curve], title: str) -> str:
-    """Return distributions of one-way delay as SVG; the marks are what was measured, lines join them.
+    """Return distributions of one-way delay as SVG; marks are measured, lines join them.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _MARKS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """One row of a published table: what is printed, computed and simulated; None where there is nothing."""
+    """A row of a published table: printed, computed and simulated values, or None."""
 
     label: str
     published: float | None

@@ -1,4 +1,4 @@
-"""Early detection at a queue: what waits, its average, the thresholds, and the probability of a drop."""
+"""Early detection at a queue: backlog, average, thresholds, and the probability of a drop."""
 
 from __future__ import annotations
 

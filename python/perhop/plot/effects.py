@@ -103,7 +103,7 @@ def draw_curve(
     title: str,
     replications: Sequence[tuple[float, float]] = (),
 ) -> str:
-    """Return a response over a swept setting as SVG: means, their intervals as bands, single runs as dots.
+    """Draw a response over a swept setting: means, interval bands, single runs as dots.
 
     Parameters
     ----------

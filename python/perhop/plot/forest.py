@@ -1,4 +1,4 @@
-"""Claims at one glance: of each the simulated interval against the range that is claimed, and the verdict."""
+"""Claims at one glance: the simulated interval, the claimed range, and the verdict."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ForestRow:
 
 
 def draw(rows: Sequence[ForestRow], title: str) -> str:
-    """Return the rows as SVG; each has a scale of its own, from the least to the most of its numbers.
+    """Draw the rows, each on a scale of its own, from the least to the most of its numbers.
 
     Parameters
     ----------

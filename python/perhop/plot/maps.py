@@ -21,7 +21,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Axis:
-    """What varies along one dimension, and through which values."""
+    """A dimension of a map: its setting, and the values."""
 
     label: str
     values: Sequence[float]

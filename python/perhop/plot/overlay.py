@@ -1,4 +1,4 @@
-"""The same quantities of several runs over time: colour tells the run, the line's style the class."""
+"""Several runs over time: a colour for each run, a line style for each class."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PANELS = (
 
 @dataclass(frozen=True)
 class Curves:
-    """What is drawn of a run: name, series, the class of each flow by path, the end of its warm-up in s."""
+    """The curves of a run: name, series, class of each flow by path, end of its warm-up in s."""
 
     name: str
     series: pl.DataFrame
@@ -56,7 +56,7 @@ class Curves:
 
 
 def draw(runs: Sequence[Curves]) -> str:
-    """Return goodput and mean congestion window by class, and what waits in queues, as SVG.
+    """Return goodput and mean congestion window by class, and backlogs, as SVG.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def table(runs: Sequence[Curves]) -> pl.DataFrame:
 
 
 def _lines(one: Curves, panel: Panel) -> list[tuple[str, list[float], list[float]]]:
-    """Return a line for each class, or one where there is but one: what its label adds, times, values."""
+    """Return a line for each class: an addition to its label unless there is but one, times, values."""
     rows = one.series.filter(
         pl.col("quantity") == panel.quantity, pl.col("path").str.starts_with(panel.prefix)
     )

@@ -1,4 +1,4 @@
-"""What a model leaves over: against a normal distribution, and against what it predicts."""
+"""Residuals of a model: against a normal distribution, and against predictions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 2000
 
 
 def draw_qq(whole: NormalQQ, label: str, title: str, without: NormalQQ | None = None) -> str:
-    """Return normal Q-Q plots as SVG: of all residuals, and of those that are left without outliers.
+    """Draw normal Q-Q plots: of all residuals, and of those without outliers.
 
     Parameters
     ----------

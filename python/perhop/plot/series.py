@@ -154,7 +154,7 @@ QUANTITIES = (
 
 
 def by_class(series: pl.DataFrame, class_of: Mapping[str, str]) -> pl.DataFrame:
-    """Return the goodput of each class as a series of its own, with paths such as ``class.gold``.
+    """Return the goodput of each class as a series of its own, with paths like ``class.gold``.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _idle(rows: pl.DataFrame) -> list[str]:
 
 
 def _largest(rows: pl.DataFrame) -> list[str]:
-    """Return the paths with the largest means, as many as can be told apart."""
+    """Return the paths with the largest means, as many as a figure can hold."""
     means = rows.group_by("path", maintain_order=True).agg(pl.col("value").mean())
     found: list[str] = means.sort("value", descending=True, maintain_order=True)["path"].to_list()
     return found[:_MOST_LINES]
@@ -270,7 +270,7 @@ def _lines(axes: Axes, rows: pl.DataFrame, quantity: Quantity, inside: list[str]
 
 
 def _bands(rows: pl.DataFrame, class_of: Mapping[str, str]) -> tuple[pl.DataFrame, list[str]]:
-    """Return the classes, and for each with each time median, 5 and 95 % value and the number of flows."""
+    """Return the classes, and for each by time the median, 5 and 95 % values and the number of flows."""
     classes = pl.col("path").replace_strict(class_of, default="all")
     table = rows.with_columns(**{"class": classes}).group_by("class", "time_s", maintain_order=True)
     value = pl.col("value")

@@ -1,4 +1,4 @@
-"""How every figure looks, and its way into a page: SVG whose colours follow the light or dark scheme."""
+"""The look of every figure, and its SVG in the colours of a light or dark page."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ _ALSO: ContextVar[tuple[str, io.BytesIO] | None] = ContextVar("_ALSO", default=N
 
 @contextmanager
 def also_as(format: Literal["pdf", "png"]) -> Iterator[io.BytesIO]:
-    """Write what `svg` makes inside in another format too: the last figure is in the buffer at the end.
+    """Write the figures that `svg` makes inside in another format too, the last into the buffer.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _write_also(made: Figure) -> None:
 
 
 def _lay_out(made: Figure) -> None:
-    """Lay a figure out once: `savefig` draws one that has a layout engine a second time, for nothing."""
+    """Lay a figure out once: with a layout engine `savefig` draws it twice."""
     engine = made.get_layout_engine()
     if engine is not None:
         engine.execute(made)
@@ -124,7 +124,7 @@ def _lay_out(made: Figure) -> None:
 
 
 def svg(made: Figure, title: str, description: str) -> str:
-    """Return a figure as SVG to put into a page: no size in inches, no date, colours as CSS variables.
+    """Return a figure as SVG for a page: no size in inches, no date, colours as CSS variables.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _escape(text: str) -> str:
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, and say so in its label, which it has by then."""
+    """Make an axis logarithmic, and add that to its label, which it has by then."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set(**{f"{which}scale": "log"})
     axis.set_label_text(", ".join(filter(None, (axis.get_label_text(), "logarithmic"))))

@@ -1,4 +1,4 @@
-"""What a TCP sender did, event by event: packets and ACKs over time, and the window below them."""
+"""Events of a TCP sender: packets and ACKs over time, and the window below them."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _inside(table: pl.DataFrame, span: tuple[float, float]) -> pl.DataFrame:
 
 
 def _with_state_before(table: pl.DataFrame, span: tuple[float, float]) -> pl.DataFrame:
-    """Return the rows inside the span, after the last row before it, whose values still hold at its start."""
+    """Return the rows inside the span, and the last one before it."""
     before = table.filter(pl.col("time_s") < span[0]).tail(1).with_columns(time_s=pl.lit(span[0]))
     return pl.concat([before, _inside(table, span)])
 

@@ -21,7 +21,7 @@ class _Place:
 
 
 def draw(meaning: Description) -> str:
-    """Return the topology as SVG: hosts as boxes, routers as circles, links with their rates and delays.
+    """Draw the topology: hosts as boxes, routers as circles, links with rates and delays.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def draw(meaning: Description) -> str:
 
 
 def places(meaning: Description) -> dict[str, tuple[float, float, bool]]:
-    """Return where each node, or group of a counted one, is drawn: x to the right, y up, whether a router."""
+    """Return the place of each node, or group of a counted one: x, y, whether a router."""
     kinds = {group(node.name): node.kind for node in meaning.nodes}
     edges = dict.fromkeys((group(link.source), group(link.target)) for link in meaning.links)
     found = _places(meaning, list(kinds), list(edges))
@@ -68,12 +68,12 @@ def places(meaning: Description) -> dict[str, tuple[float, float, bool]]:
 
 
 def group(name: str) -> str:
-    """Return what the members of a counted node share: ``host`` of ``host[3]``."""
+    """Return the common name of a counted node's members: ``host`` of ``host[3]``."""
     return re.sub(r"\[\d+\]$", "", name)
 
 
 def _places(meaning: Description, names: list[str], edges: list[tuple[str, str]]) -> dict[str, _Place]:
-    """Columns by distance from those that only send, or the first sender; rows as they appear, centred."""
+    """Return columns by distance from the senders, rows in order of appearance, centred."""
     ends = [(flow.source, flow.target) for flow in meaning.flows]
     ends += [(flow.source, flow.target) for flow in meaning.udp]
     senders = dict.fromkeys(group(source) for source, _ in ends)

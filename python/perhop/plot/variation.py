@@ -1,4 +1,4 @@
-"""What the variation of a response comes from, the largest part first."""
+"""Shares of the variation of a response, the largest first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST = 14
 
 
 class VariationPart(NamedTuple):
-    """A source of variation: its name, its share in percent, and whether it is an effect that is there.
+    """A source of variation: its name, its share in percent, and whether it is found.
 
     `found` is `None` for what is no effect (errors, blocks).
     """
@@ -22,7 +22,7 @@ class VariationPart(NamedTuple):
 
 
 def draw_pareto(parts: Sequence[VariationPart], title: str, *, add_up: bool = True) -> str:
-    """Return shares of variation as bars with their sum, effects that were not found hollow, as SVG.
+    """Draw shares of variation as bars with their sum; effects not found are hollow.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""Which ACK marking is best in a scenario: candidates, what they are weighed by, and the answer in words."""
+"""The best ACK marking for a scenario: candidates, goals, and the answer in words."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Change:
-    """A difference in percent, with an interval that holds at every look; runs are those both have.
+    """A difference in percent over common runs, with an interval that holds at every look.
 
     In `lost` of these runs only the other candidate has a value above zero, in `gained` only the one taken;
     where there are such, there is no percentage.
@@ -40,7 +40,7 @@ class Change:
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """A measure of a class: its means, and what the candidate taken changes over two others."""
+    """A measure of a class: its means, and the changes by the candidate taken over two others."""
 
     of: str
     response: str
@@ -51,7 +51,7 @@ class AnswerRow:
 
 @dataclass(frozen=True)
 class Best:
-    """The best candidate for one goal by itself; `sure` where none is better by a difference worth having."""
+    """The best candidate for one goal by itself; `sure` where none is better by the margin."""
 
     goal: Goal
     treatment: str
@@ -60,7 +60,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came out.
+    """The answer of a recommendation.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Answer:
 
 
 class NothingFoundError(ValueError):
-    """A race that is over, and no candidate has a value; the message says why."""
+    """A finished race in which no candidate has a value; the message is the reason."""
 
 
 Runs = dict[int, dict[str, dict[tuple[str, ...], float | None]] | None]
@@ -157,7 +157,7 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
 
 
 def references(design: Design, factor: str, in_use: int | None) -> dict[str, str]:
-    """Return the treatments that the answer is held against, by what they are called.
+    """Return the treatments that the answer is held against, by name.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _grown(logarithm: float) -> float:
 
 
 def _rows(select: Select, found: Found, taken: int, against: dict[str, int]) -> tuple[AnswerRow, ...]:
-    """Return the measures that any of these candidates has a value of, also one that the taken has not."""
+    """Return the measures with a value in any of these candidates."""
     goals = {(one.response, one.group) for one in select.goals}
     keys = dict.fromkeys(
         (group, response)
@@ -290,7 +290,7 @@ def _mean(values: dict[int, float]) -> float:
 def _change(
     taken: dict[int, float | None], other: dict[int, float | None], level: float, *, zero_is_none: bool
 ) -> Change:
-    """Return the change of a measure, by the logarithms of pairs of runs; nothing in both is no pair."""
+    """Return the change of a measure, by the logarithms of pairs of runs."""
     none = (None, 0.0) if zero_is_none else (None,)
     pairs = [(taken[one], other[one]) for one in taken if not (taken[one] in none and other[one] in none)]
     lost = sum(x in none for x, _ in pairs)

@@ -1,4 +1,4 @@
-"""What closed forms say of the candidate taken, beside what was simulated."""
+"""Closed forms for the candidate taken, beside its simulation."""
 
 from __future__ import annotations
 

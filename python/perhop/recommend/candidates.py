@@ -43,7 +43,7 @@ class NothingToTryError(ValueError):
 
 @dataclass(frozen=True)
 class Candidates:
-    """What is tried.
+    """The candidates of a recommendation.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def _places(resolved: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _given(classes: Sequence[str], marks: Sequence[str]) -> list[dict[str, str]]:
-    """Return marks by class, none of them best effort for all; a class that is not named has best effort."""
+    """Return marks by class, without best effort for all; a class not named has best effort."""
     if (len(marks) + 1) ** len(classes) + 1 <= MOST_CROSSED:
         rows = itertools.product(("", *marks), repeat=len(classes))
         found = [dict(zip(classes, row, strict=True)) for row in rows]

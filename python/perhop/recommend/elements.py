@@ -31,7 +31,7 @@ OF_SCHEDULERS = frozenset(
 
 
 def elements(kind: str, scenario: Scenario) -> tuple[Factor | None, tuple[str, ...]]:
-    """Return a factor whose levels are elements of a kind in the place of what is there.
+    """Return a factor with elements of a kind as levels, in the place of the present ones.
 
     Queues and schedulers are those of the ports that tell packets apart by their marks, all at once; what a
     candidate does not fit stays as it is.
@@ -58,7 +58,7 @@ def elements(kind: str, scenario: Scenario) -> tuple[Factor | None, tuple[str, .
 
 
 def _ports(resolved: Table) -> Iterator[tuple[str, Table]]:
-    """Return the ports that tell packets apart by their marks, by their paths."""
+    """Return the ports with classes by mark, by their paths."""
     for port in resolved.get("port", []):
         if first_marks(port):
             ends = port["between"] if "between" in port else (port["at"], port["to"])
@@ -138,7 +138,7 @@ def _schedulers(resolved: Table) -> Made:
 
 
 def _shares(port: Table) -> list[float]:
-    """Return the part of a port that its scheduler gives each class; equal parts where it has none."""
+    """Return the share of a port that its scheduler gives each class; equal where it has none."""
     scheduler, classes = port["scheduler"], port["class"]
     of: Callable[[Table], float] = {
         "wrr": lambda one: float(one["weight"]),

@@ -1,4 +1,4 @@
-"""What candidates are weighed by: measures of classes, each with a weight, or an expression."""
+"""Goals for candidates: measures of classes, each with a weight, or an expression."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXPRESSION = "measure"
 
 
 class GoalError(ValueError):
-    """Weights that cannot be; the message says which and why."""
+    """Invalid weights; the message names them and the reason."""
 
 
 def usual(scenario: Scenario) -> tuple[Goal, ...]:
@@ -84,7 +84,7 @@ def weighed(text: str, scenario: Scenario) -> tuple[Goal, ...]:
 
 
 def responses(goals: Sequence[Goal], expression: str | None) -> tuple[Response, ...]:
-    """Return what is measured in each run: measures of classes, and the expression."""
+    """Return the measured responses: measures of classes, and the expression."""
     names = dict.fromkeys([*ALWAYS, *(one.response for one in goals if one.response in MEASURES)])
     found = [Response.parse(name, f"mean(classes.{MEASURES[name][0]}) by class") for name in names]
     if expression is not None:
@@ -93,7 +93,7 @@ def responses(goals: Sequence[Goal], expression: str | None) -> tuple[Response, 
 
 
 def in_words(goals: Sequence[Goal], expression: str | None) -> str:
-    """Say what is weighed."""
+    """Describe the goals."""
     if expression is not None:
         return f"{'less' if goals[0].weight < 0 else 'more'} of {expression}"
     parts = [f"{one.group[0]}'s {MEASURES[one.response][1]}" for one in goals]

@@ -1,4 +1,4 @@
-"""An answer in words: what to do, what it gains, what it costs, and how sure that is."""
+"""An answer in sentences: advice, gains, costs, and their certainty."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED = 5
 
 
 def described(store: Store) -> tuple[Answer | None, list[str]] | None:
-    """Return the answer of a store and its words; None of other campaigns, or of an unfinished race.
+    """Return the answer of a store in words; None of other campaigns, or of an unfinished race.
 
     Where no candidate has a value there is no answer, and the words say why.
     """
@@ -45,7 +45,7 @@ def described(store: Store) -> tuple[Answer | None, list[str]] | None:
 
 
 def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
-    """Return the answer as sentences, the first of which says what to do.
+    """Return the answer as sentences, the advice first.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
 
 
 def short(treatment: str) -> str:
-    """Return a candidate's name: the marking alone, or what each factor sets, if it does set something."""
+    """Return a candidate's name: the marking alone, or the setting of each factor that has one."""
     parts = _PARTS.split(treatment)
     if len(parts) == 1:
         return treatment.removeprefix(f"{FACTOR}=")
@@ -82,7 +82,7 @@ def short(treatment: str) -> str:
 
 
 def between(change: Change) -> str:
-    """Return a change in percent with its interval, or in how many runs there is nothing to compare."""
+    """Return a change in percent with its interval, or the runs without a comparison."""
     if change.lost:
         return f"none in {change.lost} of {counted(change.runs, 'run')}"
     if change.gained:
@@ -104,7 +104,7 @@ def value(response: str, number: float) -> str:
 
 
 def called(row: AnswerRow) -> str:
-    """Return what a measure is called."""
+    """Return the name of a measure."""
     return MEASURES[row.response][1] if row.response in MEASURES else row.response
 
 
@@ -127,7 +127,7 @@ def _advice(found: Answer, select: Select) -> str:
 
 
 def _others(found: Answer) -> str:
-    """Name who is still there beside the one that leads."""
+    """Name the candidates that are left beside the leader."""
     names = [short(name) for name in found.left if name != found.taken]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return " / ".join(names[:_NAMED]) + more
@@ -150,7 +150,7 @@ def _sure(found: Answer, select: Select) -> str:
 
 
 def _cost(found: Answer, name: str) -> str:
-    """Say what is worse for sure, and what is better, than with another candidate."""
+    """Describe measures that are surely worse, and those better, than with another candidate."""
     worse, better = [], []
     for row in found.rows:
         change = row.changes[name]

@@ -1,1 +1,1 @@
-"""Running scenarios: the runs, their tables and folders, and what the machine has for them."""
+"""Running scenarios: the runs, their tables and folders, and the machine's resources."""

@@ -1,4 +1,4 @@
-"""How many runs on real packets may go side by side: measured once on a machine, and read before campaigns.
+"""The live runs that a machine carries side by side: measured once, read by campaigns.
 
 A short scenario is run alone a few times, then 2, 4, 8, 16 of it at once. A number is undistorted where every
 run is within its error budget and the mean goodput is within `TOLERANCE` of that of one alone: lateness by
@@ -68,7 +68,7 @@ MEANING = f"15 flows through 10 Mbit/s for {RUN_S} s"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What runs side by side were like.
+    """The measurements of runs side by side.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class CostOfRuns(msgspec.Struct, frozen=True):
-    """What a machine was found to do."""
+    """The live runs that a machine can carry."""
 
     kernel: str
     cores: int
@@ -104,12 +104,12 @@ class CostOfRuns(msgspec.Struct, frozen=True):
 
 
 def is_undistorted(step: Step, alone: Step) -> bool:
-    """Tell whether the runs of a step are as one alone is."""
+    """Return whether the runs of a step are as one alone is."""
     return not step.over_budget and abs(step.mean / alone.mean - 1) <= TOLERANCE
 
 
 def measure(report: Callable[[Step, bool], None]) -> CostOfRuns:
-    """Run the short scenario alone, then side by side until it is distorted; `tell` hears each step.
+    """Run the short scenario side by side until it is distorted; calls `report` after each step.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def _together(runs: int, parts: list[Step]) -> Step:
 
 
 def place() -> Path:
-    """Return the file in which a measure is kept: ``perhop/beside.json`` of the user's cache folder."""
+    """Return the file of a measurement: ``perhop/beside.json`` of the user's cache folder."""
     cache = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(cache) if os.path.isabs(cache) else Path.home() / ".cache") / "perhop" / "beside.json"
 
@@ -180,7 +180,7 @@ def keep(measured: CostOfRuns) -> Path:
 
 
 def kept() -> CostOfRuns | None:
-    """Return what was measured on this machine: with this kernel and as many cores."""
+    """Return the measurement of this machine: with this kernel and as many cores."""
     with suppress(OSError, msgspec.DecodeError):
         found = msgspec.json.decode(place().read_bytes(), type=CostOfRuns)
         if (found.kernel, found.cores) == (platform.release(), count()):
@@ -189,7 +189,7 @@ def kept() -> CostOfRuns | None:
 
 
 def allowed(asked: int | None) -> tuple[int, str]:
-    """Return how many live runs may go side by side where `asked` are wanted, and why; nothing to say if so.
+    """Return how many of `asked` live runs may go side by side, and why fewer.
 
     Without a measure what is asked for is done, and what is over its budget is made again.
     """

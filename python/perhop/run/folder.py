@@ -1,4 +1,4 @@
-"""Folders and files written whole or not at all, and never over what nobody offered."""
+"""Folders and files written whole or not at all, and never over the files of others."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def always(_: Path) -> bool:
 
 
 def real_name(path: Path) -> Path:
-    """Return where a name is, links on the way to it followed, but not what it may itself be a link to."""
+    """Return a name's real place: links on the way followed, the last one not."""
     return path.parent.resolve() / path.name
 
 
 def is_there(path: Path) -> bool:
-    """Tell whether something has this name, be it a link that leads nowhere.
+    """Return whether something has this name, be it a link that leads nowhere.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def is_there(path: Path) -> bool:
 
 @contextmanager
 def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -> Iterator[Path]:
-    """Give an empty folder beside `place`, and move it there in one step when the context ends well.
+    """Give an empty folder beside `place`, moved there in one step when the context ends well.
 
     When the context ends with an exception, Ctrl-C included, nothing of it is left and what was at `place` is
     still there. What a process left that was killed is cleared by the next that writes to the same place.
@@ -104,7 +104,7 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
 
 
 def reach_disk(path: Path) -> None:
-    """Have a file, or a folder and everything in it, survive a power cut: before it gets its final name.
+    """Flush a file, or a folder and everything in it, before it gets its final name.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def reach_disk(path: Path) -> None:
 
 
 def _name_reaches_disk(path: Path) -> None:
-    """Have the name survive too. The move is done: what the disk says now is no reason to take it back."""
+    """Flush the name too. The move is done: an error of the disk now is no reason to undo it."""
     with suppress(OSError):
         opened = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -139,7 +139,7 @@ def _name_reaches_disk(path: Path) -> None:
 
 
 def settle(place: Path) -> None:
-    """Take away what a killed process left of a folder for `place`; what it was replacing goes back there.
+    """Remove what a killed process left for `place`; a folder that it was replacing goes back.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def _lock(claim: Path, place: Path) -> int:
 
 
 def _check_ours(claim: Path, place: Path) -> None:
-    """Refuse what has the name of a claim and is none."""
+    """Refuse a file or folder that has the name of a claim and is none."""
     try:
         names = os.listdir(claim)
     except NotADirectoryError:
@@ -272,7 +272,7 @@ def _check_ours(claim: Path, place: Path) -> None:
 
 
 def _clear(claim: Path, folder: Path) -> None:
-    """Take away what is in a claim; what was being replaced goes back, unless the new is in its place."""
+    """Empty a claim; a folder that was being replaced goes back, unless the new is in its place."""
     old, new = claim / _OLD, claim / _NEW
     if old.exists() and (new.exists() or not is_there(folder)):
         try:
@@ -296,7 +296,7 @@ def _move_into_place(claim: Path, folder: Path, place: Path, may_replace: Callab
 
 
 def _settle_at(part: Path, folder: Path) -> Path:
-    """Move a folder to a place, or where something is there to the first free place beside it; say which."""
+    """Move a folder to a place, or to the first free place beside it; return which."""
     number, goal = 1, folder
     while not _moved(part, goal):
         number += 1
@@ -305,7 +305,7 @@ def _settle_at(part: Path, folder: Path) -> Path:
 
 
 def _moved(folder: Path, goal: Path) -> bool:
-    """Move a folder to a name that nothing has; say no if something has it."""
+    """Move a folder to a free name; return False if something has it."""
     try:
         goal.mkdir()
     except FileExistsError:
@@ -328,6 +328,6 @@ def _beside(folder: Path, suffix: str) -> Path:
 
 
 def _name_the_place(error: OSError, new: Path, place: Path) -> None:
-    """Name what the user asked for where the error names the folder under way."""
+    """Name the user's own path where an error names the folder under way."""
     if isinstance(error.filename, str) and (file := Path(error.filename)).is_relative_to(new):
         error.filename = str(place / file.relative_to(new))

@@ -1,4 +1,4 @@
-"""A run on real packets. What needs privileges is a program of its own, ``perhop-live``."""
+"""A run on real packets. The privileged part is a program of its own, ``perhop-live``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Quantiles(msgspec.Struct, frozen=True):
 
 
 class Host(msgspec.Struct, frozen=True):
-    """What a host's kernel was told."""
+    """The settings of a host's kernel."""
 
     sysctls: dict[str, str]
     route: dict[str, str]
@@ -51,7 +51,7 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class Retransmissions(msgspec.Struct, frozen=True):
-    """A flow whose packets showed other retransmissions than its kernel counted."""
+    """A flow with other retransmissions in its packets than in its kernel's count."""
 
     flow: str
     packets: int
@@ -59,7 +59,7 @@ class Retransmissions(msgspec.Struct, frozen=True):
 
 
 class Iperf3Flow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What iperf3 measured of a flow over the whole run, beside what was counted here; None if it never ran.
+    """The measurements of iperf3 for a flow, beside our count; None if it never ran.
 
     Parameters
     ----------
@@ -84,24 +84,24 @@ class Iperf3Flow(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Iperf3(msgspec.Struct, frozen=True):
-    """Which iperf3 had the connections, and what it measured."""
+    """The iperf3 at the ends of the connections, and its measurements."""
 
     version: str
     flows: list[Iperf3Flow]
 
     def summary(self) -> dict[str, Any]:
-        """Return all that it said, by flow."""
+        """Return all its output, by flow."""
         return {one.flow: {"client": one.client, "server": one.server} for one in self.flows}
 
     def measured(self) -> Iperf3:
-        """Return what it measured alone."""
+        """Return its measurements alone."""
         return Iperf3(
             self.version, [msgspec.structs.replace(one, client=None, server=None) for one in self.flows]
         )
 
 
 class Live(msgspec.Struct, frozen=True):
-    """How a live run went: what it was told, how late it was, what of its error budget it used.
+    """The course of a live run: settings, lateness, use of its error budget.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Live(msgspec.Struct, frozen=True):
 
 
 class _Raw(msgspec.Struct):
-    """What ``perhop-live`` writes."""
+    """The output of ``perhop-live``."""
 
     tables: dict[str, dict[str, list[Any]]]
     trace: dict[str, dict[str, list[Any]]]
@@ -207,14 +207,14 @@ def _same(one: Path, other: Path) -> bool:
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """What ``perhop-live probe`` finds: why there is no device, and how its loop would be scheduled."""
+    """The findings of ``perhop-live probe``: a missing device, the scheduling of its loop."""
 
     device: str | None
     priority: str
 
 
 def probe(words: Sequence[str]) -> Probe | None:
-    """Return what the program finds, started by `words`; None where it is not, or gets no namespace."""
+    """Return the program's findings, started by `words`; None without it or a namespace."""
     try:
         done = subprocess.run(
             [*words, program(), "probe"], capture_output=True, check=False, timeout=_PROBE_S
@@ -225,7 +225,7 @@ def probe(words: Sequence[str]) -> Probe | None:
 
 
 def privileged() -> list[str]:
-    """Return the words before the program: ``sudo -n`` where that starts it, none for root and others.
+    """Return the words before the program: ``sudo -n`` where needed and allowed.
 
     Those make a user namespace of their own.
 
@@ -242,7 +242,7 @@ def privileged() -> list[str]:
 
 
 def differences(scenario: Scenario) -> list[str]:
-    """Return what a kernel does otherwise than a scenario says.
+    """Return the differences between a kernel and a scenario.
 
     Raises
     ------
@@ -300,7 +300,7 @@ def run(
 
 @contextmanager
 def started(options: Sequence[str], text: str, files: Sequence[IO[bytes]]) -> Iterator[subprocess.Popen[str]]:
-    """Start ``perhop-live run`` on the scenario `text`; it writes to `files`: its results, then captures.
+    """Start ``perhop-live run`` on the scenario `text`; it writes results and captures to `files`.
 
     Tied, it ends with the block.
     """
@@ -326,7 +326,7 @@ def started(options: Sequence[str], text: str, files: Sequence[IO[bytes]]) -> It
 
 
 def _listen(child: subprocess.Popen[str], progress: Callable[[float, float], None] | None) -> str:
-    """Pass on how far the run is, and return what else it says."""
+    """Pass on the progress of a run, and return the rest of its output."""
     errors = []
     assert child.stderr is not None
     for line in child.stderr:

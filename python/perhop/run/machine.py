@@ -1,4 +1,4 @@
-"""What real packets need of a machine, asked of the kernel by trying; nothing that is tried stays."""
+"""Requirements of real packets, asked of the kernel by trying; nothing that is tried stays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ROOT = "run perhop as root, or allow sudo without a password; a container needs
 
 @dataclass(frozen=True)
 class Way:
-    """How a program gets network namespaces: the words before it, their name, what perhop-live finds so."""
+    """A way to get network namespaces: words before the program, name, findings."""
 
     name: str
     words: tuple[str, ...]
@@ -47,7 +47,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Looked:
-    """Something looked for: what was found, or None; what it is for; the command that brings it."""
+    """One requirement: the finding, or None; its purpose; the command that brings it."""
 
     what: str
     found: str | None
@@ -86,7 +86,7 @@ def which(name: str) -> str | None:
 
 
 def look(release: str | None = None) -> list[Looked]:
-    """Try what real packets need, in child processes.
+    """Try each requirement of real packets, in child processes.
 
     Parameters
     ----------

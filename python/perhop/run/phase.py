@@ -1,4 +1,4 @@
-"""Equal flows in step with a queue: a phase effect (Floyd and Jacobson 1992), and nobody's merit."""
+"""Phase effects: equal flows in step with a queue (Floyd and Jacobson 1992)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FEW = 0.1
 
 
 def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | None:
-    """Say which flow lost next to nothing where its equals did, though nothing is random; or ``None``.
+    """Describe a flow that lost next to nothing where its equals did, or return ``None``.
 
     Equal are the endless flows of one ``[[flow]]``, and the flows of one ``[[udp]]``, between the same
     routers by first and last links of the same rate and delay and through the same conditioners. Nothing is
@@ -55,7 +55,7 @@ def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | No
 
 
 def _losses(tables: Mapping[str, pl.DataFrame]) -> dict[str, tuple[int, int]]:
-    """Return what each flow lost and sent, in packets; what TCP sent again stands for what it lost."""
+    """Return the packets that each flow lost and sent; retransmissions of TCP stand for losses."""
     flows = tables["flows"].select("name", "retransmissions", "segments_sent")
     lost = pl.col("sent_packets") - pl.col("arrived_packets")
     udp = tables["udp"].select("name", lost.alias("lost"), "sent_packets")
@@ -83,7 +83,7 @@ def _equals(meaning: Description) -> Iterator[list[str]]:
 
 
 def _packet_time(queues: pl.DataFrame, meaning: Description) -> str:
-    """Say how long the longest packet takes on the link whose queue dropped most."""
+    """Return how long the longest packet takes on the link with the most drops."""
     port = queues.sort("dropped_packets", descending=True)["path"][0].split(".class.")[0]
     link = next(link for link in meaning.links if link.port.path == port)
     tcp = (flow.mss_bytes + flow.header_bytes for flow in meaning.flows)

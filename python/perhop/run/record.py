@@ -34,7 +34,7 @@ SCENARIOS = ("scenario.toml", "scenario.resolved.toml")
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """What a run did, in numbers."""
+    """The counts of a run."""
 
     events: int
     packet_hops: int
@@ -50,7 +50,7 @@ class Host(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """`record.json`: what ran, where, and the hash of what came out."""
+    """`record.json`: program, place and command of a run, and the hashes of its results."""
 
     format: int
     perhop: str
@@ -138,7 +138,7 @@ class StoredRun:
         return stored
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return a table with every column of today; what the run is older than is null."""
+        """Return a table with every column of today; columns younger than the run are null."""
         return complete(name, self.tables.get(name))
 
     @property
@@ -182,7 +182,7 @@ class StoredRun:
         return self.table("classes")
 
     def is_of(self, result: Result) -> bool:
-        """Tell whether this is what `result` leaves: the scenario as written, its tables and traces."""
+        """Return whether this is the folder of `result`: scenario, tables and traces."""
         scenario = result.scenario
         return (
             self.scenario().source == scenario.source
@@ -241,7 +241,7 @@ UNREADABLE = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 def _refuse_changed(folder: Path, record: Record, names: Sequence[str], again: str) -> None:
-    """Refuse files that have not the bytes that were recorded; an older record has no hashes of them."""
+    """Refuse files that have not their recorded bytes; an older record has no hashes."""
     recorded = {name: record.file_hashes[name] for name in names if name in record.file_hashes}
     missing = [name for name in recorded if not (folder / name).is_file()]
     if missing:
@@ -253,7 +253,7 @@ def _refuse_changed(folder: Path, record: Record, names: Sequence[str], again: s
 
 
 class DamagedRunError(Exception):
-    """A run folder that cannot be trusted or understood, and what would mend it."""
+    """A run folder that cannot be trusted or understood, with a remedy."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -261,13 +261,13 @@ class DamagedRunError(Exception):
 
 
 class _Format(msgspec.Struct):
-    """What is looked at before the rest of `record.json`."""
+    """The part of `record.json` that is read first."""
 
     format: Any = None
 
 
 class _Mark(msgspec.Struct):
-    """What a `record.json` has in every version of perhop, and no other program's has."""
+    """The fields of a `record.json` in every version of perhop, and of no other program."""
 
     format: int
     perhop: str
@@ -308,7 +308,7 @@ def _read_record(folder: Path) -> Record:
 
 
 def is_run(folder: Path) -> bool:
-    """Tell whether a folder, itself and no link to one, is a run's, and nothing else is in it to be lost."""
+    """Return whether a folder, and no link to one, is a run's with nothing else in it."""
     if folder.is_symlink():
         return False
     try:
@@ -390,7 +390,7 @@ def _json(document: Any) -> bytes:
 
 
 def _measured(how: Live | None) -> Live | None:
-    """Return how a live run went, without all that iperf3 said."""
+    """Return the course of a live run, without the output of iperf3."""
     if how is None or how.iperf3 is None:
         return how
     return msgspec.structs.replace(how, iperf3=how.iperf3.measured())
@@ -417,7 +417,7 @@ def combined_hash(hashes: Mapping[str, str]) -> str:
 
 
 def differing(recorded: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
-    """Return the tables whose hashes differ."""
+    """Return the tables with other hashes."""
     return [name for name in found if recorded.get(name) != found[name]]
 
 
@@ -447,7 +447,7 @@ def _table_hash(table: pl.DataFrame) -> str:
 
 
 def commit() -> str | None:
-    """Return the commit of the checkout perhop runs from, with ``-dirty`` where files differ from it."""
+    """Return the commit of the checkout, with ``-dirty`` where files differ from it."""
     top = checkout()
     if top is None:
         return None
@@ -465,6 +465,6 @@ def commit() -> str | None:
 
 
 def checkout() -> Path | None:
-    """Return the source checkout that this package was imported from, or None for an installed wheel."""
+    """Return the source checkout of this package, or None for an installed wheel."""
     top = Path(__file__).resolve().parents[3]
     return top if (top / "crates" / "perhop-py" / "Cargo.toml").is_file() else None

@@ -28,7 +28,7 @@ Job = tuple[bytes, str, list[str]]
 
 
 class TracedJob(NamedTuple):
-    """A job whose result comes with traces, any of `perhop.run.tables.TRACES`."""
+    """A job with traces in its result, any of `perhop.run.tables.TRACES`."""
 
     source: bytes
     name: str
@@ -53,7 +53,7 @@ _SLICE_WALL_S = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a run returns. Two are equal if scenario, seed, events and tables are, traced or not.
+    """The result of a run. Two are equal if scenario, seed, events and tables are, traced or not.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def run_jobs(
     keep: Callable[[Any, Result], Any] | None = None,
     work: Sequence[float] | None = None,
 ) -> list[Any]:
-    """Run many scenarios side by side; the results come in the order of the jobs, whatever `workers` is.
+    """Run many scenarios side by side; results come in the order of the jobs.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def job_work(jobs: Sequence[AnyJob]) -> list[float]:
 
 
 class _Estimate(NamedTuple):
-    """What a run takes, as the core estimates it."""
+    """The core's estimate of a run's size."""
 
     packet_hops: float
     memory_bytes: int

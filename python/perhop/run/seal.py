@@ -1,4 +1,4 @@
-"""Hashes that tell damage: of the bytes of files, and of a document within itself."""
+"""Hashes against damage: of the bytes of files, and of a document within itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Hashed:
             return self._out.write(data)
 
     def flush(self) -> None:
-        """Hand what is buffered to the system."""
+        """Hand buffered bytes to the system."""
         with self._noted():
             self._out.flush()
 
@@ -63,7 +63,7 @@ def file_hash(file: Path) -> str:
 
 
 def changed_files(folder: Path, hashes: dict[str, str]) -> list[str]:
-    """Return those of the files, by their names in a folder, that have not these hashes or cannot be read."""
+    """Return the files of a folder that have not these hashes or cannot be read."""
 
     def has(name: str, recorded: str) -> bool:
         try:
@@ -82,7 +82,7 @@ def sealed(document: Any) -> bytes:
 
 
 def is_whole(text: bytes) -> bool:
-    """Tell whether a document that is JSON has the hash that is in it; an older one has none.
+    """Return whether a JSON document has the hash that is in it; an older one has none.
 
     What is hashed are values and their order, not how they are spaced.
     """

@@ -1,4 +1,4 @@
-"""Whether a run has room: memory for its tables, disk for its traces. Both are told before it starts."""
+"""Room for a run, checked before it starts: memory for its tables, disk for its traces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BYTES_A_HOP = {"packets": 12.0, "queue": 7.0, "cwnd": 1.5, "tcp": 17.0}
 
 
 def check_memory(needed: int, runs: int = 1) -> None:
-    """Refuse what needs more memory than the machine or a limit (``ulimit -v``, a control group) leaves.
+    """Refuse a run that needs more memory than the machine or a limit leaves.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def _available_memory() -> int:
 
 
 def _left_by_groups() -> Iterator[int]:
-    """Give what each control group that this process is in leaves of its limit, bytes; none has to have one.
+    """Return the bytes that each control group of this process leaves of its limit, if any.
 
     A limit holds for a group and all below it. Version 2 has one tree, version 1 one for memory. A container
     may see its own group as the root, or not see the path that it is told: what is there is read.

@@ -1,4 +1,4 @@
-"""What the terminal and the page both show of a run: which rows, how long transfers took, which columns."""
+"""Facts of a run for terminal and page: rows, times of transfers, columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def first_of_each(table: pl.DataFrame, most: int, name: str = "name") -> pl.Data
 
 
 def with_time(flows: pl.DataFrame) -> pl.DataFrame:
-    """Return the flows with a column ``took_s``: from start to end, null where a transfer has not ended."""
+    """Return the flows with a column ``took_s``, null where a transfer has not ended."""
     return flows.with_columns(took_s=pl.col("completed_s") - pl.col("start_s"))
 
 
@@ -70,7 +70,7 @@ def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
 
 
 def marks(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
-    """Return the table of marks, the transfers of each ``[[flow]]`` that stands for several in one row.
+    """Return the table of marks, with one row for the transfers of each ``[[flow]]``.
 
     The column ``flows`` says of how many each row is.
 
@@ -90,12 +90,12 @@ def marks(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
 
 
 def _quantile(times: pl.Series, permille: int) -> float | None:
-    """Return what so many thousandths of the times, in order, do not exceed, as in the table `classes`."""
+    """Return the quantile of ordered times, in thousandths, as in the table `classes`."""
     return times[_core.nearest_rank(len(times), permille) - 1] if len(times) else None
 
 
 def by_labels(name: str, table: pl.DataFrame, rate: str) -> pl.DataFrame:
-    """Return a row for each class and labels that flows have together; none where no flow has a label.
+    """Return a row for each combination of class and labels; none without labels.
 
     Columns: ``class``, one for each label, ``_flows``, how many they are, and ``_mean``, ``_least`` and
     ``_most`` of a flow in bit/s; no label begins with an underscore.
@@ -114,7 +114,7 @@ def by_labels(name: str, table: pl.DataFrame, rate: str) -> pl.DataFrame:
 
 
 def single(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
-    """Return the flows that are not among many transfers of one ``[[flow]]``, which `transfers` sums up."""
+    """Return the flows that are not among many transfers of one ``[[flow]]``."""
     return flows.filter(~pl.col("name").is_in(_many(meaning)))
 
 
@@ -143,7 +143,7 @@ def _many(meaning: Description) -> list[str]:
 
 
 def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
-    """Return what is wrong with the warm-up by MSER-5, or ``None``.
+    """Return a remark on the warm-up by MSER-5, or ``None``.
 
     Judged is the goodput of all TCP flows without a `size` together. Nothing is said of fewer than 100
     intervals, nor where the transient is over at most a batch of five intervals after the warm-up.
@@ -167,7 +167,7 @@ def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
 
 
 def drops_have_colors(queues: pl.DataFrame, meaning: Description) -> bool:
-    """Whether drops by colour say more than drops: a queue looks at colours, or dropped what is not green."""
+    """Return whether drops by colour add something: a queue or a drop has colours."""
     # such a queue has thresholds of its own for green
     looks = any("green" in one["queue"] for port in meaning.settings.port for one in port["class"])
     worse = queues.select(pl.sum("dropped_yellow", "dropped_red")).sum_horizontal().sum()

@@ -1,4 +1,4 @@
-"""What tables a run leaves: their columns with unit, meaning, and the first format that has them."""
+"""Tables of a run: their columns with unit, meaning, and the first format that has them."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def tables_of(version: int) -> tuple[str, ...]:
 
 
 def labels_of(name: str, table: pl.DataFrame) -> list[str]:
-    """Return the columns that labels of flows have made in a table, after those that every run has."""
+    """Return the columns that labels have made in a table, after those of every run."""
     own = {column.name for column in SCHEMA[name].columns}
     return [column for column in table.columns if column not in own]
 
 
 def frame(name: str, columns: dict[str, list[Any]]) -> pl.DataFrame:
-    """Return a table from lists, None where a value does not exist; columns of no table are labels."""
+    """Return a table from lists, None where a value is missing; unknown columns are labels."""
     types = {column.name: _TYPES[column.type] for column in SCHEMA[name].columns}
     return pl.DataFrame(
         [pl.Series(column, values, types.get(column, pl.String())) for column, values in columns.items()]

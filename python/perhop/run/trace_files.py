@@ -72,7 +72,7 @@ def trace_file(folder: Path, kind: str) -> Path:
 
 
 def is_trace(path: Path) -> bool:
-    """Tell whether a folder holds the parts of a trace and nothing else."""
+    """Return whether a folder holds the parts of a trace and nothing else."""
     return path.name.startswith("trace.") and all(_PART.fullmatch(part) for part in os.listdir(path))
 
 
@@ -86,7 +86,7 @@ def _part(place: Path, number: int) -> Path:
 def write_table(
     write: Callable[[IO[bytes]], None], file: Path, mode: Literal["xb", "ab"] = "xb", digest: Any = None
 ) -> Any:
-    """Write a table, and return the SHA-256 of the file so far: `digest` is that of what is in it already.
+    """Write a table, and return the SHA-256 of the file so far, from that of its contents.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def write_table(
 
 
 def _plain(table: pl.DataFrame) -> pl.DataFrame:
-    """Return a table whose times have nine decimals and whose other fractions have six, never an exponent."""
+    """Return a table with nine decimals in times and six in other fractions, never an exponent."""
     return table.with_columns(
         pl.col(name).cast(pl.Decimal(38, 9 if name.endswith("_s") else 6))
         for name, kind in table.schema.items()

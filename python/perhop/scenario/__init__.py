@@ -1,1 +1,1 @@
-"""Scenarios as Python has them: a file and overrides, and what they mean."""
+"""Scenarios in Python: a file and overrides, and their meaning."""

@@ -43,7 +43,7 @@ def assignments(given: tuple[object, ...], named: Mapping[str, object]) -> Itera
 
 
 def toml(value: object, path: object) -> str:
-    """Return a value as TOML on one line; `path` is what an error says has it."""
+    """Return a value as TOML on one line; errors name it by `path`."""
     if not isinstance(path, str):
         raise TypeError(f"a path of an override is text, not {path!r}")
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Scenarios: a file, the overrides laid over it, and what the two mean together. Validation is the core's."""
+"""Scenarios: a file and the overrides laid over it. The core validates."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class NodeView(msgspec.Struct, frozen=True):
 
 
 class ThresholdsView(msgspec.Struct, frozen=True):
-    """Where early detection begins and ends, in packets or bytes: of one colour, or of all packets."""
+    """Thresholds of early detection, in packets or bytes: of one colour, or of all packets."""
 
     min_th: int
     max_th: int
@@ -136,7 +136,7 @@ class UdpView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "
 
 
 class MarkerView(msgspec.Struct, frozen=True):
-    """What is done with the packets of each colour."""
+    """The action for each colour."""
 
     green: str
     yellow: str
@@ -147,7 +147,7 @@ class MarkerView(msgspec.Struct, frozen=True):
 
 
 class ConditionerView(msgspec.Struct, frozen=True, rename={"source": "from"}):
-    """What an edge does to packets that arrive by the links `source`."""
+    """A conditioner, for packets that arrive by the links `source`."""
 
     path: str
     at: str
@@ -160,14 +160,14 @@ class ConditionerView(msgspec.Struct, frozen=True, rename={"source": "from"}):
 
 
 class SettingsView(msgspec.Struct, frozen=True):
-    """The ports and conditioners with their settings as a scenario file has them, every default filled in."""
+    """Ports and conditioners as a scenario file has them, every default filled in."""
 
     port: list[dict[str, Any]]
     conditioner: list[dict[str, Any]]
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What a scenario means: names resolved, counts expanded, defaults filled."""
+    """The meaning of a scenario: names resolved, counts expanded, defaults filled."""
 
     run: RunSettings
     nodes: list[NodeView]
@@ -179,7 +179,7 @@ class Description(msgspec.Struct, frozen=True):
 
 
 class Key(NamedTuple):
-    """What a run's results depend on: runs with equal keys have equal results.
+    """The identity of a run's results: runs with equal keys have equal results.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class Scenario:
 
     @classmethod
     def from_text(cls, text: str, name: str = "scenario") -> Self:
-        """Take a scenario's text, and what messages shall call it.
+        """Take a scenario's text, and its name in messages.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class Scenario:
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, Value], name: str = "scenario") -> Self:
-        """Take a scenario as Python has it: what `tomllib` would read of its file.
+        """Take a scenario as a dictionary, as `tomllib` reads its file.
 
         Raises
         ------
@@ -322,18 +322,18 @@ class Scenario:
         return self.diagnose()[0]
 
     def warnings(self) -> list[Diagnostic]:
-        """Return what is valid and almost surely meant otherwise; nothing where there are mistakes."""
+        """Return warnings of valid settings that are almost surely mistakes; none beside mistakes."""
         return self.diagnose()[1]
 
     def diagnose(self) -> tuple[list[Diagnostic], list[Diagnostic]]:
-        """Return what `check` and what `warnings` return."""
+        """Return the diagnostics of `check` and of `warnings`."""
         try:
             return [], self.core.warnings
         except _core.ScenarioError as error:
             return error.diagnostics, []
 
     def key(self) -> Key:
-        """Return what identifies the results: equal whatever names, comments and order the file has."""
+        """Return the identity of the results: equal whatever names, comments and order the file has."""
         treatment = hashlib.sha256(self.core.treatment().encode()).hexdigest()
         return Key(treatment, self.seed, self.replication, _core.RESULTS_VERSION)
 
@@ -348,5 +348,5 @@ class Scenario:
         return self.core.resolve()
 
     def describe(self) -> Description:
-        """Return what the scenario means."""
+        """Return the meaning of the scenario."""
         return msgspec.json.decode(self.core.describe(), type=Description)

@@ -1,4 +1,4 @@
-"""The application: the first page, the parts, and what errors look like."""
+"""The application: the first page, the parts, and pages of errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def build(site: Site, port: int) -> Guard:
 
 
 def _listed(site: Site) -> dict[str, object]:
-    """Return what the first page shows."""
+    """Return the contents of the first page."""
     found = site.search()
     runs = found.of("run")
     return {

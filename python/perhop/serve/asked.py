@@ -1,4 +1,4 @@
-"""What is asked for on the page of a form: a scenario with overrides, and the command that runs it."""
+"""A request from the page of a form: a scenario with overrides, and the command that runs it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def read(body: bytes) -> Filled:
 
 @dataclass(frozen=True)
 class Base:
-    """The scenario of a run or of a file, with what it was changed by.
+    """The scenario of a run or of a file, with its overrides.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Base:
 
 
 def base_of(place: Place) -> Base:
-    """Return what a form begins with.
+    """Return the scenario that a form begins with.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _clean(stem: str) -> str:
 
 @dataclass
 class Offer:
-    """A form to be shown, what it amounts to, and what is wrong with that."""
+    """A form to be shown, its overrides and its mistakes."""
 
     form: Form
     shown: list[str]
@@ -142,7 +142,7 @@ class Offer:
 
 
 def offer(base: Base, filled: Filled, settle: bool = True) -> Offer:
-    """Work out what a form amounts to.
+    """Compute overrides and mistakes of a form.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def offer(base: Base, filled: Filled, settle: bool = True) -> Offer:
 
 
 def run_words(site: Site, base: Base, sets: Sequence[str], trace: Sequence[str], name: str) -> list[str]:
-    """Return the command that runs what a form asks for."""
+    """Return the command that makes the run of a form."""
     words = ["run", base.word]
     for one in sets:
         words += ["-s", one]

@@ -1,4 +1,4 @@
-"""How many connections there are, and how long one may be silent, so that nobody keeps the owner out."""
+"""Bounds on connections, and on their silence, so that nobody keeps the owner out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 def most() -> int:
-    """Return how many connections to keep: a quarter of the files that may be open, at most `MOST`."""
+    """Return the bound on connections: a quarter of the open files allowed, at most `MOST`."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if soft == resource.RLIM_INFINITY else max(8, min(MOST, soft // 4))
 
@@ -35,7 +35,7 @@ class Connection(H11Protocol):
     _most = most()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request; in the place of who has been silent longest, if need be."""
+        """Begin to wait for a request; closes the longest silent connection, if need be."""
         super().connection_made(transport)
         self._silent[self] = self.loop.call_later(SILENT_S, transport.abort)
         while len(self.connections) > self._most and len(self._silent) > 1:
@@ -63,7 +63,7 @@ class Connection(H11Protocol):
 
 
 def warn_once(loop: asyncio.AbstractEventLoop) -> None:
-    """Say in one line, once, that no connection can be taken in; everything else as usual."""
+    """Print one line, once, if no connection can be accepted; everything else as usual."""
     warned = False
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The page of a form: settings of a scenario, the command they amount to, and a button that runs it."""
+"""The page of a form: settings of a scenario, its command, and a button that runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from perhop.serve.site import Site, own_page, problem
 
 
 def routes(site: Site) -> list[Route]:
-    """Return what answers about forms."""
+    """Return the routes of forms."""
 
     def base_here(request: Request) -> Base:
         return base_of(site.look_up(request.path_params["key"]))

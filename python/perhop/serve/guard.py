@@ -1,4 +1,4 @@
-"""Who may ask for what: loopback names, a token, forms of our own; and a strict policy in every answer."""
+"""Access: loopback names, a token, forms of our own; and a strict policy in every answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def policy(nonce: str) -> str:
 
 
 class Guard:
-    """ASGI middleware that lets through only who has the token, from a page of this server.
+    """ASGI middleware that lets requests through with the token, from a page of this server.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _refused(scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
-    """Say why a request is answered to nobody, whatever token it has."""
+    """Return why a request is answered to nobody, whatever token it has."""
     host = headers.get("host", "")
     if not _LOOPBACK.fullmatch(host):
         return 421, "The address is not one of this machine: open 127.0.0.1 or localhost."
@@ -129,7 +129,7 @@ def _refused(scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Refuse who sends more than is ever needed, announced or not, or falls silent within a body."""
+    """Refuse requests larger than ever needed, announced or not, or silent within a body."""
     left, whole = _LARGEST_BODY, False
 
     async def bounded() -> Message:
@@ -149,7 +149,7 @@ def _bounded(receive: Receive) -> Receive:
 
 
 def _with_headers(send: Send) -> Send:
-    """Put into every answer what browsers must know; without a policy of its own a page may do nothing."""
+    """Put security headers into every answer; without a policy of its own a page may do nothing."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":

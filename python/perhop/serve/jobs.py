@@ -1,4 +1,4 @@
-"""Commands of perhop as processes: what they print as it comes, and how they end."""
+"""Commands of perhop as processes: their output as it comes, and their ends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class BusyError(Exception):
 
 
 def command(words: Sequence[str]) -> list[str]:
-    """Return what runs a command of perhop with this very perhop, as long as its standard input is open."""
+    """Return the words that run a command with this very perhop until its input closes."""
     return [sys.executable, "-m", "perhop.cli.tied", *words]
 
 
@@ -68,12 +68,12 @@ class Job:
         return shlex.join(["perhop", *self.words])
 
     def text(self, stream: str) -> str:
-        """Return what was printed to a stream."""
+        """Return the text printed to a stream."""
         return "".join(text for name, text in self.printed if name == stream)
 
     @property
     def percent(self) -> int | None:
-        """How far it says it is."""
+        """Return the progress as the job prints it, in percent."""
         if self.state == "ended":
             return 100 if self.code == 0 else None
         found = _PROGRESS.fullmatch(self.progress)
@@ -85,7 +85,7 @@ class Job:
         return next((text for name, text in reversed(self.printed) if name == "progress"), "")
 
     async def add(self, stream: str, text: str) -> None:
-        """Keep what was printed, of very much the beginning, and tell who waits."""
+        """Keep printed text, of very much the beginning, and wake those who wait."""
         if not text or self.kept > _MOST_KEPT:
             return
         self.kept += len(text)
@@ -95,7 +95,7 @@ class Job:
             self.changed.notify_all()
 
     async def news(self, seen: int, wait_s: float) -> list[tuple[str, str]]:
-        """Return what was printed after `seen` parts, and wait so long for something."""
+        """Return the text printed after `seen` parts, and wait so long for some."""
         async with self.changed:
             if len(self.printed) <= seen and self.state == "going":
                 with suppress(TimeoutError):
@@ -177,7 +177,7 @@ class Jobs:
         return process
 
     async def printed(self, words: Sequence[str]) -> tuple[int, str, str]:
-        """Run a command to its end; return its exit status and what it printed."""
+        """Run a command to its end; return its exit status and its output."""
         process = await self._process(words)
         try:
             out, err = await process.communicate()
@@ -196,7 +196,7 @@ class Jobs:
                 job.process.terminate()
 
     async def close(self) -> None:
-        """End all jobs and wait for them; what does not end is killed."""
+        """End all jobs and wait for them; kill those that do not end."""
         for job in self.going():
             self.end(job)
         if self._tasks:
@@ -204,7 +204,7 @@ class Jobs:
         self.kill()
 
     def kill(self) -> None:
-        """Kill what still goes."""
+        """Kill jobs that still go."""
         for group in self._groups:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, signal.SIGKILL)
@@ -212,7 +212,7 @@ class Jobs:
 
 
 async def _read(job: Job, name: str, stream: asyncio.StreamReader) -> None:
-    """Take what a process prints, in whole lines; lines of progress are apart from others."""
+    """Read a process's output, in whole lines; lines of progress are apart from others."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     rest = ""
     while data := await stream.read(1 << 16):
@@ -224,7 +224,7 @@ async def _read(job: Job, name: str, stream: asyncio.StreamReader) -> None:
 
 
 class Pages:
-    """Pages that commands print, kept as long as what they are made from stays as it is.
+    """Pages from commands, kept as long as the files that they are made from stay as they are.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class Pages:
         self._turn = asyncio.Semaphore(2)
 
     async def page(self, words: Sequence[str], places: Sequence[Place]) -> tuple[int, str]:
-        """Return the exit status of a command and the page, or what it says of its failure."""
+        """Return the exit status of a command, and the page or its error."""
         stamp = (*words, *(place.stamp() for place in places))
         if stamp in self._kept:
             return 0, self._kept[stamp]
@@ -255,7 +255,7 @@ class Pages:
 
 
 async def following(job: Job, seen: int, stopping: asyncio.Event) -> AsyncIterator[tuple[int, str, str]]:
-    """Give what a job prints after `seen` parts, with their numbers, until it ends or the server does."""
+    """Yield the output of a job after `seen` parts, until it ends or the server does."""
     while not stopping.is_set():
         ended = job.state == "ended"
         for stream, text in await job.news(seen, 0.5):

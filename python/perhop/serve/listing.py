@@ -1,4 +1,4 @@
-"""What the first page says of each run and store, from little of each."""
+"""Rows of the first page, from little of each run and store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perhop.serve.places import Place
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What is read of a run's ``record.json``."""
+    """The part of a run's ``record.json`` that is read."""
 
     scenario: str
     seed: int
@@ -26,7 +26,7 @@ class Head(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Run:
-    """A run on the list; `fault` says why there is no `head`."""
+    """A run on the list; without a `head`, `fault` is the reason."""
 
     place: Place
     when: str
@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A store on the list; `fault` says why there are no `states`."""
+    """A store on the list; without `states`, `fault` is the reason."""
 
     place: Place
     when: str
@@ -47,7 +47,7 @@ class Campaign:
 
 
 def head(place: Place) -> Head:
-    """Read what the list says of a run.
+    """Read the row of a run.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is served: runs, stores and scenario files below the places that were given, and nothing else."""
+"""Served files: runs, stores and scenario files below the given places, and nothing else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Place:
         return f"./{text}" if text.startswith("-") else text
 
     def stamp(self) -> tuple[int, ...]:
-        """Return what changes when the files do that pages are made from."""
+        """Return a stamp that changes when the files behind a page do."""
         names = (ledger.FILE, f"{ledger.FILE}-wal") if self.kind == "store" else ("record.json",)
         files = [self.path / name for name in names] if self.path.is_dir() else [self.path]
         return tuple(_time(file) for file in files)
@@ -64,7 +64,7 @@ def _time(file: Path) -> int:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found, the latest first, and whether it went through everything."""
+    """The results of a search, the latest first, and whether it went through everything."""
 
     places: tuple[Place, ...]
     whole: bool
@@ -75,7 +75,7 @@ class Found:
 
 
 def search(roots: Sequence[Path]) -> Found:
-    """Find runs, stores, scenario and campaign files; links are not followed, hidden names left out."""
+    """Find runs, stores, scenario and campaign files, without links and hidden names."""
     found: list[Place] = []
     left = _MOST_ENTRIES
     for number, root in enumerate(roots):
@@ -107,7 +107,7 @@ def _below(key: str, path: Path, deep: int) -> Iterator[tuple[str, Path]]:
 
 
 def look_up(roots: Sequence[Path], key: str) -> Place:
-    """Return what a key names.
+    """Return the place with a key.
 
     Raises
     ------
@@ -134,12 +134,12 @@ def look_up(roots: Sequence[Path], key: str) -> Place:
 
 
 def _is_plain(name: str) -> bool:
-    """Tell whether a name is one step down, to see for everybody, and text."""
+    """Return whether a name is one step down, visible, and text."""
     return bool(name) and name[0] != "." and not re.search(r"[/\x00\ud800-\udfff]", name)
 
 
 def kind_of(path: Path) -> Kind | None:
-    """Tell what a folder or a file is, if it is one to be served."""
+    """Return the kind of a folder or file, if it is one to be served."""
     if path.is_dir():
         if _is_file(path / ledger.FILE):
             return "store"

@@ -22,7 +22,7 @@ _NOTHING = "default-src 'none'"
 
 
 def routes(site: Site) -> list[Route]:
-    """Return what answers with reports."""
+    """Return the routes of reports."""
 
     async def page(request: Request) -> Response:
         place = site.look_up(request.path_params["key"])
@@ -72,7 +72,7 @@ def compare_words(places: Sequence[Place]) -> list[str]:
 
 
 async def _made(site: Site, request: Request, words: list[str], places: Sequence[Place]) -> Response:
-    """Answer with the page that a command prints, or with what it says instead."""
+    """Answer with the page that a command prints, or with its error."""
     code, text = await site.pages.page(words, places)
     line = shlex.join(["perhop", *words])
     if code != 0:

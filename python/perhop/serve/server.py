@@ -1,4 +1,4 @@
-"""The server: a socket on loopback, the address with its token, and an end that leaves no process behind."""
+"""The server: a socket on loopback, its address with a token, and its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LET_END_S = 2
 
 
 class _Server(uvicorn.Server):
-    """Tells those who follow a job that the end has come, before it waits for them."""
+    """Ends the streams of those who follow a job, before it waits for them."""
 
     def __init__(self, config: uvicorn.Config, site: Site) -> None:
         super().__init__(config)
@@ -53,7 +53,7 @@ def listen(port: int) -> socket.socket:
 
 
 def home_of(given: Sequence[Path]) -> Path:
-    """Return the folder for what is run from the browser: the first one given that is a plain folder."""
+    """Return the folder for runs from the browser: the first given one that is a plain folder."""
     return next((path for path in given if path.is_dir() and kind_of(path) is None), Path("out"))
 
 

@@ -1,4 +1,4 @@
-"""A form from the JSON Schema of scenarios: every setting, its value, and the overrides that changes are."""
+"""A form from the JSON Schema of scenarios: settings, values, and overrides."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Group:
 
 @dataclass
 class Form:
-    """All settings of a scenario, and the overrides that what was given amounts to."""
+    """All settings of a scenario, and the overrides that the given values amount to."""
 
     groups: list[Group]
     overrides: list[str]
@@ -92,7 +92,7 @@ def laid_over(overrides: Sequence[str], more: Sequence[str]) -> list[str]:
 
 @cache
 def schema() -> dict[str, Any]:
-    """Return what ``perhop schema`` prints."""
+    """Return the schema, as ``perhop schema`` prints it."""
     found: dict[str, Any] = json.loads(_core.schema())
     return found
 
@@ -129,7 +129,7 @@ def _joined(ends: Any) -> str:
 
 
 def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Follow references; what is said beside one goes before what it leads to."""
+    """Follow references; words beside one go before those at its target."""
     found = dict(part)
     while "$ref" in found:
         name = found.pop("$ref").rsplit("/", 1)[-1]
@@ -221,7 +221,7 @@ class _Walk:
     def _field(
         self, name: str, path: str, part: Mapping[str, Any], value: Any, described: bool = True
     ) -> Field:
-        """Return a field; with `tell` what it changes is an override of its own."""
+        """Return a field; with `described` its change is an override of its own."""
         base = _text(value, path)
         text = self.given.get(path, "").strip() or base
         examples = [f"such as {_text(one, path)}" for one in part.get("examples", ())]
@@ -240,7 +240,7 @@ class _Walk:
         kinds: Mapping[str, dict[str, Any]],
         value: Mapping[str, Any],
     ) -> Group:
-        """Return the group of a table of several kinds; another kind than it has is written as a whole."""
+        """Return the group of a table of several kinds; another kind is written as a whole."""
         base = str(value.get("kind"))
         asked = self.given.get(f"{path}.kind", "") or base
         kind = asked if asked in kinds else base
@@ -264,7 +264,7 @@ class _Walk:
 
 
 def _value(text: str, part: Mapping[str, Any]) -> Any:
-    """Return what a field's text means as a value of TOML."""
+    """Return a field's text as a value of TOML."""
     if part.get("type") == "string" or not _is_toml(text):
         return text
     return tomllib.loads(f"x = {text}")["x"]

@@ -1,4 +1,4 @@
-"""What the parts of a server share: places, jobs, pages, and how a page of its own is made."""
+"""State that the parts of a server share: places, jobs, pages, and templates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Site:
 
     @property
     def home_key(self) -> str:
-        """Key of the folder for what is run from here."""
+        """Key of the folder for runs from here."""
         return str(self.roots.index(self.home))
 
     def search(self) -> Found:
@@ -52,7 +52,7 @@ class Site:
         return search(self.roots)
 
     def look_up(self, key: str) -> Place:
-        """Return what a key names; see `perhop.serve.places.look_up`."""
+        """Return the place with a key; see `perhop.serve.places.look_up`."""
         return look_up(self.roots, key)
 
     def free_name(self, stem: str) -> str:

@@ -17,7 +17,7 @@ from perhop.serve.site import Site, own_page
 
 
 def routes(site: Site) -> list[Route]:
-    """Return what answers about jobs."""
+    """Return the routes of jobs."""
 
     def job_of(request: Request) -> Job:
         number = request.path_params["number"]
@@ -54,7 +54,7 @@ def routes(site: Site) -> list[Route]:
 
 
 def campaign_words(site: Site, place: Place) -> tuple[list[str], str]:
-    """Return the command that runs what is missing of a campaign, and the key of its store."""
+    """Return the command that runs the rest of a campaign, and the key of its store."""
     if place.kind == "store":
         return ["campaign", "run", place.word], place.key
     if place.kind != "campaign":
@@ -66,7 +66,7 @@ def campaign_words(site: Site, place: Place) -> tuple[list[str], str]:
 
 
 def _result(site: Site, job: Job) -> dict[str, object]:
-    """Return the place of what a job made, if it is there, and that it is told how the job ended."""
+    """Return the place of a job's result, if it is there and records how the job ended."""
     found = None
     if job.state == "ended":
         try:

@@ -109,7 +109,7 @@ def anova(
 def split_plot(
     frame: pl.DataFrame, factors: Sequence[str], within: Sequence[str], block: str, response: str = "value"
 ) -> Anova:
-    """Analyse a design whose runs are whole plots, split by factors measured inside of each, in blocks.
+    """Analyse a split-plot design in blocks; factors are varied within each run.
 
     The same as `anova` with `within` and `block`. The block's interactions with the factors are the
     errors: with the treatments of whole runs the error between runs, all others the error within.
@@ -163,12 +163,12 @@ def _row(
 
 
 def f_ratio(part: Stratum, error: Stratum) -> float:
-    """Mean square over the error's; without any error infinite, or 0 where there is no effect either."""
+    """Return a mean square over the error's; without an error infinite, or 0 without an effect."""
     if error.mean_square > 0.0:
         return part.mean_square / error.mean_square
     return math.inf if part.squares > 0.0 else 0.0
 
 
 def f_tail(f: float, df: int, error_df: float) -> float:
-    """Probability that F with these degrees of freedom is larger than `f`."""
+    """Compute the probability that F with these degrees of freedom is larger than `f`."""
     return 0.0 if math.isinf(f) else float(scipy.special.fdtrc(df, error_df, f))

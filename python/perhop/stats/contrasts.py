@@ -1,4 +1,4 @@
-"""Contrasts: differences between means of treatments, with intervals; Tukey's comparison of all pairs."""
+"""Contrasts between means of treatments with intervals, and Tukey's comparison of all pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perhop.stats.strata import Strata, Stratum
 
 @dataclass(frozen=True)
 class Contrast:
-    """A weighted sum of means of treatments, whose weights add up to zero.
+    """A weighted sum of means of treatments; the weights add up to zero.
 
     Attributes
     ----------
@@ -159,7 +159,7 @@ def tukey(
 
 @cache
 def _reach(count: int, df: int, level: float) -> float:
-    """Return the range of so many means of one thing, in standard errors, that is exceeded seldom enough."""
+    """Return the studentized range quantile of so many means."""
     return float(scipy.stats.studentized_range.ppf(level, count, df))
 
 
@@ -179,7 +179,7 @@ def tukey_of(parts: Strata, factor: str, level: float = 0.95) -> pl.DataFrame:
 
 
 def tukey_half_width(parts: Strata, factor: str, level: float = 0.95) -> float:
-    """Return half the length of the intervals of `tukey_of`, all the same, in the unit of the response.
+    """Return the half-width of the intervals of `tukey_of`, in the unit of the response.
 
     Raises
     ------

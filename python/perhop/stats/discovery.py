@@ -1,4 +1,4 @@
-"""Many tests at once: how many of what they find is false."""
+"""Many tests at once: the share of false discoveries."""
 
 from __future__ import annotations
 

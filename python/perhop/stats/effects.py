@@ -18,7 +18,7 @@ Quantile = Literal["student", "normal"]
 
 
 class Effect(NamedTuple):
-    """An effect in the unit of the response, with its standard error and interval (NaN without an error)."""
+    """An effect with its standard error and interval (NaN without an error)."""
 
     value: float
     standard_error: float
@@ -49,7 +49,7 @@ class Effects:
     strata: Strata
 
     def at(self, **levels: str) -> Effect:
-        """Give one effect by its levels, such as ``at(P="b", C="r")``, or the grand mean by none.
+        """Return one effect by its levels, as in ``at(P="b", C="r")``, or the grand mean by none.
 
         Raises
         ------
@@ -183,12 +183,12 @@ def error_variance_behind(
 
 
 def standard_error(error: Stratum, share: float) -> float:
-    """Root of the error's mean square times a share; NaN where there is no error."""
+    """Return the root of the error's mean square times a share; NaN where there is no error."""
     return math.sqrt(error.mean_square * share) if error.df else math.nan
 
 
 def half_width(error: Stratum, spread: float, level: float, quantile: Quantile = "student") -> float:
-    """Half the length of the two-sided interval of an estimate with this error."""
+    """Return the half-width of the two-sided interval of an estimate with this error."""
     if not error.df:
         return math.nan
     tail = 1.0 - (1.0 - level) / 2.0

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 
 def jain(rates: npt.ArrayLike, ideal: npt.ArrayLike = 1.0) -> npt.NDArray[np.float64]:
-    """Fairness index of what each of several flows got.
+    """Compute the fairness index of several flows' rates.
 
     Parameters
     ----------

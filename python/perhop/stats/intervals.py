@@ -38,7 +38,7 @@ class Interval:
 
 
 def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
-    """Mean of independent values and its two-sided Student t interval.
+    """Compute the mean of independent values and its two-sided Student t interval.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def deviation_behind(interval: Interval, level: float = 0.95) -> float:
 
 
 def prediction_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
-    """Mean of independent values and the two-sided interval in which one more value will lie.
+    """Compute the mean and the two-sided prediction interval of one more value.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def prediction_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
 
 
 def _student(values: npt.ArrayLike, level: float, variance: Callable[[int], float]) -> Interval:
-    """Mean, and an interval about it whose variance is so many times that of one value."""
+    """Compute the mean, and an interval about it with so many times the variance of one value."""
     if not 0.0 < level < 1.0:
         raise ValueError(f"level = {level}: must lie inside (0, 1)")
     x = np.asarray(values, dtype=np.float64).ravel()
@@ -116,5 +116,5 @@ def _student(values: npt.ArrayLike, level: float, variance: Callable[[int], floa
 
 @lru_cache(maxsize=256)
 def _student_quantile(probability: float, degrees: int) -> float:
-    """Quantile of Student's t; SciPy is imported only when one is needed."""
+    """Return a quantile of Student's t; SciPy is imported only when one is needed."""
     return float(scipy.special.stdtrit(degrees, probability))

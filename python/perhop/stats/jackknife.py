@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class UndefinedRatioError(ValueError):
-    """A ratio whose denominator is zero, in all replications together or with one left out."""
+    """A ratio with a denominator of zero, in all replications together or with one left out."""
 
 
 def jackknife_interval(
@@ -50,7 +50,7 @@ def jackknife_interval(
 
 
 def ratio_of_sums(over: npt.ArrayLike, under: npt.ArrayLike, level: float = 0.95) -> Interval:
-    """Ratio of two sums over paired replications, with the jackknife's interval.
+    """Compute the ratio of two sums over paired replications, with the jackknife's interval.
 
     The mean of the replications' own ratios is at least the ratio of the means, and has no value as soon as
     one denominator is zero; this is neither.

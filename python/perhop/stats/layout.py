@@ -17,7 +17,7 @@ Term = tuple[str, ...]
 
 
 class UnbalancedError(ValueError):
-    """The treatments have not all the same number of observations; `perhop.stats.unbalanced` may help."""
+    """Treatments with unequal numbers of observations; see `perhop.stats.unbalanced`."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Cube:
         return means
 
     def axes(self, term: Term) -> tuple[int, ...]:
-        """Axes of the factors of a term."""
+        """Return the axes of the factors of a term."""
         return tuple(self.factors.index(name) for name in term)
 
     def terms(self) -> list[Term]:
-        """Every effect, main effects first, in the order of the factors."""
+        """Return every effect, main effects first, in the order of the factors."""
         return [term for size in range(1, len(self.factors) + 1) for term in combinations(self.factors, size)]
 
     def term(self, name: str | Iterable[str]) -> Term:
-        """Put an effect, such as ``"C:P"``, into the order of the factors.
+        """Put an effect, as in ``"C:P"``, into the order of the factors.
 
         Raises
         ------
@@ -151,7 +151,7 @@ def cube(
 
 
 def _levels(column: pl.Series) -> tuple[str, ...]:
-    """Names of the levels that there are, in order."""
+    """Return the names of the levels, in order."""
     present = column.cast(pl.String).unique(maintain_order=True).to_list()
     if isinstance(column.dtype, pl.Enum):
         return tuple(name for name in column.dtype.categories if name in present)

@@ -94,7 +94,7 @@ class Equivalence:
 
 
 def tost(values: npt.ArrayLike, low: float, high: float, significance: float = 0.05) -> Equivalence:
-    """Test whether a mean lies inside bounds: of paired differences, whether two arms are equivalent.
+    """Test whether a mean lies inside bounds, as for the equivalence of two arms.
 
     Parameters
     ----------

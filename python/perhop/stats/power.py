@@ -1,4 +1,4 @@
-"""What a design can see: power, and how many replications a question needs."""
+"""The power of a design, and the replications that a question needs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def power(
     error_df: float,
     significance: float = 0.05,
 ) -> float:
-    """Probability that the F test of a main effect finds a difference.
+    """Compute the probability that the F test of a main effect finds a difference.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def detectable(
     wanted: float = 0.8,
     significance: float = 0.05,
 ) -> float:
-    """Least difference between two levels that the F test of a main effect finds so often; see `power`.
+    """Compute the least difference that the F test of a main effect finds so often; see `power`.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def replications_needed(
     significance: float = 0.05,
     most: int = 100_000,
 ) -> int | None:
-    """Replications of a balanced design with which a difference of a main effect is found; see `power`.
+    """Compute the replications with which a main effect's difference is found; see `power`.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def replications_for_half_width(
     level: float = 0.95,
     most: int = 100_000,
 ) -> int | None:
-    """Replications with which the interval of a main effect has at most a half-width.
+    """Compute the replications at which the interval of a main effect has a half-width.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def replications_for_half_width(
 def interval_inside(
     mean: float, deviation: float, n: int, low: float, high: float, level: float = 0.95
 ) -> float:
-    """Probability that Student's interval of a mean lies wholly inside a range.
+    """Compute the probability that Student's interval of a mean lies wholly inside a range.
 
     Parameters
     ----------

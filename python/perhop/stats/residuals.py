@@ -1,4 +1,4 @@
-"""What a model leaves over, and whether it looks as an analysis of variance assumes."""
+"""Residuals of a model, and checks of the assumptions of an analysis of variance."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_SAID = 100.0
 
 
 def residuals(frame: pl.DataFrame, parts: Strata) -> pl.DataFrame:
-    """Add to each observation what the model predicts and what is left over.
+    """Add prediction and residual to each observation.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def residuals(frame: pl.DataFrame, parts: Strata) -> pl.DataFrame:
 
 
 def _studentized(left: Floats, df: int) -> Floats:
-    """Each residual over its standard deviation, estimated from the others; balanced designs."""
+    """Compute studentized residuals, each deviation estimated from the others; balanced designs."""
     squares = float(np.sum(left**2))
     if df < 2 or squares == 0.0:
         return np.full(left.shape, math.nan)
@@ -129,27 +129,27 @@ def normal_qq(values: npt.ArrayLike, leave_out: Sequence[int] = ()) -> NormalQQ:
 
 
 def _critical(n: int) -> float:
-    """Return the correlation that one in a hundred normal samples of 5 to 5,000 values stays below."""
+    """Return the correlation below which 1 % of normal samples of 5 to 5,000 values fall."""
     u, v = math.log(n), math.log(math.log(n))
     log_mean, log_spread = -1.2725 + 1.0521 * (v - u), 1.0308 - 0.26758 * (v + 2.0 / u)
     return math.sqrt(1.0 - math.exp(log_mean + 2.326348 * log_spread))
 
 
 def furthest(values: npt.ArrayLike, most: int) -> list[int]:
-    """Places of the so many values furthest from zero, the furthest first."""
+    """Return the places of so many values furthest from zero, the furthest first."""
     x = np.abs(np.asarray(values, dtype=np.float64).ravel())
     return [int(place) for place in np.argsort(-x, kind="stable")[:most]]
 
 
 def straightest(values: Floats, set_aside: float) -> NormalQQ:
-    """Give the straightest normal Q-Q plot with at most this part of the values, the farthest, set aside."""
+    """Return the straightest normal Q-Q plot with at most this part of the values set aside."""
     far = furthest(values, int(set_aside * values.size))
     return max((normal_qq(values, far[:n]) for n in range(len(far) + 1)), key=lambda one: one.correlation)
 
 
 @dataclass(frozen=True)
 class Check:
-    """An assumption: its name, whether it looks true (`None`: cannot be judged), and that in words.
+    """An assumption: its name, whether it looks true (`None`: not judged), and a sentence.
 
     `rows` are the places of outliers in the frame.
     """
@@ -161,7 +161,7 @@ class Check:
 
 
 def assumptions(left: pl.DataFrame, df: int, names: Sequence[str] = ()) -> list[Check]:
-    """Judge residuals as an analysis of variance assumes them: normal, equally spread, without outliers.
+    """Judge whether residuals are normal, equally spread and without outliers.
 
     Parameters
     ----------

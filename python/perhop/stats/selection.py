@@ -1,4 +1,4 @@
-"""The best of several systems, from paired replications that are looked at one after the other."""
+"""The best of several systems, from paired replications looked at one after the other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Truths = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Choice:
-    """What a race says so far; each attribute has a value for each race.
+    """The present choice of a race; each attribute has a value for each race.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Choice:
 
 
 class Race:
-    """Finds a system whose mean is the largest, or less than `delta` below it; drops those that cannot be it.
+    """Finds the best system, or one less than `delta` below it, and drops the others.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Race:
         self._widths: list[float] = [np.inf]
 
     def add(self, values: npt.ArrayLike) -> None:
-        """Take in a replication, and drop whom it shows to be worse.
+        """Take in a replication, and drop systems that are worse.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Race:
         return self.left & (self._runs > 0) & ~self.hopeless
 
     def choice(self) -> Choice:
-        """Return whom to take, and whether that is settled; it means nothing where none is `sound`."""
+        """Return the choice, and whether it is settled; it means nothing where none is `sound`."""
         both = self.left[..., :, None] & self.left[..., None, :]
         behind = np.max(np.where(both, self.most(), -np.inf), axis=-2)
         np.maximum(behind, 0.0, out=behind)

@@ -14,7 +14,7 @@ PRIOR_VARIANCE = 2.0
 
 
 def sequential_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
-    """Mean and an interval that holds at every number of values at once, however it was decided to stop.
+    """Compute the mean, and an interval that holds at every number of values at once.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How the variation of a balanced design is shared out, and against which error each effect is held."""
+"""The variation of a balanced design by strata, each effect with its error."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Strata:
 
     @property
     def error_of_mean(self) -> Stratum:
-        """Return what the grand mean is subject to: blocks where there are some, else the runs."""
+        """Return the error of the grand mean: of blocks where there are some, else of the runs."""
         return self.between if self.blocks is None else self.blocks
 
 
@@ -136,7 +136,7 @@ def strata(
 def _errors(
     data: Cube, inside: frozenset[str], block: bool
 ) -> tuple[Stratum | None, Stratum, Stratum | None]:
-    """Share out what replications of a treatment differ by."""
+    """Divide the variation of replications of a treatment."""
     residual = data.values - data.values.mean(axis=-1, keepdims=True)
     split = data.axes(tuple(name for name in data.factors if name in inside))
     treated = tuple(axis for axis in range(len(data.factors)) if axis not in split)

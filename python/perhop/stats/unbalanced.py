@@ -1,4 +1,4 @@
-"""Designs whose treatments have unequal numbers of observations: sums of squares of type II."""
+"""Sums of squares of type II, for designs with unequal numbers of observations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perhop.stats.layout import Floats, Term
 
 
 class NotEstimableError(ValueError):
-    """The observations do not tell the effects of a model apart."""
+    """Observations that cannot separate the effects of a model."""
 
 
 _BLOCKS = ("blocks",)
@@ -93,7 +93,7 @@ def unbalanced(
 
 
 def _fitted(y: Floats, model: Mapping[Term, Floats]) -> pl.DataFrame:
-    """Fit a linear model, whose effects are given with their columns, and take each out of it."""
+    """Fit a linear model to effects with the given columns, and take each out of it."""
     whole = _columns(y.size, model.values())
     rank = np.linalg.matrix_rank(whole)
     if rank < whole.shape[1] or rank >= y.size:

@@ -77,7 +77,7 @@ def mser(series: npt.ArrayLike, batch: int = BATCH) -> Truncation | None:
 
 
 def _squared_deviations(means: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return for each d the sum of squared deviations of all but the first d values from their own mean."""
+    """Return the sum of squared deviations from the mean without the first d values, for each d."""
     n = len(means)
     left = means - means[-1]  # equal values give exactly zero
     sums, squares = (np.cumsum(part[::-1])[::-1] for part in (left, left**2))
