@@ -86,8 +86,6 @@ def asked(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) ->
 
     Parameters
     ----------
-    scenario
-        A valid one.
     addresses
         Of sending nodes, as far as known.
     only

@@ -42,10 +42,6 @@ class AnalysisRequest:
         Unit of each response; `None` where it has none.
     common_seeds
         Whether replication i of every treatment has the same random numbers: it is a block then.
-    fraction
-        Of a fraction of a two-level design.
-    level
-        Confidence of intervals.
     keep
         Effects of a trimmed model, for all responses; without them every effect.
     looked_at
@@ -80,8 +76,6 @@ class Analysis:
 
     Attributes
     ----------
-    response, unit
-        What is analysed.
     of
         The group that it is of, and what is the same in all rows: value by column.
     factors
@@ -99,16 +93,10 @@ class Analysis:
         A row a source, see `perhop.stats.anova.Anova`; `q` is p adjusted for all tests of the store.
     means
         A row for each combination of levels: a column a factor, `mean`, `low`, `high`, `n`.
-    checks
-        Of the assumptions.
     frame
         The rows, with predictions and residuals where there is a model.
-    strata, effects
-        Of a balanced design.
     found
         Sources of `tests` that are effects at a rate of false discoveries of `FALSE_DISCOVERIES`.
-    level
-        Confidence of all intervals.
     """
 
     response: str

@@ -56,8 +56,6 @@ def analyze(scalars: pl.DataFrame, asked: AnalysisRequest) -> list[Analysis]:
     scalars
         Long: `key`, `treatment`, a column a factor, `replication`, `response`, a column for each group of any
         response (null where it has none), `value`.
-    asked
-        What else is known.
 
     Returns
     -------

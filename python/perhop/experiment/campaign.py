@@ -40,10 +40,6 @@ class Outcome:
 
     Parameters
     ----------
-    folder
-        The store.
-    kept
-        Runs that were there already.
     made
         Runs made now, failed ones included.
     failed
@@ -52,8 +48,6 @@ class Outcome:
         Runs whose warm-up MSER-5 objects to.
     dropped
         Finished runs that nobody asks for now; they stay in the ledger.
-    stopped
-        What the stopping rule decided.
     in_step
         Of each run whose equal flows are in step with a queue, what is said of it.
     """
@@ -102,10 +96,6 @@ def run_campaign(
 
     Parameters
     ----------
-    campaign
-        What to run.
-    folder
-        The store.
     executor
         Where to make runs; it is left open.
     progress
@@ -152,13 +142,7 @@ def run_campaign(
 
 
 class _Driver:
-    """Hands out the runs that are missing, and records their results.
-
-    Parameters
-    ----------
-    campaign, book, executor, runs, progress
-        As in `run_campaign`.
-    """
+    """Hands out the runs that are missing, and records their results."""
 
     def __init__(
         self,

@@ -30,8 +30,6 @@ def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> lis
 
     Parameters
     ----------
-    factors
-        Their names.
     responses
         Those whose expressions could be read.
     """

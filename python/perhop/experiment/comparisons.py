@@ -40,8 +40,6 @@ class Own:
 
     Attributes
     ----------
-    response, unit
-        What is compared.
     of
         The group: value by column.
     rows
@@ -156,10 +154,6 @@ def compare(
 
     Parameters
     ----------
-    own
-        The values.
-    asked
-        Of the campaign.
     first, second
         Names of treatments; the difference is that of the second less the first.
     margin

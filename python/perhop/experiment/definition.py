@@ -34,13 +34,7 @@ _READ_AT_MOST = 64 * 1024 * 1024
 
 
 class CampaignError(ScenarioError):
-    """A campaign file, or its scenario, with mistakes; `diagnostics` lists every one.
-
-    Parameters
-    ----------
-    diagnostics
-        At least one.
-    """
+    """A campaign file, or its scenario, with mistakes; `diagnostics` lists every one."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         super().__init__("\n".join(one["rendered"] for one in diagnostics))
@@ -56,12 +50,8 @@ class Campaign:
 
     Parameters
     ----------
-    name
-        What messages and pages call it.
     scenario
         With the overrides that all runs have.
-    design
-        What is varied.
     responses
         At least one, each with a name of its own.
     stop
@@ -129,8 +119,6 @@ def read(path: str | Path, overrides: Sequence[str] = ()) -> ReadCampaign:
 
     Parameters
     ----------
-    path
-        The file.
     overrides
         For every run, applied after those of the file.
 

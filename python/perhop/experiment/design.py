@@ -49,15 +49,6 @@ class Design(Treatments):
     ) -> Design:
         """Cross all levels of all factors; the last factor varies fastest.
 
-        Parameters
-        ----------
-        factors
-            At least one.
-        exclude
-            Combinations to leave out.
-        often
-            As of the design.
-
         Raises
         ------
         DesignError
@@ -87,12 +78,8 @@ class Design(Treatments):
 
         Parameters
         ----------
-        factors
-            At least one.
         rows
             For each treatment the name of a level of every factor.
-        often
-            As of the design.
 
         Raises
         ------
@@ -120,8 +107,6 @@ class Design(Treatments):
             With two levels each, the low one first.
         generators
             ``D=ABC`` each: a factor that is the product of others; ``D=A*B*C`` where names are longer.
-        often
-            As of the design.
 
         Raises
         ------
@@ -142,10 +127,6 @@ class Design(Treatments):
 
         Parameters
         ----------
-        ranges
-            At least one.
-        points
-            Treatments.
         often
             As of the design; the points depend on `order_seed` too.
 
@@ -209,10 +190,5 @@ class Design(Treatments):
         A mistake that every treatment with a level has, and no other, is the level's; any other is told of
         the first treatment that has it. Two treatments that are the same scenario are told as a warning: with
         common seeds they share their runs.
-
-        Parameters
-        ----------
-        scenario
-            Without mistakes.
         """
         return check(self, scenario)

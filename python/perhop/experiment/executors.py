@@ -31,15 +31,7 @@ class WorkerDied(BrokenExecutor):
 
 
 class ExecutorError(Exception):
-    """Runs cannot be made there.
-
-    Parameters
-    ----------
-    message
-        What is wrong.
-    hint
-        What would mend it.
-    """
+    """Runs cannot be made there."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -90,11 +82,6 @@ class LocalProcesses(_Ending):
     """Processes of this machine; one that dies fails its own call (`WorkerDied`) and is replaced.
 
     They inherit nothing of the driver but its environment and where it imports from, and end with it.
-
-    Parameters
-    ----------
-    workers
-        How many.
     """
 
     def __init__(self, workers: int) -> None:

@@ -107,8 +107,6 @@ class Statistic:
     ----------
     name
         One of `STATISTICS`.
-    table
-        Which table.
     column
         Whose values; ``count`` can do without.
     argument
@@ -186,15 +184,7 @@ def comparisons(one: Condition | None) -> Iterator[Comparison]:
 
 
 class SyntaxFault(Exception):
-    """A mistake in an expression.
-
-    Parameters
-    ----------
-    span
-        Where.
-    rule, hint
-        What, and what would mend it.
-    """
+    """A mistake in an expression."""
 
     def __init__(self, span: Span, rule: str, hint: str | None = None) -> None:
         super().__init__(rule)

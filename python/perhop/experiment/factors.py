@@ -31,8 +31,6 @@ class Level:
 
     Parameters
     ----------
-    name
-        What results call it.
     set
         Overrides ``path=value`` as for ``-s``, applied in order; none leaves the scenario as it is.
     """
@@ -111,13 +109,9 @@ class Treatments:
         In the order of columns and names.
     treatments
         In the order of tables.
-    replications
-        Runs of each treatment.
     seeds
         ``"common"``: the treatments of a replication have the same random numbers, so that their differences
         vary less. ``"independent"``: each run has its own.
-    order_seed
-        Of the order of runs.
     """
 
     factors: tuple[Factor, ...]
@@ -146,15 +140,7 @@ class Treatments:
         return found
 
     def seed(self, treatment: Treatment, replication: int, seed: int) -> int:
-        """Return the seed of a run.
-
-        Parameters
-        ----------
-        treatment, replication
-            Of the run.
-        seed
-            Of the scenario.
-        """
+        """Return the seed of a run."""
         if self.seeds == "common":
             return seed
         text = f"{seed}/{treatment.name}/{replication}"

@@ -15,12 +15,6 @@ class Fault:
 
     Parameters
     ----------
-    at
-        The setting.
-    rule
-        What it breaks.
-    hint
-        What would mend it.
     span
         Which characters of the setting, where it is a text.
     of_key
@@ -43,13 +37,7 @@ class Fault:
 
 
 class DesignError(ValueError):
-    """A design that cannot be; all mistakes found are in `faults`.
-
-    Parameters
-    ----------
-    faults
-        At least one.
-    """
+    """A design that cannot be; all mistakes found are in `faults`."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         super().__init__("\n".join(str(fault) for fault in faults))

@@ -37,8 +37,6 @@ class Fraction:
 
     Parameters
     ----------
-    factors
-        Names of all factors.
     generators
         One for each factor that is not free.
     """
@@ -206,8 +204,6 @@ def hypercube(
 
     Parameters
     ----------
-    ranges
-        At least one.
     points
         At least two.
     seed

@@ -65,15 +65,7 @@ CREATE TABLE measured (
 
 
 class StoreError(Exception):
-    """A store that is in use, damaged, or from a newer perhop; or a folder that is none.
-
-    Parameters
-    ----------
-    message
-        What is wrong, with the folder.
-    hint
-        What would mend it.
-    """
+    """A store that is in use, damaged, or from a newer perhop; or a folder that is none."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

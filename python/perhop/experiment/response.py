@@ -40,15 +40,7 @@ Group = tuple[str, ...]
 
 
 class ResponseError(ScenarioError):
-    """An invalid response; `diagnostics` gives the places in its text.
-
-    Parameters
-    ----------
-    name, text
-        Of the response.
-    faults
-        At least one.
-    """
+    """An invalid response; `diagnostics` gives the places in its text."""
 
     def __init__(self, name: str, text: str, faults: Sequence[SyntaxFault]) -> None:
         self.diagnostics = [_diagnostic(name, text, fault) for fault in faults]
@@ -69,14 +61,10 @@ class Response:
 
     Parameters
     ----------
-    name
-        What results call it.
     text
         The expression, in the language of `perhop.experiment.parser`.
     given
         Its unit, where that does not follow from the columns.
-    measure
-        The expression as data.
     """
 
     name: str
@@ -87,11 +75,6 @@ class Response:
     @classmethod
     def parse(cls, name: str, text: str, unit: str | None = None) -> Response:
         """Read a response.
-
-        Parameters
-        ----------
-        name, text, unit
-            Of the response.
 
         Raises
         ------
@@ -114,13 +97,7 @@ class Response:
         return self.given if self.given is not None else unit(self.measure.of)
 
     def faults(self, vocabulary: Vocabulary = NO_WORDS) -> list[SyntaxFault]:
-        """Return mistakes in the names and values of the expression.
-
-        Parameters
-        ----------
-        vocabulary
-            The words of the scenario, for its labels.
-        """
+        """Return mistakes in the names and values of the expression."""
         found = [fault for one in self._checkers(vocabulary) for fault in one.found(self.measure.by)]
         if not self._checkers(vocabulary):
             found.append(SyntaxFault((0, len(self.text)), "a response has at least one statistic of a table"))
@@ -128,13 +105,7 @@ class Response:
         return list({(one.span, one.rule): one for one in found}.values())
 
     def doubts(self, vocabulary: Vocabulary) -> list[SyntaxFault]:
-        """Return the words that the expression looks for and no row will have.
-
-        Parameters
-        ----------
-        vocabulary
-            The words of the scenario.
-        """
+        """Return the words that the expression looks for and no row will have."""
         return [fault for one in self._checkers(vocabulary) for fault in one.doubtful()]
 
     def _checkers(self, vocabulary: Vocabulary) -> list[Checker]:
@@ -142,11 +113,6 @@ class Response:
 
     def check(self, vocabulary: Vocabulary = NO_WORDS) -> None:
         """Refuse names and values that no run has.
-
-        Parameters
-        ----------
-        vocabulary
-            The words of the scenario, for its labels.
 
         Raises
         ------
@@ -162,11 +128,6 @@ class Response:
 
         Nulls are left out. The count and the sum of nothing are 0; any other statistic of nothing is None,
         and so are a division by zero and all that is computed from None.
-
-        Parameters
-        ----------
-        result
-            A run, or its tables by name.
 
         Returns
         -------

@@ -40,12 +40,8 @@ class Stop:
 
     Parameters
     ----------
-    response
-        Its name.
     half_width
         To reach in every treatment and group: in the response's unit, or a part of the mean.
-    relative
-        Whether it is a part of the mean.
     most
         Replications after which it ends in any case.
     """
@@ -62,8 +58,6 @@ class Goal:
 
     Parameters
     ----------
-    response
-        Its name.
     group
         Of the response; empty of one without groups.
     weight

@@ -36,15 +36,7 @@ class Selected:
 
 
 class Selecting:
-    """Gives each replication to a race once all runs are there that it asks for.
-
-    Parameters
-    ----------
-    select
-        What is asked for.
-    treatments
-        How many there are.
-    """
+    """Gives each replication to a race once all runs are there that it asks for."""
 
     def __init__(self, select: Select, treatments: int) -> None:
         self._select = select
@@ -60,8 +52,6 @@ class Selecting:
 
         Parameters
         ----------
-        treatment, replication
-            Their numbers, from 0.
         values
             By response and group; None of a run that failed, which counts for no difference.
         """
@@ -116,8 +106,6 @@ def score(select: Select, values: Mapping[str, Values] | None) -> float:
 
     Parameters
     ----------
-    select
-        With the goals.
     values
         By response and group; None of a run that failed.
     """

@@ -75,8 +75,6 @@ class Stopping:
     ----------
     stop
         Of which response, how narrow, and the cap.
-    treatments
-        How many there are.
     least
         Replications before the first look; no fewer than `LEAST`, or the cap.
     """
@@ -95,8 +93,6 @@ class Stopping:
 
         Parameters
         ----------
-        treatment, replication
-            Their numbers, from 0.
         values
             Of the response by group; a run that failed, or has no value, adds nothing to an interval.
         """

@@ -30,13 +30,7 @@ SCALARS = "scalars.parquet"
 
 @dataclass(frozen=True)
 class Store:
-    """A store to read.
-
-    Parameters
-    ----------
-    folder
-        Where it is.
-    """
+    """A store to read."""
 
     folder: Path
 
@@ -287,8 +281,6 @@ def check_files(folder: Path, *, mine: bool = False) -> None:
 
     Parameters
     ----------
-    folder
-        The store.
     mine
         The caller drives it.
 

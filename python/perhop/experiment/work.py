@@ -27,8 +27,6 @@ class Task(NamedTuple):
         Scenario file, and what messages call it.
     overrides
         All of them, with seed and replication.
-    measures
-        Responses, as expressions.
     perhop, results_version
         Of the driver; a worker of another version refuses.
     """
@@ -75,12 +73,8 @@ class Finished(NamedTuple):
         What MSER-5 says of the warm-up, None where it has no objection.
     event_digest
         Of the run, to compare a replay with.
-    host, worker
-        Where.
     began
         When, seconds since 1970.
-    duration_s
-        How long it took.
     """
 
     values: tuple[Value, ...] = ()

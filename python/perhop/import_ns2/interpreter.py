@@ -57,13 +57,7 @@ Builtin = Callable[["Interpreter", Command], str]
 
 
 class Interpreter:
-    """Variables, objects and procedures of a script, and the remarks on its lines.
-
-    Parameters
-    ----------
-    builtins
-        Commands by name.
-    """
+    """Variables, objects and procedures of a script, and the remarks on its lines."""
 
     def __init__(self, builtins: dict[str, Builtin]) -> None:
         self.builtins = builtins

@@ -31,8 +31,6 @@ class Start:
         Its time, and how much later it may be drawn.
     packets
         Packets to send; None without end.
-    line
-        The line of ``$ns at``.
     """
 
     at_ns: int

@@ -72,8 +72,6 @@ class Simulator(Thing):
     ----------
     queue
         Makes one of a kind, as `Classes.queue` does.
-    network
-        What is built.
     """
 
     left_out: ClassVar[dict[str, str]] = {

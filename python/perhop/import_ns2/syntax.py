@@ -36,8 +36,6 @@ class Word:
 
     Parameters
     ----------
-    line
-        Where it begins.
     parts
         What is joined to its value; of a word in braces the text between them.
     braced

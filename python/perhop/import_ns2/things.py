@@ -26,15 +26,7 @@ def plain_name(variable: str) -> str:
 
 
 class Thing:
-    """Something that a script makes.
-
-    Parameters
-    ----------
-    kind
-        Its class in ns-2.
-    line, text
-        The command that makes it.
-    """
+    """Something that a script makes."""
 
     left_out: ClassVar[dict[str, str]] = {}
     """Methods without effect on results, and what they do."""

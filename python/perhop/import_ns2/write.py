@@ -35,8 +35,6 @@ def imported(text: str, name: str) -> Imported:
 
     Parameters
     ----------
-    text
-        The script.
     name
         What the head of the scenario calls it.
 

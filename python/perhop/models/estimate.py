@@ -18,11 +18,6 @@ if TYPE_CHECKING:
 def estimates(scenario: Scenario) -> Sequence[Estimate]:
     """Return every form's estimate for a scenario.
 
-    Parameters
-    ----------
-    scenario
-        A valid one.
-
     Returns
     -------
     sequence

@@ -11,15 +11,11 @@ class Estimate:
 
     Attributes
     ----------
-    form
-        Its name.
     of
         Flows, a link or a class, by their names in results; several flows of a group as ``bulk[*]``. Empty
         for the whole scenario.
     flows
         The flows it is of, by name; empty where it is of something else.
-    quantity
-        What is computed, such as goodput.
     value
         In `unit`; of one flow each. None where the form does not hold.
     unit
@@ -30,10 +26,6 @@ class Estimate:
         How it is computed, and who says so.
     range
         Where the form is valid, and how far simulation departs from it there.
-    holds
-        Whether this scenario lies there.
-    why_not
-        Why not; empty where it does.
     """
 
     form: str

@@ -29,8 +29,6 @@ class Flow:
 
     Attributes
     ----------
-    view
-        As described.
     settings
         Its table in the resolved file, with `tcp` and `ack`.
     there, back
@@ -55,11 +53,6 @@ class Udp:
 
 class Network:
     """A scenario with its flows on their ways.
-
-    Parameters
-    ----------
-    scenario
-        A valid one.
 
     Raises
     ------

@@ -53,11 +53,6 @@ def weighted_shares(offered: Sequence[float], weights: Sequence[float], rate: fl
         Its weight, above zero.
     rate
         What there is to share, in the unit of `offered`.
-
-    Returns
-    -------
-    list
-        What each class gets.
     """
     given = [0.0] * len(offered)
     open_ = [place for place, load in enumerate(offered) if load > 0.0]

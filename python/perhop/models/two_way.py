@@ -256,8 +256,6 @@ def backpressure(p: TwoWay, threshold: npt.ArrayLike = 1, form: Form = "bounded"
 
     Parameters
     ----------
-    p
-        The links and connections.
     threshold
         Data packets per connection handed to the port and not yet fully sent, ``b_i``; at least 1.
     form
@@ -332,8 +330,6 @@ def bandwidth_allocation(p: TwoWay, share: npt.ArrayLike = 0.5, form: Form = "bo
 
     Parameters
     ----------
-    p
-        The links and connections.
     share
         ``f``, the fraction of the slow link for data, inside (0, 1).
     form

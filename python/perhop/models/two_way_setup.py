@@ -35,10 +35,6 @@ class Setup:
         Bandwidth allocation: share of the slow link for data, ``f``; None without.
     delay
         Propagation delay there and back, s.
-    connections
-        Connections each way.
-    alone
-        Whether the fast connections are alone.
     """
 
     scheme: Scheme

@@ -90,8 +90,6 @@ class Result(running.Result):
 
         Parameters
         ----------
-        folder
-            Where to.
         replace
             Put it in the place of an earlier run, if one is there.
 

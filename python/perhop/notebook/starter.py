@@ -21,8 +21,6 @@ def cells(scenario: str, chance: str = "", beside: str = "") -> list[Cell]:
 
     Parameters
     ----------
-    scenario
-        Its file.
     chance
         An override that lets seeds matter, where nothing in the scenario is random.
     beside

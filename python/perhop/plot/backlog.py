@@ -55,8 +55,6 @@ def draw(backlogs: Mapping[str, Backlog], title: str) -> str:
     ----------
     backlogs
         By name of a panel. Green is called IN, red OUT.
-    title
-        Told to those who cannot see the figure.
     """
     with style.figure(8.6, 1.0 + 1.9 * len(backlogs), nrows=len(backlogs), sharex=True, squeeze=False) as (
         made,

@@ -25,8 +25,6 @@ def draw(panels: Sequence[tuple[str, Sequence[Bar]]], title: str) -> str:
     ----------
     panels
         Quantity with its unit, and its bars, the same labels in each.
-    title
-        Told to those who cannot see the figure.
     """
     with style.figure(8.6, 2.9, ncols=len(panels), squeeze=False) as (made, grid):
         for axes, (quantity, bars) in zip(grid[0], panels, strict=True):

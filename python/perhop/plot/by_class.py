@@ -29,8 +29,6 @@ def draw(rows: Sequence[ClassRow], title: str, label: str) -> str:
 
     Parameters
     ----------
-    rows
-        From top to bottom.
     title
         Of the figure, told to those who cannot see it.
     label

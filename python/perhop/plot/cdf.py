@@ -60,8 +60,6 @@ def draw(curves: Sequence[Curve], title: str) -> str:
     ----------
     curves
         One or more, in the order of their colours.
-    title
-        Of the figure.
     """
     with style.figure(7.6, 3.6) as (made, axes):
         for number, one in enumerate(curves):

@@ -34,10 +34,6 @@ def draw(rows: Sequence[Comparison], title: str, label: str) -> str:
 
     Parameters
     ----------
-    rows
-        From top to bottom.
-    title
-        Told to those who cannot see the figure.
     label
         Of the horizontal axis, with the unit.
     """

@@ -20,10 +20,6 @@ class Line:
 
     Parameters
     ----------
-    name
-        What the legend calls it.
-    x, y
-        Its points.
     ci95
         Interval of each point, where it is known.
     color
@@ -72,8 +68,6 @@ def draw(
         From left to right; they share one legend.
     across
         Of the horizontal axes, with the unit.
-    title
-        Told to those who cannot see the figure.
     height, width
         In inches.
     logarithmic

@@ -25,8 +25,6 @@ def draw(
     ----------
     series
         Long table with ``time_s``, ``path``, ``quantity``, ``value``.
-    path
-        The queue, such as ``port.r1-r2.class.af1``.
     thresholds
         Of each colour of the queue, best first, in the unit of its averages.
     warmup_s

@@ -66,8 +66,6 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
         All have the same vertical axis.
     label
         Of the response, with its unit.
-    title
-        Told to those who cannot see the figure.
     grand
         Mean of all, drawn as a line across.
     """
@@ -109,12 +107,8 @@ def draw_curve(
     ----------
     x
         Where each level lies; the panel's `factor` says what and in which unit.
-    panel
-        Levels and lines.
     label
         Of the response, with its unit.
-    title
-        Told to those who cannot see the figure.
     replications
         Place and value of every single run.
     """

@@ -33,14 +33,10 @@ class Map:
 
     Parameters
     ----------
-    heading
-        Above the map.
     values
         First index along the axis to the right, second upwards; NaN is left blank.
     levels
         Where a colour ends and the next begins.
-    colors
-        A colour map of matplotlib.
     crossed
         Where a cross is set.
     """
@@ -61,8 +57,6 @@ def draw(axes: tuple[Axis, Axis], maps: Sequence[Map], title: str, description: 
         To the right and upwards, of every map.
     maps
         From left to right.
-    title, told
-        Said to those who cannot see the figure.
     """
     with style.figure(8.6, 3.7, ncols=len(maps), sharey=True, squeeze=False) as (made, grid):
         for panel, one in zip(grid[0], maps, strict=True):

@@ -14,8 +14,6 @@ def draw(patterns: Mapping[str, Sequence[Sequence[bool]]], title: str) -> str:
     ----------
     patterns
         By name of a panel, for each interval whether each packet was IN; as many intervals in each panel.
-    title
-        Told to those who cannot see the figure.
     """
     most = max(len(line) for lines in patterns.values() for line in lines)
     rows = max(len(lines) for lines in patterns.values())

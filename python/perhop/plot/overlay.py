@@ -25,8 +25,6 @@ class Panel:
         Its name, and whose paths it has: ``flow.`` or ``port.``.
     scale
         What a value is multiplied by to be in the unit of the label.
-    label
-        Of the axis.
     mean
         Whether it is averaged over paths, not added up.
     """

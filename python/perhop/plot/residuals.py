@@ -19,12 +19,6 @@ def draw_qq(whole: NormalQQ, label: str, title: str, without: NormalQQ | None = 
 
     Parameters
     ----------
-    whole
-        Of all residuals.
-    label
-        Unit of the residuals.
-    title
-        Told to those who cannot see the figure.
     without
         Of the rest, if some are set aside.
     """
@@ -59,10 +53,6 @@ def draw_residuals(predicted: Floats, residual: Floats, label: str, title: str) 
     ----------
     predicted, residual
         Equally long, in the same unit.
-    label
-        That unit.
-    title
-        Told to those who cannot see the figure.
     """
     unit = f" in {label}" if label else ""
     with style.figure(5.6, 3.4) as (made, axes):

@@ -29,12 +29,8 @@ class Quantity:
 
     Parameters
     ----------
-    name
-        As in the table.
     prefix
         Whose paths it has: ``flow.``, ``link.`` or ``port.``.
-    title
-        Of the figure.
     label
         Of the vertical axis, with the unit.
     caption
@@ -180,8 +176,6 @@ def draw(
     ----------
     series
         Long table with ``time_s``, ``path``, ``quantity``, ``value``.
-    quantity
-        What to draw.
     warmup_s
         End of the warm-up in s, marked by a dashed line; none at 0.
     class_of

@@ -77,8 +77,6 @@ def figure(width: float = 7.6, height: float = 3.0, **subplots: Any) -> Iterator
     ----------
     width, height
         Inches; 7.6 fills the column of a page.
-    subplots
-        Passed to `Figure.subplots`.
     """
     with mpl.rc_context(_SETTINGS):
         made = Figure(figsize=(width, height))

@@ -26,8 +26,6 @@ class Connection:
 
     Parameters
     ----------
-    name
-        As in the scenario.
     events
         Its rows of the trace ``tcp``, from the start of the run.
     """
@@ -41,8 +39,6 @@ def draw(connections: Sequence[Connection], span: tuple[float, float]) -> str:
 
     Parameters
     ----------
-    connections
-        At least one.
     span
         First and last time shown, s.
     """
@@ -54,13 +50,7 @@ def draw(connections: Sequence[Connection], span: tuple[float, float]) -> str:
 
 @contextmanager
 def composed(connections: Sequence[Connection], span: tuple[float, float]) -> Iterator[Figure]:
-    """Give the figure that `draw` turns into SVG, in the common style.
-
-    Parameters
-    ----------
-    connections, span
-        As for `draw`.
-    """
+    """Give the figure that `draw` turns into SVG, in the common style."""
     alone = len(connections) == 1
     with style.figure(
         7.6 if alone else 1.2 + 2.9 * len(connections),

@@ -21,13 +21,7 @@ class _Place:
 
 
 def draw(meaning: Description) -> str:
-    """Draw the topology: hosts as boxes, routers as circles, links with rates and delays.
-
-    Parameters
-    ----------
-    meaning
-        The scenario, resolved.
-    """
+    """Draw the topology: hosts as boxes, routers as circles, links with rates and delays."""
     members: dict[str, int] = {}
     kinds: dict[str, str] = {}
     for node in meaning.nodes:

@@ -28,8 +28,6 @@ def draw_pareto(parts: Sequence[VariationPart], title: str, *, add_up: bool = Tr
     ----------
     parts
         In any order; beyond 14 the smallest are drawn as one bar.
-    title
-        Told to those who cannot see the figure.
     add_up
         Whether the shares are parts of a whole, so that their sum is written too.
     """

@@ -64,22 +64,14 @@ class Answer:
 
     Parameters
     ----------
-    taken, in_use
-        Names of treatments.
     met
         Nothing tried is better than `taken` by a difference worth having.
     behind
         By how many percent it may be behind the best.
     left
         Treatments that were not dropped.
-    runs, treatments, replications
-        How many.
     over
         Change of the score over best effort, over copying and over what is in use, by their names.
-    rows, best
-        Measures by class, and the best for each goal.
-    failed
-        Runs that failed.
     """
 
     taken: str
@@ -161,8 +153,6 @@ def references(design: Design, factor: str, in_use: int | None) -> dict[str, str
 
     Parameters
     ----------
-    design
-        Of the candidates.
     factor
         Name of the factor of ACK markings.
     in_use

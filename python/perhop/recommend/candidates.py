@@ -26,15 +26,7 @@ KINDS_OF_PACKETS = ("any", "data", "pure-ack")
 
 
 class NothingToTryError(ValueError):
-    """A scenario in which no mark of an ACK can matter.
-
-    Parameters
-    ----------
-    message
-        Why.
-    hint
-        What would change it.
-    """
+    """A scenario in which no mark of an ACK can matter."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -107,15 +99,7 @@ def candidates(scenario: Scenario) -> Candidates:
 
 
 def checked(scenario: Scenario, sets: Mapping[str, tuple[str, ...]]) -> tuple[list[Level], list[str]]:
-    """Return the candidates that the scenario allows, and the others, each with the reason.
-
-    Parameters
-    ----------
-    scenario
-        Without mistakes.
-    sets
-        Overrides by candidate.
-    """
+    """Return the candidates that the scenario allows, and the others, each with the reason."""
     levels, left_out = [], []
     for name, of in sets.items():
         mistakes = scenario.unread(*of).check()

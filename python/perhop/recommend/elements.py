@@ -40,8 +40,6 @@ def elements(kind: str, scenario: Scenario) -> tuple[Factor | None, tuple[str, .
     ----------
     kind
         A key of `TRIED`.
-    scenario
-        Without mistakes.
 
     Returns
     -------

@@ -45,17 +45,7 @@ def described(store: Store) -> tuple[Answer | None, list[str]] | None:
 
 
 def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
-    """Return the answer as sentences, the advice first.
-
-    Parameters
-    ----------
-    found
-        The answer.
-    select
-        The rule by which it was found.
-    weighed
-        What was weighed, in words.
-    """
+    """Return the answer as sentences, the advice first."""
     sentences = [_advice(found, select), _sure(found, select), f"Weighed: {weighed}."]
     for name, change in found.over.items():
         if change.runs and not (change.percent == change.low == change.high == 0.0):

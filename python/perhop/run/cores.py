@@ -72,10 +72,6 @@ class Step(msgspec.Struct, frozen=True):
 
     Parameters
     ----------
-    runs
-        How many at once.
-    goodput_bit_s
-        Of each run, all flows together.
     late_p99_s, applications_late_p99_s
         The worst of the runs; None where nothing was due.
     over_budget

@@ -62,8 +62,6 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
 
     Parameters
     ----------
-    place
-        Where the folder goes.
     may_replace
         Tells of what is at `place` whether it may go; asked now and once more at the end.
 
@@ -165,8 +163,6 @@ def write_file(file: str | Path, content: str | bytes, may_replace: Callable[[Pa
 
     Parameters
     ----------
-    file, content
-        Where to, and what.
     may_replace
         Tells of what is there already whether it may go.
 

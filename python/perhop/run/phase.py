@@ -31,8 +31,6 @@ def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | No
     ----------
     tables
         ``flows``, ``udp``, ``links`` and ``queues`` of a run.
-    meaning
-        Its scenario.
     """
     chance = (("links", "lost_packets"), ("queues", "dropped_early"))
     if meaning.run.processing_jitter_s or any(tables[name][column].sum() for name, column in chance):

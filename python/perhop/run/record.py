@@ -332,12 +332,8 @@ def write(
 
     Parameters
     ----------
-    result, scenario
-        What came out, and of what.
     folder
         Where to: an empty folder, such as `perhop.run.folder.new_folder` gives.
-    trace
-        What was traced.
     traces
         Wrote what `result` has not of it, as it came.
     """

@@ -57,8 +57,6 @@ class Result:
 
     Parameters
     ----------
-    scenario
-        What was run.
     flows, links, queues, udp, marks, conditioners, classes
         One row per TCP flow, link direction, queue, UDP flow, flow and mark, conditioner, class of flows:
         rates, counters, delays and extremes of the time after the warm-up.
@@ -119,8 +117,6 @@ def run(
 
     Parameters
     ----------
-    scenario
-        What to run.
     trace
         Any of `perhop.run.tables.TRACES`; the results do not depend on it.
     keep

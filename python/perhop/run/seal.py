@@ -18,8 +18,6 @@ class Hashed:
 
     Parameters
     ----------
-    out
-        The open file.
     digest
         Of what it holds already; a new one for a new file.
     """

@@ -20,8 +20,6 @@ def check_memory(needed: int, runs: int = 1) -> None:
 
     Parameters
     ----------
-    needed
-        Bytes, as the core estimates them.
     runs
         How many runs at once need them.
 
@@ -48,8 +46,6 @@ def check_disk(folder: Path, trace: Sequence[str], hops: float) -> None:
     ----------
     folder
         Where they go; it need not be there yet.
-    trace
-        Their kinds.
     hops
         Packets that cross links, as `Scenario.work` estimates them.
 

@@ -26,10 +26,6 @@ def first_of_each(table: pl.DataFrame, most: int, name: str = "name") -> pl.Data
     ----------
     table
         Rows in the order of the file.
-    most
-        Rows returned.
-    name
-        Column with the names.
     """
     place = pl.int_range(pl.len()).over(_group(name))
     return table.with_row_index("_row").sort(place, "_row").head(most).sort("_row").drop("_row")
@@ -48,8 +44,6 @@ def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
 
     Parameters
     ----------
-    flows
-        The flows of a run.
     meaning
         Its scenario: which flows are transfers, and when it ended.
     """
@@ -73,13 +67,6 @@ def marks(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     """Return the table of marks, with one row for the transfers of each ``[[flow]]``.
 
     The column ``flows`` says of how many each row is.
-
-    Parameters
-    ----------
-    table
-        ``marks`` of a run.
-    meaning
-        Its scenario.
     """
     together = pl.col("flow").is_in(_many(meaning))
     group = _group("flow")
@@ -123,8 +110,6 @@ def class_of(meaning: Description, *, transfers: bool = True) -> dict[str, str]:
 
     Parameters
     ----------
-    meaning
-        The scenario.
     transfers
         Whether those are in it of which one ``[[flow]]`` stands for many.
     """

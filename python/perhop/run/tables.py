@@ -75,8 +75,6 @@ def complete(name: str, table: pl.DataFrame | None) -> pl.DataFrame:
 
     Parameters
     ----------
-    name
-        Which table.
     table
         As a run of any format left it, None where it left none; what it lacks is null.
     """

@@ -20,11 +20,6 @@ class TraceFiles:
 
     A trace of one part is a file, one of more a folder of that name with a file for each: polars and most
     others read both by the one name.
-
-    Parameters
-    ----------
-    folder
-        Where to.
     """
 
     def __init__(self, folder: Path) -> None:

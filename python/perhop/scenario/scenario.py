@@ -185,8 +185,6 @@ class Key(NamedTuple):
     ----------
     treatment
         SHA-256, in hexadecimal, of the resolved scenario without seed and replication.
-    seed, replication
-        Of the run.
     results_version
         Of the perhop that would run it.
     """
@@ -212,8 +210,6 @@ class Scenario:
     ----------
     source
         The file as read; it need not be valid, nor even text.
-    name
-        What messages call it.
     overrides
         ``path=value`` each, applied in order.
 

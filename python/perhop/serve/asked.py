@@ -36,8 +36,6 @@ class Filled:
     ----------
     sets
         Overrides that it began with.
-    values
-        Text by path.
     trace, name
         What is traced, and the folder for the run.
     """
@@ -146,8 +144,6 @@ def offer(base: Base, filled: Filled, settle: bool = True) -> Offer:
 
     Parameters
     ----------
-    base, filled
-        The scenario, and the form about it.
     settle
         Show the form of the changed scenario, where that is valid: other settings may follow from a change.
 

@@ -48,8 +48,6 @@ class Guard:
 
     Parameters
     ----------
-    app
-        What is behind it.
     port
         Of the server: its cookie is called by it, as browsers send cookies to every port.
     """

@@ -224,13 +224,7 @@ async def _read(job: Job, name: str, stream: asyncio.StreamReader) -> None:
 
 
 class Pages:
-    """Pages from commands, kept as long as the files that they are made from stay as they are.
-
-    Parameters
-    ----------
-    jobs
-        Run the commands.
-    """
+    """Pages from commands, kept as long as the files that they are made from stay as they are."""
 
     _MOST = 32
 

@@ -34,8 +34,6 @@ class Place:
         Names it in addresses: the number of the place given, and the way down from there.
     path
         As a command has it, from the folder in which the server was started.
-    kind
-        What it is.
     """
 
     key: str

@@ -26,8 +26,6 @@ class Field:
     ----------
     path, name
         Of the setting; its last key.
-    text
-        What the field holds.
     base
         What the scenario has; empty where it has nothing.
     about
@@ -102,8 +100,6 @@ def form(resolved: str, given: Mapping[str, str]) -> Form:
 
     Parameters
     ----------
-    resolved
-        The scenario with every default filled in.
     given
         Text by path, as the form was filled in; empty where nothing is to change.
     """

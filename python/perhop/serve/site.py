@@ -26,10 +26,6 @@ class Site:
     ----------
     given
         Folders, stores, runs and files that are served.
-    home
-        Folder for what is run from here.
-    jobs
-        Commands that were started.
     """
 
     given: Sequence[Path]

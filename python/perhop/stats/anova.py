@@ -35,8 +35,6 @@ class Anova:
         A row for each source: `source` (an effect such as ``P:C``, ``higher orders``, ``blocks``, an error,
         or ``total``), `df`, `sum_of_squares` (square of the response's unit), `percent` (of the total),
         `mean_square`, `f`, `p` (null where there is no error to hold it against), `against` (the error).
-    strata
-        The sums behind it.
     """
 
     table: pl.DataFrame

@@ -37,10 +37,6 @@ class Effects:
     table
         A row for each effect: `term` (such as ``P:C``), `level` (``p:r``), `effect`, `standard_error`, `df`
         (of the error), `low`, `high`. Null where there is no error.
-    level
-        Confidence of the intervals, each for itself.
-    strata
-        The sums behind it.
     """
 
     mean: Effect
@@ -86,12 +82,8 @@ def effects(
     ----------
     frame
         One row an observation.
-    factors, response
-        Columns.
     order
         Effects of up to so many factors are given.
-    level
-        Confidence of each interval, inside (0, 1).
     quantile
         Of Student's t with the degrees of freedom of the error, or of the normal distribution, as some papers
         take where there are more than 30.
@@ -172,8 +164,6 @@ def error_variance_behind(
         Of the interval of an effect, in the unit of the response.
     share
         ``product of (levels - 1) / N`` of that effect; see `effects`.
-    level
-        Confidence of the interval.
     df
         Degrees of freedom of Student's t; without it the quantile is the normal distribution's.
     """

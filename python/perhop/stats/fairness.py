@@ -49,8 +49,6 @@ def least_jain(smallest_mean: float, sdev: float, flows: int, runs: int) -> floa
         Mean of the flows in the run where it was smallest.
     sdev
         Of the sample, over all flows of all runs.
-    flows, runs
-        How many of each.
     """
     n = flows * runs
     return 1.0 / (1.0 + (n - 1) / n * (sdev / smallest_mean) ** 2)

@@ -18,12 +18,8 @@ class Interval:
 
     Attributes
     ----------
-    mean
-        Sample mean.
     low, high
         Ends of the interval; infinite where one value alone says nothing about the spread.
-    n
-        Number of values.
     """
 
     mean: float

@@ -28,8 +28,6 @@ class Cube:
     ----------
     factors
         Names, one for each axis but the last.
-    levels
-        Names of the levels of each factor, in order.
     values
         Shape (levels of the first factor, ..., replications), in the unit of the response.
     rows
@@ -102,8 +100,6 @@ def cube(
         an `Enum` in its own order.
     factors
         Columns of the factors, each with two levels or more.
-    response
-        Column of the response.
     replication
         Column that tells which observations of different treatments belong together (a block). Without it
         the observations of a treatment are in the order of the rows.

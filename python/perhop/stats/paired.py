@@ -18,8 +18,6 @@ class Paired:
 
     Attributes
     ----------
-    difference
-        Mean of second less first, with its interval.
     p
         Probability of a difference so far from zero where there is none; NaN of one pair.
     correlation

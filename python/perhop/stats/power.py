@@ -28,12 +28,6 @@ def power(
         Between the two levels that differ most, in the unit of the response; the others lie half way.
     error_variance
         Mean square of the error, in the square of that unit; positive.
-    levels
-        Of the factor.
-    each
-        Observations at each level.
-    error_df
-        Degrees of freedom of the error.
     significance
         Probability of finding a difference that is none.
 
@@ -100,8 +94,6 @@ def replications_needed(
         As of `power`.
     treatments
         Of the whole design.
-    blocked
-        Whether the replications are blocks.
     wanted
         Power, inside (0, 1).
     most

@@ -28,13 +28,6 @@ _MOST_SAID = 100.0
 def residuals(frame: pl.DataFrame, parts: Strata) -> pl.DataFrame:
     """Add prediction and residual to each observation.
 
-    Parameters
-    ----------
-    frame
-        The frame that was analysed.
-    parts
-        Its variation.
-
     Returns
     -------
     DataFrame
@@ -84,8 +77,6 @@ class NormalQQ:
         Of the two; 1 is a straight line.
     critical
         One in a hundred normal samples of this size has a lower correlation (Royston's fit).
-    left_out
-        Residuals set aside.
     """
 
     theoretical: Floats
@@ -165,10 +156,6 @@ def assumptions(left: pl.DataFrame, df: int, names: Sequence[str] = ()) -> list[
 
     Parameters
     ----------
-    left
-        What `residuals` returns.
-    df
-        Degrees of freedom of the errors.
     names
         Columns that name an observation, for outliers.
 

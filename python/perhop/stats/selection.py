@@ -37,8 +37,6 @@ class Race:
 
     Parameters
     ----------
-    systems
-        How many there are.
     delta
         A difference worth having, in the unit of the values.
     relative

@@ -34,10 +34,6 @@ class Strata:
 
     Attributes
     ----------
-    cube
-        What was analysed.
-    terms
-        Each effect of the model.
     blocks
         The replications as blocks; `None` where they are not.
     between, within
@@ -90,8 +86,6 @@ def strata(
 
     Parameters
     ----------
-    data
-        The observations.
     within
         Factors whose levels are all measured inside of one run: the run is the whole plot, they are the
         split. Effects without any of them are held against the error between runs.

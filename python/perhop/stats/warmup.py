@@ -42,8 +42,6 @@ def mser(series: npt.ArrayLike, batch: int = BATCH) -> Truncation | None:
     ----------
     series
         Values of equal intervals, in order. What does not fill a batch at the end is not looked at.
-    batch
-        Values in a batch.
 
     Returns
     -------
