@@ -25,7 +25,7 @@ pub enum AckMarking {
     PerMark {
         /// From the mark of data to that of its ACK; the identity copies.
         map: MarkMap,
-        /// Whose mark, of several segments.
+        /// The segment that gives the mark, of several.
         rule: CopyRule,
     },
 }
@@ -99,14 +99,14 @@ impl MarkMap {
         self
     }
 
-    /// What `dscp` becomes.
+    /// The mark of an ACK of data with `dscp`.
     #[must_use]
     pub const fn mark(&self, dscp: Dscp) -> Dscp {
         self.0[dscp.index()]
     }
 }
 
-/// Whose mark an ACK copies that covers several segments. Of marks of the same rank ([`Dscp::rank`]) it is the latest.
+/// The segment that gives an ACK of several its mark. Of marks of the same rank ([`Dscp::rank`]) it is the latest.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CopyRule {
     /// The segment that came last.

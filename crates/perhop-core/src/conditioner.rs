@@ -19,7 +19,7 @@ use crate::time::Instant;
 use crate::timed::Timed;
 
 //= rfc2475-2.3.3-parts
-/// What a conditioner is made of. By default it is made of nothing and passes every packet.
+/// The parts of a conditioner. By default it has none and passes every packet.
 pub struct ConditionerParts<P> {
     /// Packets that have a class here are treated, whichever it is; without a classifier, all are.
     pub classifier: Option<Box<dyn Classifier>>,
@@ -29,7 +29,7 @@ pub struct ConditionerParts<P> {
     pub colors: Option<ColorMap>,
     /// The profile. Without a meter a packet has the colour of `colors`, or is green.
     pub meter: Option<Box<dyn Meter>>,
-    /// What is done with a packet of each colour.
+    /// The action for each colour.
     pub marker: Marker,
     /// Where packets go whose action is [`Action::Shape`].
     pub shaper: Option<Shaper<P>>,
@@ -42,7 +42,7 @@ impl<P> Default for ConditionerParts<P> {
     }
 }
 
-/// What a conditioner did with the packets it treated, since the start of the run. Others are not counted.
+/// A conditioner's counts of the packets it treated, since the start of the run. Others are not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ConditionerStats {
     /// Arrived and were green.
@@ -60,7 +60,7 @@ pub struct ConditionerStats {
 }
 
 impl ConditionerStats {
-    /// What was counted after `before`.
+    /// The counts after `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -197,13 +197,13 @@ impl<P: Packet> Conditioner<P> {
         }
     }
 
-    /// What [`Meter::levels`] says.
+    /// The result of [`Meter::levels`].
     #[must_use]
     pub fn token_levels(&self, now: Instant) -> Vec<(BucketName, f64)> {
         self.parts.meter.as_ref().map_or_else(Vec::new, |meter| meter.levels(now))
     }
 
-    /// What waits in the shaper.
+    /// The packets that wait in the shaper.
     #[must_use]
     pub fn held(&self) -> Backlog {
         self.parts.shaper.as_ref().map_or(Backlog::default(), Shaper::backlog)

@@ -12,7 +12,7 @@ pub type Key = (FlowId, u64, bool);
 /// Resolution of a probability: what a float can tell apart.
 const DRAWS: u64 = 1 << 53;
 
-/// What happens to a packet.
+/// The decision about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LossVerdict {
     /// It goes on.
@@ -21,7 +21,7 @@ pub enum LossVerdict {
     Lost(DropReason),
 }
 
-/// What is to happen to the transmissions of one packet.
+/// The decisions about the transmissions of one packet.
 #[derive(Debug, Default)]
 struct Listed {
     seen: u32,
@@ -77,7 +77,7 @@ impl Losses {
         listed
     }
 
-    /// What the list says; it counts every arrival of its packets.
+    /// The list's decision; it counts every arrival of its packets.
     fn listed_fate(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
         if self.listed.is_empty() {
             return LossVerdict::Pass;

@@ -1,11 +1,11 @@
-//! What is done with a packet of each colour.
+//! The action for each colour.
 //!
 //! Source: RFC 2475 section 2.3.3 (markers, shapers and droppers as parts of a traffic conditioner).
 //! Different: nothing. Cost: one table look-up.
 
 use crate::packet::{Color, Dscp};
 
-/// What is done with a packet.
+/// An action on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Action {
     /// Nothing: it keeps its mark.
@@ -33,7 +33,7 @@ pub struct Marker {
 impl Marker {
     //= rfc2697-1-recolor
     //= rfc2698-1-recolor
-    /// What is done with a packet of `color`.
+    /// The action for `color`.
     #[must_use]
     pub const fn action(&self, color: Color) -> Action {
         match color {

@@ -4,7 +4,7 @@ use crate::packet::{Meta, Packet, PortId};
 use crate::sink::Sink;
 use crate::time::Instant;
 
-/// What a port answers when asked for a packet.
+/// A port's answer when asked for a packet.
 #[derive(Debug)]
 pub enum Departure<P> {
     /// Transmit this.
@@ -15,7 +15,7 @@ pub enum Departure<P> {
     Empty,
 }
 
-/// What a driver offers a node during a call.
+/// A driver's services to a node during a call.
 pub trait Io<P: Packet>: Sink<P> {
     /// `port` may now have something to transmit; the driver will ask it.
     fn ready(&mut self, port: PortId);
@@ -35,7 +35,7 @@ pub trait Io<P: Packet>: Sink<P> {
 ///
 /// Every packet that a node takes in leaves by [`Node::poll_transmit`], is handed to the `Sink`, waits, or ends there.
 pub trait Node<P: Packet> {
-    /// What it needs of its driver.
+    /// The services that it needs of its driver.
     type Io: Io<P> + ?Sized;
     /// A packet arrived by `from`.
     fn on_packet(&mut self, now: Instant, from: PortId, pkt: P, io: &mut Self::Io);

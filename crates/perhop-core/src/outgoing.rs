@@ -23,7 +23,7 @@ pub struct LinkOptions {
     pub pure_ack_size: Option<Bytes>,
     /// Backpressure threshold in packets per connection; at hosts only.
     pub backpressure: Option<u32>,
-    /// What the link loses, if it loses anything.
+    /// The losses of the link, if it loses anything.
     pub losses: Option<Losses>,
 }
 

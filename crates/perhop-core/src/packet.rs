@@ -1,4 +1,4 @@
-//! What an element may know about a packet.
+//! The facts of a packet that an element may know.
 
 use core::fmt::Debug;
 
@@ -19,7 +19,7 @@ pub struct ClassId(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PortId(pub u32);
 
-/// What a flow was contracted as, whatever mark its packets carry now.
+/// The class that a flow was contracted as, whatever mark its packets carry now.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct TrafficClass(pub u8);
 
@@ -61,7 +61,7 @@ impl Color {
     }
 }
 
-/// What a packet carries.
+/// Data or pure ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Kind {
     /// Payload.
@@ -85,7 +85,7 @@ pub enum Dir {
     Reverse,
 }
 
-/// What an element may see of a TCP header; sequence numbers modulo 2^32 as on the wire.
+/// The fields of a TCP header that an element may see; sequence numbers modulo 2^32 as on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TcpView {
     /// One past the last payload byte.
@@ -113,7 +113,7 @@ pub struct Meta {
     pub tcp: Option<TcpView>,
     /// Direction within the connection.
     pub dir: Dir,
-    /// What the flow was contracted as.
+    /// The class that the flow was contracted as.
     pub class: TrafficClass,
     /// The DS field.
     pub dscp: Dscp,
@@ -121,7 +121,7 @@ pub struct Meta {
     pub ecn: Ecn,
     /// Set by a meter or by a queue that looks at colours, and kept until the next one.
     pub color: Color,
-    /// What the packet carries.
+    /// Data or pure ACK.
     pub kind: Kind,
 }
 
@@ -130,13 +130,13 @@ pub struct Meta {
 /// A simulated packet has no bytes; a live one writes the DS field back when it leaves.
 /// Implement it for a pointer: what elements hand on should be eight bytes.
 pub trait Packet: Debug + Send + 'static {
-    /// What an element may read.
+    /// The facts that an element may read.
     fn meta(&self) -> &Meta;
-    /// What an element may change.
+    /// The facts that an element may change.
     fn meta_mut(&mut self) -> &mut Meta;
 }
 
-/// What an outgoing interface asks of a packet besides.
+/// Further demands of an outgoing interface on a packet.
 pub trait OnWire: Packet {
     /// Bytes where no link compresses it.
     fn full_len(&self) -> u32;

@@ -1,4 +1,4 @@
-//! What an element says of a parameter that it cannot be built from.
+//! An element's refusal of a parameter.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use core::fmt;
 pub struct ParamError {
     /// Name of the parameter, as a field of the element's `Params`; `green.min_th` for one inside another.
     pub field: &'static str,
-    /// What is wrong with it, as the end of a sentence that begins with the value: `must exceed min_th (50p)`.
+    /// The rule that it breaks, as the end of a sentence that begins with the value: `must exceed min_th (50p)`.
     pub rule: String,
 }
 

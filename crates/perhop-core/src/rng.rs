@@ -48,7 +48,7 @@ impl Stream {
     }
 }
 
-/// What happens by chance, each time with a probability of its own: one draw at the start and one for each event, none while
+/// Events by chance, each with a probability of its own: one draw at the start and one for each event, none while
 /// nothing happens.
 ///
 /// An event comes once the probability that none has come since the last falls below a uniform draw (inversion, Devroye 1986,

@@ -38,7 +38,7 @@ pub struct Router<P: OnWire> {
     routes: RangeTable,
     /// Ports towards hosts, by address: for flows that have no route.
     hosts: Vec<(Address, PortId)>,
-    /// What it does to arriving packets; each passes through those of its port, in this order.
+    /// Its conditioners of arriving packets; each passes through those of its port, in this order.
     pub conditioners: Vec<IngressConditioner<P>>,
     /// By port: which of `conditioners` treat what comes in there; nothing where there are no conditioners.
     treating: Vec<Vec<usize>>,

@@ -15,7 +15,7 @@ use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
 use crate::units::{BitRate, Bytes, QueueSize};
 
-/// What a shaper lets through: over any time, `burst` and `rate` times that time.
+/// The profile that a shaper lets through: over any time, `burst` and `rate` times that time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShaperParams {
     /// The rate in the long run.
@@ -26,7 +26,7 @@ pub struct ShaperParams {
     pub limit: QueueSize,
 }
 
-/// What became of a packet that came to a conditioner or a shaper.
+/// The outcome for a packet that came to a conditioner or a shaper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Passage<P> {
     /// It goes on.
@@ -108,7 +108,7 @@ impl<P: Packet> Shaper<P> {
         self.bucket.lacks(cost).map(|tokens| self.inflow.when(tokens))
     }
 
-    /// What waits.
+    /// The backlog.
     #[must_use]
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }

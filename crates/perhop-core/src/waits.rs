@@ -7,7 +7,7 @@
 use crate::time::{Instant, Span};
 use crate::units::Bytes;
 
-/// What waited in a queue since an instant.
+/// The waits in a queue since an instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Waits {
     since: Instant,

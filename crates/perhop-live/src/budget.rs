@@ -29,7 +29,7 @@ impl Stalls {
     }
 }
 
-/// What went wrong or could have, over the whole run.
+/// Errors, and near errors, over the whole run.
 #[derive(Debug, Default)]
 pub struct Errors {
     /// How late packets were written to their hosts, ns.
@@ -79,7 +79,7 @@ pub const STALL: Span = Span::from_millis(100);
 const STALLED: f64 = 0.01;
 
 impl Errors {
-    /// What is over the budget of a run that takes `duration`, in words; a run with any of it is not valid.
+    /// The parts of the budget that a run of `duration` exceeds, in words; a run with any of it is not valid.
     #[must_use]
     pub fn over(&self, duration: Span, endpoint: Endpoint) -> Vec<String> {
         let wait = if endpoint == Endpoint::Iperf3 { WAIT_OF_PROGRAMS } else { WAIT };

@@ -46,12 +46,12 @@ pub struct Work {
     pub drains: Vec<Udp>,
 }
 
-/// What the thread says when it stops.
+/// The thread's report when it stops.
 #[derive(Debug, Default)]
 pub struct Report {
     /// How late it read `TCP_INFO`, ns: how long its sockets may have waited for it.
     pub lag: Histogram,
-    /// What broke, in words.
+    /// Errors, in words.
     pub broken: Vec<String>,
 }
 
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
     use crate::kernel::Options;
 
-    /// What is told of a transfer of 1000 bytes over the loopback device, at the other end of which `other` is done.
+    /// The errors of a transfer of 1000 bytes over the loopback device, at the other end of which `other` is done.
     fn broken_by(close: bool, other: impl FnOnce(TcpStream) + Send) -> Vec<String> {
         let server = TcpListener::bind(("127.0.0.1", 0)).expect("a listener");
         let SocketAddr::V4(to) = server.local_addr().expect("its address") else { panic!("not IPv4") };

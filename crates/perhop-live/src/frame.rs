@@ -4,10 +4,10 @@ use perhop_core::packet::{Meta, OnWire, Packet};
 use perhop_core::time::Instant;
 use perhop_sim::{Carried, FlowOnWire};
 
-/// What is behind a [`Frame`].
+/// The contents of a [`Frame`].
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// What elements see.
+    /// The facts that elements see.
     pub meta: Meta,
     /// When it was read from its host.
     pub sent: Instant,
@@ -26,13 +26,13 @@ pub struct Contents {
 pub struct Frame(Box<Contents>);
 
 impl Frame {
-    /// What is in it.
+    /// Its contents.
     #[must_use]
     pub const fn get(&self) -> &Contents {
         &self.0
     }
 
-    /// What is in it, to fill in.
+    /// Its contents, to fill in.
     pub const fn get_mut(&mut self) -> &mut Contents {
         &mut self.0
     }

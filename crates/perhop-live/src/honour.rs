@@ -1,4 +1,4 @@
-//! What a kernel is told to be the TCP of a scenario, and what it cannot be told.
+//! A kernel's settings for the TCP of a scenario, and the differences that remain.
 //!
 //! A setting is honoured (a sysctl of the host's namespace, an attribute of its route, an option of its sockets, or the
 //! packets on their way through perhop), or it is listed as a difference, or the scenario is refused. Nothing differs in
@@ -25,12 +25,12 @@ pub const UDP_HEADERS: u64 = 28;
 const LEAST_MSS: u64 = 88;
 /// The largest that a socket can be told, options included: `MAX_TCP_WINDOW`.
 const MOST_MSS: u64 = 32_767;
-/// What Linux lets a buffer grow to, bytes.
+/// The size to which Linux lets a buffer grow, bytes.
 const LEAST_BUFFER: u64 = 6 << 20;
 /// The timestamps option with its padding, bytes.
 const TIMESTAMPS: u64 = 12;
 
-/// What one host's kernel is told.
+/// The settings of one host's kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Under `net.`: path and value.
@@ -41,7 +41,7 @@ pub struct Settings {
     pub mtu: u64,
 }
 
-/// What the kernels are told, and what they do otherwise than the scenario says.
+/// The settings of the kernels, and their differences from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Honoured {
     /// By node.
@@ -98,7 +98,7 @@ pub fn honour(scenario: &Scenario) -> Result<Honoured, Vec<String>> {
     if plan.refused.is_empty() { Ok(plan.honoured) } else { Err(plan.refused.into_iter().collect()) }
 }
 
-/// What the sockets of a flow are told.
+/// The options of a flow's sockets.
 #[must_use]
 pub fn options(flow: &Flow) -> Options {
     let params = &flow.tcp.params;
@@ -202,7 +202,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What iperf3 cannot be told, or does otherwise than perhop's own sockets.
+    /// Settings that iperf3 cannot have, and its differences from perhop's own sockets.
     fn iperf3(&mut self) {
         let flows = &self.scenario.flows;
         if flows.len() > MOST_PROGRAMS {

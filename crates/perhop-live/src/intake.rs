@@ -28,10 +28,10 @@ pub enum Refused {
     Size,
 }
 
-/// What must be known of a flow to read its packets.
+/// The facts of a flow that reading its packets needs.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// What the scenario counts for IP and TCP headers without options.
+    /// The bytes that the scenario counts for IP and TCP headers without options.
     header: u32,
     /// Of every segment, as the scenario counts them: timestamps.
     options: u32,
@@ -135,7 +135,7 @@ impl Intake {
     }
 }
 
-/// What a packet is that is of no flow.
+/// The kind of a packet of no flow.
 fn beside(view: &View, bytes: &[u8]) -> Refused {
     if let Some(at) = probes::sent(view, bytes) {
         return Refused::Probe(at);
@@ -152,7 +152,7 @@ impl Known {
         number.wrapping_sub(self.first.unwrap_or(number))
     }
 
-    /// What elements see of the numbers in a header.
+    /// The numbers in a header as elements see them.
     fn numbers(&mut self, view: &View, tcp: &TcpHeader, dir: Dir) -> TcpView {
         let mut seen = TcpView { flags: tcp.flags, sack_blocks: tcp.sack_blocks, ..TcpView::default() };
         match dir {

@@ -49,23 +49,23 @@ pub struct Pair {
     started: bool,
 }
 
-/// What the programs of a flow said: JSON, if they said any.
+/// The output of a flow's programs: JSON, if there is any.
 #[derive(Debug)]
 pub struct Iperf3Output {
     /// The flow's name.
     pub flow: String,
-    /// What its client said.
+    /// The output of its client.
     pub client: Value,
-    /// What its server said.
+    /// The output of its server.
     pub server: Value,
 }
 
-/// What the thread says when it stops.
+/// The thread's report when it stops.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Of each flow.
     pub outputs: Vec<Iperf3Output>,
-    /// What broke, in words.
+    /// Errors, in words.
     pub broken: Vec<String>,
 }
 
@@ -174,7 +174,7 @@ impl Pair {
     }
 }
 
-/// What a client is told.
+/// The arguments of a client.
 fn client(run: &Run, flow: &Flow, i: usize) -> Vec<String> {
     let options = options(flow);
     let interval = run.interval.as_secs_f64().clamp(INTERVALS_S.0, INTERVALS_S.1);
@@ -196,7 +196,7 @@ fn words(options: &[(&str, Option<String>)]) -> Vec<String> {
     options.iter().flat_map(both).flatten().collect()
 }
 
-/// What a program said: JSON, else the text, else null.
+/// The output of a program: JSON, else the text, else null.
 fn json(text: &str) -> Value {
     match text.trim() {
         "" => Value::Null,

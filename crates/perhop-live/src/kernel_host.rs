@@ -23,7 +23,7 @@ use perhop_tcp::sender::SenderStats;
 use crate::frame::Frame;
 use crate::kernel::TcpInfo;
 
-/// What the kernel told of a connection last; the thread of the sockets writes it, that of the packets reads it.
+/// The kernel's last `TCP_INFO` of a connection; the thread of the sockets writes it, that of the packets reads it.
 #[derive(Debug, Default)]
 pub struct LatestTcpInfo {
     /// Congestion window, bytes.
@@ -203,7 +203,7 @@ pub struct KernelHost {
     site: SiteId,
     ports: Vec<Outgoing<Frame>>,
     ends: BTreeMap<FlowId, Place>,
-    /// What has arrived and is to be written to the device, and when it was due.
+    /// The arrivals to be written to the device, and when each was due.
     pub out: VecDeque<(Instant, Frame)>,
     timed: bool,
 }
@@ -254,7 +254,7 @@ impl KernelHost {
         }
     }
 
-    /// What the packets of a flow showed of its retransmissions, beside what its kernel says.
+    /// A flow's retransmissions by its packets, beside its kernel's count.
     #[must_use]
     pub fn retransmissions(&self) -> Vec<(FlowId, u64, u64)> {
         let of = |(flow, place): (&FlowId, &Place)| match &place.end {

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a run is asked for beside its tables.
+/// The options of a run beside its tables.
 #[derive(Default)]
 struct Options {
     tied: bool,
@@ -116,7 +116,7 @@ fn differences() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What namespaces, devices and their many descriptors need.
+/// The rights for namespaces, devices and their many descriptors.
 fn rights() -> Result<(), Failure> {
     more_files().map_err(lacking)?;
     if is_root() {

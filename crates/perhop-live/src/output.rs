@@ -85,7 +85,7 @@ fn live(scenario: &Scenario, finished: &LiveRun, honoured: &Honoured) -> Value {
     })
 }
 
-/// What iperf3 said, and its sums.
+/// The output of iperf3, and its sums.
 fn iperf3(given: &Iperf3) -> Value {
     let flow = |(Iperf3Output { flow, client, server }, acknowledged): &(Iperf3Output, u64)| {
         let sum = |report: &Value, name| report.pointer(&format!("/end/{name}")).cloned();

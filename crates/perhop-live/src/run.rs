@@ -46,7 +46,7 @@ const TELL_EVERY: Span = Span::from_millis(500);
 pub struct LiveRun {
     /// As in virtual time.
     pub results: Results,
-    /// What went wrong or could have.
+    /// Errors, and near errors.
     pub errors: Errors,
     /// How the loop was scheduled.
     pub priority: Priority,
@@ -56,7 +56,7 @@ pub struct LiveRun {
     pub iperf3: Option<Iperf3>,
 }
 
-/// What iperf3 said.
+/// The output of iperf3.
 #[derive(Debug)]
 pub struct Iperf3 {
     /// Which one it is.
@@ -65,7 +65,7 @@ pub struct Iperf3 {
     pub flows: Vec<(Iperf3Output, u64)>,
 }
 
-/// What a run is asked for beside its tables.
+/// The options of a run beside its tables.
 pub struct RunRequest<'a> {
     /// Called when all is set up and the privileges are gone.
     pub ready: fn(),
@@ -155,7 +155,7 @@ fn since(before: Span, now: Span) -> Span {
     Span::from_nanos(now.as_nanos().saturating_sub(before.as_nanos()))
 }
 
-/// What a thread came to.
+/// The result of a thread.
 fn joined<T>(answer: std::thread::Result<io::Result<T>>, which: &str) -> io::Result<T> {
     answer.unwrap_or_else(|_| Err(io::Error::other(format!("{which} panicked"))))
 }
@@ -166,7 +166,7 @@ struct Driver {
     intake: Intake,
     poller: Poller,
     errors: Errors,
-    /// What hosts sent, if it is kept.
+    /// The packets that hosts sent, if they are kept.
     arrivals: Option<Vec<Arrival>>,
 }
 
@@ -269,7 +269,7 @@ impl Driver {
         self.errors.unwritten += u64::from(!matches!(written, Some(Ok(()))));
     }
 
-    /// What programs said, beside what was counted here.
+    /// The output of programs, beside our counts.
     fn beside(&mut self, scenario: &Scenario, outputs: Vec<Iperf3Output>) -> Vec<(Iperf3Output, u64)> {
         let mut acknowledged = |output: &Iperf3Output| {
             let (id, flow) =
@@ -326,7 +326,7 @@ impl Driver {
     }
 }
 
-/// What a host's device had.
+/// The result of reading a host's device.
 enum Taken {
     Nothing,
     Packet,

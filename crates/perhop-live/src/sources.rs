@@ -25,7 +25,7 @@ pub struct Source {
     pub departures: Departures,
 }
 
-/// What the thread says when it stops.
+/// The thread's report when it stops.
 #[derive(Debug, Default)]
 pub struct Report {
     /// How late packets were handed to the kernel, ns.

@@ -74,15 +74,15 @@ impl Host {
     }
 }
 
-/// What is needed to run a scenario on this machine.
+/// The things that a scenario needs on this machine.
 pub struct Testbed {
     /// Hosts, by node.
     pub hosts: Vec<Host>,
-    /// What the applications do.
+    /// The work of the applications.
     pub work: Work,
     /// Where iperf3 is what sends and receives: its programs, in order of their starts.
     pub pairs: Vec<Pair>,
-    /// What UDP sources do.
+    /// The UDP sources.
     pub sources: Vec<Source>,
     /// A socket at each host, for what tells how soon the loop reads.
     pub probes: Vec<Probe>,
@@ -155,7 +155,7 @@ impl Testbed {
         Ok(())
     }
 
-    /// What listens at hosts.
+    /// The listeners at hosts.
     fn receivers(&mut self, scenario: &Scenario) -> io::Result<()> {
         for host in 0..self.hosts.len() {
             let host = &self.hosts[host];

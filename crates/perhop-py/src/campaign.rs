@@ -66,7 +66,7 @@ impl Campaign {
         campaign::Campaign::read(source, name).map(Self).map_err(|diagnostics| raise(py, &diagnostics))
     }
 
-    /// What is written, as JSON, tables in the order of the file.
+    /// The file as JSON, tables in the order of the file.
     fn json(&self) -> String {
         self.0.json()
     }

@@ -48,7 +48,7 @@ impl Scenario {
         self.0.scenario.run.replication
     }
 
-    /// What is valid and almost surely meant otherwise.
+    /// Valid settings that are almost surely mistakes.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         to_python(py, &self.0.warnings)
@@ -82,7 +82,7 @@ impl Scenario {
         py.detach(|| self.0.treatment_toml())
     }
 
-    /// What the scenario means, names expanded, as JSON.
+    /// The meaning of the scenario, names expanded, as JSON.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         let described = py.detach(|| crate::describe::to_json(&self.0));
         described.map_err(|error| PyRuntimeError::new_err(error.to_string()))

@@ -19,7 +19,7 @@ use crate::tables;
 #[pyclass(frozen)]
 pub struct Simulation {
     loaded: Arc<Loaded>,
-    /// What is recorded.
+    /// The kinds of records.
     trace: Vec<&'static Table>,
     /// Absent once finished; locked, since Python may share the object between threads.
     run: Mutex<Option<perhop_sim::Simulation>>,
@@ -72,7 +72,7 @@ impl Simulation {
         self.with_run(py, perhop_sim::Simulation::close_captures)?.map_err(PyErr::from)
     }
 
-    /// What was recorded and not taken yet.
+    /// The records that are not taken yet.
     fn take_recorded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let recorded = self.with_run(py, perhop_sim::Simulation::take_recorded)?;
         tables::to_python(py, &Run::new(&self.loaded.scenario, &recorded), self.trace.iter().copied())

@@ -34,9 +34,9 @@ pub struct Remark {
     pub within: Option<Range<usize>>,
     /// Whether it is about the key rather than the value.
     pub is_of_key: bool,
-    /// What is wrong.
+    /// The rule that is broken.
     pub rule: String,
-    /// What to do about it.
+    /// A remedy.
     pub hint: Option<String>,
     /// Whether it is valid all the same.
     pub is_warning: bool,
@@ -53,7 +53,7 @@ impl Campaign {
         if found.is_empty() { Ok(Self(tree)) } else { Err(found.into_told()) }
     }
 
-    /// What is written, as JSON; tables are in the order of the file.
+    /// The file as JSON; tables are in the order of the file.
     #[must_use]
     pub fn json(&self) -> String {
         let mut out = String::new();

@@ -33,11 +33,11 @@ pub const LARGEST_FILE: usize = 16 << 20;
 /// A scenario without mistakes.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What is written, with every default filled in.
+    /// The file, with every default filled in.
     pub file: ScenarioFile,
-    /// What it means.
+    /// Its meaning.
     pub scenario: model::Scenario,
-    /// What is valid and almost surely meant otherwise, from top to bottom; at most 100, as mistakes are.
+    /// Valid settings that are almost surely mistakes, from top to bottom; at most 100, as mistakes are.
     pub warnings: Vec<Diagnostic>,
 }
 

@@ -146,7 +146,7 @@ impl<H: HostNode> Simulation<H> {
         self.advance(until, |engine, stop| engine.run_while(stop, |recorder| recorder.trace.rows() < rows))
     }
 
-    /// What was recorded since the last call, as results that hold nothing else.
+    /// The records since the last call, as results that hold nothing else.
     pub fn take_recorded(&mut self) -> Results {
         let trace = std::mem::take(&mut self.built.engine.recorder.trace);
         Results { trace, sites: self.built.sites.clone(), ..Results::default() }

@@ -40,7 +40,7 @@ impl Arrival {
     }
 }
 
-/// What to do about an arrival.
+/// The action on an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AckAction {
     /// Acknowledge at once.
@@ -143,7 +143,7 @@ impl AdaptiveParams {
         Self { timeout, quick: 0, compression: Span::ZERO, jiffy: Span::ZERO, adapts: false, buffer: None }
     }
 
-    /// What they ask for.
+    /// The policy of these settings.
     #[must_use]
     pub fn policy(self) -> Box<dyn AckPolicy> {
         let plain = self == Self::delayed(self.timeout);

@@ -29,7 +29,7 @@ pub struct RttEstimator {
     extremes: Option<(Span, Span)>,
 }
 
-/// What RFC 6298, 5.7 asks for when a SYN was lost.
+/// The time-out of RFC 6298, 5.7, when a SYN was lost.
 const AFTER_LOST_SYN: Span = Span::from_secs(3);
 
 impl RttEstimator {

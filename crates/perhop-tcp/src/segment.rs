@@ -1,4 +1,4 @@
-//! What the two ends of a connection say to each other, without headers or bytes.
+//! The messages between the two ends of a connection, without headers or bytes.
 //!
 //! Sequence numbers are byte offsets of the application's data from 0; a FIN takes the number after the last byte
 //! (RFC 9293 section 3.4), a SYN is told apart by its flag.

@@ -1,4 +1,4 @@
-//! What can be chosen about a TCP: its algorithms, and the conventions in which stacks differ.
+//! The settings of a TCP: its algorithms, and the conventions in which stacks differ.
 //!
 //! A profile (`rfc`, `bsd`, `ns2`, `linux`) is a set of values for these; nothing here or elsewhere asks for its name.
 
@@ -32,19 +32,19 @@ pub struct TcpParams {
     pub slow_start: SlowStartKind,
     /// How CUBIC counts, and what it does before the first loss.
     pub cubic_form: CubicForm,
-    /// What an acknowledgment lets cwnd grow by.
+    /// The growth of cwnd by an acknowledgment.
     pub growth_by: GrowthBy,
-    /// What congestion avoidance counts.
+    /// The unit that congestion avoidance counts.
     pub counting: Counting,
     /// Whether cwnd grows while the receiver's window is what bounds the sender.
     pub grow_beyond_window: bool,
-    /// What is halved.
+    /// The window that is halved.
     pub loss_window: LossWindow,
     /// How halves are rounded.
     pub halving: Halving,
     /// When duplicates may start another fast retransmit.
     pub guard: Guard,
-    /// What a recovery leaves.
+    /// The window after a recovery.
     pub recovery_exit: RecoveryExit,
     /// Which partial acknowledgments restart the retransmission timer (NewReno).
     pub partial_ack_timer: PartialAckTimer,
@@ -58,7 +58,7 @@ pub struct TcpParams {
     pub limited_transmit_resends: bool,
     /// Proportional rate reduction (RFC 9937), with `RecoveryKind::Sack`.
     pub prr: bool,
-    /// What that counts, with `rack`.
+    /// The counts of proportional rate reduction, with `rack`.
     pub prr_form: PrrForm,
     /// Losses found by time, and probes of the tail (RFC 8985), with `RecoveryKind::Sack`.
     pub rack: bool,
@@ -83,13 +83,13 @@ pub struct TcpParams {
     pub repeat_timeout_cuts: bool,
     /// Whether a time-out within a recovery lowers ssthresh below what the recovery has set.
     pub recovery_timeout_cuts: bool,
-    /// What a time-out leaves of cwnd.
+    /// The rest of cwnd after a time-out.
     pub timeout_window: TimeoutWindow,
     /// Whether a retransmission that is lost after a time-out begins a recovery, with `rack`.
     pub timeout_recovery: bool,
-    /// What starts the retransmission timer anew, with `rack`.
+    /// The events that start the retransmission timer anew, with `rack`.
     pub timer_restart: TimerRestart,
-    /// What is added to the time before a probe, unless a lone segment is out, and to that of the reordering timer, with `rack`.
+    /// The time added before a probe, unless a lone segment is out, and to that of the reordering timer, with `rack`.
     pub early_timer_margin: Span,
     /// The retransmission timer.
     pub rto: RtoParams,
@@ -159,16 +159,16 @@ pub enum CubicForm {
     Linux,
 }
 
-/// What an acknowledgment of new data lets cwnd grow by.
+/// The growth of cwnd by an acknowledgment of new data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GrowthBy {
-    /// What it acknowledges (RFC 5681 section 3.1).
+    /// The bytes that it acknowledges (RFC 5681 section 3.1).
     Acknowledged,
-    /// What is acknowledged or reported for the first time (Linux: `acked_sacked`).
+    /// The bytes acknowledged or reported for the first time (Linux: `acked_sacked`).
     Delivered,
 }
 
-/// What congestion avoidance counts.
+/// The unit that congestion avoidance counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counting {
     /// Acknowledgments: `mss * mss / cwnd` each (RFC 5681 equation (3)).
@@ -177,7 +177,7 @@ pub enum Counting {
     Bytes,
 }
 
-/// What is halved on congestion.
+/// The window that is halved on congestion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LossWindow {
     /// Bytes in flight, and at most cwnd (RFC 5681 equation (4); decision 0021).
@@ -210,7 +210,7 @@ pub enum Guard {
     Careful,
 }
 
-/// What a recovery that ends leaves as window.
+/// The window after a recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecoveryExit {
     /// ssthresh (RFC 5681 section 3.2, step 6; RFC 6582 section 3.2, step 3, second option).
@@ -225,7 +225,7 @@ pub enum RecoveryExit {
     SsthreshGrow,
 }
 
-/// What proportional rate reduction counts.
+/// The counts of proportional rate reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrrForm {
     /// RFC 9937 section 6.
@@ -235,7 +235,7 @@ pub enum PrrForm {
     Linux,
 }
 
-/// What a time-out leaves of cwnd.
+/// The rest of cwnd after a time-out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimeoutWindow {
     /// A segment (RFC 5681 section 3.1).
@@ -244,7 +244,7 @@ pub enum TimeoutWindow {
     InFlight,
 }
 
-/// What starts the retransmission timer anew.
+/// The events that start the retransmission timer anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimerRestart {
     /// An acknowledgment of new data (RFC 6298 section 5, rule 5.3).
@@ -270,7 +270,7 @@ pub struct RtoParams {
     pub initial: Span,
     /// Lower bound (2.4).
     pub min: Span,
-    /// What the lower bound holds for.
+    /// The value that the lower bound holds for.
     pub min_bounds: MinRtoBounds,
     /// Upper bound, also of the backed-off value (2.5).
     pub max: Span,
@@ -291,12 +291,12 @@ pub struct RtoParams {
     pub forget_after: u32,
 }
 
-/// What the lower bound of the time-out holds for.
+/// The value that the lower bound of the time-out holds for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MinRtoBounds {
     /// The whole time-out (RFC 6298 section 2, rule 2.4).
     Timeout,
-    /// What is added to srtt for the variation, `4 * rttvar`, as in Linux: the time-out is always that much above srtt.
+    /// The part for the variation, `4 * rttvar`, as in Linux: the time-out is always that much above srtt.
     Variation,
 }
 

@@ -20,7 +20,7 @@ const UDP_HEADER: usize = 8;
 /// Most bytes of TCP options.
 const MOST_OPTIONS: usize = 40;
 
-/// What is to be in a packet.
+/// The headers of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Headers<'a> {
     /// Where it comes from.
@@ -37,7 +37,7 @@ pub struct Headers<'a> {
     pub ecn: Ecn,
     /// Bytes of payload.
     pub payload: u32,
-    /// What is between.
+    /// The transport header.
     pub transport: Transport<'a>,
 }
 

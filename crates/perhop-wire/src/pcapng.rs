@@ -48,7 +48,7 @@ pub struct Packet<'a> {
     pub interface: u32,
     /// When, in ns since the epoch of the capture.
     pub time: u64,
-    /// What is captured of it.
+    /// Its captured bytes.
     pub bytes: &'a [u8],
     /// Bytes that it had; less than `bytes` has is written as what `bytes` has, as the format demands.
     pub original: u32,

@@ -1,4 +1,4 @@
-//! What is in a packet.
+//! The headers of a packet.
 
 use core::fmt;
 
@@ -54,14 +54,14 @@ pub(crate) mod flag {
     pub const RST: u8 = 0x04;
 }
 
-/// What is in a packet.
+/// The headers of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View {
     /// Where it comes from; of IPv4 the 32 bits.
     pub source: Address,
     /// Where it goes.
     pub destination: Address,
-    /// What is above IP.
+    /// The protocol above IP.
     pub protocol: u8,
     /// Of TCP and UDP; else 0.
     pub source_port: u16,
@@ -86,7 +86,7 @@ pub struct View {
 }
 
 impl View {
-    /// What it carries.
+    /// Data or pure ACK.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         match self.tcp {
@@ -97,7 +97,7 @@ impl View {
         }
     }
 
-    /// What elements see of the TCP header.
+    /// The TCP header as elements see it.
     #[must_use]
     pub fn tcp_view(&self) -> Option<TcpView> {
         let TcpHeader { seq, ack, flags, sack_blocks, sack_top, .. } = self.tcp?;
@@ -226,7 +226,7 @@ fn tcp(above: &[u8], view: &mut View) -> Option<()> {
     Some(())
 }
 
-/// What is in the first TCP option of this kind.
+/// The contents of the first TCP option of this kind.
 pub(crate) fn option(mut options: &[u8], kind: u8) -> Option<&[u8]> {
     loop {
         match *options.first()? {

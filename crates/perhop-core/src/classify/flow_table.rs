@@ -1,4 +1,4 @@
-//! What is known of each flow: its addresses, ports and protocol, and what it was contracted as.
+//! The facts of each flow: its addresses, ports and protocol, and its contracted class.
 //!
 //! Source: RFC 3290 section 4.2.2 (the fields of a multi-field filter); RFC 2475 section 2.3.1. Different: a simulator has
 //! no addresses, so that an address may be a node's number. Cost: an entry per flow; nothing for a packet.
@@ -20,12 +20,12 @@ impl Protocol {
     pub const UDP: Self = Self(17);
 }
 
-/// What the packets of one direction of a flow have in common: the five-tuple.
+/// The five-tuple that the packets of one direction of a flow share.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowKey {
-    /// Who sends them.
+    /// The sender.
     pub src: Address,
-    /// Who receives them.
+    /// The receiver.
     pub dst: Address,
     /// The sending port.
     pub src_port: u16,
@@ -58,12 +58,12 @@ impl FlowKey {
     }
 }
 
-/// What is known of a flow.
+/// The facts of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flow {
     /// Its forward direction.
     pub key: FlowKey,
-    /// What it was contracted as.
+    /// The class that it was contracted as.
     pub class: TrafficClass,
 }
 
@@ -87,7 +87,7 @@ impl FlowTable {
         self.0[at] = Some(flow);
     }
 
-    /// What is known of flow `id`.
+    /// The facts of flow `id`.
     #[must_use]
     pub fn get(&self, id: FlowId) -> Option<&Flow> {
         self.0.get(id.0 as usize)?.as_ref()

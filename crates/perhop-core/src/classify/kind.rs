@@ -7,7 +7,7 @@
 use super::Classifier;
 use crate::packet::{ClassId, Kind, Meta};
 
-/// What a class asks of a packet.
+/// The packets that a class takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Selector {
     /// Nothing: it takes every packet.

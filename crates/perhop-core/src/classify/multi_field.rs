@@ -70,7 +70,7 @@ impl MarkSet {
     }
 }
 
-/// What a rule asks of a packet: every field that is given must hold, and of a list any one suffices.
+/// A rule's demands on a packet: every field that is given must hold, and of a list any one suffices.
 ///
 /// Source and destination are those of the packet: a flow's ACKs come from the flow's destination.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -87,11 +87,11 @@ pub struct Pattern {
     pub protocol: Option<Protocol>,
     /// Its flow.
     pub flows: Option<Vec<FlowId>>,
-    /// What its flow was contracted as, by the table of flows.
+    /// The class that its flow was contracted as, by the table of flows.
     pub classes: Option<Vec<TrafficClass>>,
     /// Its direction within the flow.
     pub dir: Option<Dir>,
-    /// What it carries.
+    /// Data or pure ACKs.
     pub kinds: Option<KindSet>,
     /// Its code point.
     pub marks: Option<MarkSet>,

@@ -45,7 +45,7 @@ struct Pairs {
 }
 
 impl Pairs {
-    /// Who sends and who receives the packets of a flow and direction, if it is known.
+    /// Sender and receiver of the packets of a flow and direction, if the flow is known.
     fn addresses(&self, flow: FlowId, dir: Dir) -> Option<(Address, Address)> {
         let key = self.flows.get(flow)?.key.towards(dir);
         Some((key.src, key.dst))

@@ -43,7 +43,7 @@ impl Inflow {
     }
 }
 
-/// What a packet costs, or `None` where no bucket could hold so much.
+/// The cost of a packet, or `None` where no bucket could hold so much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost(Option<u64>);
 

@@ -12,7 +12,7 @@ use crate::time::Instant;
 use crate::timed::Timed;
 use crate::units::{BitRate, Bytes};
 
-/// What an [`SrTcm`] is built from.
+/// The parameters of an [`SrTcm`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SrTcmParams {
     /// Committed information rate; it fills both buckets.

@@ -12,7 +12,7 @@ use crate::time::Instant;
 use crate::timed::Timed;
 use crate::units::{BitRate, Bytes};
 
-/// What a [`TokenBucket`] is built from.
+/// The parameters of a [`TokenBucket`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenBucketParams {
     /// Committed information rate.

@@ -12,7 +12,7 @@ use crate::time::Instant;
 use crate::timed::Timed;
 use crate::units::{BitRate, Bytes};
 
-/// What a [`TrTcm`] is built from.
+/// The parameters of a [`TrTcm`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TrTcmParams {
     /// Committed information rate.

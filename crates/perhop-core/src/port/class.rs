@@ -57,7 +57,7 @@ impl DropStats {
         self.dropped() - ours.map(|why| self.of(why)).iter().sum::<u64>()
     }
 
-    /// What was counted after `before`.
+    /// The counts after `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl DropStats {
 }
 
 impl ClassStats {
-    /// What was counted after `before`; what waits and the largest backlogs stay as they are.
+    /// The counts after `before`; the backlog and the largest ones stay as they are.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -157,7 +157,7 @@ impl<P: Packet> Class<P> {
         ClassStats { offered, sent, dropped, max_packets, data_packets, max_data_packets }
     }
 
-    /// What the early detection of its queue goes by.
+    /// The state of its queue's early detection.
     #[must_use]
     pub fn early_states(&self) -> Vec<EarlyState> {
         self.queue.early_states()
@@ -169,13 +169,13 @@ impl<P: Packet> Class<P> {
         self.waiting.as_ref().map(|waiting| waiting.drops).unwrap_or_default()
     }
 
-    /// What waits.
+    /// The backlog.
     #[must_use]
     pub fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }
 
-    /// What packets waited since [`Port::restart`](super::Port::restart), or the start of the run.
+    /// The waits of packets since [`Port::restart`](super::Port::restart), or the start of the run.
     #[must_use]
     pub fn waits(&self) -> Waits {
         self.waiting.as_ref().map(|waiting| waiting.waits).unwrap_or_default()

@@ -11,7 +11,7 @@ use super::{Backlog, Conventions, float};
 use crate::time::{Instant, Span};
 use crate::units::{BitRate, Bytes, QueueSize};
 
-/// What a length counts.
+/// The unit of a length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Packets.
@@ -21,7 +21,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// What `size` counts.
+    /// The unit of `size`.
     #[must_use]
     pub const fn of(size: QueueSize) -> Self {
         match size {

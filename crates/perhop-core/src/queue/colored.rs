@@ -16,7 +16,7 @@ use crate::sink::{DropReason, Sink};
 use crate::time::Instant;
 use crate::units::{Bytes, QueueSize};
 
-/// What the average counts by which a colour is dropped.
+/// The packets in the average by which a colour is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Averaging {
     /// Packets of the colour and of all better ones (RIO-C).
@@ -40,7 +40,7 @@ pub(super) struct Level {
     /// Most of this colour that may wait, besides the limit of the whole queue.
     most: Backlog,
     average: Average,
-    /// What waits of this colour.
+    /// The backlog of this colour.
     waiting: Backlog,
 }
 
@@ -98,7 +98,7 @@ impl<P: Packet, const N: usize> Colored<P, N> {
         own.average.value() + busy.map(|level| level.average.value()).sum::<f64>()
     }
 
-    /// What waits of each colour, best first.
+    /// The backlog of each colour, best first.
     #[must_use]
     pub fn backlogs(&self) -> [Backlog; N] {
         self.levels.map(|level| level.waiting)

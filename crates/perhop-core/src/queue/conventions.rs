@@ -1,4 +1,4 @@
-//! What implementations of early detection do otherwise than its paper: each a setting, all off by default.
+//! Departures of implementations of early detection from its paper: each a setting, all off by default.
 //!
 //! Source: ns-2.35, `queue/red.cc` (RED) and `diffserv/dsredq.cc` (dsRED, the queue of its DiffServ module), as read and as
 //! recorded in `oracles/ns2-2.35-red`. Decision 0022 says why they are settings.
@@ -69,7 +69,7 @@ impl Conventions {
         (self != Self::FLOYD1993).then_some(self)
     }
 
-    /// What a queue has kept.
+    /// The conventions that a queue has kept.
     pub(super) fn of(kept: Option<Self>) -> Self {
         kept.unwrap_or(Self::FLOYD1993)
     }

@@ -107,12 +107,12 @@ pub fn p_a(p_b: f64, count: f64, conventions: &Conventions) -> f64 {
     }
 }
 
-/// What early detection goes by, for who watches a queue.
+/// The state of early detection, for observers of a queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EarlyState {
-    /// Whose it is; none where all packets are treated alike.
+    /// Its colour; none where all packets are treated alike.
     pub color: Option<Color>,
-    /// What the average counts.
+    /// The unit of the average.
     pub unit: Unit,
     /// The average, as the latest arrival that it counts left it.
     pub average: f64,
@@ -120,7 +120,7 @@ pub struct EarlyState {
     pub probability: f64,
 }
 
-/// What early detection says of an arrival.
+/// The verdict of early detection on an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Let it in.
@@ -185,7 +185,7 @@ impl Early {
         Verdict::Accept
     }
 
-    /// What goes for packets of `color` at `average`.
+    /// The state for packets of `color` at `average`.
     pub(super) fn state(&self, color: Option<Color>, unit: Unit, average: f64) -> EarlyState {
         let probability = match self.curve.at(average) {
             Zone::Below => 0.0,
@@ -253,7 +253,7 @@ const fn amount(size: QueueSize) -> u64 {
     }
 }
 
-/// What the parameters of one colour are called.
+/// The names of one colour's parameters.
 pub(super) struct Names {
     pub min_th: &'static str,
     pub max_th: &'static str,

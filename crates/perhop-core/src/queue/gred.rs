@@ -38,7 +38,7 @@ pub struct GredParams {
     pub limit: QueueSize,
     /// Which colour each code point has.
     pub colors: ColorMap,
-    /// What the averages count.
+    /// The packets in the averages.
     pub averaging: Averaging,
     /// The best treatment.
     pub green: VirtualQueue,
@@ -52,7 +52,7 @@ pub struct GredParams {
     pub byte_mode: bool,
     /// Whether packets that can carry a congestion mark are marked instead of dropped by chance.
     pub ecn: bool,
-    /// What is done otherwise than in RED's paper.
+    /// Departures from RED's paper.
     pub conventions: Conventions,
     /// Mean length of a packet: the clock of an average while nothing of it waits, and the measure of the byte mode.
     pub mean_packet: Bytes,

@@ -24,7 +24,7 @@ use crate::sink::Sink;
 use crate::time::Instant;
 use crate::units::{Bytes, QueueSize};
 
-/// What waits in a queue; the packet being transmitted is not in it.
+/// The packets that wait in a queue; the packet being transmitted is not in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Backlog {
     /// Packets.
@@ -36,7 +36,7 @@ pub struct Backlog {
 impl std::ops::Sub for Backlog {
     type Output = Self;
 
-    /// What a count has more than an earlier one.
+    /// The difference from an earlier count.
     fn sub(self, before: Self) -> Self {
         Self { packets: self.packets - before.packets, bytes: self.bytes - before.bytes }
     }
@@ -92,9 +92,9 @@ pub trait Queue<P: Packet>: Send {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>);
     /// The next packet to transmit. `None` does not promise an empty queue: the policy may have dropped the rest.
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P>;
-    /// What `dequeue` considers first; a policy that drops at departure may return another.
+    /// The packet that `dequeue` considers first; a policy that drops at departure may return another.
     fn peek(&self) -> Option<&Meta>;
-    /// What waits.
+    /// The backlog.
     fn backlog(&self) -> Backlog;
     /// Whether it ever has a deadline. Who owns the queue asks once, and asks a queue that has none for nothing more.
     fn has_deadlines(&self) -> bool {
@@ -106,7 +106,7 @@ pub trait Queue<P: Packet>: Send {
     }
     /// The deadline has come. An extra call changes nothing.
     fn on_timeout(&mut self, _now: Instant, _sink: &mut dyn Sink<P>) {}
-    /// What its early detection goes by, best colour first: always as many, whatever has happened. None where there is none.
+    /// The states of its early detection, best colour first: always as many. None where there is none.
     fn early_states(&self) -> Vec<EarlyState> {
         Vec::new()
     }

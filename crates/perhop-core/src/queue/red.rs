@@ -31,7 +31,7 @@ pub struct RedParams {
     pub byte_mode: bool,
     /// Whether packets that can carry a congestion mark are marked instead of dropped by chance.
     pub ecn: bool,
-    /// What is done otherwise than in the paper.
+    /// Departures from the paper.
     pub conventions: Conventions,
     /// Mean length of a packet: the clock of the average while nothing waits, and the measure of the byte mode.
     pub mean_packet: Bytes,

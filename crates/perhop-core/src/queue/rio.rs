@@ -26,7 +26,7 @@ pub struct RioParams {
     pub limit: QueueSize,
     /// Which code points are IN (green) and which OUT (yellow or red).
     pub colors: ColorMap,
-    /// What the averages count.
+    /// The packets in the averages.
     pub averaging: Averaging,
     /// Of IN packets.
     pub green: Thresholds,
@@ -40,7 +40,7 @@ pub struct RioParams {
     pub byte_mode: bool,
     /// Whether packets that can carry a congestion mark are marked instead of dropped by chance.
     pub ecn: bool,
-    /// What is done otherwise than in RED's paper.
+    /// Departures from RED's paper.
     pub conventions: Conventions,
     /// Mean length of a packet: the clock of an average while nothing of it waits, and the measure of the byte mode.
     pub mean_packet: Bytes,

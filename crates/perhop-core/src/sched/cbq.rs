@@ -32,7 +32,7 @@ pub struct CbqClass {
     pub share: f64,
     /// Never gets more than its share.
     pub bounded: bool,
-    /// What it leaves of its share is not lent.
+    /// The rest of its share is not lent.
     pub isolated: bool,
     /// Classes of a smaller number go first, where both are within their shares or both beyond.
     pub priority: u8,
@@ -68,7 +68,7 @@ impl CbqClass {
 #[derive(Clone, Debug)]
 pub struct Cbq {
     classes: Box<[Class]>,
-    /// What may be lent: the link without the shares of isolated classes; absent where that is the whole link.
+    /// The rate that may be lent: the link without the shares of isolated classes; absent where that is the whole link.
     lendable: Option<Lendable>,
     /// The whole of it.
     link: Account,
@@ -84,7 +84,7 @@ struct Class {
     place: u64,
     /// Within its share from here on, in whole ns: `account.undertime`, or `offtime` later.
     resume: u64,
-    /// What is added to its place while it is beyond its share: [`NEVER`] for a bounded class.
+    /// The addition to its place while it is beyond its share: [`NEVER`] for a bounded class.
     beyond: u64,
     /// How far it is ahead of where the service of its priority has come, as time at its share; 0 where it is behind.
     ahead: u64,

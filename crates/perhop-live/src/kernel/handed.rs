@@ -1,4 +1,4 @@
-//! What whoever started this program hands over: a scenario, and open descriptors for what the program writes.
+//! The input of this program: a scenario, and open descriptors for its output.
 
 use std::io::{self, Read};
 use std::mem::{MaybeUninit, size_of};

@@ -1,4 +1,4 @@
-//! What is asked of Linux, and nothing else: namespaces, TUN devices, timers, sockets, settings.
+//! The interface to Linux, and nothing else: namespaces, TUN devices, timers, sockets, settings.
 //!
 //! The only place with `unsafe`: each block is one system call whose arguments are checked here.
 

@@ -7,7 +7,7 @@ use perhop_core::time::Span;
 
 use super::checked;
 
-/// What of a descriptor is waited for.
+/// The events of a descriptor that are waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interest {
     /// That there is something to read.

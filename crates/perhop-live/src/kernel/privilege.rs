@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::checked;
 
-/// Who runs without privileges: the user that called `sudo`, else nobody.
+/// The user without privileges: the one that called `sudo`, else nobody.
 const NOBODY: libc::uid_t = 65_534;
 /// Where programs are looked for by sudo's leave: `PATH` may be the user's.
 const SYSTEM: [&str; 7] = [
@@ -20,7 +20,7 @@ const SYSTEM: [&str; 7] = [
 /// `capset(2)`: the header's version, with two sets of 32 capabilities each.
 const CAPABILITIES: u32 = 0x2008_0522;
 
-/// Who runs what needs no privileges.
+/// The user who runs programs without privileges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct User {
     /// A user and a group by number, where the process is root.

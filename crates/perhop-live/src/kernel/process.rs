@@ -137,7 +137,7 @@ impl Process {
         }
     }
 
-    /// What it output, when it has ended; it is killed if that takes too long.
+    /// Its output, when it has ended; it is killed if that takes too long.
     ///
     /// # Errors
     /// Of the kernel.

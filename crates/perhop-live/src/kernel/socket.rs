@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use super::checked;
 use super::tcp_info::{ROOM, TcpInfo};
 
-/// What is asked of a TCP socket beyond the settings of its namespace.
+/// The options of a TCP socket beyond the settings of its namespace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// `IP_TOS`: the DS field, shifted.
@@ -159,7 +159,7 @@ impl Stream {
         if why == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(why)) }
     }
 
-    /// What the kernel tells of it.
+    /// The kernel's `TCP_INFO` of it.
     ///
     /// # Errors
     /// Of the kernel.

@@ -1,4 +1,4 @@
-//! What the kernel tells of a connection (`TCP_INFO`).
+//! The kernel's state of a connection (`TCP_INFO`).
 
 use perhop_core::time::Span;
 

@@ -16,14 +16,14 @@ use super::Registry;
 use crate::meant::elements::ElementError;
 use crate::meant::model;
 
-/// What each meter of a conditioner measures.
+/// The packets that each meter of a conditioner measures.
 #[derive(Clone, Debug)]
 pub enum MeterScope {
     /// There is one, for everything.
     One,
     /// One direction of one flow.
     Flows,
-    /// What goes from one address to another, of the flows of this table.
+    /// All packets from one address to another, of the flows of this table.
     Addresses(Arc<FlowTable>),
 }
 

@@ -34,7 +34,7 @@ impl Sites {
     }
 }
 
-/// What is at a node.
+/// The parts of a node.
 pub struct Parts<P: OnWire> {
     /// Its outgoing interfaces, by port.
     pub outgoing: Vec<Outgoing<P>>,

@@ -35,7 +35,7 @@ pub(crate) struct Made {
     pub udp_from_file: Vec<usize>,
     /// UDP flows.
     pub udp: Vec<model::Udp>,
-    /// What classifiers know of all of them.
+    /// All of them as classifiers know them.
     pub flow_table: FlowTable,
     /// Traffic classes by name.
     pub classes: BTreeMap<String, TrafficClass>,

@@ -195,7 +195,7 @@ fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size
     model::Port { path, classes, scheduler, backpressure: port.backpressure }
 }
 
-/// What CBQ allocates to `class`.
+/// The share that CBQ allocates to `class`.
 pub(crate) fn cbq_class(class: &file::Class) -> CbqClass {
     let plain = CbqClass::new(class.share.unwrap_or(1.0));
     let time = |given: Option<Time>, or: Span| given.map_or(or, |time| time.0);

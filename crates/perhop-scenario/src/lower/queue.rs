@@ -73,7 +73,7 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
     }
 }
 
-/// What the element says of these settings.
+/// The element's verdict on these settings.
 pub(crate) fn validate(queue: &Queue, packet_size: Option<Size>) -> Result<(), ParamError> {
     let any_rate = BitRate::new(1).unwrap_or_else(|| unreachable!("one bit/s is a rate"));
     let (site, stream) = (SiteId(0), Stream::new(0, 0, ""));

@@ -29,7 +29,7 @@ pub(crate) fn smallest_scale(window: Size) -> Option<u8> {
     (0..=LARGEST_SCALE).find(|scale| window.0.0 <= LARGEST_FIELD << scale)
 }
 
-/// What the sender can use of the window: the receiver offers what the window field can say, and segments are whole.
+/// The window that the sender can use: the receiver offers what the window field can say, and segments are whole.
 //= rfc7323-2.3-shift
 pub(crate) fn usable_window(tcp: &Tcp) -> Bytes {
     let scale = window_scale(tcp);

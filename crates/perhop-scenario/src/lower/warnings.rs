@@ -1,4 +1,4 @@
-//! What is valid and almost surely meant otherwise, found by following the data of every flow along its way.
+//! Warnings of valid settings that are almost surely mistakes, found by following the data of every flow along its way.
 //!
 //! Marks are followed as sets, flow by flow: a conditioner may give each mark of a colour that its meter has. Which packets
 //! are green depends on the run, so that a warning says what may happen, and need not in this run.
@@ -80,7 +80,7 @@ struct Split {
     giver: Option<usize>,
 }
 
-/// What data meets where.
+/// The queues and links that data meets.
 struct Data {
     /// By link and number of the AF class: the first flow whose data is split there.
     splits: BTreeMap<(usize, u8), Split>,

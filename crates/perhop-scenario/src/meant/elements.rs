@@ -43,7 +43,7 @@ pub struct Settings<'a> {
 }
 
 impl<'a> Settings<'a> {
-    /// What `build` makes of `given`.
+    /// The element that `build` makes of `given`.
     ///
     /// # Errors
     /// What `build` says, or that it did not ask for all that is given.
@@ -86,7 +86,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-/// What a setting can be read as: quantities in the units of the elements, marks, numbers, text, yes or no.
+/// A type of settings: quantities in the units of the elements, marks, numbers, text, yes or no.
 pub trait FromSetting: Sized {
     /// The value, or what is wrong with it, as the end of a sentence that begins with the name of the setting.
     ///
@@ -151,9 +151,9 @@ impl FromSetting for String {
 pub struct ElementError {
     /// The setting: `settings.window`, `name`, `limit`; after [`ElementError::at`] with the path of the element before it.
     pub path: String,
-    /// What is wrong.
+    /// The rule that is broken.
     pub rule: String,
-    /// What to do about it.
+    /// A remedy.
     pub hint: Option<String>,
 }
 

@@ -16,7 +16,7 @@ use crate::written::labels::Labels;
 pub struct Udp {
     /// `bulk[3]`, or the plain name where it is a single pair.
     pub name: String,
-    /// What the flow was contracted as.
+    /// The class that the flow was contracted as.
     pub class: String,
     /// Further words by name, for results to be grouped by.
     pub labels: Arc<Labels>,
@@ -59,7 +59,7 @@ pub enum UdpPattern {
 pub struct Flow {
     /// `bulk[3]`, or the plain name where it is a single pair.
     pub name: String,
-    /// What the flow was contracted as; free text.
+    /// The class that the flow was contracted as; free text.
     pub class: String,
     /// Further words by name, for results to be grouped by.
     pub labels: Arc<Labels>,

@@ -1,4 +1,4 @@
-//! What a scenario means: the model that a driver runs, its elements, routes and cost.
+//! The meaning of a scenario: the model that a driver runs, its elements, routes and cost.
 
 pub mod cost;
 pub mod elements;

@@ -28,7 +28,7 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links, one entry per direction; the two directions of a `[[link]]` follow one another.
     pub links: Vec<Link>,
-    /// What edges do to arriving packets, in file order, one for each router.
+    /// The conditioners of edges, in file order, one for each router.
     pub conditioners: Vec<Conditioner>,
     /// TCP flows, in file order, pairs and transfers expanded. Their `FlowId`s are their positions.
     pub flows: Vec<Flow>,
@@ -55,15 +55,15 @@ pub struct Run {
     pub processing_jitter: Span,
     /// The length that a number of packets means where bytes are needed.
     pub packet_size: Option<Bytes>,
-    /// What moves packets.
+    /// The mover of packets.
     pub clock: Clock,
-    /// What opens TCP connections where the clock is live.
+    /// The opener of TCP connections where the clock is live.
     pub endpoint: Endpoint,
     /// Series beyond those that every run has.
     pub series: Vec<MoreSeries>,
 }
 
-/// What moves packets.
+/// The mover of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// The event list; TCP is perhop's.
@@ -72,7 +72,7 @@ pub enum Clock {
     Live,
 }
 
-/// What opens the TCP connections of a run on real packets.
+/// The opener of TCP connections in a run on real packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// perhop, with sockets of its own.
@@ -103,11 +103,11 @@ pub enum MoreSeries {
 pub struct Node {
     /// `s[3]`, or the plain name where there is no count.
     pub name: String,
-    /// What it does with packets.
+    /// Host or router.
     pub kind: NodeKind,
 }
 
-/// What a node does with packets.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// Ends connections.
@@ -176,7 +176,7 @@ pub struct Class {
     pub queue: Queue,
 }
 
-/// What a class can ask of a packet.
+/// A packet that a class takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selector {
     /// Packets with this mark.
@@ -233,7 +233,7 @@ impl Queue {
         }
     }
 
-    /// What a file calls it; one from outside, what the program that brings it does.
+    /// Its name in a file; of one from outside, its name in the program that brings it.
     #[must_use]
     pub fn kind(&self) -> &str {
         match self {
@@ -274,13 +274,13 @@ impl Queue {
 /// A queue from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomQueue {
-    /// What the program that brings it calls it.
+    /// Its name in the program that brings it.
     pub name: String,
     /// Most that may wait.
     pub limit: QueueSize,
     /// Rate of the link it is in front of.
     pub rate: BitRate,
-    /// What else it is built from.
+    /// Further settings.
     pub settings: SettingsTable,
 }
 
@@ -304,7 +304,7 @@ pub enum Scheduler {
     Cbq(Vec<CbqClass>),
 }
 
-/// What one meter of a conditioner measures.
+/// The packets that one meter of a conditioner measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Per {
     /// Everything that the conditioner treats.
@@ -327,7 +327,7 @@ impl Per {
     }
 }
 
-/// What an edge does to packets that arrive at a router.
+/// An edge's treatment of packets that arrive at a router.
 #[derive(Clone, Debug)]
 pub struct Conditioner {
     /// Path in errors, traces and statistics: `conditioner.customer`, or `conditioner.customer[3]` of several.
@@ -340,13 +340,13 @@ pub struct Conditioner {
     pub pattern: Arc<Pattern>,
     /// Which mark acknowledgments get.
     pub ack_marking: Option<AckMarking>,
-    /// What a colour-aware meter takes the colour of a packet from.
+    /// The colour of a packet by its mark, for a colour-aware meter.
     pub colors: Option<ColorMap>,
     /// The meter; without one every packet is green.
     pub meter: Option<Meter>,
-    /// What one meter measures.
+    /// The packets that one meter measures.
     pub per: Per,
-    /// What is done with each colour.
+    /// The action for each colour.
     pub marker: Marker,
     /// Where packets wait that are to be shaped.
     pub shaper: Option<ShaperParams>,
@@ -368,7 +368,7 @@ pub enum Meter {
 }
 
 impl Meter {
-    /// What a file calls it; one from outside, what the program that brings it does.
+    /// Its name in a file; of one from outside, its name in the program that brings it.
     #[must_use]
     pub fn kind(&self) -> &str {
         match self {
@@ -395,8 +395,8 @@ impl Meter {
 /// A meter from outside.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomMeter {
-    /// What the program that brings it calls it.
+    /// Its name in the program that brings it.
     pub name: String,
-    /// What it is built from.
+    /// Its settings.
     pub settings: SettingsTable,
 }

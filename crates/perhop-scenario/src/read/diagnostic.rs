@@ -1,4 +1,4 @@
-//! What is wrong with a scenario or likely to be, where, and what to do about it.
+//! A mistake in a scenario, or a likely one: its place, the rule, and a remedy.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ pub struct Diagnostic {
     pub column: usize,
     /// The value as it was written; empty when there is none.
     pub value: String,
-    /// What the value breaks.
+    /// The rule that the value breaks.
     pub rule: String,
-    /// What to do about it.
+    /// A remedy.
     pub hint: Option<String>,
     /// How many this is: one, or in the last of a long list all those that are not told one by one.
     pub count: usize,

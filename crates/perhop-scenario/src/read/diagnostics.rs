@@ -1,4 +1,4 @@
-//! What was found so far: the first of it to be told, the rest counted.
+//! The diagnostics so far: the first of them kept, the rest counted.
 
 use crate::read::diagnostic::Diagnostic;
 
@@ -61,7 +61,7 @@ impl Diagnostics {
         self.kept.truncate(MOST_TOLD + 1);
     }
 
-    /// What is told, from top to bottom; after the first hundred a last one says how many more there are.
+    /// The diagnostics, from top to bottom; after the first hundred a last one counts the others.
     pub(crate) fn into_told(mut self) -> Vec<Diagnostic> {
         self.keep_first();
         if let Some(next) = self.kept.get_mut(MOST_TOLD) {

@@ -114,7 +114,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Says where the value at `at`, a key of `table`, comes from if it is not written there.
+    /// The origin of the value at `at`, a key of `table`, if it is not written there.
     fn note(&self, table: &[Step], at: &[Step]) -> String {
         let profile = || self.tree.text(&[table, &[Step::from("profile")]].concat());
         match (self.tree.is_written(at), profile()) {

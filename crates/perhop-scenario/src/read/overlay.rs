@@ -66,7 +66,7 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
     }
 }
 
-/// What stands between the dots of a path; those of a slice, `p[0..2]`, are part of a name.
+/// The keys between the dots of a path; those of a slice, `p[0..2]`, are part of a name.
 fn keys_of(path: &str) -> Vec<&str> {
     let mut in_brackets = false;
     let is_dot = |c| {

@@ -70,7 +70,7 @@ impl Tree {
     }
 }
 
-/// What is wrong with the number at `span` of `text`.
+/// Why the number at `span` of `text` is wrong.
 fn outside(text: &str, span: &Range<usize>) -> String {
     format!("`{}` does not fit in a TOML integer (64 bits)", suggest::short(&text[span.clone()]))
 }

@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{rule}")]
 pub struct UnitError {
-    /// What the text breaks.
+    /// The rule that the text breaks.
     pub rule: String,
-    /// What to write instead.
+    /// A text to write instead.
     pub hint: String,
 }
 
@@ -200,7 +200,7 @@ impl Quantity {
         format!("{}{unit}", n / self.factor(unit).unwrap_or(1))
     }
 
-    /// What somebody who wrote `unit` probably meant.
+    /// The probable intention of somebody who wrote `unit`.
     fn meant(&self, number: &str, unit: &str) -> Option<String> {
         let lower = unit.to_lowercase();
         let mut options: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What the JSON Schema asks of a value.
+//! The demands of the JSON Schema on a value.
 
 use serde_json::Value as Json;
 

@@ -13,7 +13,7 @@ use crate::read::rules;
 use crate::read::suggest;
 use crate::read::tree::{Entry, Node, Step, Tree, Value, index_of};
 
-/// What the check found.
+/// The findings of the check.
 pub(crate) struct Shape<'a> {
     tree: &'a Tree,
     root: &'a Json,
@@ -332,7 +332,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// What `look` suggests, where there is not too much wrong to look for it.
+    /// The suggestion of `look`, where there is not too much wrong to look for it.
     fn hint(&self, look: impl FnOnce() -> Option<String>) -> Option<String> {
         if self.found.is_long() { None } else { look() }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Place {
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
-    /// What is written.
+    /// The value.
     pub value: Value,
     /// Where.
     pub place: Place,
@@ -248,7 +248,7 @@ fn bounded(text: &str) -> Cow<'_, str> {
     if text.len() <= 600 { Cow::Borrowed(text) } else { Cow::Owned(suggest::short(text)) }
 }
 
-/// What identifies an element of the list `kind` in a path, `None` where that is not written.
+/// The name of an element of the list `kind` in a path, `None` where it is not written.
 pub(crate) fn element_name(kind: &str, node: &Node) -> Option<String> {
     let text = |key: &str| node.get(key)?.text();
     match kind {
@@ -267,7 +267,7 @@ fn joined(ends: &Node) -> Option<String> {
     joined_name(a, b)
 }
 
-/// What is between the ends `a` and `b` as paths have it.
+/// The name of the link between the ends `a` and `b`, as paths have it.
 pub(crate) fn joined_name(a: &Node, b: &Node) -> Option<String> {
     Some(format!("{}-{}", plain(a.text()?), plain(b.text()?)))
 }

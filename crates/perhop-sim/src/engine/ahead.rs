@@ -10,7 +10,7 @@ use super::{AnyNode, Engine, Event};
 use crate::engine::link::Link;
 use crate::engine::seam::{Carried, HostNode};
 
-/// What nodes and links may take until looking ahead pays, bytes: a second cache of today.
+/// Bytes of nodes and links from which looking ahead pays: a second cache of today.
 const NEAR: usize = 1 << 20;
 
 /// Which nodes are routers, if the run is a large one.

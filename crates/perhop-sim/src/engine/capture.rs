@@ -44,7 +44,7 @@ impl Ends {
     }
 }
 
-/// What a flow's packets have on the wire beside what elements see.
+/// Facts of a flow's packets on the wire that elements do not see.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowOnWire {
     /// Addresses and ports of the packets that go forward.

@@ -30,7 +30,7 @@ struct PathDelays {
     class: usize,
     /// That sum, ns.
     links: u64,
-    /// What packets took beyond it, ns.
+    /// Time that packets took beyond it, ns.
     beyond: Histogram,
     /// Differences of consecutive delays of a flow, ns: their sum, and each.
     changed: u64,

@@ -26,7 +26,7 @@ pub struct LinkStats {
 }
 
 impl LinkStats {
-    /// What was counted after `before`.
+    /// The counts after `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             packets: self.packets - before.packets,

@@ -1,4 +1,4 @@
-//! What arrived at the end of a flow, by mark.
+//! Arrivals at the end of a flow, by mark.
 
 use perhop_core::dscp::Dscp;
 use perhop_core::queue::Backlog;

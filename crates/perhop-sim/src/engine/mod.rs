@@ -122,7 +122,7 @@ impl<H: HostNode> Node<H::Packet> for AnyNode<H> {
     }
 }
 
-/// What the engine keeps about a node, read after each of its calls.
+/// The engine's record of a node, read after each of its calls.
 struct NodeTimer {
     /// The node's timer event that counts; others are stale.
     armed: Instant,
@@ -145,7 +145,7 @@ pub struct Engine<H: HostNode> {
     events: EventList<Event>,
     timers: EventList<u32>,
     seq: u64,
-    /// What nodes call, and what observers get.
+    /// The receiver of nodes' calls, and of observations.
     pub recorder: Recorder<H::Packet>,
     /// Of the packets with data.
     pub delays: Delays,

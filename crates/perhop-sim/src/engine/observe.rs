@@ -1,4 +1,4 @@
-//! What observers of a run may record, and the engine's side of a node's calls.
+//! The records of a run's observers, and the engine's side of a node's calls.
 
 use perhop_core::node::Io;
 use perhop_core::packet::{Color, Dir, Dscp, FlowId, Kind, Meta, PortId};
@@ -12,7 +12,7 @@ use perhop_tcp::segment::Segment;
 use crate::engine::capture::Captures;
 use crate::engine::seam::Carried;
 
-/// What a trace records.
+/// The kinds of records in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TraceKinds {
     /// Every step of every packet.
@@ -25,7 +25,7 @@ pub struct TraceKinds {
     pub tcp: bool,
 }
 
-/// What happened to a packet.
+/// A step of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketEvent {
     /// Given a colour by a meter; its mark is still the one it came with.
@@ -47,9 +47,9 @@ pub struct PacketRecord {
     pub time: Instant,
     /// Where; for a delivery, the port that fed the link.
     pub site: SiteId,
-    /// What.
+    /// The step.
     pub event: PacketEvent,
-    /// Whose.
+    /// Its flow.
     pub flow: FlowId,
     /// Data or pure ACK.
     pub kind: Kind,
@@ -70,7 +70,7 @@ pub struct QueueRecord {
     pub time: Instant,
     /// Which queue.
     pub site: SiteId,
-    /// What waits.
+    /// The backlog.
     pub backlog: Backlog,
 }
 
@@ -79,7 +79,7 @@ pub struct QueueRecord {
 pub struct WindowRecord {
     /// When.
     pub time: Instant,
-    /// Whose.
+    /// Its flow.
     pub flow: FlowId,
     /// Congestion window.
     pub cwnd: Bytes,
@@ -91,7 +91,7 @@ pub struct WindowRecord {
     pub rto_s: f64,
 }
 
-/// What happened at a sender, or to a packet of its.
+/// An event at a sender, or of one of its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TcpEvent {
     /// A segment left.
@@ -109,9 +109,9 @@ pub enum TcpEvent {
 pub struct TcpRecord {
     /// When.
     pub time: Instant,
-    /// Whose.
+    /// Its flow.
     pub flow: FlowId,
-    /// What.
+    /// The event.
     pub event: TcpEvent,
     /// Which packet, from 0; of an acknowledgment the highest that arrived in order, -1 for none.
     pub packet: i64,
@@ -143,7 +143,7 @@ impl Trace {
     }
 }
 
-/// What a host asks of its driver besides: it makes packets and ends them.
+/// The further services of a driver for a host: it makes packets and ends them.
 pub trait PacketStore<P: Carried>: Io<P> {
     /// A packet to fill in; its contents are unspecified.
     fn fresh(&mut self) -> P;
@@ -155,7 +155,7 @@ pub trait PacketStore<P: Carried>: Io<P> {
 #[derive(Debug)]
 pub struct Recorder<P> {
     kinds: TraceKinds,
-    /// What was recorded.
+    /// The records so far.
     pub trace: Trace,
     /// Segments dropped during a node's call, for a trace of connections.
     pub lost: Vec<(FlowId, Segment)>,
@@ -191,7 +191,7 @@ impl<P> Recorder<P> {
         self.idle.len() as u64
     }
 
-    /// What is recorded.
+    /// The kinds of records.
     pub const fn kinds(&self) -> TraceKinds {
         self.kinds
     }

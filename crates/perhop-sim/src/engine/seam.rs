@@ -1,4 +1,4 @@
-//! What the engine asks of packets and of the hosts where flows end, so that simulated ones and real ones are driven alike.
+//! The engine's demands on packets and on hosts where flows end, simulated or real.
 
 use perhop_core::node::Node;
 use perhop_core::outgoing::Outgoing;
@@ -27,7 +27,7 @@ pub trait Carried: OnWire + Default {
     fn bytes(&self, flow: &FlowOnWire, into: &mut Vec<u8>) -> u32;
 }
 
-/// What a TCP sender tells of itself.
+/// A TCP sender's state for observers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderReading {
     /// Counters.
@@ -58,9 +58,9 @@ pub trait HostNode: Node<Self::Packet> {
     fn sender(&self, flow: FlowId) -> Option<SenderReading>;
     /// The receiving end of a TCP flow, if it is here: payload delivered in order, packets that arrived.
     fn receiver(&self, flow: FlowId) -> Option<(Bytes, &MarkCounts)>;
-    /// What a UDP flow has sent from here.
+    /// The packets that a UDP flow has sent from here.
     fn source(&self, flow: FlowId) -> Option<Backlog>;
-    /// What has arrived here of a UDP flow.
+    /// The arrivals of a UDP flow here.
     fn drain(&self, flow: FlowId) -> Option<&MarkCounts>;
     /// How many packets are between their flow and a port.
     fn held(&self) -> u64 {

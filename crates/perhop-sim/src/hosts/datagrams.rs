@@ -21,7 +21,7 @@ pub struct Source {
     pub connection: Connection,
     len: Bytes,
     departures: Departures,
-    /// What it has sent.
+    /// Its packets so far.
     pub sent: Backlog,
 }
 
@@ -155,7 +155,7 @@ const fn ns(mean: Span) -> f64 {
 pub struct Drain {
     /// The flow.
     pub connection: Connection,
-    /// What arrived.
+    /// The arrivals.
     pub arrived: MarkCounts,
 }
 

@@ -27,7 +27,7 @@ use crate::hosts::processing::Processing;
 use perhop_core::outgoing::Outgoing;
 use perhop_core::range_table::RangeTable;
 
-/// What both ends of a connection have in common.
+/// The facts that both ends of a connection share.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// The connection.

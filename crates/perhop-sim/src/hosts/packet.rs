@@ -17,15 +17,15 @@ use crate::hosts::fill::{ACK, low};
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Contents {
-    /// What elements see; `meta.len` is the length on the link the packet is on.
+    /// The part that elements see; `meta.len` is the length on the link the packet is on.
     pub meta: Meta,
     /// Bytes where no link compresses it.
     pub full_len: u32,
     /// Bytes of it that no link compresses: TCP options.
     pub options: u32,
-    /// What it carries if it goes forward.
+    /// Its segment if it goes forward.
     pub segment: Segment,
-    /// What it carries if it goes back.
+    /// Its acknowledgment if it goes back.
     pub ack: Ack,
 }
 
@@ -124,7 +124,7 @@ fn stamp(at: Instant) -> u32 {
     low(at.as_nanos() / 1_000_000)
 }
 
-/// What a SYN of either direction tells: largest segment, and the shift of its window if it has one.
+/// The options of a SYN of either direction: largest segment, and the shift of its window if it has one.
 const fn of_syn(flow: &FlowOnWire, syn: bool) -> (Option<u16>, Option<u8>) {
     match (syn, flow.window_scale) {
         (false, _) => (None, None),

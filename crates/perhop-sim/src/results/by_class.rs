@@ -36,7 +36,7 @@ pub struct ClassResult {
     pub goodput_bit_s: f64,
     /// All that arrived, repeats and headers included; bit/s.
     pub throughput_bit_s: f64,
-    /// What was dropped and marked on the way to its receivers.
+    /// Drops and marks on the way to its receivers.
     pub drops: DropStats,
     /// Jain's index of the goodputs of its flows that do not end, if there are two.
     pub fairness: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a finished run leaves, as plain tables.
+//! The results of a finished run, as plain tables.
 
 pub mod by_class;
 pub mod sample;
@@ -70,9 +70,9 @@ pub struct QueueResult {
     pub stats: ClassStats,
     /// Dropped packets by colour and reason.
     pub drops: DropStats,
-    /// What waited when the measured time began.
+    /// The backlog when the measured time began.
     pub initial_backlog: Backlog,
-    /// What waits.
+    /// The backlog.
     pub backlog: Backlog,
     /// Packets and bytes that waited, averaged over time.
     pub mean_backlog: (f64, f64),
@@ -87,9 +87,9 @@ pub struct QueueResult {
 pub struct UdpResult {
     /// When its first packet could leave.
     pub start: Instant,
-    /// What it sent.
+    /// Packets sent.
     pub sent: Backlog,
-    /// What arrived.
+    /// Packets that arrived.
     pub arrived: Backlog,
     /// The same as a rate, bit/s.
     pub throughput_bit_s: f64,
@@ -97,7 +97,7 @@ pub struct UdpResult {
     pub delay: Option<DelayRange>,
 }
 
-/// What arrived of a flow with one mark, during the measured time.
+/// The arrivals of a flow with one mark, during the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkResult {
     /// Number of the flow: TCP flows first, then UDP flows.
@@ -115,7 +115,7 @@ pub struct ConditionerResult {
     pub path: String,
     /// Counters.
     pub stats: ConditionerStats,
-    /// What its shaper holds.
+    /// The packets that its shaper holds.
     pub held: Backlog,
 }
 
@@ -151,7 +151,7 @@ pub struct Results {
     pub queues: Vec<QueueResult>,
     /// Values for each interval.
     pub series: Series,
-    /// What was recorded.
+    /// The records.
     pub trace: Trace,
     /// Path of each site in the trace.
     pub sites: Vec<String>,
@@ -211,7 +211,7 @@ pub fn udp_results(delays: &Delays, starts: &[Instant], from: &Totals, to: &Tota
     from.udp.iter().zip(&to.udp).enumerate().map(row).collect()
 }
 
-/// What arrived by flow and mark.
+/// The arrivals by flow and mark.
 pub fn mark_results(from: &Totals, to: &Totals) -> Vec<MarkResult> {
     let mut rows = Vec::new();
     for (flow, marks) in to.marks.iter().enumerate() {

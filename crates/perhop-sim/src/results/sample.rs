@@ -14,7 +14,7 @@ use crate::engine::seam::{HostNode, SenderReading};
 use crate::engine::{AnyNode, Engine};
 use crate::results::totals::conditioners;
 
-/// What a series is about, by its position in the results.
+/// The subject of a series, by its position in the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// A TCP flow.
@@ -31,12 +31,12 @@ pub enum Subject {
     Conditioner(usize),
 }
 
-/// What is measured.
+/// A measured quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantity {
     /// Payload delivered in order during the interval, bit/s.
     Goodput,
-    /// What arrived during the interval, headers included, bit/s.
+    /// Arrivals during the interval, headers included, bit/s.
     Throughput,
     /// Congestion window at the end of the interval, bytes.
     Cwnd,
@@ -52,7 +52,7 @@ pub enum Quantity {
     Backlog,
     /// Packets dropped during the interval.
     Dropped,
-    /// What waits at the end of the interval, bytes: beside an average in bytes.
+    /// The backlog at the end of the interval, bytes: beside an average in bytes.
     BacklogBytes,
     /// The average of early detection at the end of the interval, packets.
     AveragePackets,
@@ -126,7 +126,7 @@ pub struct Reading {
     pub links: Vec<(Span, Span)>,
     /// For each queue: packets dropped, packets waiting.
     pub queues: Vec<(u64, u64)>,
-    /// What only [`Self::with`] reads: always of the same subjects and quantities, in one order.
+    /// Values that only [`Self::with`] reads: always of the same subjects and quantities, in one order.
     pub more: Vec<(Subject, Quantity, f64)>,
 }
 

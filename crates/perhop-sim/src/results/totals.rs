@@ -14,7 +14,7 @@ use crate::engine::{AnyNode, Engine};
 use crate::results::sample::{Ends, Reading, receivers, senders, udp_ends};
 use perhop_core::router::IngressConditioner;
 
-/// What a UDP flow has sent, and what has arrived of it.
+/// The packets that a UDP flow has sent, and its arrivals.
 #[derive(Clone, Copy, Debug)]
 pub struct UdpTotals {
     /// Sent.
@@ -29,7 +29,7 @@ pub type QueueTotals = (ClassStats, DropStats, Backlog);
 /// Every counter since the start of the run.
 #[derive(Clone, Debug)]
 pub struct Totals {
-    /// What series have too.
+    /// The values that series have too.
     pub reading: Reading,
     /// TCP flows.
     pub flows: Vec<SenderReading>,
@@ -69,7 +69,7 @@ impl Totals {
 }
 
 impl Totals {
-    /// What has arrived of flow number `flow`.
+    /// The arrivals of flow number `flow`.
     pub fn arrived(&self, flow: usize) -> Backlog {
         let mut sum = Backlog::default();
         self.marks[flow].iter().for_each(|(_, count)| sum += *count);

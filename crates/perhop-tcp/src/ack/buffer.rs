@@ -13,7 +13,7 @@ const FIRST_ROUND: u64 = 10;
 /// Segments by which the window grows at most for each that arrives.
 const GROWTH: u64 = 2;
 
-/// What a buffer is made from.
+/// The settings of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BufferParams {
     /// Payload of a full segment.
@@ -34,7 +34,7 @@ pub(super) struct Buffer {
     most: u64,
     /// The most that has come in a round trip (`rcvq_space.space`).
     round: u64,
-    /// What has come in this one, and when that began.
+    /// Bytes that have come in this one, and when that began.
     come: u64,
     began: Option<Instant>,
 }

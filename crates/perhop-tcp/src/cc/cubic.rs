@@ -54,7 +54,7 @@ impl Stage {
     }
 }
 
-/// What a spurious time-out brings back.
+/// The state that a spurious time-out brings back.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct State {
     cwnd: f64,

@@ -14,7 +14,7 @@ use super::slow_start::{SlowStart, Windows};
 use super::{AckSample, CongestionControl, CongestionSignal, Load};
 use crate::settings::{InitialSsthresh, TcpParams};
 
-/// What a reduction leaves of 1024 segments (`beta`).
+/// The rest of 1024 segments after a reduction (`beta`).
 const BETA: u64 = 717;
 /// How fast the curve rises, in segments per cubic second (`bic_scale` times ten, of 1024).
 const C: f64 = 410.0 / 1024.0;

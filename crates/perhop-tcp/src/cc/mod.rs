@@ -16,7 +16,7 @@ pub use reno::Reno;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
-/// What a new acknowledgment says.
+/// The contents of a new acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AckSample {
     /// Bytes that let the window grow: those acknowledged, or those delivered (`GrowthBy`).

@@ -1,4 +1,4 @@
-//! What acknowledgments add in slow start, and when it ends without a loss; a part of every growth.
+//! The growth by acknowledgments in slow start, and its end without a loss; a part of every congestion control.
 //!
 //! Source: RFC 5681 section 3.1, equation (2), RFC 9406, and the kernel's `HyStart`. Units: bytes, with fractions. Cost:
 //! the state of the latter two is behind a pointer, so that a sender without them is no larger.
@@ -77,13 +77,13 @@ impl SlowStart {
     }
 }
 
-/// What is acknowledged, in bytes.
+/// The bytes that are acknowledged.
 #[expect(clippy::cast_precision_loss, reason = "windows stay below 2^53 bytes")]
 const fn acked(ack: &AckSample) -> f64 {
     ack.acked.0 as f64
 }
 
-/// What is acknowledged, up to a segment.
+/// The bytes that are acknowledged, up to a segment.
 const fn one_segment(ack: &AckSample, windows: &Windows) -> f64 {
     acked(ack).min(windows.mss)
 }

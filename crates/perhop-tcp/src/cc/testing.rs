@@ -1,4 +1,4 @@
-//! What the tests of every growth begin with.
+//! The start of the tests of every congestion control.
 
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;

@@ -1,4 +1,4 @@
-//! What has arrived of a stream of numbers.
+//! The part of a stream of numbers that has arrived.
 
 use std::collections::{BTreeMap, VecDeque};
 

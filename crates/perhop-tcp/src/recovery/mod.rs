@@ -29,7 +29,7 @@ use crate::settings::{RecoveryKind, TcpParams};
 //= rfc3042-2-threshold
 pub const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// What is outstanding and what the windows are.
+/// The outstanding data and the windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Flight {
     /// First byte not acknowledged.
@@ -75,7 +75,7 @@ impl Flight {
     }
 }
 
-/// What a duplicate acknowledgment leads to.
+/// The action on a duplicate acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnDuplicate {
     /// Nothing for the congestion window.
@@ -86,7 +86,7 @@ pub enum OnDuplicate {
     Restart,
 }
 
-/// What an acknowledgment of new data means.
+/// The meaning of an acknowledgment of new data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnNewAck {
     /// No recovery: the window may grow.
@@ -102,7 +102,7 @@ pub enum OnNewAck {
     Exit,
 }
 
-/// What may be sent now.
+/// The data that may be sent now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// The segment that begins at the first byte, and not past the second, again.
@@ -133,7 +133,7 @@ pub trait LossRecovery {
     /// The last time-out proved spurious: what was outstanding then is not lost, and its duplicates may begin a recovery
     /// (RFC 5682 section 2.1, step 3).
     fn on_spurious_timeout(&mut self, flight: &Flight);
-    /// What may be sent now.
+    /// The data that may be sent now.
     fn next(&self, flight: &Flight) -> Next;
     /// The bytes `seq..end` were sent; `flight` is as before.
     fn on_sent(&mut self, flight: &Flight, seq: u64, end: u64);

@@ -3,7 +3,7 @@
 //! Source: RFC 9937 section 6, with RFC 6675's pipe or RFC 8985's as inflight. A reordering timer delivers nothing, so it
 //! moves no variable: what it finds lost may leave again as far as the window of the last acknowledgment goes. Units: bytes.
 
-/// What an acknowledgment says.
+/// The contents of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AckInfo {
     /// Bytes acknowledged or reported for the first time (`DeliveredData`).
@@ -19,7 +19,7 @@ pub(super) struct AckInfo {
 pub(super) struct Prr {
     delivered: u64,
     out: u64,
-    /// What may be delivered in the recovery (`RecoverFS`).
+    /// The data that may be delivered in the recovery (`RecoverFS`).
     flight: u64,
     /// How much may be in the network (cwnd in a recovery).
     window: u64,

@@ -13,7 +13,7 @@ use super::sent::{Key, Segment, Sent};
 use super::{DUPLICATE_THRESHOLD, Flight, LossRecovery, Next, OnDuplicate, OnNewAck};
 use crate::settings::{PrrForm, TcpParams};
 
-/// What the segments that have arrived say about the path.
+/// The state of the path by the segments that have arrived.
 //= rfc8985-5.3-variables
 #[derive(Clone, Copy, Debug, Default)]
 struct PathState {
@@ -64,7 +64,7 @@ impl PathState {
     }
 }
 
-/// What [`Rack::detect`] found.
+/// The result of [`Rack::detect`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Detection {
     /// Something is lost that was not before.
@@ -333,7 +333,7 @@ impl LossRecovery for Rack {
         self.sent.sacked()
     }
 
-    /// What was sent before leaves again when it is lost, not because it comes next.
+    /// Skips reported data: it leaves again when it is lost, not because it comes next.
     fn skip_sacked(&self, at: u64) -> u64 {
         at.max(self.sent.max())
     }

@@ -22,7 +22,7 @@ pub struct Sack {
     recover: Recover,
     /// The first outstanding segment is to be sent again at once.
     repair: bool,
-    /// What a time-out found outstanding is being sent again.
+    /// Data that a time-out found outstanding is being sent again.
     refilling: bool,
     /// The rescue retransmission waits until more than this is acknowledged (RescueRxt).
     rescued: Option<u64>,
@@ -67,7 +67,7 @@ impl Sack {
         (self.fresh, self.losses) = (0, false);
     }
 
-    /// What to send in recovery (NextSeg).
+    /// The next data to send in recovery (NextSeg).
     //= rfc6675-4-next-seg-1
     //= rfc6675-4-next-seg-2
     //= rfc6675-4-next-seg-3

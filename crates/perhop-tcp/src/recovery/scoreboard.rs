@@ -25,7 +25,7 @@ pub struct Scoreboard {
     sacked_below_resent: u64,
 }
 
-/// What an acknowledgment reports that was not known.
+/// The new reports of an acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct News {
     /// Bytes that have arrived.
@@ -165,7 +165,7 @@ impl Scoreboard {
         self.resent = first;
     }
 
-    /// What was taken for lost by [`lose`](Self::lose) was not: the reports alone decide.
+    /// Takes back the losses of [`lose`](Self::lose): the reports alone decide.
     pub fn find(&mut self, una: u64, mss: u64) {
         (self.lost, self.sacked_below_lost) = (0, 0);
         self.begin(una);

@@ -10,7 +10,7 @@ use perhop_core::time::{Instant, Span};
 
 use super::scoreboard::Scoreboard;
 
-/// What is known of an outstanding segment.
+/// The state of an outstanding segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SegmentState {
     /// It may be in the network.
@@ -36,7 +36,7 @@ pub(super) struct Segment {
     state: SegmentState,
 }
 
-/// What tells which of two transmissions was the later: when it was, and the end of the segment.
+/// The order of transmissions: the time, and the end of the segment.
 pub(super) type Key = (Instant, u64);
 
 /// The outstanding segments, in order and without gaps.

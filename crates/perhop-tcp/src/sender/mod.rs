@@ -308,7 +308,7 @@ impl Sender {
         }
     }
 
-    /// What slow start measures with every acknowledgment: with timestamps, or as a stack that keeps the time at which each
+    /// The sample of slow start with every ACK: with timestamps, or as a stack that keeps the time at which each
     /// segment left. Such a stack cannot tell which copy of a segment is meant while it sends again after a time-out.
     //= rfc9406-4.3-samples
     fn round_trip(&self, now: Instant, ack: &Ack) -> Option<Span> {
@@ -397,7 +397,7 @@ impl Sender {
         }
     }
 
-    /// What recovery looks at.
+    /// The state that recovery looks at.
     fn flight(&self) -> Flight {
         Flight {
             una: self.una,

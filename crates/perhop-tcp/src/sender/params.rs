@@ -1,4 +1,4 @@
-//! What a sender keeps of its settings.
+//! A sender's settings.
 
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;

@@ -1,4 +1,4 @@
-//! What a sender does by time when it recovers by time: the reordering timer, and probes of the tail.
+//! Recovery by time: the reordering timer, and probes of the tail.
 //!
 //! Source: RFC 8985 sections 6.2, 7 and 8. Different: the retransmission timer runs beside these two instead of being
 //! replaced by them; a probe starts it anew. Without DSACK a probe that proves needless is told by the duplicate that
@@ -111,7 +111,7 @@ impl Sender {
         }
     }
 
-    /// What is reported was sent at a known time (Linux: `tcp_ack_update_rtt`).
+    /// Takes a sample from a report of data sent at a known time (Linux: `tcp_ack_update_rtt`).
     pub(super) fn sample_report(&mut self, now: Instant) {
         if let Recovery::Rack(rack) = &self.recovery
             && self.rules.sack_samples

@@ -1,4 +1,4 @@
-//! What leaves next.
+//! The next segment to leave.
 
 use perhop_core::time::Instant;
 use perhop_core::timed::Timed;

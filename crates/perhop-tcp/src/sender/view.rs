@@ -1,4 +1,4 @@
-//! What a sender tells observers.
+//! A sender's state for observers.
 
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
@@ -10,7 +10,7 @@ use crate::rtt::RttEstimator;
 use crate::segment::{Ack, Segment};
 
 impl SenderStats {
-    /// What was counted after `before`; when the transfer was over stays as it is.
+    /// The counts after `before`; when the transfer was over stays as it is.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {

@@ -7,7 +7,7 @@
 use super::estimate::ONE;
 use super::{Fraction, Shortage};
 
-/// What each flow of a kind gets.
+/// The tokens that each flow of a kind gets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Grant {
     /// All it asks for.
@@ -56,7 +56,7 @@ pub(super) struct Demands {
 }
 
 impl Demands {
-    /// What small-window flows and what the others get of `pool`.
+    /// The parts of `pool` for small-window flows and for the others.
     pub(super) fn divide(&mut self, pool: i64, shortage: Shortage) -> (Grant, Grant) {
         //= feroz2000-3-available
         let wanted: i128 = self.small.iter().map(|&demand| i128::from(demand)).sum();

@@ -1,4 +1,4 @@
-//! What the marker keeps of a flow.
+//! The marker's state of a flow.
 
 use super::estimate::{Average, Gain, ONE, outstanding};
 use super::params::{Checked, Fraction};

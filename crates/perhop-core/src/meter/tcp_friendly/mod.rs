@@ -47,7 +47,7 @@ pub struct TcpFriendly {
     boundary: Instant,
 }
 
-/// What the marker knows of a flow, for people and tables.
+/// The marker's state of a flow, for people and tables.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FlowState {
     /// W(i), in packets.
@@ -79,7 +79,7 @@ impl TcpFriendly {
         })
     }
 
-    /// What it knows of `flow` since the last packet or time-out; `None` of a new or forgotten flow.
+    /// Its state of `flow` since the last packet or time-out; `None` of a new or forgotten flow.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "for display; the marker never reads it back")]
     pub fn flow(&self, flow: FlowId) -> Option<FlowState> {

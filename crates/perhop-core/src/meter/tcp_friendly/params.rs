@@ -1,4 +1,4 @@
-//! What the marker is built from: the paper's settings, and our readings of what it leaves open.
+//! The parameters of the marker: the paper's settings, and our readings of what it leaves open.
 
 use super::estimate::{Gain, ONE};
 use crate::param_error::ParamError;
@@ -21,15 +21,15 @@ pub struct TcpFriendlyParams {
     pub gain_window: f64,
     /// Weight of the last interval in the running average E(i), in (0, 1].
     pub gain_packets: f64,
-    /// What small-window flows get if together they ask for all tokens or more.
+    /// The tokens of small-window flows if together they ask for all tokens or more.
     pub shortage: Shortage,
-    /// What a part of a token is good for.
+    /// The use of a part of a token.
     pub fraction: Fraction,
-    /// What a flow gets before its first allocation.
+    /// The tokens of a flow before its first allocation.
     pub new_flow: NewFlow,
-    /// What a packet gets when its flow's tokens are gone.
+    /// The colour of a packet when its flow's tokens are gone.
     pub beyond_tokens: BeyondTokens,
-    /// What a flow's spacing keeps from one interval to the next.
+    /// The part of a flow's spacing that goes from one interval to the next.
     pub carry_spacing: CarrySpacing,
     /// At most this many tokens that nobody used go over into the next interval's pool.
     pub carry_tokens: u32,
@@ -59,7 +59,7 @@ impl TcpFriendlyParams {
     }
 }
 
-/// What small-window flows get if together they ask for all tokens or more. The paper says it for "all" only.
+/// The tokens of small-window flows if together they ask for all tokens or more. The paper says it for "all" only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Shortage {
     /// The same number each, whatever they ask for: the paper's rule for exactly all, also for more.
@@ -69,7 +69,7 @@ pub enum Shortage {
     MaxMin,
 }
 
-/// What a part of a token is good for.
+/// The use of a part of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fraction {
     /// An IN packet takes a whole token; a flow keeps what it has left, at most one token, for the next interval.
@@ -81,7 +81,7 @@ pub enum Fraction {
     RoundUp,
 }
 
-/// What a flow gets before its first allocation, at the end of the interval in which it appears.
+/// The tokens of a flow before its first allocation, at the end of the interval in which it appears.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum NewFlow {
     /// It is a flow with a small window: IN while it is one and tokens are left that no flow was allocated.
@@ -91,7 +91,7 @@ pub enum NewFlow {
     Out,
 }
 
-/// What a packet gets when its flow's tokens are gone.
+/// The colour of a packet when its flow's tokens are gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BeyondTokens {
     /// OUT, as Algorithm 2 has it.
@@ -103,7 +103,7 @@ pub enum BeyondTokens {
     SmallWindowIn,
 }
 
-/// What a flow's spacing keeps from one interval to the next.
+/// The part of a flow's spacing that goes from one interval to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CarrySpacing {
     /// The OUT packets since its last IN packet, but no more than the new spacing asks for, and the correction of the
@@ -125,7 +125,7 @@ pub(super) struct Checked {
     pub(super) small_window: i64,
     /// M in parts of 10^6.
     pub(super) tokens: i64,
-    /// What goes over at most, in parts of 10^6.
+    /// Most tokens that go over, in parts of 10^6.
     pub(super) carry_tokens: i64,
     /// Bytes of sequence space in a packet.
     pub(super) packet_size: u32,

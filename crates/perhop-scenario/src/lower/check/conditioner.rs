@@ -165,7 +165,7 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
     }
 }
 
-/// What a conditioner has is of use.
+/// Every part of a conditioner is of use.
 fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
     let key = |key: &'static str| [at, &steps![key]].concat();
     let in_marker = |color: &'static str| [at, &steps!["marker", color]].concat();

@@ -46,7 +46,7 @@ fn one(list: &'static str, i: usize, labels: &Labels, report: &mut Report) {
     }
 }
 
-/// What is wrong with `name` as the name of a column, and a hint.
+/// Why `name` cannot be the name of a column, and a hint.
 fn refused(name: &str) -> Option<(String, &'static str)> {
     let shown = suggest::short(name);
     let length = name.chars().count();

@@ -178,7 +178,7 @@ fn scheduler(port: &Port, i: usize, report: &mut Report) {
     }
 }
 
-/// What the scheduler says of what `class` has for it.
+/// The scheduler's verdict on its settings of `class`.
 fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
     let given = match (scheduler, class) {
         (Scheduler::Wrr, Class { weight: Some(weight), .. }) => model::Scheduler::Wrr(vec![*weight]),

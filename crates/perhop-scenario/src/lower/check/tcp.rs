@@ -103,7 +103,7 @@ fn time_outs(tcp: &Tcp, at: &[Step], report: &mut Report) {
     }
 }
 
-/// What needs a clock that ticks.
+/// Settings that need a clock that ticks.
 fn clock(tcp: &Tcp, at: &[Step], report: &mut Report) {
     let ticks = tcp.clock_tick.0.as_nanos() > 0;
     let tick = ("clock_tick", tcp.clock_tick.to_string());

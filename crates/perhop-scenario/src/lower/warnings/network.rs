@@ -75,7 +75,7 @@ fn ports_without_data(
     }
 }
 
-/// What meters commit together fits the links.
+/// The rates that meters commit together fit the links.
 fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &mut Report) {
     let mut links: BTreeMap<usize, Vec<(usize, u128)>> = BTreeMap::new();
     for ((link, c), several) in promised {

@@ -80,7 +80,7 @@ pub static UDP: Table = Table {
     },
 };
 
-/// What arrived by flow and mark.
+/// The arrivals by flow and mark.
 pub static MARKS: Table = Table {
     name: "marks",
     since: 2,

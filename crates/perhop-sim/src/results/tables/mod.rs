@@ -1,4 +1,4 @@
-//! What a run leaves as tables: each column with its name, unit, meaning, and the first format that has it.
+//! The tables of a run: each column with its name, unit, meaning, and the first format that has it.
 //!
 //! Whoever writes or shows tables reads them from here: the Python package, a program in Rust, `docs/results.md`.
 
@@ -34,7 +34,7 @@ pub const TABLES: [&Table; 8] = [
 /// The tables of what was recorded, each only where it was asked for.
 pub const TRACES: [&Table; 4] = [&trace::PACKETS, &trace::QUEUE, &trace::CWND, &trace::TCP];
 
-/// What has to be recorded for those of [`TRACES`] that are in `tables`.
+/// The kinds of records for those of [`TRACES`] that are in `tables`.
 #[must_use]
 pub fn trace_kinds(tables: &[&Table]) -> TraceKinds {
     let asked = |trace: &Table| tables.iter().any(|table| table.name == trace.name);
@@ -53,7 +53,7 @@ pub struct Table {
     pub name: &'static str,
     /// The first format that has it.
     pub since: u32,
-    /// What it has a row for.
+    /// The subject of a row.
     pub doc: &'static str,
     /// How many rows it has.
     pub rows: fn(&Run<'_>) -> usize,
@@ -70,7 +70,7 @@ pub struct Column {
     pub unit: &'static str,
     /// The first format that has it.
     pub since: u32,
-    /// What it means.
+    /// Its meaning.
     pub doc: &'static str,
     /// How it is read.
     pub of: Of,
