@@ -35,7 +35,7 @@ mod hystart_plus_plus {
         )
     }
 
-    /// What each acknowledgment of a round adds in segments, all round trips taking `rtt` ms; 0 where slow start ends.
+    /// The segments that each acknowledgment of a round adds, all round trips taking `rtt` ms; 0 where slow start ends.
     fn round(slow_start: &mut SlowStart, round: u64, rtt: f64) -> Vec<f64> {
         let ack = |n| slow_start.on_ack(Instant::ZERO, &heard(round, n, rtt), &WINDOWS);
         (1..=10).map(ack).map(|growth| growth.unwrap_or(0.0) / WINDOWS.mss).collect()
@@ -194,7 +194,7 @@ mod hystart {
         assert_eq!(train(&mut slow_start(), 1000, heard(0, 1, 40.0), &small), None);
     }
 
-    /// What each acknowledgment of a round adds, 3 ms apart so that there is no train.
+    /// The segments that each acknowledgment of a round adds, 3 ms apart so that there is no train.
     fn round(slow_start: &mut SlowStart, round: u64, rtt: f64) -> Vec<Option<f64>> {
         let at = |n| Instant::ZERO + ms(1000.0 + 3.0 * (10 * round + n) as f64);
         (1..=10).map(|n| slow_start.on_ack(at(n), &heard(round, n, rtt), &WINDOWS)).collect()
