@@ -19,7 +19,7 @@ pub struct RttEstimator {
     params: RtoParams,
     /// Smoothed value and variation, once there is a sample that counts.
     smoothed: Option<(u64, u64)>,
-    /// What `RttArithmetic::Linux` keeps besides.
+    /// The further state of `RttArithmetic::Linux`.
     windowed: WindowedVariation,
     /// The time-out before back-off.
     base: Span,
