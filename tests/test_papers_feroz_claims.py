@@ -16,7 +16,7 @@ from perhop.papers.feroz.plan import make_plan
 from perhop.papers.feroz.predicates import PREDICATES
 from perhop.papers.feroz.runs import SHORTER
 from perhop.papers.feroz.study import STUDY
-from test_papers_feroz import BY_ID, PACK, PLAN, NumbersOf, as_claimed, reproduce
+from test_papers_feroz import BY_ID, PACK, PLAN, NumbersOf, as_claimed, claimed, reproduce
 
 
 def verdicts_of(document: dict[str, Any]) -> dict[str, str]:
@@ -32,7 +32,7 @@ def changed(marker: str, **values: Any) -> NumbersOf:
 
 
 def test_runs_that_do_what_the_paper_says_support_every_claim() -> None:
-    assert verdicts(reproduce()) == {f"F{k}": "supported" for k in range(1, 13)}
+    assert verdicts(claimed()) == {f"F{k}": "supported" for k in range(1, 13)}
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_an_assured_flow_that_gets_nothing_leaves_a_ratio_undefined() -> None:
 
 
 def test_tables_that_were_fitted_are_in_sample() -> None:
-    claims = {claim["id"]: claim for claim in reproduce().document["claims"]}
+    claims = {claim["id"]: claim for claim in claimed().document["claims"]}
     assert {id_ for id_, claim in claims.items() if claim["in_sample"]} == {"F1", "F4", "F5", "F6", "F12"}
     assert [part["in_sample"] for part in claims["F6"]["parts"]] == [False, False, True, True]
 
 
 def test_parts_carry_what_the_paper_prints() -> None:
-    claims = {claim["id"]: claim for claim in reproduce().document["claims"]}
+    claims = {claim["id"]: claim for claim in claimed().document["claims"]}
     assert [part["printed"] for part in claims["F1"]["parts"]] == pytest.approx([-7.0, -0.82, -2.78])
     assert claims["F7"]["parts"][0]["printed"] == pytest.approx(194795 / 134952, abs=1e-6)
     first = claims["F8"]["parts"][:2]
@@ -177,16 +177,17 @@ def test_shorter_runs_that_judge_otherwise_leave_a_claim_open() -> None:
     assert (claims["F7"]["verdict"], claims["F7"]["decided_by"]) == ("inconclusive", [SHORTER])
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_readings_of_a_claim_are_counted() -> None:
     """Shorter runs at the fitted point and pairs are no readings of what the paper leaves open."""
-    under = {claim["id"]: claim["judged_under"] for claim in reproduce().document["claims"]}
+    under = {claim["id"]: claim["judged_under"] for claim in claimed().document["claims"]}
     singles = [one for one in load_readings(PACK) if not one.of]
     for id_, one in under.items():
         without = [reading.id for reading in singles if id_ not in reading.claims]
         own = {"readings": len(singles) - len(without), "of": len(singles), "without": without}
         assert one == own
     assert under["F3"]["without"] == ["SACK"]
-    page = unescape(STUDY.page(replace(PLAN, beyond=()), reproduce()))
+    page = unescape(STUDY.page(replace(PLAN, beyond=()), claimed()))
     assert f"under {under['F3']['readings']} of {len(singles)} readings, without SACK" in page
 
 

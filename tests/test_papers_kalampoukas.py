@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -103,12 +104,18 @@ def bounded(figure: Figure) -> Efficiencies:
     return float(found.slow), float(found.fast)
 
 
+@cache
+def at_the_form() -> Reproduction:
+    """Reduce runs that give the bounded form, once for all tests that only read what comes of it."""
+    return reproduce(bounded)
+
+
 def verdicts(found: Reproduction) -> dict[str, str]:
     return {claim["id"]: claim["verdict"] for claim in found.document["claims"]}
 
 
 def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
-    document = reproduce(bounded).document
+    document = at_the_form().document
     assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
     keys = ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
     assert all(list(row) == keys for row in document["rows"])
@@ -118,7 +125,7 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
 
 
 def test_a_row() -> None:
-    rows = {(row["id"], row["quantity"]): row for row in reproduce(bounded).document["rows"]}
+    rows = {(row["id"], row["quantity"]): row for row in at_the_form().document["rows"]}
     assert rows["5.3", "slow_efficiency"] == {
         "table": "efficiencies",
         "id": "5.3",
@@ -143,7 +150,7 @@ def test_a_row() -> None:
 
 
 def test_only_runs_with_a_shared_fifo_have_the_bound_of_theorem_2() -> None:
-    found = reproduce(bounded)
+    found = at_the_form()
     bounds = {
         row["id"]: row["closed_form"]["printed"]
         for row in found.document["rows"]
@@ -160,13 +167,13 @@ def test_only_runs_with_a_shared_fifo_have_the_bound_of_theorem_2() -> None:
 
 
 def test_the_evidence_on_thresholds_says_why() -> None:
-    claims = {claim["id"]: claim for claim in reproduce(bounded).document["claims"]}
+    claims = {claim["id"]: claim for claim in at_the_form().document["claims"]}
     for id_ in ("K7", "K8"):
         assert "within 0.0001 of it" in claims[id_]["evidence"]["notes"][-1]
 
 
 def test_a_row_without_a_closed_form_cannot_be_judged() -> None:
-    m = reproduce(bounded).measured
+    m = at_the_form().measured
     delayed = replace(FIGURES["4.2"], setup=replace(FIGURES["4.2"].setup, delay=0.1))
     m = replace(m, figures=FIGURES | {"4.2": delayed})
     with pytest.raises(PackError, match=r"figure 4\.2: there is no bounded closed form"):
@@ -176,7 +183,7 @@ def test_a_row_without_a_closed_form_cannot_be_judged() -> None:
 
 
 def test_runs_that_do_what_the_bounded_forms_say() -> None:
-    found = verdicts(reproduce(bounded))
+    found = verdicts(at_the_form())
     assert {id_: verdict for id_, verdict in found.items() if "/" not in id_} == {
         "K1": "supported",
         "K2": "supported",
@@ -274,7 +281,7 @@ def test_one_replication_gives_no_interval() -> None:
 
 
 def test_the_allocation_finding_names_the_nearer_form() -> None:
-    assert "what the bounded form says" in reproduce(bounded).findings[0][1]
+    assert "what the bounded form says" in at_the_form().findings[0][1]
 
     def printed(figure: Figure) -> Efficiencies:
         found = figure.setup.closed_form("printed")
@@ -307,7 +314,7 @@ def test_curves_are_efficiencies_per_interval_with_sums() -> None:
 
 
 def test_losses_and_long_queues_are_said() -> None:
-    assert reproduce(bounded).warnings == []
+    assert at_the_form().warnings == []
     found = runs(bounded)
     found["2.3"][0]["dropped"] = 4.0
     found["2.3"][1]["slow_queue_data"] = 44.0
@@ -429,8 +436,8 @@ def test_a_modem_that_loses_decides_the_jump() -> None:
 
 
 def test_the_verdict_on_a_sentence_names_the_formula_that_denies_it() -> None:
-    assert "(5.13)" in notes(reproduce(bounded).document, "K8")
-    assert "0.057, 0.029, 0.014, 0.007 for b = 1, 2, 4 and 8" in notes(reproduce(bounded).document, "K8")
+    assert "(5.13)" in notes(at_the_form().document, "K8")
+    assert "0.057, 0.029, 0.014, 0.007 for b = 1, 2, 4 and 8" in notes(at_the_form().document, "K8")
 
 
 def test_delays_and_equal_buffers_that_matter_contradict() -> None:
