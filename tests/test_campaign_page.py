@@ -87,6 +87,7 @@ def test_a_sweep_shows_its_curve_beside_the_first_words(sweep: Path) -> None:
     assert re.search(r"name down: 1 [\d.]+, 2 [\d.]+, 4 [\d.]+ / name up: 1 ", html)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_report_writes_the_page_of_a_store(cli: Cli, sweep: Path, tmp_path: Path) -> None:
     done = cli("report", str(sweep), "-o", str(tmp_path / "page.html"))
     assert done.code == 0, done.err
@@ -97,6 +98,7 @@ def test_report_writes_the_page_of_a_store(cli: Cli, sweep: Path, tmp_path: Path
     assert not (tmp_path / "other.html").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_responses_of_a_store_are_a_table(cli: Cli, sweep: Path) -> None:
     done = cli("table", str(sweep), "scalars")
     assert done.code == 0, done.err
@@ -163,6 +165,7 @@ def test_analyze_refuses(cli: Cli, crossed: Path, arguments: list[str], code: in
     assert (done.code, said in done.err) == (code, True), done.err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_failed_is_in_no_mean_and_told(
     cli: Cli, crossed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

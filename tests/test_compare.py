@@ -54,6 +54,7 @@ def test_a_figure_of_runs_side_by_side_leaves_the_page(cli: Cli, runs: tuple[str
     assert (refused.code, "there is over-time, delays" in refused.err) == (2, True)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_beside_itself_differs_in_nothing(cli: Cli, runs: tuple[str, str]) -> None:
     assert cli("run", "lab/diffserv.toml", *SHORT, "-o", "again").code == 0
     done = cli("compare", "slow", "again", "-o", "same.html")
