@@ -14,8 +14,8 @@ pub mod written;
 pub use meant::{cost, elements, model, routes};
 pub use read::diagnostic::{Diagnostic, render};
 pub use read::schema::schema;
-pub use read::suggest::among as suggest;
 pub use read::tree::Step;
+pub use words::suggest::among as suggest;
 pub use written::file::ScenarioFile;
 pub use written::{file, profile, units};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perhop_scenario::load;
-use perhop_scenario::written::labels::OWN_COLUMNS;
+use perhop_scenario::words::labels::OWN_COLUMNS;
 use perhop_sim::tables::{FORMAT, Of, Run, TABLES, TRACES, Table};
 use perhop_sim::{Simulation, Trace};
 

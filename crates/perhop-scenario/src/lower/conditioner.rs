@@ -14,9 +14,9 @@ use perhop_core::units::Bytes;
 use crate::lower::flows::Made;
 use crate::lower::queue::{by_mark, bytes, color_map};
 use crate::meant::model;
+use crate::words::marks::Mark;
+use crate::words::units::{Limit, Size};
 use crate::written::conditioner::{AckMarking, Conditioner, Marker, Meter, Shaper};
-use crate::written::marks::Mark;
-use crate::written::units::{Limit, Size};
 
 /// The conditioner without its place.
 pub(crate) fn parts(

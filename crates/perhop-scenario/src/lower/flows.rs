@@ -17,11 +17,11 @@ use crate::meant::model;
 use crate::meant::routes::address;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
+use crate::words::names::{End, Label};
+use crate::words::units::Time;
 use crate::written::defaults;
 use crate::written::file::{Arrivals, Flow, ScenarioFile, Udp};
-use crate::written::names::{End, Label};
 use crate::written::sources::Pattern;
-use crate::written::units::Time;
 
 /// The flows, each with the number of its table in the file.
 pub(crate) struct Made {

@@ -6,8 +6,8 @@ use crate::lower::tcp::{MOST_DATA, data};
 use crate::meant::model::{ListedLoss, Scenario};
 use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
-use crate::read::suggest;
 use crate::read::tree::{Step, steps};
+use crate::words::suggest;
 use crate::written::file::{Chosen, OneOrMore, ScenarioFile};
 
 /// Where the links and flows of the model come from, and where the flows go.

@@ -20,11 +20,11 @@ use crate::meant::elements::Elements;
 use crate::meant::model;
 use crate::meant::routes::{Route, routes};
 use crate::read::mistakes::Report;
-use crate::read::suggest;
 use crate::read::tree::{Step, plain, steps};
+use crate::words::names::End;
+use crate::words::suggest;
+use crate::words::units::{Probability, Rate, Size, Time};
 use crate::written::file::{self, Delay, PerDirection, ScenarioFile};
-use crate::written::names::End;
-use crate::written::units::{Probability, Rate, Size, Time};
 use losses::Places;
 use warnings::Tables;
 

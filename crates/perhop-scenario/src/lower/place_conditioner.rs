@@ -14,12 +14,12 @@ use crate::meant::elements::Elements;
 use crate::meant::model;
 use crate::meant::routes::address;
 use crate::read::mistakes::Report;
-use crate::read::suggest;
 use crate::read::tree::{Step, steps};
+use crate::words::marks::Mark;
+use crate::words::names::End;
+use crate::words::suggest;
 use crate::written::conditioner::{Carries, Conditioner, Direction, Match, OneOrMany, Ports, Protocol};
 use crate::written::file::{NodeKind, ScenarioFile};
-use crate::written::marks::Mark;
-use crate::written::names::End;
 
 /// Most nodes and flows that the patterns of all conditioners name, each counted at every router: 160 MB.
 const MOST_HELD: usize = 10_000_000;

@@ -15,10 +15,10 @@ use crate::meant::elements::ElementError;
 use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::Step;
+use crate::words::marks::Mark;
+use crate::words::units::{Limit, Size};
 use crate::written::defaults;
-use crate::written::marks::Mark;
 use crate::written::port::{self, Colors, Curve, Queue};
-use crate::written::units::{Limit, Size};
 
 /// `queue` in front of a link of `rate`.
 pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size>) -> model::Queue {

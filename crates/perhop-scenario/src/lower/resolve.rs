@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::meant::model;
 use crate::read::mistakes::Report;
-use crate::read::suggest;
 use crate::read::tree::{Step, steps};
+use crate::words::names::{End, Member};
+use crate::words::suggest;
 use crate::written::file::{Node, NodeKind};
-use crate::written::names::{End, Member};
 
 /// Most nodes, links or flows of a scenario, all counts expanded.
 pub(crate) const MOST: usize = 1_000_000;

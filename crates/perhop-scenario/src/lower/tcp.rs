@@ -7,9 +7,9 @@ use perhop_tcp::ack::{AdaptiveParams, BufferParams};
 use perhop_tcp::settings::{RtoParams, TcpParams};
 
 use crate::meant::model;
+use crate::words::units::{Limit, Phase, Size};
 use crate::written::defaults;
 use crate::written::file::{self, Tcp};
-use crate::written::units::{Limit, Phase, Size};
 
 /// Largest value of the window field (RFC 9293 section 3.1).
 pub(crate) const LARGEST_FIELD: u64 = 65_535;

@@ -7,8 +7,8 @@ use perhop_core::rng::Stream;
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
+use crate::words::units::Size;
 use crate::written::sources::{Arrivals, SizeDistribution};
-use crate::written::units::Size;
 
 /// Beginning and size of every transfer from `start` to `end`, at most `most` and one more.
 pub(crate) fn draw(
@@ -68,7 +68,7 @@ fn whole(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::written::units::Time;
+    use crate::words::units::Time;
 
     fn many(size: SizeDistribution) -> Vec<(Span, Bytes)> {
         let arrivals = Arrivals { mean_interval: Time(Span::from_millis(10)), size };

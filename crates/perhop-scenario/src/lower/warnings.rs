@@ -19,11 +19,11 @@ use crate::meant::model::{self, Scenario, cells};
 use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
+use crate::words::marks::Mark;
+use crate::words::units::{Limit, Size};
 use crate::written::conditioner::{Conditioner, Meter};
 use crate::written::file::{Port, ScenarioFile, Selector};
-use crate::written::marks::Mark;
 use crate::written::port::Queue;
-use crate::written::units::{Limit, Size};
 
 /// The tables of the file that the parts of the model come from.
 pub(crate) struct Tables<'a> {

@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::meant::model::{CustomMeter, CustomQueue};
-use crate::read::suggest;
-use crate::written::marks::Mark;
-use crate::written::units::{Limit, Rate, Size, Time};
+use crate::words::marks::Mark;
+use crate::words::suggest;
+use crate::words::units::{Limit, Rate, Size, Time};
 
 /// The value of a setting of an element from outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

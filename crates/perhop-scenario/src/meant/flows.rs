@@ -9,7 +9,7 @@ use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::ack::AdaptiveParams;
 use perhop_tcp::settings::TcpParams;
 
-use crate::written::labels::Labels;
+use crate::words::labels::Labels;
 
 /// One UDP flow.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents};
 use miette::{Severity, SourceCode, SourceSpan, SpanContents};
 
-use crate::read::suggest;
+use crate::words::suggest;
 
 /// Most bytes of one line that a snippet shows on either side of the value.
 const CLIP: usize = 200;

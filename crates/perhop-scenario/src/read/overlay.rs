@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use crate::read::diagnostic::{Diagnostic, Source};
-use crate::read::suggest;
 use crate::read::tree::{Entry, Node, Place, Tree, Value, element_name, index_of, joined_name, plain};
+use crate::words::suggest;
 
 /// Why an override cannot be applied, and a hint.
 type Refusal = (String, Option<String>);

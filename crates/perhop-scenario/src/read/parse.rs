@@ -7,8 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::read::diagnostic::{Diagnostic, Source};
-use crate::read::suggest;
 use crate::read::tree::{Entry, Node, Place, Tree, Value};
+use crate::words::suggest;
 
 /// Longest file whose syntax is read on behind its first mistake: one made of nothing else would fill the memory.
 const RECOVERED: usize = 1 << 18;

@@ -2,10 +2,10 @@
 
 use serde_json::Value as Json;
 
+use crate::words::marks::{Mark, MarkerAction};
+use crate::words::names::{End, Label, NodeName};
+use crate::words::units::{Limit, Phase, Rate, Size, Time, UnitError};
 use crate::written::file::Selector;
-use crate::written::marks::{Mark, MarkerAction};
-use crate::written::names::{End, Label, NodeName};
-use crate::written::units::{Limit, Phase, Rate, Size, Time, UnitError};
 
 /// The schema that `schema` refers to in `root`, or itself.
 pub(crate) fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {

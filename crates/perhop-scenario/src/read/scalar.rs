@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 use crate::read::rules;
 use crate::read::shape::{Shape, kind_of};
 use crate::read::tree::Node;
-use crate::written::marks::Mark;
-use crate::written::units::{Limit, Rate, Size, Time};
+use crate::words::marks::Mark;
+use crate::words::units::{Limit, Rate, Size, Time};
 
 impl<'a> Shape<'a> {
     /// Text that may have a format.

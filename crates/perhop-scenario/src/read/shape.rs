@@ -10,8 +10,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::read::diagnostics::Diagnostics;
 use crate::read::rules;
-use crate::read::suggest;
 use crate::read::tree::{Entry, Node, Step, Tree, Value, index_of};
+use crate::words::suggest;
 
 /// The findings of the check.
 pub(crate) struct Shape<'a> {

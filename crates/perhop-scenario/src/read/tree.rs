@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::read::diagnostic::{Diagnostic, Source};
-use crate::read::suggest;
+use crate::words::suggest;
 
 /// Where something is written: which source (0 the file, then the overrides) and which bytes of it.
 #[derive(Clone, Debug)]

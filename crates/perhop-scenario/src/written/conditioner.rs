@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::meant::elements::SettingsTable;
 use crate::read::tree::{Step, steps};
+use crate::words::choices::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage, word};
+use crate::words::marks::{Mark, MarkerAction};
+use crate::words::names::{End, Label};
+use crate::words::units::{Limit, Rate, Size, Time};
 use crate::written::defaults;
-use crate::written::marks::{Mark, MarkerAction};
-use crate::written::names::{End, Label};
 use crate::written::port::Colors;
-use crate::written::units::{Limit, Rate, Size, Time};
-use crate::written::words::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage, word};
 
 /// What an edge router does to packets that arrive from some of its neighbours (RFC 2475 section 2.3). Where several
 /// take a packet, it passes through them in file order.

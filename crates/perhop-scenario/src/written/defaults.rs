@@ -6,14 +6,14 @@ use perhop_core::units::QueueSize;
 use perhop_core::dscp::Dscp;
 use perhop_core::units::Bytes;
 
-use crate::written::file::{Ack, AckMarking, Class, NodeKind, PerDirection, Scheduler, Selector};
-use crate::written::marks::Mark;
-use crate::written::names::Label;
-use crate::written::port::Queue;
-use crate::written::units::{Limit, Probability, Size, Time};
-use crate::written::words::{
+use crate::words::choices::{
     Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, Endpoint, Fraction, NewFlow, Shortage,
 };
+use crate::words::marks::Mark;
+use crate::words::names::Label;
+use crate::words::units::{Limit, Probability, Size, Time};
+use crate::written::file::{Ack, AckMarking, Class, NodeKind, PerDirection, Scheduler, Selector};
+use crate::written::port::Queue;
 
 /// Seed 1: ours.
 pub(crate) fn seed() -> u64 {

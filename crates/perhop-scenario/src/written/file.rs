@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::words::choices::{Clock, Endpoint, MoreSeries};
+use crate::words::labels::Labels;
+use crate::words::marks::Mark;
+use crate::words::names::{End, Label, NodeName};
+use crate::words::units::{Probability, Rate, Size, Time};
 pub use crate::written::conditioner::{AckMarking, Conditioner};
 use crate::written::defaults;
-use crate::written::labels::Labels;
-use crate::written::marks::Mark;
-use crate::written::names::{End, Label, NodeName};
 pub use crate::written::port::{Class, Port, Scheduler, Selector};
 pub use crate::written::sources::{Arrivals, Udp};
 pub use crate::written::tcp::{Profile, Tcp};
-use crate::written::units::{Probability, Rate, Size, Time};
-use crate::written::words::{Clock, Endpoint, MoreSeries};
 
 /// A scenario: nodes, links, ports, flows, and how long to run them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

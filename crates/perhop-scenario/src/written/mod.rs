@@ -2,15 +2,9 @@
 
 pub mod campaign;
 pub mod conditioner;
-pub mod conventions;
 pub(crate) mod defaults;
 pub mod file;
-pub mod labels;
-pub mod marks;
-pub mod names;
 pub mod port;
 pub mod profile;
 pub mod sources;
 pub mod tcp;
-pub mod units;
-pub mod words;

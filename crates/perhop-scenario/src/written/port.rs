@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use perhop_core::units::QueueSize;
 
 use crate::meant::elements::SettingsTable;
-use crate::written::conventions::Conventions;
+use crate::words::choices::Averaging;
+use crate::words::conventions::Conventions;
+use crate::words::marks::{ColorWord, Mark};
+use crate::words::names::{End, Label};
+use crate::words::units::{Limit, Size, Time};
 use crate::written::defaults;
-use crate::written::marks::{ColorWord, Mark};
-use crate::written::names::{End, Label};
-use crate::written::units::{Limit, Size, Time};
-use crate::written::words::Averaging;
 
 /// An outgoing interface: the queues in front of the direction `at -> to` of a link, or of both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -11,10 +11,10 @@ use serde_json::{Map, Value as Json};
 
 use crate::read::diagnostics::Diagnostics;
 use crate::read::mistakes::{Origins, Report};
-use crate::read::suggest;
 use crate::read::tree::{Step, Tree, steps};
+use crate::words::choices::Growth;
+use crate::words::suggest;
 use crate::written::tcp::{Profile, Tcp};
-use crate::written::words::Growth;
 
 /// The profiles that perhop brings; the first has every setting.
 static BUILT_IN: LazyLock<Vec<Profile>> = LazyLock::new(|| {

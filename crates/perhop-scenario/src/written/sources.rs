@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::words::labels::Labels;
+use crate::words::marks::Mark;
+use crate::words::names::{End, Label};
+use crate::words::units::{Rate, Size, Time};
 use crate::written::defaults;
-use crate::written::labels::Labels;
-use crate::written::marks::Mark;
-use crate::written::names::{End, Label};
-use crate::written::units::{Rate, Size, Time};
 
 /// Transfers that begin at the times of a Poisson process, from `start` to the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use crate::written::names::Label;
-use crate::written::profile;
-use crate::written::units::{Limit, Phase, Size, Time};
-use crate::written::words::{
+use crate::words::choices::{
     Counting, CubicForm, Growth, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds,
     PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind, TimeoutWindow,
     TimerRestart,
 };
+use crate::words::names::Label;
+use crate::words::units::{Limit, Phase, Size, Time};
+use crate::written::profile;
 
 /// A setting that a profile may leave to its base.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

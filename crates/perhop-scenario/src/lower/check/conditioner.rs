@@ -12,13 +12,13 @@ use crate::lower::check::queue::{keys_are_marks, marks_of, possible, refuse};
 use crate::lower::conditioner::{model_meter, model_shaper};
 use crate::lower::queue::{TrialPacket, bytes};
 use crate::read::mistakes::Report;
-use crate::read::suggest;
 use crate::read::tree::{Step, steps};
+use crate::words::suggest;
+use crate::words::units::{Limit, Size};
 use crate::written::conditioner::{
     AckMarking, Carries, Conditioner, Direction, Match, Meter, Per, Ports, Protocol,
 };
 use crate::written::file::ScenarioFile;
-use crate::written::units::{Limit, Size};
 
 /// Checks every conditioner by itself.
 pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {

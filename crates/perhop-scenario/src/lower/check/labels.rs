@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::read::mistakes::Report;
-use crate::read::suggest;
 use crate::read::tree::steps;
+use crate::words::labels::{Labels, OWN_COLUMNS};
+use crate::words::names::LONGEST_NAME;
+use crate::words::suggest;
 use crate::written::file::ScenarioFile;
-use crate::written::labels::{Labels, OWN_COLUMNS};
-use crate::written::names::LONGEST_NAME;
 
 /// Most names of labels in a scenario: each is a column with a value for every flow.
 const MOST_LABELS: usize = 16;

@@ -13,11 +13,11 @@ use perhop_tcp::ack::MAX_DELAY;
 use crate::lower::tcp::ack_policy;
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::words::units::{Size, Time};
 use crate::written::defaults;
 use crate::written::file::{Ack, AckPolicy, Arrivals, Flow, PerDirection, ScenarioFile, Udp};
 use crate::written::sources::{Pattern, SizeDistribution};
 use crate::written::tcp::Tcp;
-use crate::written::units::{Size, Time};
 
 /// Longest packet: the length field of an IPv4 header has 16 bits (RFC 791 section 3.1).
 pub(crate) const LONGEST_PACKET: u64 = 65_535;

@@ -14,12 +14,12 @@ use crate::lower::conditioner::marks_given;
 use crate::lower::ports::{cbq_class, model_selector};
 use crate::meant::model::{self, cells};
 use crate::read::mistakes::Report;
-use crate::read::suggest;
 use crate::read::tree::{Step, steps};
+use crate::words::marks::{Mark, MarkerAction};
+use crate::words::names::Label;
+use crate::words::suggest;
+use crate::words::units::Size;
 use crate::written::file::{Class, Port, ScenarioFile, Scheduler};
-use crate::written::marks::{Mark, MarkerAction};
-use crate::written::names::Label;
-use crate::written::units::Size;
 
 /// Checks every port by itself.
 pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {

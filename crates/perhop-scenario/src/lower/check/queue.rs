@@ -9,12 +9,12 @@ use perhop_core::units::{Bytes, QueueSize};
 use crate::lower::check::LONGEST_PACKET;
 use crate::lower::queue;
 use crate::read::mistakes::Report;
-use crate::read::suggest;
 use crate::read::tree::{Step, steps};
-use crate::written::conventions;
-use crate::written::marks::Mark;
+use crate::words::conventions;
+use crate::words::marks::Mark;
+use crate::words::suggest;
+use crate::words::units::{Limit, Size, UnitError};
 use crate::written::port::{Colors, Queue};
-use crate::written::units::{Limit, Size, UnitError};
 
 /// `packet_size`, or some packet in place of one that is refused: what follows from it would only say so again.
 pub(crate) fn possible(packet_size: Option<Size>) -> Option<Size> {

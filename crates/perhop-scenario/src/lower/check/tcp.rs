@@ -7,9 +7,9 @@ use crate::lower::check::{LONGEST_DELAY, LONGEST_PACKET};
 use crate::lower::tcp::{LARGEST_FIELD, LARGEST_SCALE, data, smallest_scale, usable_window, window_scale};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::words::choices::{RecoveryKind, RttArithmetic};
+use crate::words::units::{Limit, Phase, Size};
 use crate::written::tcp::Tcp;
-use crate::written::units::{Limit, Phase, Size};
-use crate::written::words::{RecoveryKind, RttArithmetic};
 
 /// Most segments in a window: each may be in the simulator's memory at once.
 const MOST_SEGMENTS: u64 = 1_000_000;

@@ -10,9 +10,9 @@ use crate::meant::model::{Meter, Per, Scenario};
 use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
+use crate::words::units::{Limit, Rate, Size};
 use crate::written::defaults;
 use crate::written::file::ScenarioFile;
-use crate::written::units::{Limit, Rate, Size};
 
 /// How many flows, or pairs of addresses where those have the meters, that a conditioner meters last cross a link, by link
 /// and conditioner.

@@ -4,11 +4,11 @@ use perhop_core::units::QueueSize;
 
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::words::choices::MoreSeries;
+use crate::words::units::{Limit, Time};
 use crate::written::conditioner::{Meter, Per};
 use crate::written::file::ScenarioFile;
 use crate::written::port::Queue;
-use crate::written::units::{Limit, Time};
-use crate::written::words::MoreSeries;
 
 /// Warns of what can be seen without the network.
 pub(super) fn find(file: &ScenarioFile, report: &mut Report) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perhop_scenario::written::labels::Labels;
+use perhop_scenario::words::labels::Labels;
 
 use super::{Run, Table, flows};
 

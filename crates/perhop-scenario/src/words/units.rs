@@ -19,8 +19,8 @@ use std::str::FromStr;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
-pub use crate::read::quantity::UnitError;
-use crate::read::quantity::{MAX, MAX_TIME, PACKETS, RATE, SIZE, TIME, shortest};
+pub use crate::words::quantity::UnitError;
+use crate::words::quantity::{MAX, MAX_TIME, PACKETS, RATE, SIZE, TIME, shortest};
 
 /// A text newtype: serde through `FromStr` and `Display`, JSON Schema with a `format`.
 macro_rules! text {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::written::port::{Early, Queue};
-use crate::written::words::Averaging;
+use crate::words::choices::Averaging;
 
 /// What early detection does otherwise than in its paper. A setting that is left out is as in `like`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! Parsing and printing numbers with units; the table of what is accepted is in [`crate::written::units`].
+//! Parsing and printing numbers with units; the table of what is accepted is in [`crate::words::units`].
 
 /// Why a text is not the quantity it should be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

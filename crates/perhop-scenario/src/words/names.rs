@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::written::units::{UnitError, text};
+use crate::words::units::{UnitError, text};
 
 /// The name of a node: letters, digits and `_`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

@@ -7,10 +7,10 @@ use perhop_core::dscp::Dscp;
 use perhop_core::marker::Action;
 use perhop_core::packet::Color;
 
-use crate::read::suggest;
+use crate::words::suggest;
 use crate::written::file::Selector;
-use crate::written::units::{UnitError, text};
-use crate::written::words::word;
+use crate::words::units::{UnitError, text};
+use crate::words::choices::word;
 
 /// A code point of the DS field: `AF11`, `EF`, `CS6`, `BE`, or its number from 0 to 63 as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

@@ -1,0 +1,10 @@
+//! The words of values, below what is written and what is meant: quantities, names, marks, choices, and suggestions for a wrong one.
+
+pub mod choices;
+pub mod conventions;
+pub mod labels;
+pub mod marks;
+pub mod names;
+pub(crate) mod quantity;
+pub(crate) mod suggest;
+pub mod units;
