@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use crate::packet::Color;
+use crate::color::Color;
 
 /// A differentiated services code point (RFC 2474 section 3): six bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -7,6 +7,7 @@
 
 pub mod ack_marking;
 pub mod classify;
+mod color;
 pub mod conditioner;
 pub mod dscp;
 pub mod histogram;

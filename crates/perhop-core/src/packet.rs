@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use crate::classify::Address;
+pub use crate::color::Color;
 pub use crate::dscp::Dscp;
 use crate::time::Instant;
 use crate::units::Bytes;
@@ -23,6 +23,10 @@ pub struct PortId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct TrafficClass(pub u8);
 
+/// Where a packet comes from or goes to: the number of a node, or an IP address.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Address(pub u128);
+
 /// The ECN field (RFC 3168 section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Ecn {
@@ -35,30 +39,6 @@ pub enum Ecn {
     Ect0,
     /// Congestion experienced.
     Ce,
-}
-
-/// A meter's verdict (RFC 2697, 2698); two-colour papers use green for IN and red for OUT.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Color {
-    /// In profile.
-    #[default]
-    Green,
-    /// In excess of the committed profile, within the peak.
-    Yellow,
-    /// Out of profile.
-    Red,
-}
-
-impl Color {
-    /// Its name, for files and people.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Green => "green",
-            Self::Yellow => "yellow",
-            Self::Red => "red",
-        }
-    }
 }
 
 /// Data or pure ACK.

@@ -14,7 +14,6 @@ use perhop_tcp::settings::{
 };
 
 use crate::addresses::{MOST_FLOWS, MOST_PROGRAMS};
-use crate::iperf3;
 use crate::kernel::Options;
 
 /// IPv4 and TCP headers without options, bytes.
@@ -25,6 +24,8 @@ pub const UDP_HEADERS: u64 = 28;
 const LEAST_MSS: u64 = 88;
 /// The largest that a socket can be told, options included: `MAX_TCP_WINDOW`.
 const MOST_MSS: u64 = 32_767;
+/// The largest segment that iperf3 takes, bytes: its `MAX_MSS`.
+const MOST_MSS_OF_IPERF3: u64 = 9 * 1024;
 /// The size to which Linux lets a buffer grow, bytes.
 const LEAST_BUFFER: u64 = 6 << 20;
 /// The timestamps option with its padding, bytes.
@@ -218,11 +219,10 @@ impl Plan<'_> {
                 ));
             }
             let segment = params.mss.0 + if params.timestamps { TIMESTAMPS } else { 0 };
-            if segment > iperf3::MOST_MSS {
+            if segment > MOST_MSS_OF_IPERF3 {
                 self.refuse(format!(
-                    "flow.{}.mss: iperf3 takes no segments above {} bytes",
-                    flow.name,
-                    iperf3::MOST_MSS
+                    "flow.{}.mss: iperf3 takes no segments above {MOST_MSS_OF_IPERF3} bytes",
+                    flow.name
                 ));
             }
             // iperf3 would name it when the connection is there (one that began with BBR would be paced for ever), and has no privilege

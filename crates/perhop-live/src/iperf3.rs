@@ -31,8 +31,6 @@ const LOOKS: u32 = 2000;
 const MOST_DURATION_S: u32 = 86_400;
 /// The spacings of reports that it takes, s.
 const INTERVALS_S: (f64, f64) = (0.1, 60.0);
-/// The largest segment that it takes, bytes: `MAX_MSS`.
-pub const MOST_MSS: u64 = 9 * 1024;
 
 /// A flow's two programs.
 pub struct Pair {

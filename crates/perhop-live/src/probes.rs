@@ -9,7 +9,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_wire::View;
 
 use crate::kernel::{Clock, Poller, Udp, exact_timers, realtime};
-use crate::run::SENDING;
+use crate::sources::SENDING;
 
 /// From and to which they go: a port of no flow and no program.
 pub const PORT: u16 = 9;

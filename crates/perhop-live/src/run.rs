@@ -35,7 +35,6 @@ const TURN: usize = 32;
 /// Priorities of the threads that must be on time: an application that waits for a processor holds its sockets' packets up.
 /// Forwarding comes first.
 const FORWARDING: i32 = 50;
-pub(crate) const SENDING: i32 = 20;
 const SERVING: i32 = 10;
 /// The longest that the loop sleeps, so that it knows when it stood still.
 const LOOK_EVERY: Span = Span::from_millis(10);

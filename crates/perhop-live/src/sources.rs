@@ -11,7 +11,6 @@ use perhop_core::time::Span;
 use perhop_sim::Departures;
 
 use crate::kernel::{Clock, Poller, Udp, exact_timers, realtime};
-use crate::run::SENDING;
 
 /// A UDP flow.
 pub struct Source {
@@ -34,6 +33,8 @@ pub struct Report {
     pub refused: u64,
 }
 
+/// Priority of the threads that send: below that of the loop which forwards.
+pub const SENDING: i32 = 20;
 /// How long the thread sleeps at most, so that it sees that it is to stop.
 const LONGEST_SLEEP: Span = Span::from_millis(50);
 

@@ -9,15 +9,16 @@ pub mod campaign;
 mod lower;
 pub mod meant;
 mod read;
+pub mod words;
 pub mod written;
 
 pub use meant::{cost, elements, model, routes};
 pub use read::diagnostic::{Diagnostic, render};
-pub use read::schema::schema;
 pub use read::tree::Step;
 pub use words::suggest::among as suggest;
-pub use written::file::ScenarioFile;
-pub use written::{file, profile, units};
+pub use words::units;
+pub use written::file::{ScenarioFile, schema};
+pub use written::{file, profile};
 
 use elements::{Elements, NoElements};
 use read::diagnostic::Source;

@@ -11,14 +11,15 @@ mod results;
 mod simulation;
 
 pub use build::{Built, assemble, starts};
-pub use engine::capture::{Captures, FlowOnWire};
+pub use engine::capture::Captures;
+pub use engine::carried::{Carried, FlowOnWire};
 pub use engine::delays::{ClassDelays, DelayRange};
 pub use engine::marks::MarkCounts;
 pub use engine::observe::{
     PacketEvent, PacketRecord, PacketStore, QueueRecord, Recorder, TcpEvent, TcpRecord, Trace, TraceKinds,
     WindowRecord,
 };
-pub use engine::seam::{Carried, HostNode, SenderReading};
+pub use engine::seam::{HostNode, SenderReading};
 pub use hosts::datagrams::Departures;
 pub use hosts::host::HostMarking;
 pub use hosts::packet::SimPacket;

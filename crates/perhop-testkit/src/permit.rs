@@ -5,21 +5,8 @@ use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::settings::{Guard, RecoveryKind, TcpParams};
 
 use crate::prr::{Heard, Prr};
-use crate::rack::Rack;
+use crate::rack::{Outstanding, Rack};
 use crate::sack::Reported;
-
-/// What is outstanding, and how much more may be.
-#[derive(Clone, Copy, Debug)]
-pub struct Outstanding {
-    /// First byte not acknowledged.
-    pub una: u64,
-    /// One past the highest byte sent.
-    pub max: u64,
-    /// One past the last byte to send.
-    pub limit: u64,
-    /// The receiver's window.
-    pub window: u64,
-}
 
 /// A segment that must be the next to leave, and the first outstanding one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

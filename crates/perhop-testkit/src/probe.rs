@@ -11,7 +11,8 @@ use perhop_tcp::settings::{
     CubicForm, Growth, Halving, LossWindow, RecoveryKind, SlowStartKind, TcpParams, TimeoutWindow,
 };
 
-use crate::permit::{Outstanding, Permit};
+use crate::permit::Permit;
+use crate::rack::Outstanding;
 use crate::rack::Rack;
 
 /// How far the opening of a connection has come.

@@ -5,8 +5,20 @@ use perhop_tcp::recovery::DUPLICATE_THRESHOLD;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::settings::TcpParams;
 
-use crate::permit::Outstanding;
 use crate::prr::{Heard, Prr};
+
+/// What is outstanding, and how much more may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Outstanding {
+    /// First byte not acknowledged.
+    pub una: u64,
+    /// One past the highest byte sent.
+    pub max: u64,
+    /// One past the last byte to send.
+    pub limit: u64,
+    /// The receiver's window.
+    pub window: u64,
+}
 
 /// An outstanding segment (section 5.2).
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,8 @@ use perhop_tcp::segment::{Ack, SackBlocks, Segment};
 use perhop_tcp::settings::{RecoveryKind, TcpParams};
 use perhop_testkit::laws::{ack_policy, classifier, congestion_control, queue, scheduler};
 use perhop_testkit::packet::TestPacket;
-use perhop_testkit::permit::{Outstanding, Permit};
+use perhop_testkit::permit::Permit;
+use perhop_testkit::rack::Outstanding;
 use perhop_testkit::tcp::RFC;
 use perhop_testkit::{queue_laws, scheduler_laws};
 

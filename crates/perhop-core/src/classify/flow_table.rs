@@ -3,11 +3,7 @@
 //! Source: RFC 3290 section 4.2.2 (the fields of a multi-field filter); RFC 2475 section 2.3.1. Different: a simulator has
 //! no addresses, so that an address may be a node's number. Cost: an entry per flow; nothing for a packet.
 
-use crate::packet::{Dir, FlowId, TrafficClass};
-
-/// Where a packet comes from or goes to: the number of a node, or an IP address.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Address(pub u128);
+use crate::packet::{Address, Dir, FlowId, TrafficClass};
 
 /// The protocol above IP, by its IANA number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -7,13 +7,14 @@ mod kind;
 mod multi_field;
 
 pub use behavior_aggregate::BehaviorAggregate;
-pub use flow_table::{Address, Flow, FlowKey, FlowTable, Protocol};
+pub use flow_table::{Flow, FlowKey, FlowTable, Protocol};
 pub use flows::Flows;
 pub use kind::{KindClassifier, Selector};
 pub use multi_field::{KindSet, MarkSet, MultiField, Pattern};
 
 use std::sync::Arc;
 
+pub use crate::packet::Address;
 use crate::packet::{ClassId, FlowId, Meta};
 
 /// Assigns a packet to a class. A function of the packet alone (RFC 2475 section 2.3.1).

@@ -114,13 +114,6 @@ impl Devices {
     }
 }
 
-/// Whether this process is root, or was made so by [`enter_user_namespace`].
-#[must_use]
-pub fn is_root() -> bool {
-    // SAFETY: reads a number; it cannot fail.
-    unsafe { libc::geteuid() == 0 }
-}
-
 /// Makes this process root in a user namespace of its own. Only before any thread is started.
 ///
 /// # Errors

@@ -33,7 +33,7 @@ impl User {
     #[must_use]
     pub fn unprivileged() -> Self {
         let ordinary = std::fs::read("/proc/self/setgroups").is_ok_and(|says| says.starts_with(b"deny"));
-        if !super::is_root() || ordinary {
+        if !is_root() || ordinary {
             return Self { other: None };
         }
         let named = |name| std::env::var(name).ok()?.parse::<u32>().ok().filter(|&id| id != 0);
@@ -76,11 +76,18 @@ fn switch(uid: libc::uid_t, gid: libc::gid_t) -> io::Result<()> {
 /// # Errors
 /// Where such a user's program is not in the folders of the system.
 pub fn program(name: &str) -> io::Result<PathBuf> {
-    if !(super::is_root() && std::env::var_os("SUDO_UID").is_some()) {
+    if !(is_root() && std::env::var_os("SUDO_UID").is_some()) {
         return Ok(name.into());
     }
     let found = SYSTEM.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.is_file());
     found.ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("{name} is in none of {}", SYSTEM.join(", ")))
     })
+}
+
+/// Whether this process is root, or was made so by [`super::enter_user_namespace`].
+#[must_use]
+pub fn is_root() -> bool {
+    // SAFETY: reads a number; it cannot fail.
+    unsafe { libc::geteuid() == 0 }
 }

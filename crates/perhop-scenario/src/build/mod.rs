@@ -7,10 +7,14 @@ mod conditioner;
 mod network;
 mod port;
 mod registry;
+mod scope;
+mod sites;
 
+pub use conditioner::meter;
 pub(crate) use conditioner::own_meter;
-pub use conditioner::{MeterScope, meter};
-pub use network::{Network, Parts, Sites};
+pub use network::{Network, Parts};
 pub(crate) use port::own_queue;
 pub use port::{queue, scheduler};
 pub use registry::{MeterPlace, QueuePlace, Registry};
+pub use scope::MeterScope;
+pub use sites::Sites;

@@ -16,7 +16,7 @@ use perhop_core::sink::SiteId;
 use perhop_core::units::BitRate;
 
 use super::Registry;
-use super::network::{Sites, index};
+use super::sites::{Sites, index};
 use crate::meant::elements::ElementError;
 use crate::meant::model;
 

@@ -11,7 +11,6 @@ use perhop_core::packet::TrafficClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::units::Bytes;
 
-use crate::lower::flows::Made;
 use crate::lower::queue::{by_mark, bytes, color_map};
 use crate::meant::model;
 use crate::words::marks::Mark;
@@ -23,7 +22,7 @@ pub(crate) fn parts(
     conditioner: &Conditioner,
     pattern: Pattern,
     packet_size: Option<Size>,
-    flows: &Made,
+    classes: &BTreeMap<String, TrafficClass>,
 ) -> model::Conditioner {
     let colors = match &conditioner.meter {
         Some(
@@ -37,10 +36,10 @@ pub(crate) fn parts(
         node: 0,
         from: Vec::new(),
         pattern: pattern.into(),
-        ack_marking: conditioner.ack_marking.as_ref().map(|marking| ack_marking(marking, &flows.classes)),
+        ack_marking: conditioner.ack_marking.as_ref().map(|marking| ack_marking(marking, classes)),
         colors,
         meter: conditioner.meter.as_ref().map(|meter| model_meter(meter, packet_size)),
-        per: conditioner.per.into(),
+        per: conditioner.per,
         marker: model_marker(conditioner.marker),
         shaper: conditioner.shaper.map(|shaper| model_shaper(shaper, packet_size)),
     }

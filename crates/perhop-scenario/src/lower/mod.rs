@@ -48,9 +48,9 @@ pub(crate) fn lower(
         interval: file.run.interval.0,
         processing_jitter: file.run.processing_jitter.0,
         packet_size: file.run.packet_size.map(|size| size.0),
-        clock: file.run.clock.into(),
-        endpoint: file.run.endpoint.into(),
-        series: file.run.series.iter().map(|word| (*word).into()).collect(),
+        clock: file.run.clock,
+        endpoint: file.run.endpoint,
+        series: file.run.series.clone(),
     };
     let made = flows::make(file, &run, &network.names, report);
     let (conditioners, of_conditioners) = place_conditioner::place(file, &network, &made, elements, report);

@@ -15,11 +15,12 @@ use crate::meant::model;
 use crate::meant::routes::address;
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::words::choices::NodeKind;
 use crate::words::marks::Mark;
 use crate::words::names::End;
 use crate::words::suggest;
 use crate::written::conditioner::{Carries, Conditioner, Direction, Match, OneOrMany, Ports, Protocol};
-use crate::written::file::{NodeKind, ScenarioFile};
+use crate::written::file::ScenarioFile;
 
 /// Most nodes and flows that the patterns of all conditioners name, each counted at every router: 160 MB.
 const MOST_HELD: usize = 10_000_000;
@@ -58,7 +59,7 @@ pub(crate) fn place(
             report.error(&steps!["conditioner", i, "match"], rule, Some(hint));
             return (made, from_file);
         }
-        let parts = parts(conditioner, pattern, file.run.packet_size, flows);
+        let parts = parts(conditioner, pattern, file.run.packet_size, &flows.classes);
         if let Some(model::Meter::Custom(meter)) = &parts.meter
             && let Err(error) = elements.check_meter(meter, parts.per != model::Per::Aggregate)
         {

@@ -7,11 +7,11 @@ use crate::meant::elements::Elements;
 use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
-use crate::words::marks::Mark;
+use crate::words::marks::{Mark, Selector};
 use crate::words::names::End;
 use crate::words::units::{Size, Time};
-use crate::written::defaults;
-use crate::written::file::{self, Port, ScenarioFile, Scheduler, Selector};
+use crate::written::file::{self, Port, ScenarioFile, Scheduler};
+use crate::written::port;
 use perhop_core::sched::{Cbq, CbqClass};
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
@@ -140,8 +140,8 @@ fn add_default(
         to: Some(to),
         between: None,
         backpressure: None,
-        scheduler: defaults::scheduler(),
-        class: defaults::classes(),
+        scheduler: port::scheduler(),
+        class: port::classes(),
     };
     if pairs.iter().all(|ends| owner(ends).is_none_or(|(breadth, _)| breadth < pairs.breadth())) {
         ports.push(port(at, to));
@@ -173,7 +173,7 @@ fn check_shares(port: &model::Port, rate: BitRate, i: usize, report: &mut Report
 
 /// A port with every default.
 pub(crate) fn plain_port(path: String, rate: BitRate) -> model::Port {
-    let classes = defaults::classes().iter().map(|class| model_class(class, rate, None)).collect();
+    let classes = port::classes().iter().map(|class| model_class(class, rate, None)).collect();
     model::Port { path, classes, scheduler: model::Scheduler::StrictPriority, backpressure: None }
 }
 

@@ -15,10 +15,11 @@ use crate::meant::elements::ElementError;
 use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::Step;
-use crate::words::marks::Mark;
+use crate::words::marks::{Colors, Mark};
 use crate::words::units::{Limit, Size};
 use crate::written::defaults;
-use crate::written::port::{self, Colors, Curve, Queue};
+use crate::written::file::schema;
+use crate::written::port::{self, Curve, Queue};
 
 /// `queue` in front of a link of `rate`.
 pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size>) -> model::Queue {
@@ -70,6 +71,17 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         }
         (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
         (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),
+    }
+}
+
+/// The kinds of queues that have `setting`, for a hint: `` `rio` or `gred` ``.
+pub(crate) fn kinds_with(setting: &str) -> String {
+    let kinds = schema()["$defs"]["Queue"]["oneOf"].as_array().into_iter().flatten();
+    let with = kinds.map(|kind| &kind["properties"]).filter(|settings| settings.get(setting).is_some());
+    let names: Vec<_> = with.filter_map(|of| Some(format!("`{}`", of["kind"]["const"].as_str()?))).collect();
+    match names.split_last() {
+        Some((last, others @ [_, ..])) => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
     }
 }
 

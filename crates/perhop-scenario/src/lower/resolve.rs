@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::words::choices::NodeKind;
 use crate::words::names::{End, Member};
 use crate::words::suggest;
-use crate::written::file::{Node, NodeKind};
+use crate::written::file::Node;
 
 /// Most nodes, links or flows of a scenario, all counts expanded.
 pub(crate) const MOST: usize = 1_000_000;
@@ -134,10 +135,7 @@ impl<'a> Names<'a> {
                 kind: sound(report, i, "kind").then_some(node.kind),
             };
             groups.insert(node.name.as_str(), written);
-            let kind = match node.kind {
-                NodeKind::Host => model::NodeKind::Host,
-                NodeKind::Router => model::NodeKind::Router,
-            };
+            let kind = node.kind;
             match node.count {
                 None => nodes.push(model::Node { name: node.name.to_string(), kind }),
                 Some(_) => nodes

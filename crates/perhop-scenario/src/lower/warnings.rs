@@ -14,16 +14,15 @@ use perhop_core::packet::{Color, FlowId};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::segment::TIMESTAMPS;
 
-use crate::lower::queue::bytes;
+use crate::lower::queue::{bytes, kinds_with};
 use crate::meant::model::{self, Scenario, cells};
 use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
-use crate::words::marks::Mark;
+use crate::words::marks::{Mark, Selector};
 use crate::words::units::{Limit, Size};
 use crate::written::conditioner::{Conditioner, Meter};
-use crate::written::file::{Port, ScenarioFile, Selector};
-use crate::written::port::Queue;
+use crate::written::file::{Port, ScenarioFile};
 
 /// The tables of the file that the parts of the model come from.
 pub(crate) struct Tables<'a> {
@@ -197,7 +196,7 @@ fn may_mark(port: &model::Port, mut marks: u64) -> bool {
     port.classes.iter().any(|class| {
         let taken = marks & of_data(class);
         marks &= !taken;
-        taken != 0 && class.queue.early_actions().1
+        taken != 0 && class.queue.may_mark()
     })
 }
 
@@ -340,7 +339,7 @@ fn ecn_in_vain(
             format!("nothing on the way of flow `{}` marks its data: it has ECN in vain", file.flow[i].name);
         let hint = format!(
             "write `ecn = true` in a {} queue that its data waits in, or set its `tcp.ecn = false`",
-            Queue::EARLY
+            kinds_with("ecn")
         );
         report.warn(&steps!["flow", i, "tcp", "ecn"], rule, Some(hint));
     }

@@ -3,37 +3,19 @@
 //! What is known here is that there are such elements, and their settings. A driver knows how to build them and is asked,
 //! through [`Elements`], whether it can, so that a mistake in their settings is reported with its place like any other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use perhop_core::dscp::Dscp;
 use perhop_core::param_error::ParamError;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::meant::model::{CustomMeter, CustomQueue};
 use crate::words::marks::Mark;
+pub use crate::words::setting::{Setting, SettingsTable};
 use crate::words::suggest;
 use crate::words::units::{Limit, Rate, Size, Time};
-
-/// The value of a setting of an element from outside.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Setting {
-    /// Text, such as a quantity with its unit.
-    Text(String),
-    /// A whole number.
-    Integer(i64),
-    /// A number.
-    Number(f64),
-    /// Yes or no.
-    Flag(bool),
-}
-
-/// The settings of an element from outside, by name.
-pub type SettingsTable = BTreeMap<String, Setting>;
 
 /// The settings that an element is being built from. One that it does not ask for is a mistake.
 #[derive(Debug)]

@@ -16,8 +16,9 @@ use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
-use crate::meant::elements::SettingsTable;
 pub use crate::meant::flows::{AckPolicy, Flow, Tcp, Udp, UdpPattern};
+pub use crate::words::choices::{Clock, Endpoint, MoreSeries, NodeKind, Per};
+use crate::words::setting::SettingsTable;
 
 /// A complete, valid scenario.
 #[derive(Clone, Debug)]
@@ -63,39 +64,12 @@ pub struct Run {
     pub series: Vec<MoreSeries>,
 }
 
-/// The mover of packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// The event list; TCP is perhop's.
-    Virtual,
-    /// Real time; TCP is the kernel's.
-    Live,
-}
-
-/// The opener of TCP connections in a run on real packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// perhop, with sockets of its own.
-    Own,
-    /// Programs: a client and a server for each flow.
-    Iperf3,
-}
-
 impl Run {
     /// Whether `series` are asked for.
     #[must_use]
     pub fn has(&self, series: MoreSeries) -> bool {
         self.series.contains(&series)
     }
-}
-
-/// Series that a run has only where they are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MoreSeries {
-    /// The averages and probabilities of early detection.
-    Averages,
-    /// The token levels of meters.
-    Tokens,
 }
 
 /// A host or a router.
@@ -105,15 +79,6 @@ pub struct Node {
     pub name: String,
     /// Host or router.
     pub kind: NodeKind,
-}
-
-/// The kind of a node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeKind {
-    /// Ends connections.
-    Host,
-    /// Forwards.
-    Router,
 }
 
 /// One direction of a link, with the port that feeds it.
@@ -257,16 +222,21 @@ impl Queue {
         }
     }
 
-    /// Whether it drops or marks before it is full, and whether it marks: of one from outside the latter may be.
+    /// Whether it is known to drop or mark before it is full.
     #[must_use]
-    pub const fn early_actions(&self) -> (bool, bool) {
+    pub const fn drops_early(&self) -> bool {
+        !matches!(self, Self::Fifo { .. } | Self::Custom(_))
+    }
+
+    /// Whether it may mark packets instead of dropping them; what one from outside does is known to those who bring it.
+    #[must_use]
+    pub const fn may_mark(&self) -> bool {
         match self {
-            Self::Fifo { .. } => (false, false),
-            Self::Red(params) => (true, params.ecn),
-            Self::Rio(params) => (true, params.ecn),
-            Self::Gred(params) => (true, params.ecn),
-            // what it does is known to those who bring it
-            Self::Custom(_) => (false, true),
+            Self::Fifo { .. } => false,
+            Self::Red(params) => params.ecn,
+            Self::Rio(params) => params.ecn,
+            Self::Gred(params) => params.ecn,
+            Self::Custom(_) => true,
         }
     }
 }
@@ -302,29 +272,6 @@ pub enum Scheduler {
     Drr(Vec<Bytes>),
     /// Class-based queueing: what each class may use.
     Cbq(Vec<CbqClass>),
-}
-
-/// The packets that one meter of a conditioner measures.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Per {
-    /// Everything that the conditioner treats.
-    Aggregate,
-    /// One direction of one flow.
-    Flow,
-    /// All that goes from one node to another.
-    Addresses,
-}
-
-impl Per {
-    /// Its name in scenarios.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Aggregate => "aggregate",
-            Self::Flow => "flow",
-            Self::Addresses => "addresses",
-        }
-    }
 }
 
 /// An edge's treatment of packets that arrive at a router.

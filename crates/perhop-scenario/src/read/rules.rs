@@ -2,10 +2,9 @@
 
 use serde_json::Value as Json;
 
-use crate::words::marks::{Mark, MarkerAction};
+use crate::words::marks::{Mark, MarkerAction, Selector};
 use crate::words::names::{End, Label, NodeName};
 use crate::words::units::{Limit, Phase, Rate, Size, Time, UnitError};
-use crate::written::file::Selector;
 
 /// The schema that `schema` refers to in `root`, or itself.
 pub(crate) fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {

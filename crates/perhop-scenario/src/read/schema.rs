@@ -1,19 +1,7 @@
-//! JSON Schema of a scenario file.
-
-use std::sync::LazyLock;
+//! JSON Schema of a file.
 
 use schemars::JsonSchema;
 use serde_json::Value as Json;
-
-use crate::written::file::ScenarioFile;
-
-static SCHEMA: LazyLock<Json> = LazyLock::new(schema_of::<ScenarioFile>);
-
-/// The schema, made from the structs of [`crate::written::file`].
-#[must_use]
-pub fn schema() -> &'static Json {
-    &SCHEMA
-}
 
 /// The schema of any file, made from its struct.
 pub(crate) fn schema_of<File: JsonSchema>() -> Json {

@@ -25,14 +25,14 @@ macro_rules! word {
 }
 pub(crate) use word;
 
-word! {
-    /// What moves packets.
-    Clock => crate::meant::model::Clock {
-        /// The simulator: perhop's TCP, in virtual time.
-        Virtual,
-        /// The kernel's TCP and real packets, in real time: `perhop emulate`.
-        Live,
-    }
+/// What moves packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// The simulator: perhop's TCP, in virtual time.
+    Virtual,
+    /// The kernel's TCP and real packets, in real time: `perhop emulate`.
+    Live,
 }
 
 impl Clock {
@@ -43,14 +43,14 @@ impl Clock {
     }
 }
 
-word! {
-    /// What opens the TCP connections of a run on real packets.
-    Endpoint => crate::meant::model::Endpoint {
-        /// perhop, with sockets of its own.
-        Own,
-        /// A client and a server of iperf3 for each flow.
-        Iperf3,
-    }
+/// What opens the TCP connections of a run on real packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Endpoint {
+    /// perhop, with sockets of its own.
+    Own,
+    /// A client and a server of iperf3 for each flow.
+    Iperf3,
 }
 
 impl Endpoint {
@@ -61,13 +61,47 @@ impl Endpoint {
     }
 }
 
-word! {
-    /// Series that a run has only where they are asked for.
-    MoreSeries => crate::meant::model::MoreSeries {
-        /// Of each queue with early detection, by colour: the average, and the probability of a drop at it.
-        Averages,
-        /// Of each meter with token buckets for all of its packets: what is in each bucket.
-        Tokens,
+/// Series that a run has only where they are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MoreSeries {
+    /// Of each queue with early detection, by colour: the average, and the probability of a drop at it.
+    Averages,
+    /// Of each meter with token buckets for all of its packets: what is in each bucket.
+    Tokens,
+}
+
+/// What a node does with packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeKind {
+    /// Ends connections; passes nothing on.
+    Host,
+    /// Forwards packets between its links.
+    Router,
+}
+
+/// What one meter measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Per {
+    /// Everything that the conditioner treats.
+    Aggregate,
+    /// One direction of one flow.
+    Flow,
+    /// All that goes from one node to another, of whichever flows: data and acknowledgments alike.
+    Addresses,
+}
+
+impl Per {
+    /// Its name in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Aggregate => "aggregate",
+            Self::Flow => "flow",
+            Self::Addresses => "addresses",
+        }
     }
 }
 

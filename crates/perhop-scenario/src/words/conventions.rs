@@ -4,11 +4,6 @@ use perhop_core::queue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::read::mistakes::Report;
-use crate::read::tree::{Step, steps};
-use crate::written::port::{Early, Queue};
-use crate::words::choices::Averaging;
-
 /// What early detection does otherwise than in its paper. A setting that is left out is as in `like`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -92,15 +87,5 @@ impl Conventions {
             idle_again: self.idle_again.unwrap_or(like.idle_again),
             idle_color: self.idle_color.unwrap_or(like.idle_color),
         }
-    }
-}
-
-/// Reports a convention that the queue at `at` asks for by itself and has no use for.
-pub(crate) fn check(queue: &Queue, at: &[Step], report: &mut Report) {
-    let Some(Early { conventions, .. }) = queue.early_detection() else { return };
-    if conventions.idle_color == Some(true) && queue.averaging() != Some(Averaging::Shared) {
-        let hint = format!("leave it out, or give a {} queue `averaging = \"shared\"`", Queue::COLORED);
-        let rule = "idle_color (true) needs one average for several colours";
-        report.error(&[at, &steps!["conventions", "idle_color"]].concat(), rule, Some(hint));
     }
 }

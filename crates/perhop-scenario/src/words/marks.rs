@@ -1,5 +1,6 @@
 //! Marks, colours and what is done with a colour, as they are written.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -7,10 +8,9 @@ use perhop_core::dscp::Dscp;
 use perhop_core::marker::Action;
 use perhop_core::packet::Color;
 
-use crate::words::suggest;
-use crate::written::file::Selector;
-use crate::words::units::{UnitError, text};
 use crate::words::choices::word;
+use crate::words::suggest;
+use crate::words::units::{UnitError, text};
 
 /// A code point of the DS field: `AF11`, `EF`, `CS6`, `BE`, or its number from 0 to 63 as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -36,6 +36,20 @@ text!(
     ["AF11", "pass", "drop", "shape"]
 );
 
+/// What a class can ask of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Selector {
+    /// Every packet.
+    Any,
+    /// ACKs without data.
+    PureAck,
+    /// Anything else than ACKs without data.
+    Data,
+    /// Packets with this mark.
+    Mark(Mark),
+}
+
 text!(
     Selector,
     "selector",
@@ -54,6 +68,9 @@ word! {
         Red,
     }
 }
+
+/// Which colour each mark has at a queue or a meter; one that is not named keeps what the element takes by itself.
+pub type Colors = BTreeMap<String, ColorWord>;
 
 impl FromStr for Mark {
     type Err = UnitError;

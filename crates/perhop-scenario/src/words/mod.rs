@@ -6,5 +6,6 @@ pub mod labels;
 pub mod marks;
 pub mod names;
 pub(crate) mod quantity;
+pub mod setting;
 pub(crate) mod suggest;
 pub mod units;

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::meant::elements::SettingsTable;
 use crate::read::tree::{Step, steps};
-use crate::words::choices::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Shortage, word};
-use crate::words::marks::{Mark, MarkerAction};
+use crate::words::choices::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Per, Shortage};
+use crate::words::marks::{Colors, Mark, MarkerAction};
 use crate::words::names::{End, Label};
+use crate::words::setting::SettingsTable;
 use crate::words::units::{Limit, Rate, Size, Time};
 use crate::written::defaults;
-use crate::written::port::Colors;
 
 /// What an edge router does to packets that arrive from some of its neighbours (RFC 2475 section 2.3). Where several
 /// take a packet, it passes through them in file order.
@@ -165,18 +164,6 @@ pub enum Carries {
     Data,
     /// An acknowledgment and no data.
     PureAck,
-}
-
-word! {
-    /// What one meter measures.
-    Per => crate::meant::model::Per {
-        /// Everything that the conditioner treats.
-        Aggregate,
-        /// One direction of one flow.
-        Flow,
-        /// All that goes from one node to another, of whichever flows: data and acknowledgments alike.
-        Addresses,
-    }
 }
 
 /// Gives a packet its colour.

@@ -1,19 +1,15 @@
-//! Every default of a scenario file but those of a TCP, and who chose it; a TCP's are in `profiles/`.
-
-use perhop_core::time::Span;
-use perhop_core::units::QueueSize;
+//! The default of every value of a scenario file, and who chose it. One that is a table stands beside the table's struct, those
+//! of a TCP are in `profiles/`.
 
 use perhop_core::dscp::Dscp;
-use perhop_core::units::Bytes;
+use perhop_core::time::Span;
+use perhop_core::units::{Bytes, QueueSize};
 
 use crate::words::choices::{
-    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, Endpoint, Fraction, NewFlow, Shortage,
+    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, Endpoint, Fraction, NewFlow, NodeKind, Shortage,
 };
-use crate::words::marks::Mark;
-use crate::words::names::Label;
-use crate::words::units::{Limit, Probability, Size, Time};
-use crate::written::file::{Ack, AckMarking, Class, NodeKind, PerDirection, Scheduler, Selector};
-use crate::written::port::Queue;
+use crate::words::marks::{Mark, Selector};
+use crate::words::units::{Limit, Size, Time};
 
 /// Seed 1: ours.
 pub(crate) fn seed() -> u64 {
@@ -50,11 +46,6 @@ pub(crate) fn interval() -> Time {
 }
 
 /// 1000 packets: ours, as Linux's default `txqueuelen`.
-pub(crate) fn queue() -> Queue {
-    Queue::Fifo { limit: queue_limit() }
-}
-
-/// 1000 packets: ours, as Linux's default `txqueuelen`.
 pub(crate) fn queue_limit() -> Limit {
     Limit(QueueSize::Packets(1000))
 }
@@ -64,38 +55,9 @@ pub(crate) fn matches() -> Vec<Selector> {
     vec![Selector::Any]
 }
 
-/// One class for all packets: ours.
-pub(crate) fn classes() -> Vec<Class> {
-    vec![Class {
-        name: Label::fixed("all"),
-        matches: matches(),
-        weight: None,
-        quantum: None,
-        share: None,
-        bounded: None,
-        isolated: None,
-        priority: None,
-        maxidle: None,
-        minidle: None,
-        offtime: None,
-        gain: None,
-        queue: queue(),
-    }]
-}
-
-/// Earlier classes first, which with one class is plain FIFO: ours.
-pub(crate) fn scheduler() -> Scheduler {
-    Scheduler::StrictPriority
-}
-
 /// The traffic class of a flow: `default`, after the default PHB of RFC 2474 section 4.1.
 pub(crate) fn traffic_class() -> String {
     "default".to_owned()
-}
-
-/// When ACKs are sent is the profile's matter.
-pub(crate) fn ack() -> Ack {
-    Ack { policy: None, timeout: None, marking: ack_marking() }
 }
 
 /// 200 ms: 4.4BSD's fast timer (Wright and Stevens 1995, section 25.5); RFC 1122 section 4.2.3.2 allows 500 ms.
@@ -103,19 +65,9 @@ pub(crate) fn delayed_timeout() -> Time {
     Time(Span::from_millis(200))
 }
 
-/// Nothing is lost: ours.
-pub(crate) fn no_loss() -> PerDirection<Probability> {
-    PerDirection::Both(Probability(0.0))
-}
-
 /// Best effort (RFC 2474 section 4.1).
 pub(crate) fn mark() -> Mark {
     Mark(Dscp::DEFAULT)
-}
-
-/// Best effort: ours; a host that knows nothing of marks.
-pub(crate) fn ack_marking() -> AckMarking {
-    AckMarking::BestEffort
 }
 
 /// 49152, the first dynamic port (RFC 6335 section 6), to 5001, where iperf listens: ours.

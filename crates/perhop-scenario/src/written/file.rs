@@ -1,18 +1,21 @@
 //! A scenario file as it is written. The comments here are the reference text of every setting.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
-use crate::words::choices::{Clock, Endpoint, MoreSeries};
+use crate::read::schema::schema_of;
+use crate::words::choices::{Clock, Endpoint, MoreSeries, NodeKind};
 use crate::words::labels::Labels;
 use crate::words::marks::Mark;
 use crate::words::names::{End, Label, NodeName};
 use crate::words::units::{Probability, Rate, Size, Time};
 pub use crate::written::conditioner::{AckMarking, Conditioner};
 use crate::written::defaults;
-pub use crate::written::port::{Class, Port, Scheduler, Selector};
+pub use crate::written::port::{Class, Port, Scheduler};
 pub use crate::written::sources::{Arrivals, Udp};
 pub use crate::written::tcp::{Profile, Tcp};
 
@@ -45,6 +48,14 @@ pub struct ScenarioFile {
     /// UDP flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub udp: Vec<Udp>,
+}
+
+static SCHEMA: LazyLock<Json> = LazyLock::new(schema_of::<ScenarioFile>);
+
+/// The JSON Schema of a scenario file.
+#[must_use]
+pub fn schema() -> &'static Json {
+    &SCHEMA
 }
 
 /// Settings of the run as a whole.
@@ -99,16 +110,6 @@ pub struct Node {
     pub kind: NodeKind,
 }
 
-/// What a node does with packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NodeKind {
-    /// Ends connections; passes nothing on.
-    Host,
-    /// Forwards packets between its links.
-    Router,
-}
-
 /// A link: a wire in each direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -129,7 +130,7 @@ pub struct Link {
     pub pure_ack_size: Option<PerDirection<Size>>,
     /// Probability that a packet is lost on arrival at the port, before it is queued; at least 0 and below 1, for both
     /// directions, for each, or for one only. Drawn from the random stream `link.a->b.loss`.
-    #[serde(default = "defaults::no_loss")]
+    #[serde(default = "no_loss")]
     pub loss: PerDirection<Probability>,
     /// Chosen packets of a flow that are dropped on arrival at the port, before they are queued, in the direction that
     /// the flow's data takes.
@@ -186,6 +187,11 @@ pub enum Delay {
     Each(BTreeMap<String, Time>),
 }
 
+/// Nothing is lost: ours.
+fn no_loss() -> PerDirection<Probability> {
+    PerDirection::Both(Probability(0.0))
+}
+
 fn no_delay() -> Delay {
     Delay::Both(defaults::no_time())
 }
@@ -234,7 +240,7 @@ pub struct Flow {
     #[serde(default)]
     pub tcp: Tcp,
     /// The receiver.
-    #[serde(default = "defaults::ack")]
+    #[serde(default = "ack")]
     pub ack: Ack,
 }
 
@@ -252,8 +258,18 @@ pub struct Ack {
     #[schemars(with = "Time")]
     pub timeout: Option<Time>,
     /// Which mark the host gives its ACKs.
-    #[serde(default = "defaults::ack_marking")]
+    #[serde(default = "ack_marking")]
     pub marking: AckMarking,
+}
+
+/// When ACKs are sent is the profile's matter.
+fn ack() -> Ack {
+    Ack { policy: None, timeout: None, marking: ack_marking() }
+}
+
+/// Best effort: ours; a host that knows nothing of marks.
+pub(crate) fn ack_marking() -> AckMarking {
+    AckMarking::BestEffort
 }
 
 /// When a receiver acknowledges.

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use perhop_core::units::QueueSize;
 
-use crate::meant::elements::SettingsTable;
 use crate::words::choices::Averaging;
 use crate::words::conventions::Conventions;
-use crate::words::marks::{ColorWord, Mark};
+use crate::words::marks::{Colors, Selector};
 use crate::words::names::{End, Label};
+use crate::words::setting::SettingsTable;
 use crate::words::units::{Limit, Size, Time};
 use crate::written::defaults;
 
@@ -39,12 +39,36 @@ pub struct Port {
     #[schemars(with = "u32", range(min = 1))]
     pub backpressure: Option<u32>,
     /// Which class is served next.
-    #[serde(default = "defaults::scheduler")]
+    #[serde(default = "scheduler")]
     pub scheduler: Scheduler,
     /// The classes in order; a packet belongs to the first that matches it.
-    #[serde(default = "defaults::classes")]
+    #[serde(default = "classes")]
     #[schemars(length(min = 1, max = 256))]
     pub class: Vec<Class>,
+}
+
+/// Earlier classes first, which with one class is plain FIFO: ours.
+pub(crate) fn scheduler() -> Scheduler {
+    Scheduler::StrictPriority
+}
+
+/// One class for all packets: ours.
+pub(crate) fn classes() -> Vec<Class> {
+    vec![Class {
+        name: Label::fixed("all"),
+        matches: defaults::matches(),
+        weight: None,
+        quantum: None,
+        share: None,
+        bounded: None,
+        isolated: None,
+        priority: None,
+        maxidle: None,
+        minidle: None,
+        offtime: None,
+        gain: None,
+        queue: queue(),
+    }]
 }
 
 /// A class of a port: which packets, the queue they wait in, and what the scheduler gives it.
@@ -99,26 +123,14 @@ pub struct Class {
     #[schemars(with = "u8", range(min = 1, max = 16))]
     pub gain: Option<u8>,
     /// The queue.
-    #[serde(default = "defaults::queue")]
+    #[serde(default = "queue")]
     pub queue: Queue,
 }
 
-/// What a class can ask of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Selector {
-    /// Every packet.
-    Any,
-    /// ACKs without data.
-    PureAck,
-    /// Anything else than ACKs without data.
-    Data,
-    /// Packets with this mark.
-    Mark(Mark),
+/// 1000 packets: ours, as Linux's default `txqueuelen`.
+fn queue() -> Queue {
+    Queue::Fifo { limit: defaults::queue_limit() }
 }
-
-/// Which colour each mark has at a queue or a meter; one that is not named keeps what the element takes by itself.
-pub type Colors = BTreeMap<String, ColorWord>;
 
 /// Declares the queues: those that drop early with what is their own, and once what all of these have.
 macro_rules! queues {
@@ -164,12 +176,12 @@ macro_rules! queues {
 
         impl Queue {
             /// What all that drop early have; `None` of one that does not.
-            pub(crate) const fn early_detection(&self) -> Option<Early> {
+            pub(crate) const fn early_detection(&self) -> Option<EarlyDetection> {
                 match *self {
                     $(Self::$kind { w_q, gentle, byte_mode, ecn, conventions, mean_packet, .. } => {
-                        Some(Early { w_q, gentle, byte_mode, ecn, conventions, mean_packet })
+                        Some(EarlyDetection { w_q, gentle, byte_mode, ecn, conventions, mean_packet })
                     })+
-                    Self::Fifo { .. } | Self::Custom { .. } => None,
+                    _ => None,
                 }
             }
         }
@@ -177,7 +189,7 @@ macro_rules! queues {
 }
 
 /// What all queues that drop early have.
-pub(crate) struct Early {
+pub(crate) struct EarlyDetection {
     pub w_q: f64,
     pub gentle: bool,
     pub byte_mode: bool,
@@ -266,11 +278,6 @@ queues! {
 pub(crate) type ColourOf = (&'static str, Limit, Limit, Option<Limit>);
 
 impl Queue {
-    /// Those that drop early, for a hint.
-    pub(crate) const EARLY: &str = "`red`, `rio` or `gred`";
-    /// Those that look at colours, for a hint.
-    pub(crate) const COLORED: &str = "`rio` or `gred`";
-
     /// Most that may wait.
     pub(crate) fn limit(&self) -> Limit {
         match self {
@@ -286,17 +293,15 @@ impl Queue {
 
     /// The colours of marks, where it looks at them.
     pub(crate) const fn colors(&self) -> Option<&Colors> {
-        match self {
-            Self::Rio { colors, .. } | Self::Gred { colors, .. } => Some(colors),
-            Self::Fifo { .. } | Self::Red { .. } | Self::Custom { .. } => None,
-        }
+        if let Self::Rio { colors, .. } | Self::Gred { colors, .. } = self { Some(colors) } else { None }
     }
 
     /// Which packets the average of a colour counts, where there are several.
     pub(crate) const fn averaging(&self) -> Option<Averaging> {
-        match self {
-            Self::Rio { averaging, .. } | Self::Gred { averaging, .. } => Some(*averaging),
-            Self::Fifo { .. } | Self::Red { .. } | Self::Custom { .. } => None,
+        if let Self::Rio { averaging, .. } | Self::Gred { averaging, .. } = self {
+            Some(*averaging)
+        } else {
+            None
         }
     }
 
@@ -305,12 +310,12 @@ impl Queue {
         let curve = |name, curve: &Curve| (name, curve.min_th, curve.max_th, None);
         let own = |name, own: &VirtualQueue| (name, own.min_th, own.max_th, own.limit);
         match self {
-            Self::Fifo { .. } | Self::Custom { .. } => Vec::new(),
             Self::Red { min_th, max_th, .. } => vec![("", *min_th, *max_th, None)],
             Self::Rio { green, red, .. } => vec![curve("green", green), curve("red", red)],
             Self::Gred { green, yellow, red, .. } => {
                 vec![own("green", green), own("yellow", yellow), own("red", red)]
             }
+            _ => Vec::new(),
         }
     }
 }

@@ -48,9 +48,11 @@ fn default_profile() -> usize {
     found.unwrap_or_else(|| unreachable!("a test finds the default among the profiles"))
 }
 
-/// A TCP with every setting as in the default profile.
-pub(crate) fn default_tcp() -> &'static Tcp {
-    &DEFAULT
+/// Every setting as in the default profile.
+impl Default for Tcp {
+    fn default() -> Self {
+        DEFAULT.clone()
+    }
 }
 
 /// The profiles that perhop brings.

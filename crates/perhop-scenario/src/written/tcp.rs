@@ -12,7 +12,6 @@ use crate::words::choices::{
 };
 use crate::words::names::Label;
 use crate::words::units::{Limit, Phase, Size, Time};
-use crate::written::profile;
 
 /// A setting that a profile may leave to its base.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -241,10 +240,4 @@ settings! {
     /// After more than this many time-outs in a row the next round-trip sample counts as the first; 0 for never (RFC 6298
     /// section 5, last paragraph).
     forget_rtt_after: u32,
-}
-
-impl Default for Tcp {
-    fn default() -> Self {
-        profile::default_tcp().clone()
-    }
 }

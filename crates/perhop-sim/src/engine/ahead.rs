@@ -7,8 +7,9 @@ use perhop_core::packet::Packet;
 use perhop_prefetch::prefetch;
 
 use super::{AnyNode, Engine, Event};
+use crate::engine::carried::Carried;
 use crate::engine::link::Link;
-use crate::engine::seam::{Carried, HostNode};
+use crate::engine::seam::HostNode;
 
 /// Bytes of nodes and links from which looking ahead pays: a second cache of today.
 const NEAR: usize = 1 << 20;

@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
-use std::net::Ipv4Addr;
 
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
@@ -15,47 +14,7 @@ use perhop_scenario::model::Scenario;
 use perhop_wire::addresses::{RECEIVING, of_flow, of_node};
 use perhop_wire::pcapng;
 
-use crate::engine::seam::Carried;
-
-/// Addresses and ports of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ends {
-    /// Where it comes from.
-    pub source: Ipv4Addr,
-    /// Where it goes.
-    pub destination: Ipv4Addr,
-    /// Port at its source.
-    pub source_port: u16,
-    /// Port at its destination.
-    pub destination_port: u16,
-}
-
-impl Ends {
-    /// Those of a packet that goes back.
-    #[must_use]
-    pub const fn reversed(self) -> Self {
-        let Self { source, destination, source_port, destination_port } = self;
-        Self {
-            source: destination,
-            destination: source,
-            source_port: destination_port,
-            destination_port: source_port,
-        }
-    }
-}
-
-/// Facts of a flow's packets on the wire that elements do not see.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowOnWire {
-    /// Addresses and ports of the packets that go forward.
-    pub ends: Ends,
-    /// Payload of a full segment.
-    pub mss: u16,
-    /// Shift of the window field.
-    pub window_scale: u8,
-    /// Whether segments carry timestamps.
-    pub timestamps: bool,
-}
+use crate::engine::carried::{Carried, Ends, FlowOnWire};
 
 /// Where captures of some links go.
 pub struct Captures {

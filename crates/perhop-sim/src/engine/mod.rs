@@ -7,6 +7,7 @@
 
 mod ahead;
 pub mod capture;
+pub mod carried;
 pub mod delays;
 pub mod event;
 pub mod link;
@@ -20,11 +21,12 @@ use perhop_core::port::Class;
 use perhop_core::sink::SiteId;
 use perhop_core::time::Instant;
 
+use crate::engine::carried::Carried;
 use crate::engine::delays::Delays;
 use crate::engine::event::{Due, EventList};
 use crate::engine::link::Link;
 use crate::engine::observe::{PacketEvent, QueueRecord, Recorder};
-use crate::engine::seam::{Carried, HostNode};
+use crate::engine::seam::HostNode;
 use perhop_core::outgoing::Outgoing;
 use perhop_core::router::Router;
 

@@ -10,7 +10,7 @@ use perhop_core::units::Bytes;
 use perhop_tcp::segment::Segment;
 
 use crate::engine::capture::Captures;
-use crate::engine::seam::Carried;
+use crate::engine::carried::Carried;
 
 /// The kinds of records in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

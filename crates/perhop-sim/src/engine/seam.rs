@@ -1,31 +1,17 @@
-//! The engine's demands on packets and on hosts where flows end, simulated or real.
+//! The engine's demands on hosts where flows end, simulated or real.
 
 use perhop_core::node::Node;
 use perhop_core::outgoing::Outgoing;
-use perhop_core::packet::{FlowId, OnWire};
+use perhop_core::packet::FlowId;
 use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::SenderStats;
 
-use crate::engine::capture::FlowOnWire;
+use crate::engine::carried::Carried;
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{Recorder, TcpRecord, WindowRecord};
-
-/// A packet that the engine can move.
-pub trait Carried: OnWire + Default {
-    /// When its flow sent it.
-    fn sent(&self) -> Instant;
-    /// The segment in it, where TCP is simulated.
-    fn segment(&self) -> Option<&Segment> {
-        None
-    }
-    /// Begins to load what an arrival will touch.
-    fn prefetch(&self) {}
-    /// Writes it as it is on the wire, its headers at least; returns the bytes that it has there.
-    fn bytes(&self, flow: &FlowOnWire, into: &mut Vec<u8>) -> u32;
-}
 
 /// A TCP sender's state for observers.
 #[derive(Clone, Copy, Debug, Default)]

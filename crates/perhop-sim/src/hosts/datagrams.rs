@@ -12,7 +12,7 @@ use perhop_core::units::{BitRate, Bytes};
 use perhop_scenario::model::{Run, Udp, UdpPattern};
 
 use crate::engine::marks::MarkCounts;
-use crate::hosts::host::Connection;
+use crate::hosts::connection::Connection;
 use crate::hosts::packet::SimPacket;
 
 /// The sending end of a UDP flow.

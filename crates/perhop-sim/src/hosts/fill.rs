@@ -4,23 +4,11 @@ use perhop_core::packet::{Dir, Dscp, Ecn, Kind, Meta, TcpView};
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, SACK_BLOCK, Segment};
 
-use crate::hosts::host::Connection;
-use crate::hosts::packet::SimPacket;
-
-/// Lengths of headers and options.
-#[derive(Clone, Copy, Debug)]
-pub struct Wire {
-    /// Added to the payload of every segment.
-    pub header: Bytes,
-    /// Of the options of every segment: timestamps (RFC 7323 section 3.2, with its padding).
-    pub options: Bytes,
-    /// Of the SACK option beside eight bytes for each block.
-    pub sack_overhead: Bytes,
-}
+use crate::hosts::connection::Connection;
+use crate::hosts::packet::{ACK, SimPacket, low};
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
-pub const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
@@ -88,10 +76,4 @@ fn meta(connection: &Connection, kind: Kind, dir: Dir, tcp: TcpView, dscp: Dscp)
 /// Bytes of a packet; a scenario's sizes stay below 4 GB.
 fn short(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32 on the wire")]
-/// A number modulo 2^32, as on the wire.
-pub const fn low(seq: u64) -> u32 {
-    seq as u32
 }

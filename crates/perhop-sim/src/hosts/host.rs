@@ -19,28 +19,14 @@ use perhop_tcp::sender::Sender;
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
 use crate::engine::seam::{HostNode, SenderReading};
+use crate::hosts::connection::Connection;
 use crate::hosts::datagrams::{Drain, Source};
 use crate::hosts::deadlines::Deadlines;
-use crate::hosts::fill::{Wire, fill_ack, fill_segment};
+use crate::hosts::fill::{fill_ack, fill_segment};
 use crate::hosts::packet::SimPacket;
 use crate::hosts::processing::Processing;
 use perhop_core::outgoing::Outgoing;
 use perhop_core::range_table::RangeTable;
-
-/// The facts that both ends of a connection share.
-#[derive(Clone, Copy, Debug)]
-pub struct Connection {
-    /// The connection.
-    pub flow: FlowId,
-    /// Its traffic class.
-    pub class: TrafficClass,
-    /// Lengths of headers and options.
-    pub wire: Wire,
-    /// The host's port towards the other end.
-    pub port: PortId,
-    /// The mark of the packets that go forward.
-    pub mark: Dscp,
-}
 
 /// The sending end.
 pub struct SendingEnd {

@@ -1,5 +1,6 @@
 //! Hosts in virtual time, and the packets that they send.
 
+pub mod connection;
 pub mod datagrams;
 pub mod deadlines;
 pub mod fill;

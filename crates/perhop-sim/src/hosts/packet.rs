@@ -6,9 +6,10 @@ use perhop_prefetch::prefetch;
 use perhop_tcp::segment::{Ack, MAX_SACK_BLOCKS, Segment};
 use perhop_wire::{Headers, Tcp, Transport, build_headers};
 
-use crate::engine::capture::{Ends, FlowOnWire};
-use crate::engine::seam::Carried;
-use crate::hosts::fill::{ACK, low};
+use crate::engine::carried::{Carried, Ends, FlowOnWire};
+
+/// The flag of an acknowledgment in a TCP header.
+pub const ACK: u8 = 0x10;
 
 /// The contents behind a [`SimPacket`].
 ///
@@ -122,6 +123,12 @@ const UDP_HEADERS: u32 = 28;
 /// The clock of timestamps: milliseconds.
 fn stamp(at: Instant) -> u32 {
     low(at.as_nanos() / 1_000_000)
+}
+
+/// A number modulo 2^32, as on the wire.
+#[expect(clippy::cast_possible_truncation, reason = "sequence numbers are modulo 2^32 on the wire")]
+pub const fn low(seq: u64) -> u32 {
+    seq as u32
 }
 
 /// The options of a SYN of either direction: largest segment, and the shift of its window if it has one.

@@ -19,8 +19,8 @@ use crate::engine::observe::Trace;
 use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
 use crate::results::by_class::ClassResult;
-use crate::results::sample::{Series, busy_between};
-use crate::results::totals::{QueueTotals, Totals, UdpTotals, conditioners};
+use crate::results::sample::{Series, busy_between, conditioners};
+use crate::results::totals::{QueueTotals, Totals, UdpTotals};
 use perhop_core::router::IngressConditioner;
 
 /// A flow's row, of the measured time: from the end of the warm-up to the end of the run.

@@ -5,6 +5,7 @@ use perhop_core::packet::{Color, FlowId, Packet};
 use perhop_core::port::Class;
 use perhop_core::queue::Backlog;
 use perhop_core::queue::average::Unit;
+use perhop_core::router::IngressConditioner;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_scenario::model::{MoreSeries, Run};
@@ -12,7 +13,6 @@ use perhop_scenario::model::{MoreSeries, Run};
 use crate::engine::marks::MarkCounts;
 use crate::engine::seam::{HostNode, SenderReading};
 use crate::engine::{AnyNode, Engine};
-use crate::results::totals::conditioners;
 
 /// The subject of a series, by its position in the results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -300,4 +300,12 @@ fn value(before: &Reading, now: &Reading, subject: Subject, quantity: Quantity) 
 pub fn busy_between(before: (Span, Span), now: (Span, Span)) -> (f64, f64) {
     let secs = |before: Span, now: Span| Span::from_nanos(now.as_nanos() - before.as_nanos()).as_secs_f64();
     (secs(before.0, now.0), secs(before.1, now.1))
+}
+
+/// Every conditioner, by node.
+pub fn conditioners<H: HostNode>(engine: &Engine<H>) -> impl Iterator<Item = &IngressConditioner<H::Packet>> {
+    engine.nodes.iter().flat_map(|node| match node {
+        AnyNode::Router(router) => &router.conditioners[..],
+        AnyNode::Host(_) => &[],
+    })
 }

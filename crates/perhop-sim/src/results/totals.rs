@@ -11,8 +11,7 @@ use crate::engine::link::LinkStats;
 use crate::engine::marks::MarkCounts;
 use crate::engine::seam::{HostNode, SenderReading};
 use crate::engine::{AnyNode, Engine};
-use crate::results::sample::{Ends, Reading, receivers, senders, udp_ends};
-use perhop_core::router::IngressConditioner;
+use crate::results::sample::{Ends, Reading, conditioners, receivers, senders, udp_ends};
 
 /// The packets that a UDP flow has sent, and its arrivals.
 #[derive(Clone, Copy, Debug)]
@@ -75,14 +74,6 @@ impl Totals {
         self.marks[flow].iter().for_each(|(_, count)| sum += *count);
         sum
     }
-}
-
-/// Every conditioner, by node.
-pub fn conditioners<H: HostNode>(engine: &Engine<H>) -> impl Iterator<Item = &IngressConditioner<H::Packet>> {
-    engine.nodes.iter().flat_map(|node| match node {
-        AnyNode::Router(router) => &router.conditioners[..],
-        AnyNode::Host(_) => &[],
-    })
 }
 
 /// The measured time begins `now`: what no difference gives starts anew, such as the smallest and the largest of anything.

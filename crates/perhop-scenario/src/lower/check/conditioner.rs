@@ -13,10 +13,11 @@ use crate::lower::conditioner::{model_meter, model_shaper};
 use crate::lower::queue::{TrialPacket, bytes};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::words::choices::Per;
 use crate::words::suggest;
 use crate::words::units::{Limit, Size};
 use crate::written::conditioner::{
-    AckMarking, Carries, Conditioner, Direction, Match, Meter, Per, Ports, Protocol,
+    AckMarking, Carries, Conditioner, Direction, Match, Meter, Ports, Protocol,
 };
 use crate::written::file::ScenarioFile;
 

@@ -7,14 +7,14 @@ use perhop_core::param_error::ParamError;
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::lower::check::LONGEST_PACKET;
-use crate::lower::queue;
+use crate::lower::queue::{self, kinds_with};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
-use crate::words::conventions;
-use crate::words::marks::Mark;
+use crate::words::choices::Averaging;
+use crate::words::marks::{Colors, Mark};
 use crate::words::suggest;
 use crate::words::units::{Limit, Size, UnitError};
-use crate::written::port::{Colors, Queue};
+use crate::written::port::Queue;
 
 /// `packet_size`, or some packet in place of one that is refused: what follows from it would only say so again.
 pub(crate) fn possible(packet_size: Option<Size>) -> Option<Size> {
@@ -40,7 +40,7 @@ pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], repor
     if let Some(colors) = queue.colors() {
         marks_of(colors, &[at, &steps!["colors"]].concat(), report);
     }
-    conventions::check(queue, at, report);
+    conventions(queue, at, report);
     // what else a queue from outside needs is for those who bring it to say, once it is in its place
     let mut sound = holds_something(queue.limit(), at, report);
     let colours = queue.thresholds();
@@ -53,6 +53,17 @@ pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], repor
     }
     if let (true, Err(error)) = (sound, queue::validate(queue, packet_size)) {
         refuse(&error, at, report);
+    }
+}
+
+/// Reports a convention that the queue at `at` asks for by itself and has no use for.
+fn conventions(queue: &Queue, at: &[Step], report: &mut Report) {
+    let Some(early) = queue.early_detection() else { return };
+    if early.conventions.idle_color == Some(true) && queue.averaging() != Some(Averaging::Shared) {
+        let hint =
+            format!("leave it out, or give a {} queue `averaging = \"shared\"`", kinds_with("averaging"));
+        let rule = "idle_color (true) needs one average for several colours";
+        report.error(&[at, &steps!["conventions", "idle_color"]].concat(), rule, Some(hint));
     }
 }
 

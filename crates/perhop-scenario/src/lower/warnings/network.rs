@@ -11,8 +11,7 @@ use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
 use crate::words::units::{Limit, Rate, Size};
-use crate::written::defaults;
-use crate::written::file::ScenarioFile;
+use crate::written::file::{self, ScenarioFile};
 
 /// How many flows, or pairs of addresses where those have the meters, that a conditioner meters last cross a link, by link
 /// and conditioner.
@@ -41,7 +40,7 @@ fn ports_without_data(
     report: &mut Report,
 ) {
     let early =
-        |link: &usize| scenario.links[*link].port.classes.iter().any(|class| class.queue.early_actions().0);
+        |link: &usize| scenario.links[*link].port.classes.iter().any(|class| class.queue.drops_early());
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (link, port) in tables.ports.iter().enumerate() {
         if let Some(i) = port.filter(|_| early(&link)) {
@@ -49,7 +48,7 @@ fn ports_without_data(
         }
     }
     let marked_acks = file.conditioner.iter().any(|conditioner| conditioner.ack_marking.is_some())
-        || file.flow.iter().any(|flow| flow.ack.marking != defaults::ack_marking());
+        || file.flow.iter().any(|flow| flow.ack.marking != file::ack_marking());
     if members.is_empty() || marked_acks {
         return;
     }

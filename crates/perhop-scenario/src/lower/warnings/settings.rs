@@ -4,9 +4,9 @@ use perhop_core::units::QueueSize;
 
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
-use crate::words::choices::MoreSeries;
+use crate::words::choices::{MoreSeries, Per};
 use crate::words::units::{Limit, Time};
-use crate::written::conditioner::{Meter, Per};
+use crate::written::conditioner::Meter;
 use crate::written::file::ScenarioFile;
 use crate::written::port::Queue;
 
