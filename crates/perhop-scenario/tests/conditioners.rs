@@ -88,8 +88,8 @@ fn values_of_a_match_are_of_the_right_kind() {
     assert_snapshot!(matches("dst_port = [90, 80]"), @"42:22 conditioner.customer.match.dst_port: a range goes from its first port to its last (write [80, 90])");
     assert_snapshot!(matches("dst_port = 80.5"), @"42:22 conditioner.customer.match.dst_port: must be an integer, not a number");
     assert_snapshot!(matches(r#"protocol = "icmp""#), @r#"42:22 conditioner.customer.match.protocol: `icmp` is not one of "tcp", "udp" (did you mean `tcp`?)"#);
-    assert_snapshot!(matches(r#"direction = "back""#), @r#"42:23 conditioner.customer.match.direction: `back` is not one of "forward", "reverse""#);
-    assert_snapshot!(matches(r#"kind = "acks""#), @r#"42:18 conditioner.customer.match.kind: `acks` is not one of "data", "pure-ack""#);
+    assert_snapshot!(matches(r#"direction = "back""#), @r#"42:23 conditioner.customer.match.direction: `back` is not one of "forward", "reverse" (`forward`: from the sender of data to its receiver; `reverse`: back)"#);
+    assert_snapshot!(matches(r#"kind = "acks""#), @r#"42:18 conditioner.customer.match.kind: `acks` is not one of "data", "pure-ack" (`data`: anything but an ACK without data; `pure-ack`: an acknowledgment and no data)"#);
     assert_snapshot!(matches(r#"port = 80"#), @"42:11 conditioner.customer.match.port: there is no setting `port` here (known here: src, dst, src_port, dst_port, protocol, flow, class, direction, kind, mark)");
     assert_snapshot!(one(MATCH, r#"match = "assured""#), @"42:9 conditioner.customer.match: must be a table, not a string (its settings are: src, dst, src_port, dst_port, protocol, flow, class, direction, kind, mark)");
 }
@@ -140,13 +140,13 @@ fn colours_of_marks() {
     let aware = |rest: &str| meter(&METER.replace(" }", &format!(", {rest} }}")));
     assert_snapshot!(aware(r#"color_aware = true, colors = { AF15 = "green", AF11 = "blue" }"#), @r#"
     43:129 conditioner.customer.meter.colors.AF15: `AF15` is not a mark (did you mean `AF11`?)
-    43:145 conditioner.customer.meter.colors.AF11: `blue` is not one of "green", "yellow", "red"
+    43:145 conditioner.customer.meter.colors.AF11: `blue` is not one of "green", "yellow", "red" (`green`: in profile; `yellow`: in excess of the committed profile; `red`: out of profile)
     "#);
     assert_snapshot!(aware(r#"color_aware = true, colors = { AF11 = "green", "10" = "red", BE = "red", "0" = "red" }"#), @r"
     43:129 conditioner.customer.meter.colors.AF11: `AF11` is the same mark as `10` (keep one of the two)
     43:157 conditioner.customer.meter.colors.BE: `BE` is the same mark as `0` (keep one of the two)
     ");
-    assert_snapshot!(aware(r#"color_aware = true, colors = { AF11 = 1 }"#), @"43:129 conditioner.customer.meter.colors.AF11: must be a string, not an integer");
+    assert_snapshot!(aware(r#"color_aware = true, colors = { AF11 = 1 }"#), @r#"43:129 conditioner.customer.meter.colors.AF11: must be a string, not an integer (write one of "green", "yellow", "red")"#);
     assert_snapshot!(aware(r#"colors = { AF11 = "green" }"#), @"43:100 conditioner.customer.meter.colors: a colour-blind meter does not look at marks (add `color_aware = true`, or leave `colors` out)");
     assert_snapshot!(aware(r#"color_aware = "yes""#), @"43:105 conditioner.customer.meter.color_aware: must be true or false, not a string");
 }
@@ -250,7 +250,7 @@ fn ack_markings_name_classes_and_marks() {
     57:53 conditioner.acks.ack_marking.marks.AF15: `AF15` is not a mark (did you mean `AF11`?)
     57:64 conditioner.acks.ack_marking.marks.BE: `BE` is the same mark as `0` (keep one of the two)
     ");
-    assert_snapshot!(marking(r#"{ kind = "copy", rule = "best" }"#), @r#"57:39 conditioner.acks.ack_marking.rule: `best` is not one of "triggering-segment", "best-of-covered", "worst-of-covered""#);
+    assert_snapshot!(marking(r#"{ kind = "copy", rule = "best" }"#), @r#"57:39 conditioner.acks.ack_marking.rule: `best` is not one of "triggering-segment", "best-of-covered", "worst-of-covered" (did you mean `best-of-covered`?)"#);
     assert_snapshot!(marking(r#"{ kind = "copy", marks = {} }"#), @"57:32 conditioner.acks.ack_marking.marks: there is no setting `marks` here (known here: kind, rule)");
     assert_snapshot!(marking(r#""copy""#), @r#"57:15 conditioner.acks.ack_marking: must be a table, not a string (write a table, as in `{ kind = "copy" }`)"#);
     assert_snapshot!(one("ack_marking =", "match = { kind = \"data\" }\nack_marking ="), @r#"58:15 conditioner.acks.ack_marking: no packet of this conditioner is an ACK: `match` has `kind = "data"` (write `kind = "pure-ack"`, or leave it out)"#);

@@ -137,7 +137,7 @@ fn mistakes_have_their_place() {
         );
     }
     let said = one(&QUEUE.replace("gain = 2", "gain = inf"), METER);
-    assert!(said.ends_with("inf is not a number to count with"), "{said}");
+    assert!(said.ends_with("inf is not a number to count with (write a number)"), "{said}");
 }
 
 #[test]

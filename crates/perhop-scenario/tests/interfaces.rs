@@ -136,7 +136,7 @@ fn probabilities_and_weights_of_averages() {
     let with = |rest: &str| red(&format!("{curve}, {rest}"));
     assert_snapshot!(with("max_p = 0"), @"93:65 port.r2-r3.class.be.queue.max_p: 0 is outside the range: above 0 and at most 1");
     assert_snapshot!(with("max_p = 1.01"), @"93:65 port.r2-r3.class.be.queue.max_p: 1.01 is outside the range: above 0 and at most 1");
-    assert_snapshot!(with("max_p = nan"), @"93:65 port.r2-r3.class.be.queue.max_p: NaN is not a number to count with");
+    assert_snapshot!(with("max_p = nan"), @"93:65 port.r2-r3.class.be.queue.max_p: NaN is not a number to count with (write a number above 0 and at most 1)");
     assert_snapshot!(with(r#"max_p = "0.1""#), @"93:65 port.r2-r3.class.be.queue.max_p: must be a number, not a string");
     assert_snapshot!(with("max_p = 1, w_q = 1"), @"no mistake");
     assert_snapshot!(with("max_p = 1, w_q = 0, gentle = 1"), @r"
@@ -159,7 +159,7 @@ fn conventions_of_early_detection() {
         |rest: &str| red(&format!(r#"min_th = "15p", max_th = "45p", max_p = 0.1, conventions = {rest}"#));
     let rio = |rest: &str| one(RIO_GREEN, &format!("{RIO_GREEN}, conventions = {rest}"));
     assert_snapshot!(red(r#"{ like = "dsred", unclamped = false }"#), @"no mistake");
-    assert_snapshot!(red(r#"{ like = "ns2" }"#), @r#"93:93 port.r2-r3.class.be.queue.conventions.like: `ns2` is not one of "floyd1993", "ns2-red", "dsred""#);
+    assert_snapshot!(red(r#"{ like = "ns2" }"#), @r#"93:93 port.r2-r3.class.be.queue.conventions.like: `ns2` is not one of "floyd1993", "ns2-red", "dsred" (did you mean `ns2-red`?)"#);
     assert_snapshot!(red(r#""dsred""#), @"93:84 port.r2-r3.class.be.queue.conventions: must be a table, not a string (its settings are: like, wait, spare_short, spare_first, unclamped, skip_full, idle_sent, idle_whole, idle_again, idle_color)");
     assert_snapshot!(red("{ wait = 1, waits = true }"), @r"
     93:93 port.r2-r3.class.be.queue.conventions.wait: must be true or false, not an integer
@@ -175,12 +175,12 @@ fn conventions_of_early_detection() {
 fn coloured_queues() {
     assert_snapshot!(one(r#"colors = { BE = "green" }"#, r#"colors = { EB = "green", AF11 = "blue", BE = "green", CS0 = "red" }"#), @r#"
     102:56 port.r3-r2.class.af.queue.colors.EB: `EB` is not a mark (did you mean `EF`?)
-    102:72 port.r3-r2.class.af.queue.colors.AF11: `blue` is not one of "green", "yellow", "red"
+    102:72 port.r3-r2.class.af.queue.colors.AF11: `blue` is not one of "green", "yellow", "red" (`green`: in profile; `yellow`: in excess of the committed profile; `red`: out of profile)
     102:100 port.r3-r2.class.af.queue.colors.CS0: `CS0` is the same mark as `BE` (keep one of the two)
     "#);
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
-    assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed""#);
+    assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed" (`coupled`: those of its own and of every better colour; `decoupled`: its own; `shared`: all; `summed`: its own)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "custom" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
     87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)

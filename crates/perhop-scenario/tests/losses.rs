@@ -30,7 +30,7 @@ fn chance() {
     assert_eq!(losses(r#"loss = { "fast->slow" = 1e-4 }"#), ["0", "0.0001"]);
     assert_snapshot!(lines(slow("loss = 1")), @"22:8 link.slow-fast.loss: 1 is outside the range: at least 0 and below 1");
     assert_snapshot!(lines(slow("loss = -0.1")), @"22:8 link.slow-fast.loss: -0.1 is outside the range: at least 0 and below 1");
-    assert_snapshot!(lines(slow("loss = nan")), @"22:8 link.slow-fast.loss: NaN is not a number to count with");
+    assert_snapshot!(lines(slow("loss = nan")), @"22:8 link.slow-fast.loss: NaN is not a number to count with (write a number at least 0 and below 1)");
     assert_snapshot!(lines(slow(r#"loss = "1%""#)), @"22:8 link.slow-fast.loss: must be a number, not a string");
     assert_snapshot!(lines(slow(r#"loss = { "fast->slwo" = 0.1 }"#)), @"22:25 link.slow-fast.loss.fast->slwo: the link has no direction `fast->slwo` (did you mean `fast->slow`?)");
     let overridden = load(BASE.as_bytes(), "test.toml", &["link.slow-fast.loss.fast->slow=0.5".to_owned()]);

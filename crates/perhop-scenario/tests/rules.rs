@@ -110,10 +110,18 @@ fn backpressure_is_for_hosts() {
 }
 
 #[test]
+fn quantities_begin_with_a_number() {
+    assert_snapshot!(one("\"100kbit/s\"", "nan"), @"21:25 link.slow-fast.rate.slow->fast: a rate starts with a decimal number (write `100kbit/s`, `10Mbps` or `1.25MB/s`)");
+    assert_snapshot!(one("\"100kbit/s\"", "\"inf\""), @"21:25 link.slow-fast.rate.slow->fast: a rate starts with a decimal number (write `100kbit/s`, `10Mbps` or `1.25MB/s`)");
+    assert_snapshot!(one("\"60s\"", "-inf"), @"3:12 run.duration: a time cannot be negative (write `60s`, `5ms`, `20us` or `100ns`)");
+    assert_snapshot!(one("\"60s\"", "-5"), @"3:12 run.duration: a time cannot be negative (write `60s`, `5ms`, `20us` or `100ns`)");
+}
+
+#[test]
 fn paired_counter_has_two_classes_and_a_share() {
     assert_snapshot!(one("share = 0.5", "share = 1"), @"34:63 port.slow-fast.scheduler.share: 1 is outside the range: above 0 and below 1");
     assert_snapshot!(one("share = 0.5", "share = 0.0"), @"34:63 port.slow-fast.scheduler.share: 0 is outside the range: above 0 and below 1");
-    assert_snapshot!(one("share = 0.5", "share = nan"), @"34:63 port.slow-fast.scheduler.share: NaN is not a number to count with");
+    assert_snapshot!(one("share = 0.5", "share = nan"), @"34:63 port.slow-fast.scheduler.share: NaN is not a number to count with (write a number above 0 and below 1)");
     assert_snapshot!(one("[[flow]]", "[[port.class]]\nname = \"more\"\n[[flow]]"), @r"
     34:22 port.slow-fast.scheduler.kind: paired-counter shares a link between two classes; this port has 3
     44:1 port.slow-fast.class.more.match: no packet can reach this class: earlier ones take all that it matches (put it before them, or match fewer packets there)

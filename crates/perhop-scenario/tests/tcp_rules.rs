@@ -50,7 +50,7 @@ fn losses_are_found_by_time_with_sack_only() {
     assert_snapshot!(tcp(r#"rack = true, recovery = "reno""#), @r#"48:16 flow.up.tcp.rack: rack (true) needs what SACK reports (RFC 8985), not recovery (reno) (write `rack = false` or `recovery = "sack"`)"#);
     assert_snapshot!(tcp(r#"rack = true, recovery = "sack-1996""#), @r#"48:16 flow.up.tcp.rack: rack (true) needs what SACK reports (RFC 8985), not recovery (sack-1996) (write `rack = false` or `recovery = "sack"`)"#);
     assert_snapshot!(tcp("rack = true"), @"no mistake"); // the default has SACK
-    assert_snapshot!(tcp(r#"profile = "linux", min_rto_bounds = "rttvar""#), @r#"48:45 flow.up.tcp.min_rto_bounds: `rttvar` is not one of "timeout", "variation""#);
+    assert_snapshot!(tcp(r#"profile = "linux", min_rto_bounds = "rttvar""#), @r#"48:45 flow.up.tcp.min_rto_bounds: `rttvar` is not one of "timeout", "variation" (`timeout`: the whole time-out; `variation`: what is added to srtt for the variation)"#);
 }
 
 //= test rfc2018-3-length
@@ -104,6 +104,9 @@ fn acknowledgments_wait_half_a_second_at_most() {
     assert_snapshot!(tcp(r#"ack_delay = "501ms""#), @"48:21 flow.up.tcp.ack_delay: 501ms is above 500ms, the longest that an ACK may wait (RFC 1122 section 4.2.3.2 sets the bound)");
     assert_snapshot!(ack(r#"policy = "every-segment", timeout = "200ms""#), @r#"48:45 flow.up.ack.timeout: 200ms is for ACKs that wait, and policy has every segment acknowledged at once (add `policy = "delayed"`, or leave `timeout` out)"#);
     assert_snapshot!(ack(r#"policy = "delay", timeout = "200ms""#), @r#"48:18 flow.up.ack.policy: `delay` is not one of "every-segment", "delayed" (did you mean `delayed`?)"#);
+    assert_snapshot!(ack(r#"policy = "every""#), @r#"48:18 flow.up.ack.policy: `every` is not one of "every-segment", "delayed" (did you mean `every-segment`?)"#);
+    assert_snapshot!(ack(r#"policy = "at-once""#), @r#"48:18 flow.up.ack.policy: `at-once` is not one of "every-segment", "delayed" (`every-segment`: each arriving segment at once; `delayed`: every second full segment at once)"#);
+    assert_snapshot!(ack("policy = 2"), @r#"48:18 flow.up.ack.policy: must be a string, not an integer (write one of "every-segment", "delayed")"#);
 }
 
 #[test]

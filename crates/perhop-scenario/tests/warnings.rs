@@ -319,6 +319,36 @@ fn a_host_holds_the_window_of_its_own_connection() {
 }
 
 #[test]
+fn packets_leave_their_host_in_the_run_and_before_a_time_out() {
+    let jitter = |time: &str| lines(overridden(&[&format!("run.processing_jitter={time}")]));
+    assert_snapshot!(jitter("999ms"), @"no warning");
+    assert_snapshot!(jitter("1s"), @"1:23 run.processing_jitter: a packet may wait up to 1s in its host, and a TCP's time-out may be 1s (RFC 6298 section 2) (one packet time of the bottleneck keeps equal flows from falling into step)");
+    assert_snapshot!(jitter("59s"), @"1:23 run.processing_jitter: a packet may wait up to 59s in its host, and a TCP's time-out may be 1s (RFC 6298 section 2) (one packet time of the bottleneck keeps equal flows from falling into step)");
+    assert_snapshot!(jitter("60s"), @"1:23 run.processing_jitter: a packet may wait up to 60s in its host, and the run ends at 60s (one packet time of the bottleneck keeps equal flows from falling into step)");
+}
+
+#[test]
+fn settings_of_acks_that_wait_need_some_that_do() {
+    let overrides = |all: &[&str]| lines(overridden(all));
+    let policy = "flow.bulk.ack.policy=every-segment";
+    // What the profile has is not asked for.
+    assert_snapshot!(overrides(&[policy]), @"no warning");
+    assert_snapshot!(overrides(&[policy, "flow.bulk.tcp.ack_delay=40ms", "flow.bulk.tcp.quick_acks=16"]), @r#"
+    1:25 flow.bulk.tcp.ack_delay: this is for ACKs that wait, and the flow's `ack.policy` has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `ack_delay` out)
+    1:26 flow.bulk.tcp.quick_acks: this is for ACKs that wait, and the flow's `ack.policy` has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `quick_acks` out)
+    "#);
+    assert_snapshot!(overrides(&["flow.bulk.tcp.ack_delay=0s", "flow.bulk.tcp.ack_delay_adapts=true"]), @r#"1:32 flow.bulk.tcp.ack_delay_adapts: this is for ACKs that wait, and an `ack_delay` of zero has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `ack_delay_adapts` out)"#);
+    assert_snapshot!(overrides(&["flow.bulk.tcp.ack_delay=0s", "flow.bulk.ack.policy=delayed", "flow.bulk.tcp.quick_acks=1"]), @"no warning");
+    // What is off asks for nothing.
+    let off = ["ack_delay=0s", "ack_delay_adapts=false", "quick_acks=0", "sack_compression=0s"];
+    let off = off.map(|one| format!("flow.bulk.tcp.{one}"));
+    assert_snapshot!(overrides(&[&[policy][..], &off.each_ref().map(String::as_str)].concat()), @"no warning");
+    // A resolved scenario has them all and is warned of no more than what it was resolved from.
+    let resolved = valid(overridden(&[policy])).resolved_toml();
+    assert_snapshot!(lines(load(resolved.as_bytes(), "resolved.toml", &[])), @"no warning");
+}
+
+#[test]
 fn token_levels_that_no_series_has_are_told() {
     let tokens = "run.series=[\"tokens\"]";
     assert_snapshot!(paths(overridden(&[tokens])), @"");

@@ -74,16 +74,16 @@ impl<'a> Shape<'a> {
             && above.is_none_or(|min| x > min)
             && most.is_none_or(|max| x <= max)
             && below.is_none_or(|max| x < max);
+        let bounds = [("at least", least), ("above", above), ("at most", most), ("below", below)];
+        let bounds = bounds.into_iter().filter_map(|(word, bound)| Some(format!("{word} {}", bound?)));
+        let range = bounds.collect::<Vec<_>>().join(" and ");
         match serde_json::Number::from_f64(x) {
             Some(number) if inside => Json::Number(number),
-            Some(_) => {
-                let bounds = [("at least", least), ("above", above), ("at most", most), ("below", below)];
-                let bounds =
-                    bounds.into_iter().filter_map(|(word, bound)| Some(format!("{word} {}", bound?)));
-                let range = bounds.collect::<Vec<_>>().join(" and ");
-                self.refuse(node, schema, format!("{x} is outside the range: {range}"), None)
+            Some(_) => self.refuse(node, schema, format!("{x} is outside the range: {range}"), None),
+            None => {
+                let hint = format!("write a number {range}").trim_end().to_owned();
+                self.refuse(node, schema, format!("{x} is not a number to count with"), Some(hint))
             }
-            None => self.refuse(node, schema, format!("{x} is not a number to count with"), None),
         }
     }
 }

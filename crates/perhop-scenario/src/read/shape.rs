@@ -13,6 +13,9 @@ use crate::read::rules;
 use crate::read::tree::{Entry, Node, Step, Tree, Value, index_of};
 use crate::words::suggest;
 
+/// The most words whose meanings a hint gives.
+const FEW: usize = 4;
+
 /// The findings of the check.
 pub(crate) struct Shape<'a> {
     tree: &'a Tree,
@@ -182,10 +185,13 @@ impl<'a> Shape<'a> {
             return Json::String(text.clone());
         }
         let hint = self.hint(|| {
-            suggest::near(text, words()).or_else(|| {
-                rules::taking(self.root, &self.table_path(), text)
-                    .map(|other| format!("`{text}` is a value of `{other}`"))
-            })
+            suggest::near(text, words())
+                .or_else(|| {
+                    rules::taking(self.root, &self.table_path(), text)
+                        .map(|other| format!("`{text}` is a value of `{other}`"))
+                })
+                .or_else(|| suggest::begun(text, words()))
+                .or_else(|| meanings(variants))
         });
         let rule = format!("`{}` is not one of {}", suggest::short(text), list_words(words()));
         self.refuse(node, schema, rule, hint)
@@ -306,8 +312,13 @@ impl<'a> Shape<'a> {
         let keys = rules["properties"].as_object().map(|p| p.keys().map(String::as_str).collect::<Vec<_>>());
         let item = rules::resolve(self.root, &rules["items"])["examples"][0].as_str();
         let list = item.map(|item| format!("write a list, as in [\"{item}\"]"));
-        let hint =
-            example.or(list).or_else(|| keys.map(|keys| format!("its settings are: {}", keys.join(", "))));
+        let words =
+            rules["oneOf"].as_array().map(|all| list_words(all.iter().filter_map(|v| v["const"].as_str())));
+        let words = words.map(|words| format!("write one of {words}"));
+        let hint = example
+            .or(list)
+            .or(words)
+            .or_else(|| keys.map(|keys| format!("its settings are: {}", keys.join(", "))));
         self.refuse(node, schema, format!("must be {wanted}, not {}", kind_of(&node.value)), hint)
     }
 
@@ -352,6 +363,16 @@ pub(crate) fn kind_of(value: &Value) -> &'static str {
 
 fn list_words<'w>(words: impl Iterator<Item = &'w str>) -> String {
     words.map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// What each of a few words means: the beginning of its description.
+fn meanings(variants: &[Json]) -> Option<String> {
+    let meaning = |word: &Json| {
+        let about = word["description"].as_str()?.split(['.', ',', ';', ':', '(']).next()?;
+        Some(format!("`{}`: {}", word["const"].as_str()?, lower_first(about.trim_end())))
+    };
+    let all: Option<Vec<_>> = variants.iter().map(meaning).collect();
+    all.filter(|all| all.len() <= FEW).map(|all| all.join("; "))
 }
 
 /// For a description that goes on after a colon; an acronym stays as it is.

@@ -135,12 +135,12 @@ impl Quantity {
         let text = text.trim();
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = (&text[..end], text[end..].trim_start());
-        if text.starts_with('-') {
-            return Err(self.error(format!("{} cannot be negative", self.name), None));
+        if let Some(error) = self.refuses(text) {
+            return Err(error);
         }
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
-            return Err(self.error(format!("{} starts with a decimal number", self.name), None));
+            return Err(self.no_number());
         }
         if unit.is_empty() {
             return Err(self.bare(number));
@@ -167,8 +167,24 @@ impl Quantity {
         u64::try_from(scaled / tens).ok().filter(|n| *n <= max).ok_or_else(too_large)
     }
 
+    /// The error for a text that does not begin with a number from zero on, nor with a point.
+    fn refuses(&self, text: &str) -> Option<UnitError> {
+        match text.chars().next() {
+            Some('-') => Some(self.error(format!("{} cannot be negative", self.name), None)),
+            Some('0'..='9' | '.') => None,
+            _ => Some(self.no_number()),
+        }
+    }
+
+    fn no_number(&self) -> UnitError {
+        self.error(format!("{} starts with a decimal number", self.name), None)
+    }
+
     /// The error for a number without a unit.
     pub(crate) fn bare(&self, number: &str) -> UnitError {
+        if let Some(error) = self.refuses(number) {
+            return error;
+        }
         let [a, b] = match number.parse() {
             // so many are base units
             Ok(n) if (MANY..=MAX).contains(&n) && self.has_prefixes() => {

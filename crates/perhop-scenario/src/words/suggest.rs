@@ -30,6 +30,15 @@ pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Opt
     is_near.then(|| format!("did you mean `{best}`?"))
 }
 
+/// A hint for `wrong` where it is the beginning of just one of `known`.
+pub(crate) fn begun<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let found: Vec<_> = known.filter(|name| !wrong.is_empty() && name.starts_with(wrong)).collect();
+    match found[..] {
+        [one] => Some(format!("did you mean `{one}`?")),
+        _ => None,
+    }
+}
+
 /// A hint for `wrong`: of names with what they are about, those that are about `wrong`'s words, or begin with the first, if few.
 pub(crate) fn described<'a>(wrong: &str, known: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
     let words: Vec<String> =

@@ -1,18 +1,22 @@
 //! Settings that are valid one by one and hardly meant together: thresholds that cross, times that leave nothing.
 
-use perhop_core::units::QueueSize;
+use perhop_core::time::Span;
+use perhop_core::units::{Bytes, QueueSize};
 
+use crate::lower::tcp::ack_policy;
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::words::choices::{MoreSeries, Per};
 use crate::words::units::{Limit, Time};
 use crate::written::conditioner::Meter;
-use crate::written::file::ScenarioFile;
+use crate::written::file::{AckPolicy, ScenarioFile};
 use crate::written::port::Queue;
 
 /// Warns of what can be seen without the network.
 pub(super) fn find(file: &ScenarioFile, report: &mut Report) {
     times(file, report);
+    jitter(file, report);
+    waiting_acks(file, report);
     if file.run.series.contains(&MoreSeries::Tokens) {
         levels(file, report);
     }
@@ -44,6 +48,55 @@ fn times(file: &ScenarioFile, report: &mut Report) {
         if start >= run.duration.0 {
             let rule = format!("flow `{name}` never starts: the run ends at {}", run.duration);
             report.warn(&steps![list, i, "start"], rule, Some("let it start before the end".to_owned()));
+        }
+    }
+}
+
+/// The least time-out of a TCP (RFC 6298 section 2, rule 2.4).
+const LEAST_TIMEOUT: Time = Time(Span::from_secs(1));
+
+/// Packets leave their host before the end, and before they are sent again.
+fn jitter(file: &ScenarioFile, report: &mut Report) {
+    let (jitter, duration) = (file.run.processing_jitter, file.run.duration);
+    let cause = if jitter.is_none() {
+        return;
+    } else if jitter.0 >= duration.0 {
+        format!("the run ends at {duration}")
+    } else if jitter.0 >= LEAST_TIMEOUT.0 {
+        format!("a TCP's time-out may be {LEAST_TIMEOUT} (RFC 6298 section 2)")
+    } else {
+        return;
+    };
+    let rule = format!("a packet may wait up to {jitter} in its host, and {cause}");
+    let hint = "one packet time of the bottleneck keeps equal flows from falling into step".to_owned();
+    report.warn(&steps!["run", "processing_jitter"], rule, Some(hint));
+}
+
+/// What is written for ACKs that wait has some that do.
+fn waiting_acks(file: &ScenarioFile, report: &mut Report) {
+    for (i, flow) in file.flow.iter().enumerate() {
+        let tcp = &flow.tcp;
+        let settings = [
+            ("ack_delay", tcp.ack_delay.0 > Span::ZERO),
+            ("ack_delay_adapts", tcp.ack_delay_adapts),
+            ("quick_acks", tcp.quick_acks > 0),
+            ("sack_compression", tcp.sack_compression.0 > Span::ZERO),
+            ("receive_buffer", tcp.receive_buffer.0 > Bytes(0)),
+        ];
+        let written = settings.map(|(key, _)| report.tree.is_written(&steps!["flow", i, "tcp", key]));
+        // a resolved scenario has every setting, asked for or not
+        if ack_policy(&flow.ack, tcp) != AckPolicy::EverySegment || written == [true; 5] {
+            continue;
+        }
+        let by_flow = report.tree.is_written(&steps!["flow", i, "ack", "policy"]);
+        let cause = if by_flow { "the flow's `ack.policy`" } else { "an `ack_delay` of zero" };
+        for ((key, set), written) in settings.into_iter().zip(written) {
+            if set && written {
+                let rule =
+                    format!("this is for ACKs that wait, and {cause} has every segment acknowledged at once");
+                let hint = format!("write `ack.policy = \"delayed\"`, or leave `{key}` out");
+                report.warn(&steps!["flow", i, "tcp", key], rule, Some(hint));
+            }
         }
     }
 }
