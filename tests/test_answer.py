@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from perhop import Scenario, StoredRun
-from perhop.report import answer, sentences
+from perhop.report import answer
+from perhop.say import run as sentences
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PACK = Path(__file__).parents[1] / "python" / "perhop" / "starters" / "diffserv" / "diffserv.toml"

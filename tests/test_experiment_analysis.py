@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from perhop.experiment import words
 from perhop.experiment.analysis import Analysis, AnalysisRequest
 from perhop.experiment.analyze import analyze, without_values
 from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fractions import Fraction
+from perhop.say import analysis as words
 from perhop.stats.anova import anova
 from perhop.stats.contrasts import tukey_of
 from perhop.stats.discovery import benjamini_hochberg

@@ -14,8 +14,8 @@ ARCHITECTURE = (ROOT.parents[1] / "docs" / "architecture.md").read_text()
 
 #: the rooms from the top downwards: none imports of one that is above it
 ORDER = (
-    *("cli", "serve", "notebook", "papers", "report", "recommend", "plot", "judge", "experiment", "run"),
-    *("deploy", "import_ns2", "models", "stats", "scenario"),
+    *("cli", "serve", "notebook", "papers", "report", "say", "recommend", "plot", "judge", "experiment"),
+    *("run", "deploy", "import_ns2", "models", "stats", "scenario"),
 )
 
 #: below `serve`, which gives them by the command line alone

@@ -23,9 +23,9 @@ from perhop.experiment.work import Finished, Task, Value
 from perhop.recommend import goals
 from perhop.recommend.answer import Answer
 from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
-from perhop.recommend.words import described, short
 from perhop.report.campaign import render
 from perhop.run.run import Progress
+from perhop.say.recommendation import described, short
 
 ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
 WEB, UPLOAD = Goal("transfer_mean", ("web",), -1.0), Goal("goodput", ("upload",), 1.0)

@@ -144,7 +144,7 @@ def _analyses(store: Store, keep: str | None, level: float, names: list[str]) ->
 
 def _document(one: Analysis) -> dict[str, Any]:
     """Return an analysis as JSON has it: numbers in the response's own unit, null where there is none."""
-    from perhop.experiment.words import how_sure, what_mattered
+    from perhop.say.analysis import how_sure, what_mattered
 
     return {
         "response": one.response,
@@ -168,7 +168,7 @@ def _document(one: Analysis) -> dict[str, Any]:
 
 def _print(store: Store, found: list[Analysis]) -> None:
     from perhop.experiment.stopping import described
-    from perhop.experiment.words import how_sure, varied, what_mattered
+    from perhop.say.analysis import how_sure, varied, what_mattered
 
     runs = store.runs()
     print(varied(store.campaign, runs))
@@ -192,7 +192,7 @@ def _print(store: Store, found: list[Analysis]) -> None:
 
 def _print_tests(one: Analysis) -> None:
     from perhop.cli.output import print_table
-    from perhop.experiment.words import effect_name
+    from perhop.say.analysis import effect_name
 
     if one.tests.is_empty():
         return
@@ -215,7 +215,7 @@ def _print_tests(one: Analysis) -> None:
 
 def _print_effects(one: Analysis) -> None:
     from perhop.cli.output import print_table
-    from perhop.experiment.words import effect_name, scale
+    from perhop.say.analysis import effect_name, scale
 
     unit = scale(one)
     title = f" in {unit.unit}" if unit.unit else ""

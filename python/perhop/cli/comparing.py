@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from perhop.experiment.comparisons import Comparison, Margin, Own, Pairs
     from perhop.experiment.store import Store
-    from perhop.experiment.words import Scale
+    from perhop.say.analysis import Scale
 
 
 def pairs_of(store: Store, level: float, responses: Sequence[str]) -> list[Pairs]:
@@ -154,7 +154,7 @@ def print_comparisons(found: Sequence[Comparison], level: float) -> None:
 
 def in_words(one: Comparison) -> list[str]:
     """Say how two treatments differ, what pairing saved, and whether they are the same within the margin."""
-    from perhop.experiment.words import p_value
+    from perhop.say.analysis import p_value
     from perhop.units import counted
 
     unit, found = _scale(one.own), one.found
@@ -184,6 +184,6 @@ def _first(one: Comparison) -> list[float]:
 
 
 def _scale(own: Own) -> Scale:
-    from perhop.experiment.words import Scale
+    from perhop.say.analysis import Scale
 
     return Scale.of(own.unit, max(map(abs, own.rows["value"].to_list())))

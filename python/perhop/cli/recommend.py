@@ -204,7 +204,7 @@ def _tell(store: Store, outcome: Outcome, as_json: bool) -> int:
     from perhop.cli import told
     from perhop.cli.output import print_json
     from perhop.recommend.beside import beside
-    from perhop.recommend.words import described
+    from perhop.say.recommendation import described
 
     select = store.campaign.select
     assert select is not None
@@ -254,7 +254,7 @@ def _commands(store: Store, found: Answer) -> dict[str, str]:
 
 def _print(found: Answer, said: list[str]) -> None:
     from perhop.cli.output import print_table
-    from perhop.recommend.words import between, called, value
+    from perhop.say.recommendation import between, called, value
 
     print(*said, sep="\n", end="\n\n")
     for name in found.over:

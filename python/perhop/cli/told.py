@@ -177,7 +177,7 @@ def means(store: Store) -> list[dict[str, Any]]:
 
 def print_means(store: Store) -> None:
     """Print a table of means for each response; to stderr, which response has no value."""
-    from perhop.experiment.words import Scale
+    from perhop.say.analysis import Scale
 
     rows = means(store)
     warn_of_none(store)

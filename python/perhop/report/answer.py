@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perhop.report import figures, sentences
+from perhop.report import figures
 from perhop.run import phase, summary
+from perhop.say import run as sentences
 from perhop.units import counted
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import polars as pl
 from perhop import _core
 from perhop.experiment.analyze import analyze, asked_of, without_values
 from perhop.experiment.stopping import described
-from perhop.experiment.words import Scale, effect_name, how_sure, scale, varied, what_mattered
-from perhop.recommend.words import described as recommended
 from perhop.report import effects, page
+from perhop.say.analysis import Scale, effect_name, how_sure, scale, varied, what_mattered
+from perhop.say.recommendation import described as recommended
 from perhop.stats.contrasts import tukey_of
 
 if TYPE_CHECKING:

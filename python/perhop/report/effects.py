@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop.experiment.analyze import analyze, asked_of
-from perhop.experiment.words import Scale, pairs, scale
 from perhop.plot import effects as drawn
 from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.plot.variation import VariationPart, draw_pareto
 from perhop.report.figure import Figure
+from perhop.say.analysis import Scale, pairs, scale
 from perhop.stats.effects import half_width, standard_error
 from perhop.stats.residuals import LEAST, normal_qq
 from perhop.units import quantity, split
