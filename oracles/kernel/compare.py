@@ -115,9 +115,18 @@ def tables(runs: pl.DataFrame) -> Iterator[str]:
         for response in responses:
             for clock, name in ARMS.items():
                 words = [found[response, clock] for found in verdicts if found[response, clock]]
-                counts = ", ".join(f"{words.count(word)} {word}" for word in ("agrees", "open", "differs"))
+                counts = ", ".join(
+                    _counted(words.count(word), word) for word in ("agrees", "open", "differs")
+                )
                 yield f"- {NAMES.get(response, response)}, {part}, {name}: of {len(words)} cells {counts}"
         yield ""
+
+
+def _counted(count: int, verdict: str) -> str:
+    """Return `1 agrees`, `2 agree`, `1 is open`, `2 are open`."""
+    if verdict == "open":
+        return f"{count} {'is' if count == 1 else 'are'} open"
+    return f"{count} {verdict if count == 1 else verdict.removesuffix('s')}"
 
 
 def main() -> None:

@@ -180,7 +180,8 @@ def less_of_cases(pack: Pack) -> list[str]:
         if table.get("quick"):
             shorter.setdefault(table["quick"], []).append(f"Table {table['id']}")
     told = [
-        f"{', '.join(own)} simulate{'s' * (len(own) == 1)} {time} where the study says {DURATION_S:g}s"
+        f"{', '.join(own)} simulate{'s' * (len(own) == 1)} {seconds(time):g} s "
+        f"where the study says {DURATION_S:g} s"
         for time, own in shorter.items()
     ]
     gone = "; ".join(table["title"] for table in pack.figures if "quick" not in table)
