@@ -178,6 +178,10 @@ class Description(msgspec.Struct, frozen=True):
     flows: list[FlowView]
 
 
+# made once: two threads that are the first to decode a type end in a crash of msgspec
+_DESCRIPTION = msgspec.json.Decoder(Description)
+
+
 class Key(NamedTuple):
     """The identity of a run's results: runs with equal keys have equal results.
 
@@ -345,4 +349,4 @@ class Scenario:
 
     def describe(self) -> Description:
         """Return the meaning of the scenario."""
-        return msgspec.json.decode(self.core.describe(), type=Description)
+        return _DESCRIPTION.decode(self.core.describe())
