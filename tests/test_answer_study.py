@@ -59,6 +59,9 @@ def test_each_claim_is_a_question_with_two_numbers_and_a_way_to_its_parts() -> N
     assert no.pill.text == "C2 No"
     assert no.numbers == "q5.0: 5; claimed is 0 to 1, one of 3 parts"
     assert (unjudged.pill.text, unjudged.numbers) == ("C3 Not judged", "")
+    short = claim("C4", "not judged", part(0.5, (0.0, None), "not judged")) | {"reason": "runs are too short"}
+    (one,) = questions({"claims": [short]})
+    assert one.numbers == "q0.5: 0.5; claimed is above 0; not judged: runs are too short"
 
 
 def test_the_claims_are_counted_by_verdict() -> None:

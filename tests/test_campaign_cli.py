@@ -148,6 +148,7 @@ def test_mistakes_have_their_place(cli: Cli, file: Path) -> None:
         (["campaign", "run", "c.toml", "--until-ci", "goodput"], 2, "'goodput' is not a half-width"),
         (["campaign", "run", "c.toml", "--until-ci", "-1%"], 2, "'-1%' is not a half-width above zero"),
         (["campaign", "run", "c.toml", "--until-ci", "x=2%"], 2, "no response 'x'"),
+        (["campaign", "run", "c.toml", "--until-ci", "2%", "--until-ci", "3%"], 2, "stops by one response"),
         (["campaign", "run", "c.toml", "-o", "y.toml"], 2, "y.toml"),
         (["campaign"], 2, ""),
         (["sweep", "y.toml", "--vary", "run.seed", "--measure", "1"], 2, "--vary run.seed: no values"),

@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from perhop.cli.told import means
 from perhop.experiment import ledger, work
 from perhop.experiment.analyze import analyze, asked_of
 from perhop.experiment.campaign import Outcome, plan, run_campaign
@@ -33,6 +32,7 @@ from perhop.experiment.work import Finished, Task
 from perhop.run.live import LackingError
 from perhop.run.run import Result
 from perhop.run.run import run as run_one
+from perhop.say.campaign import means
 from perhop.scenario.scenario import Scenario
 
 SCENARIO = """

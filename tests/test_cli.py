@@ -209,7 +209,7 @@ def web(tables: dict[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def test_classes_of_the_pack_fit_into_a_hundred_columns(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perhop.cli.output._WIDTH_WITHOUT_TERMINAL", 100)
+    monkeypatch.setattr("perhop.say.terminal._WIDTH_WITHOUT_TERMINAL", 100)
     assert cli("init", "--pack", "diffserv").code == 0
     lines = cli("run", "diffserv.toml", "--until", "20s", "-o", "run").out.splitlines()
     for title, last in (("Classes of flows", "red"), ("One-way delays", "IPDV 95 %")):

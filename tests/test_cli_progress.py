@@ -82,7 +82,7 @@ def test_short_work_says_nothing(clock: list[float], capsys: pytest.CaptureFixtu
 
 def test_examples_of_units_hold() -> None:
     done = doctest.testmod(perhop.units)
-    assert (done.failed, done.attempted) == (0, 8)
+    assert (done.failed, done.attempted) == (0, 9)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,16 @@ def test_rates(value: float | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, "-"), (0.0, "0 ms"), (0.0125, "12.5 ms"), (1.0, "1 s"), (10.56, "10.56 s")]
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0, "0 ms"),
+        (0.0125, "12.5 ms"),
+        (1.0, "1 s"),
+        (10.56, "10.56 s"),
+        (1.8e-8, "18 ns"),
+        (1e-10, "0.1 ns"),
+    ],
 )
 def test_times(value: float | None, text: str) -> None:
     assert perhop.units.duration(value) == text

@@ -15,12 +15,13 @@ from perhop.experiment.analysis import Analysis, AnalysisRequest
 from perhop.experiment.analyze import analyze, without_values
 from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fractions import Fraction
-from perhop.say import analysis as words
+from perhop.say import analysis
 from perhop.stats.anova import anova
 from perhop.stats.contrasts import tukey_of
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.intervals import mean_interval
 from perhop.stats.sequential import sequential_interval
+from perhop.units import Scale
 
 TWO = AnalysisRequest({"a": "lh", "b": "xyz"}, {"speed": "bit/s"}, common_seeds=False)
 
@@ -54,7 +55,7 @@ def only(found: list[Analysis]) -> Analysis:
 
 
 def said(one: Analysis) -> str:
-    return " ".join([*words.what_mattered(one), *words.how_sure(one)])
+    return " ".join([*analysis.what_mattered(one), *analysis.how_sure(one)])
 
 
 def test_groups_are_within_runs_and_seeds_are_blocks() -> None:
@@ -251,7 +252,7 @@ def test_the_mean_of_all_has_an_interval_only_where_replications_are_of_the_same
     assert (whole.mean, whole.low) == (51.5, pytest.approx(mean_interval([50, 51, 52, 53]).low))
     lost = only(analyze(frame[1:], asked))
     assert (lost.mean.mean, lost.mean.half_width) == (pytest.approx(58.0, abs=2.0), math.inf)
-    assert "± " not in words.what_mattered(lost)[0]
+    assert "± " not in analysis.what_mattered(lost)[0]
     looked = only(analyze(frame, replace(asked, looked_at="speed"))).mean
     assert looked.high == sequential_interval([50, 51, 52, 53]).high
 
@@ -312,11 +313,11 @@ def test_means_that_were_looked_at_have_intervals_that_hold_at_every_look() -> N
 
 
 def test_numbers_are_said_in_readable_units() -> None:
-    rate, time = words.Scale.of("bit/s", 9.1e5), words.Scale.of("s", 0.02)
+    rate, time = Scale.of("bit/s", 9.1e5), Scale.of("s", 0.02)
     assert rate.value(904_712.0, 4_810.0) == "904.7 ± 4.8 kbit/s"
     assert time.value(0.0251, 0.0013) == "25.1 ± 1.3 ms"
-    assert words.Scale.of(None, 3.0).value(3.14159) == "3.142"
-    assert words.Scale.of("p", 30.0).value(30.0, 0.0) == "30 ± 0 p"
+    assert Scale.of(None, 3.0).value(3.14159) == "3.142"
+    assert Scale.of("p", 30.0).value(30.0, 0.0) == "30 ± 0 p"
 
 
 def test_a_group_without_any_value_is_no_level() -> None:

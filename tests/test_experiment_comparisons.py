@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop.cli.comparing import in_words
 from perhop.experiment.analysis import AnalysisRequest
 from perhop.experiment.comparisons import Margin, Own, all_pairs, compare, values
 from perhop.experiment.store import Store
+from perhop.say.comparisons import in_words
 from perhop.stats.contrasts import tukey
 from perhop.stats.paired import paired_difference, tost
 from perhop.stats.strata import Stratum

@@ -1,6 +1,10 @@
 """Numbers with their units, as people read them; a value that does not exist is a dash."""
 
+from __future__ import annotations
+
+import math
 import re
+from dataclasses import dataclass
 
 _PREFIXES = {
     "": 1.0,
@@ -66,29 +70,70 @@ def split(text: str) -> tuple[float, str]:
     return float(found[1]), found[2]
 
 
+_STEPS = {
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+}
+"""From the largest prefix on; a number below the last is in the unit itself, of seconds in the last."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The unit that keeps numbers readable: a value is divided by `factor` to be in it.
+
+    >>> Scale.of("bit/s", 2.5e6).value(1.5e6, half=2e4)
+    '1.500 ± 0.020 Mbit/s'
+    """
+
+    factor: float
+    unit: str
+
+    @classmethod
+    def of(cls, unit: str | None, largest: float) -> Scale:
+        """Choose for numbers of this unit (``1``: of none), the largest of which is given."""
+        steps = _STEPS.get(unit or "", ())
+        for factor, name in steps:
+            if abs(largest) >= factor:
+                return cls(factor, name)
+        if unit == "s" and largest:
+            return cls(*steps[-1])
+        return cls(1.0, "" if unit is None or unit == "1" else unit)
+
+    def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
+        """Return a value, with what is to either side of it if that is finite, and the unit."""
+        unit = f" {self.unit}".rstrip()
+        x, spread = value / self.factor, half / self.factor
+        if not math.isfinite(spread):
+            return f"{x:.{digits}g}{unit}"
+        if spread == 0.0:
+            return f"{x:.5g} ± 0{unit}"
+        places = max(0, 1 - math.floor(math.log10(spread)))
+        if places > 8:
+            return f"{x:.5g} ± {spread:.2g}{unit}"
+        return f"{x:.{places}f} ± {spread:.{places}f}{unit}"
+
+
+def _scaled(value: float | None, unit: str, digits: int = 4) -> str:
+    return "-" if value is None else Scale.of(unit, value).value(value, digits=digits)
+
+
 def bit_rate(value: float | None) -> str:
     """Return a rate in bit/s with the prefix that keeps it readable.
 
     >>> bit_rate(1_500_000.0)
     '1.5 Mbit/s'
     """
-    if value is None:
-        return "-"
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= factor:
-            return f"{value / factor:.4g} {prefix}bit/s"
-    return f"{value:.4g} bit/s"
+    return _scaled(value, "bit/s")
 
 
 def duration(value: float | None) -> str:
-    """Return a time in seconds, below a second as milliseconds.
+    """Return a time in seconds with the prefix that keeps it readable.
 
-    >>> duration(0.0125)
-    '12.5 ms'
+    >>> duration(0.0125), duration(1.8e-8)
+    ('12.5 ms', '18 ns')
     """
-    if value is None:
-        return "-"
-    return f"{value:.4g} s" if value >= 1 else f"{value * 1000:.4g} ms"
+    return "0 ms" if value == 0 else _scaled(value, "s")
 
 
 def size(value: float | None) -> str:
@@ -97,12 +142,7 @@ def size(value: float | None) -> str:
     >>> size(65536)
     '65.5 kB'
     """
-    if value is None:
-        return "-"
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if value >= factor:
-            return f"{value / factor:.3g} {unit}"
-    return f"{value:.0f} B"
+    return _scaled(value, "B", 3)
 
 
 def exact(value: float) -> str:

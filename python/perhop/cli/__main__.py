@@ -11,7 +11,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.cli.paint import painted
 
 if TYPE_CHECKING:
@@ -21,6 +21,20 @@ _WRONG_PLACE = (
     *(errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EACCES, errno.EPERM),
     *(errno.ENAMETOOLONG, errno.ELOOP),
 )
+
+
+_ERRORS = (
+    ("perhop._core", "ScenarioError", ExitCode.INVALID),
+    ("perhop.run.live", "LiveError", ExitCode.INVALID),
+    ("perhop.run.live", "LackingError", ExitCode.MACHINE),
+    ("perhop.run.record", "DamagedRunError", ExitCode.STORE),
+    ("perhop.run.folder", "PlaceTakenError", ExitCode.STORE),
+    ("perhop.experiment.fault", "DesignError", ExitCode.INVALID),
+    ("perhop.experiment.ledger", "StoreError", ExitCode.STORE),
+    ("perhop.experiment.executors", "ExecutorError", ExitCode.MACHINE),
+    ("perhop.papers.error", "PackError", ExitCode.INVALID),
+)
+"""Errors that a command ends with, and what each means."""
 
 
 class Terminated(BaseException):
@@ -118,9 +132,9 @@ def _check_text(arguments: list[str]) -> None:
         except UnicodeEncodeError:
             shown = os.fsencode(argument).decode(errors="backslashreplace")
             encoding = sys.getfilesystemencoding().upper()
-            told = f"`{shown}` is not text in {encoding}"
+            message = f"`{shown}` is not text in {encoding}"
             hint = "use another name" if encoding == "UTF-8" else "use a locale of UTF-8, or PYTHONUTF8=1"
-            raise CommandError(ExitCode.USAGE, told, hint) from None
+            raise UsageError(message, hint) from None
 
 
 def _is_panic(error: BaseException) -> bool:
@@ -173,59 +187,22 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
     if isinstance(error, OSError):
         # what is written to a file has the file's name
         place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
-        told = f"{place}: {error.strerror or error}" if place else error.strerror or error
+        message = f"{place}: {error.strerror or error}" if place else error.strerror or error
         code = ExitCode.USAGE if error.errno in _WRONG_PLACE else ExitCode.MACHINE
         from perhop.cli.output import beside
 
         hint = beside(error)
-        return code, f"error: {told}" + (f"\nhint: {hint}" if hint else "")
+        return code, f"error: {message}" + (f"\nhint: {hint}" if hint else "")
     if isinstance(error, MemoryError):
         return ExitCode.MACHINE, f"error: {str(error) or 'out of memory'}"
     if isinstance(error, ImportError) and "_core" in str(error):
         return ExitCode.MACHINE, "error: the compiled core is missing\nhint: make build"
-    # imported only now: the error can be one of these only if its module is loaded already
-    if "perhop._core" in sys.modules:
-        from perhop._core import ScenarioError
-
-        if isinstance(error, ScenarioError):
-            return ExitCode.INVALID, f"{error}".rstrip()
-    if "perhop.run.live" in sys.modules:
-        from perhop.run.live import LackingError, LiveError
-
-        if isinstance(error, LiveError):
-            return ExitCode.INVALID, f"error: {error}"
-        if isinstance(error, LackingError):
-            return ExitCode.MACHINE, f"error: {error}"
-    if "perhop.run.record" in sys.modules:
-        from perhop.run.record import DamagedRunError
-
-        if isinstance(error, DamagedRunError):
-            return ExitCode.STORE, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
-    if "perhop.run.folder" in sys.modules:
-        from perhop.run.folder import PlaceTakenError
-
-        if isinstance(error, PlaceTakenError):
-            return ExitCode.STORE, f"error: {error}"
-    if "perhop.experiment.fault" in sys.modules:
-        from perhop.experiment.fault import DesignError
-
-        if isinstance(error, DesignError):
-            return ExitCode.INVALID, f"error: {error}"
-    if "perhop.experiment.ledger" in sys.modules:
-        from perhop.experiment.ledger import StoreError
-
-        if isinstance(error, StoreError):
-            return ExitCode.STORE, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
-    if "perhop.experiment.executors" in sys.modules:
-        from perhop.experiment.executors import ExecutorError
-
-        if isinstance(error, ExecutorError):
-            return ExitCode.MACHINE, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
-    if "perhop.papers.error" in sys.modules:
-        from perhop.papers.error import PackError
-
-        if isinstance(error, PackError):
-            return ExitCode.INVALID, f"error: {error}\nhint: {error.hint}"
+    for module, name, code in _ERRORS:
+        # the error can be one of these only if its module is loaded already
+        if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
+            hint = getattr(error, "hint", "")
+            begin = "" if module == "perhop._core" else "error: "
+            return code, f"{begin}{error}".rstrip() + (f"\nhint: {hint}" if hint else "")
     return ExitCode.INTERNAL, str(error)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import CommandError, ExitCode, UsageError
 
 
 def command(
@@ -30,9 +30,7 @@ def command(
     names = (top / "bench" / "cases" / "names.txt").read_text("utf-8").split()
     for one in case or []:
         if one not in names:
-            raise CommandError(
-                ExitCode.USAGE, f"--case {one}: no such case", f"choose among {', '.join(names)}"
-            )
+            raise UsageError(f"--case {one}: no such case", f"choose among {', '.join(names)}")
     if shutil.which("cargo") is None:
         raise CommandError(ExitCode.MACHINE, "cargo is not installed", "install Rust with rustup")
     words = ["cargo", "run", "--release", "--quiet", "--locked", "-p", "perhop-bench", "--"]

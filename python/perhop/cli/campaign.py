@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 import shlex
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.output import note, print_json, warn
+from perhop.cli.progress import Progress
+from perhop.say.document import MOST_ROWS, Table
+from perhop.say.terminal import show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from perhop.experiment.campaign import Outcome
     from perhop.experiment.definition import Campaign
     from perhop.experiment.ledger import Planned
     from perhop.experiment.store import Store
@@ -49,7 +55,7 @@ Where = Annotated[
     typer.Option("--executor", metavar="dask://HOST:PORT", help="Make the runs on a Dask cluster."),
 ]
 UntilCi = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--until-ci",
         metavar="WIDTH",
@@ -67,26 +73,21 @@ def plan_command(
     as_json: options.Json = False,
 ) -> None:
     """Show what a campaign asks for, and about how long it takes; nothing is run or written."""
-    from perhop.cli.output import print_json, print_table
-    from perhop.cli.told import estimate, in_words
     from perhop.experiment.campaign import plan
     from perhop.run.cores import count as cores
+    from perhop.say.campaign import estimate, planned
 
     campaign, folder = load(file, out, until_ci)
-    told = estimate(campaign, plan(campaign), folder, jobs or cores())
+    found = estimate(campaign, plan(campaign), folder, jobs or cores())
     treatments = campaign.design.treatments
     if as_json:
         rows = [{"name": one.name, "levels": one.levels, "overrides": one.overrides} for one in treatments]
-        print_json({"campaign": campaign.name, "store": str(folder), **told, "treatments": rows})
+        print_json({"campaign": campaign.name, "store": str(folder), **found, "treatments": rows})
         return
-    print_table(
-        "Treatments",
-        (*campaign.design.names, "sets"),
-        [(*one.levels, ", ".join(one.overrides) or "-") for one in treatments],
-        f"with perhop campaign plan {shlex.quote(str(file))} --json",
-        wrap=True,
-    )
-    print(in_words(campaign, told))
+    cells = [(*one.levels, ", ".join(one.overrides) or "-") for one in treatments]
+    whole = f"with perhop campaign plan {shlex.quote(str(file))} --json"
+    show(Table("Treatments", (*campaign.design.names, "sets"), cells, whole=whole, most=MOST_ROWS))
+    show(planned(campaign, found))
     words = ["perhop", "campaign", "run", str(file), *(["-o", str(out)] if out else [])]
     print(f"next: {shlex.join(words)}")
 
@@ -108,11 +109,10 @@ def run_command(
 @group.command("status")
 def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = False) -> None:
     """Say how far a campaign is, also while it runs."""
-    from perhop.cli.output import print_json
-    from perhop.cli.told import about, counted_states, print_failures
     from perhop.experiment import ledger
     from perhop.experiment.campaign import plan
     from perhop.experiment.store import Store
+    from perhop.say.campaign import about, counted_states, failures
 
     if not file.is_dir():
         file.stat()
@@ -132,12 +132,11 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
         print(f"running: {who}" + (f"; {about(left_s)} left" if left_s is not None else ""))
     elif states["missing"]:
         print(f"not running; go on with: perhop campaign run {shlex.quote(str(folder))}")
-    print_failures(failed)
+    note(*failures(failed))
 
 
-def load(file: Path, out: Path | None, until_ci: str | None = None) -> tuple[Campaign, Path]:
+def load(file: Path, out: Path | None, until_ci: list[str] | None = None) -> tuple[Campaign, Path]:
     """Return a campaign and its store, from its file or from the store."""
-    from perhop.cli.output import warn
     from perhop.experiment.definition import CampaignError, read
     from perhop.experiment.store import Store
 
@@ -150,7 +149,7 @@ def load(file: Path, out: Path | None, until_ci: str | None = None) -> tuple[Cam
             raise CampaignError(mistakes)
         warn([*found.scenario.warnings(), *warnings])
         campaign, folder = found, out or _default(file)
-    if until_ci is not None:
+    if until_ci:
         campaign = with_stop(campaign, until_ci)
     return campaign, folder
 
@@ -161,8 +160,7 @@ def refuse_scenario(file: Path) -> None:
 
     if not Scenario.load(file).check():
         word = shlex.quote(str(file))
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             f"{file} is a scenario, not the file of a campaign",
             f"perhop run {word}, or perhop sweep {word} --vary PATH=A,B --measure EXPR",
         )
@@ -172,40 +170,71 @@ def run_and_tell(
     campaign: Campaign, folder: Path, jobs: int | None, executor: str | None, as_json: bool
 ) -> int:
     """Run a campaign with progress on stderr; then print what came out, and where the page is."""
-    from perhop.cli import told
-    from perhop.cli.output import note, print_json
-    from perhop.cli.progress import Progress
+    from perhop.say import campaign as words
+
+    store, outcome, page, failed = make(campaign, folder, jobs, executor)
+    if as_json:
+        print_json(words.document(store, outcome, page, failed))
+    else:
+        note(*words.without_values(store))
+        show(*words.tables(store))
+        note(*words.failures(failed))
+        print(f"report: {page.resolve()}")
+    return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
+
+
+def make(
+    campaign: Campaign, folder: Path, jobs: int | None, executor: str | None, begin: str = ""
+) -> tuple[Store, Outcome, Path, list[dict[str, Any]]]:
+    """Run a campaign and write its page; return store, outcome, page and failures.
+
+    `begin` is said first in place of how long it takes.
+    """
     from perhop.experiment.campaign import plan, run_campaign
     from perhop.experiment.executors import open_executor, width
     from perhop.experiment.store import Store
+    from perhop.report.campaign import write
+    from perhop.say import campaign as words
 
     runs = plan(campaign)
     check_store(folder, runs)
     try:
         workers = open_executor(executor, jobs if executor else side_by_side(campaign, jobs))
     except ValueError as error:
-        raise CommandError(ExitCode.USAGE, f"--executor {error}") from error
-    with told.how_far(folder), workers:
-        note(told.in_words(campaign, told.estimate(campaign, runs, folder, width(workers))))
+        raise UsageError(f"--executor {error}") from error
+    with _how_far(folder), workers:
+        note(begin or words.planned(campaign, words.estimate(campaign, runs, folder, width(workers))))
         with Progress(campaign.name, bound=bool(campaign.stop or campaign.select)) as progress:
             outcome = run_campaign(campaign, folder, workers, progress=progress.update, runs=runs)
     store = Store.open(folder)
-    told.say_changes(campaign, outcome)
-    page, failed = told.write_page(store), store.failures()
-    if as_json:
-        print_json(told.document(store, outcome, page, failed))
-    else:
-        told.print_means(store)
-        told.print_failures(failed)
-        print(f"report: {page.resolve()}")
-    return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
+    note(*words.changes(campaign, outcome))
+    return store, outcome, write(store), store.failures()
+
+
+@contextmanager
+def _how_far(folder: Path) -> Iterator[None]:
+    """Say how much is done and how to go on, if what is in the context does not end well."""
+    from perhop.experiment import ledger
+    from perhop.say.campaign import counted_states
+
+    try:
+        yield
+    except ledger.StoreError:  # in use by another, or not to be used at all
+        raise
+    except BaseException:
+        # what cannot be read is no reason to hide what went wrong first
+        with suppress(OSError, ledger.StoreError), ledger.read(folder) as book:
+            states = book.states()
+            if states["missing"]:
+                again = f"perhop campaign run {shlex.quote(str(folder))}"
+                note(f"{folder}: {counted_states(states)}; go on with: {again}")
+        raise
 
 
 def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
     """Return how many runs to make at once: of real packets no more than are undistorted here."""
     if not any(campaign.scenario.override(*one.overrides).core.live for one in campaign.design.treatments):
         return jobs
-    from perhop.cli.output import note
     from perhop.run.cores import allowed
 
     some, why = allowed(jobs)
@@ -234,8 +263,7 @@ def check_store(folder: Path, runs: Sequence[Planned]) -> None:
     with ledger.read(folder) as book:
         there = {run.key for run in book.plan()}
     if there and there.isdisjoint(run.key for run in runs):
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             f"{folder} is the store of another campaign: it has none of these {len(runs)} runs",
             "give another folder with -o",
         )
@@ -251,24 +279,28 @@ _MOST = 100
 """Replications after which `--until-ci` gives up, unless the campaign says how many."""
 
 
-def with_stop(campaign: Campaign, text: str) -> Campaign:
+def with_stop(campaign: Campaign, until_ci: list[str]) -> Campaign:
     """Return a campaign with the rule that `--until-ci` asks for."""
     from perhop.experiment.rules import Stop, half_width
 
+    text, *others = until_ci
+    if others:
+        given = " ".join(f"--until-ci {one}" for one in until_ci)
+        raise UsageError(f"{given}: a campaign stops by one response", "give the one that is to be known")
     known = [response.name for response in campaign.responses]
     name, _, width = text.rpartition("=")
     value, relative = half_width(width)
     if math.isnan(value):
-        told = f"--until-ci {text}: {width!r} is not a half-width above zero"
-        raise CommandError(ExitCode.USAGE, told, "such as 2%, or a number in the unit of the response")
+        message = f"--until-ci {text}: {width!r} is not a half-width above zero"
+        raise UsageError(message, "such as 2%, or a number in the unit of the response")
     if not name and campaign.stop is not None:
         name = campaign.stop.response
     if not name and len(known) == 1:
         name = known[0]
     if name not in known:
-        told = f"--until-ci {text}: " + (f"no response {name!r}" if name else "of which response?")
-        raise CommandError(
-            ExitCode.USAGE, told, f"write {' or '.join(shlex.quote(f'{each}={width}') for each in known[:3])}"
+        message = f"--until-ci {text}: " + (f"no response {name!r}" if name else "of which response?")
+        raise UsageError(
+            message, f"write {' or '.join(shlex.quote(f'{each}={width}') for each in known[:3])}"
         )
     most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
     return replace(campaign, stop=Stop(name, value, relative, most), select=None)

@@ -34,8 +34,8 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
             found.append((str(file), _checked(file, overrides)))
         except OSError as error:
             hint = beside(error)
-            told = f"error: {error.filename or file}: {error.strerror}"
-            unread.append(told + (f"\nhint: {hint}" if hint else ""))
+            message = f"error: {error.filename or file}: {error.strerror}"
+            unread.append(message + (f"\nhint: {hint}" if hint else ""))
     if as_json:
         print_json(
             {
@@ -97,7 +97,7 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
 
 
 def _counted(diagnostics: list[Diagnostic], what: str) -> str:
-    """Return how many there are; the last of a long list stands for those that are not told."""
+    """Return how many there are; the last of a long list stands for those that are not shown."""
     from perhop.units import counted
 
     return counted(sum(one["count"] for one in diagnostics), what)

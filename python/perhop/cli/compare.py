@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perhop.cli import comparing, options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import UsageError
+from perhop.cli.output import print_json
+from perhop.say.terminal import show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,17 +58,14 @@ def command(
 
     if (Path(what[0]) / ledger.FILE).exists():
         if out is not None or figure is not None:
-            raise CommandError(
-                ExitCode.USAGE,
+            raise UsageError(
                 "-o and --figure are about runs",
                 f"the campaign's page: perhop report {what[0]}; its figures: perhop figure {what[0]}",
             )
         _treatments(what, margin, as_json)
         return
     if margin is not None:
-        raise CommandError(
-            ExitCode.USAGE, "--margin is about treatments of a campaign", "name its store first"
-        )
+        raise UsageError("--margin is about treatments of a campaign", "name its store first")
     if figure is not None:
         _figure(what, figure, out or Path(f"{figure}.svg"), force)
         return
@@ -79,44 +78,37 @@ def _figure(what: Sequence[str], name: str, out: Path, force: bool) -> None:
 
     own = {one.name: one for one in side_by_side.figures(_arms(what))}
     if name not in own:
-        raise CommandError(ExitCode.USAGE, f"--figure {name}: no such figure", f"there is {', '.join(own)}")
+        raise UsageError(f"--figure {name}: no such figure", f"there is {', '.join(own)}")
     write(own[name], out, force)
     if str(out) != "-":
         print(out)
 
 
 def _treatments(what: Sequence[str], margin: str | None, as_json: bool) -> None:
-    from perhop.cli.output import print_json
     from perhop.experiment.store import Store
+    from perhop.say import comparisons
 
     store = Store.open(Path(what[0]))
     if len(what) != 3:
         names = ", ".join(shlex.quote(one.name) for one in store.campaign.design.treatments[:6])
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             f"{what[0]} is a campaign: {len(what) - 1} treatments are named, not two",
             f"name two of {names}; all pairs: perhop analyze {what[0]} --pairs",
         )
     found = comparing.comparisons_of(store, (what[1], what[2]), margin, 0.95, ())
     if as_json:
-        print_json([comparing.comparison_document(one) for one in found])
+        print_json([comparisons.comparison_document(one) for one in found])
     else:
-        comparing.print_comparisons(found, 0.95)
+        show(*comparisons.of_two(found, 0.95))
 
 
 def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> None:
-    from perhop.cli.output import print_json, print_table
     from perhop.report import side_by_side
     from perhop.report.page import write_page
-    from perhop.run.folder import always, never
-    from perhop.units import bit_rate, duration, percent
+    from perhop.run.folder import never
 
-    to_stdout = str(out) == "-"
-    if to_stdout and as_json:
-        raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
-    may_replace = always if force else never
-    if out is not None and not to_stdout:
-        options.check_target(out, may_replace)
+    to_stdout = options.to_stdout(out, as_json)
+    may_replace = options.target(out, force) if out is not None and not to_stdout else never
     arms = _arms(what)
     rows = side_by_side.table(arms)
     if out is not None:
@@ -128,31 +120,8 @@ def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> 
     if as_json:
         print_json([{"class": row.of, **dict(row.arms)} for row in rows])
         return
-    for sentence in side_by_side.in_words(rows):
-        print(sentence)
-    written = {"bit_rate": bit_rate, "percent": percent, "duration": duration}
-
-    def text(value: float | None, kind: str) -> str:
-        if value is None:
-            return "-"
-        return written[kind](value) if kind in written else f"{value:.4g}"
-
-    shown = [
-        (
-            row.of if not place else "",
-            arm,
-            *(text(None if own is None else own[column], kind) for _, column, kind in side_by_side.COLUMNS),
-        )
-        for row in rows
-        for place, (arm, own) in enumerate(row.arms)
-    ]
-    print()
-    print_table(
-        "By class, after the warm-up",
-        ("class", "run", *(title for title, _, _ in side_by_side.COLUMNS)),
-        shown,
-        most=len(shown),
-    )
+    tables = (side_by_side.numbers(rows, "By class, after the warm-up"), side_by_side.flows(arms))
+    show(*side_by_side.in_words(rows), "", *(one for one in tables if one.rows))
     if out is not None:
         print(out)
     else:
@@ -165,15 +134,11 @@ def _arms(what: Sequence[str]) -> list[Arm]:
     from perhop.run.record import StoredRun
 
     if not 2 <= len(what) <= _MOST:
-        raise CommandError(
-            ExitCode.USAGE,
-            f"{len(what)} named: compare takes 2 to {_MOST} runs",
-            "perhop compare out/a out/b",
-        )
+        raise UsageError(f"{len(what)} named: compare takes 2 to {_MOST} runs", "perhop compare out/a out/b")
     folders = [Path(one) for one in what]
     short = [folder.resolve().name for folder in folders]
     names = short if len(set(short)) == len(short) else [str(folder) for folder in folders]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise CommandError(ExitCode.USAGE, f"{twice} twice", "name runs that differ")
+        raise UsageError(f"{twice} twice", "name runs that differ")
     return [Arm(name, StoredRun.load(folder)) for name, folder in zip(names, folders, strict=True)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,7 +60,7 @@ def command(
 
     loaded = options.load(scenario, overrides)
     if not re.fullmatch(r"[^\s/;&|$`'\"\\]{1,15}", device):
-        raise CommandError(ExitCode.USAGE, f"--device {device}: not the name of a device")
+        raise UsageError(f"--device {device}: not the name of a device")
     described = loaded.describe()
     known = _addresses(addresses or [], {node.name for node in described.nodes})
     _must_be("--flow", flows or [], {flow.name for flow in described.flows})
@@ -68,7 +68,7 @@ def command(
     _must_be("--host", hosts or [], receivers)
     chosen = [host for name, host in receivers.items() if not hosts or name in hosts]
     if not chosen:
-        raise CommandError(ExitCode.USAGE, f"{scenario} has no TCP flow, and so no ACKs to mark")
+        raise UsageError(f"{scenario} has no TCP flow, and so no ACKs to mark")
     sheets = [_sheet(host, with_, device, str(scenario)) for host in chosen]
     if as_json:
         print_json({"with": with_.value, "hosts": [_as_json(sheet) for sheet in sheets]})
@@ -85,16 +85,13 @@ def _print(sheets: list[Sheet], with_: With) -> None:
     for reason in cannot:
         note(f"cannot: {reason}")
     if cannot:
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             f"{len(cannot)} of what the scenario asks cannot be done with {with_.value} on the host",
             "leave it out with --flow or --host, tell senders apart with --address, or use the other --with",
         )
     if len({sheet.text for sheet in sheets}) > 1:
         names = ", ".join(sheet.host.name for sheet in sheets)
-        raise CommandError(
-            ExitCode.USAGE, f"hosts are to mark differently: {names}", "choose with --host, or --json"
-        )
+        raise UsageError(f"hosts are to mark differently: {names}", "choose with --host, or --json")
     print(sheets[0].text, end="")
 
 
@@ -143,8 +140,8 @@ def _addresses(given: list[str], nodes: Iterable[str]) -> Addresses:
         try:
             found[node] = ip_address(address)
         except ValueError:
-            raise CommandError(
-                ExitCode.USAGE, f"--address {one}: not an address", f"write --address {node}=192.0.2.1"
+            raise UsageError(
+                f"--address {one}: not an address", f"write --address {node}=192.0.2.1"
             ) from None
     return found
 
@@ -155,8 +152,6 @@ def _must_be(option: str, given: Iterable[str], known: Iterable[str]) -> None:
     groups = {name.partition("[")[0] for name in names} if option == "--flow" else set()
     for one in given:
         if one not in names and one not in groups:
-            raise CommandError(
-                ExitCode.USAGE,
-                f"{option} {one}: there is none of that name",
-                f"there are {', '.join(sorted(names)[:8])}",
+            raise UsageError(
+                f"{option} {one}: there is none of that name", f"there are {', '.join(sorted(names)[:8])}"
             )

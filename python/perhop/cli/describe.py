@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from perhop.cli import options
-from perhop.units import exact
+from perhop.cli.output import print_json
+from perhop.say.document import MOST_ROWS, Part, Table, filled
+from perhop.say.terminal import show
+from perhop.units import duration, exact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from perhop.scenario.scenario import Description, FlowView, LinkView, PortView, UdpView
+    from perhop.scenario.scenario import Description, FlowView, PortView, UdpView
 
 
 _MORE = "in what --json prints"
@@ -30,111 +33,67 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Show what a scenario means: nodes, links, ports, conditioners and flows."""
-    from perhop.cli.output import print_json
-
     loaded = options.load(scenario, overrides, seed, until)
     if as_toml:
         print(loaded.resolve(), end="")
     elif as_json:
         print_json(loaded.describe())
     else:
-        _print(loaded.describe())
+        show(*_parts(loaded.describe()))
 
 
-def _print(meaning: Description) -> None:
-    from perhop.cli.output import print_lines, print_table
-    from perhop.units import duration
+def _parts(meaning: Description) -> Iterator[Part]:
+    """Go through what is printed of a scenario."""
+    from msgspec import to_builtins
 
     run = meaning.run
-    print(
+    yield (
         f"{run.duration_s:g} s simulated, measured from {run.warmup_s:g} s, "
         f"a sample every {run.interval_s:g} s, seed {run.seed}, replication {run.replication}\n"
     )
     if run.processing_jitter_s:
-        print(f"Hosts send each packet up to {duration(run.processing_jitter_s)} later, by chance\n")
-    print_table("Nodes", ("node", "kind"), folded((node.name, node.kind) for node in meaning.nodes), _MORE)
-    _print_links(sorted(meaning.links, key=lambda link: _is_default(link.port)))
-    print_lines("Queues", queue_lines(meaning.settings.port), _MORE)
-    print_lines("Conditioners", conditioner_lines(meaning.settings.conditioner), _MORE)
-    if meaning.udp:
-        _print_udp(meaning.udp)
-    _print_flows(meaning.flows)
+        yield f"Hosts send each packet up to {duration(run.processing_jitter_s)} later, by chance\n"
+    links = sorted(meaning.links, key=lambda link: _is_default(link.port))
+    ports = [
+        {
+            "port": link.port.path,
+            "scheduler": str(link.port.scheduler),
+            "classes": ", ".join(one.name for one in link.port.classes),
+            "backpressure": link.port.backpressure,
+        }
+        for link in links
+    ]
+    flow = "flow: name | class | mark | from | to | start"
+    tcp = "TCP: profile | segment: {mss_bytes:B} | header: {header_bytes:B} | window: {window_bytes:B}"
+    yield _table("Nodes", "node: name | kind", to_builtins(meaning.nodes))
+    columns = "link: name | rate: rate_bit_s | delay: delay_s | pure ACK: {pure_ack_bytes:B}"
+    yield _table("Links", columns, to_builtins(links))
+    yield _table("Ports", "port | scheduler | classes | backpressure", ports)
+    for title, lines in (
+        ("Queues", queue_lines(meaning.settings.port)),
+        ("Conditioners", conditioner_lines(meaning.settings.conditioner)),
+    ):
+        if lines:
+            yield Table(title, (), [(line,) for line in lines], whole=_MORE, most=MOST_ROWS)
+    for title, flows, own in (
+        ("UDP flows", meaning.udp, "rate: rate_bit_s | packet: {packet_bytes:B}"),
+        ("Flows", meaning.flows, tcp),
+    ):
+        rows = [to_builtins(one) | {"start": _start(one), "labels": _labels(one)} for one in flows]
+        labels = " | labels" if any(one.labels for one in flows) else ""
+        if rows or flows is meaning.flows:
+            yield _table(title, f"{flow} | {own}{labels}", rows)
 
 
-def _print_links(links: Sequence[LinkView]) -> None:
-    """Print links, then their ports."""
-    from perhop.cli.output import print_table
-    from perhop.units import bit_rate, duration, size
-
-    print_table(
-        "Links",
-        ("link", "rate", "delay", "pure ACK"),
-        folded(
-            (link.name, bit_rate(link.rate_bit_s), duration(link.delay_s), size(link.pure_ack_bytes))
-            for link in links
-        ),
-        _MORE,
-    )
-    print_table(
-        "Ports",
-        ("port", "scheduler", "classes", "backpressure"),
-        folded(
-            (
-                link.port.path,
-                str(link.port.scheduler),
-                ", ".join(one.name for one in link.port.classes),
-                str(link.port.backpressure or "-"),
-            )
-            for link in links
-        ),
-        _MORE,
-    )
+def _table(title: str, columns: str, rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Return a table in which what is alike is folded together."""
+    table = filled(title, [columns], rows, whole=_MORE)
+    cells = folded(tuple("-" if cell is None else str(cell) for cell in row) for row in table.rows)
+    return replace(table, rows=cells)
 
 
-def _print_udp(flows: Sequence[UdpView]) -> None:
-    from perhop.cli.output import print_table
-    from perhop.units import bit_rate, size
-
-    labels = _labelled(flows)
-    print_table(
-        "UDP flows",
-        ("flow", "class", "mark", "from", "to", "start", "rate", "packet", *labels),
-        folded(
-            (
-                *(flow.name, flow.class_, flow.mark, flow.source, flow.target, _start(flow)),
-                bit_rate(flow.rate_bit_s),
-                size(flow.packet_bytes),
-                *(_labels(flow) for _ in labels),
-            )
-            for flow in flows
-        ),
-        _MORE,
-    )
-
-
-def _print_flows(flows: Sequence[FlowView]) -> None:
-    from perhop.cli.output import print_table
-    from perhop.units import size
-
-    labels = _labelled(flows)
-    print_table(
-        "Flows",
-        (
-            *("flow", "class", "mark", "from", "to", "start", "TCP", "segment", "header", "window"),
-            *labels,
-        ),
-        folded(
-            (
-                *(flow.name, flow.class_, flow.mark, flow.source, flow.target, _start(flow), flow.profile),
-                size(flow.mss_bytes),
-                size(flow.header_bytes),
-                size(flow.window_bytes),
-                *(_labels(flow) for _ in labels),
-            )
-            for flow in flows
-        ),
-        _MORE,
-    )
+def _labels(flow: FlowView | UdpView) -> str | None:
+    return " ".join(f"{name}={value}" for name, value in flow.labels.items()) or None
 
 
 def folded(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -175,15 +134,6 @@ def _is_default(port: PortView) -> bool:
     one = port.classes[0]
     as_default = (one.name, one.queue, one.limit, port.backpressure) == ("all", "fifo", "1000p", None)
     return as_default and len(port.classes) == 1
-
-
-def _labelled(flows: Sequence[FlowView] | Sequence[UdpView]) -> list[str]:
-    """Return the column that labels take, if a flow has any."""
-    return ["labels"] if any(flow.labels for flow in flows) else []
-
-
-def _labels(flow: FlowView | UdpView) -> str:
-    return " ".join(f"{name}={value}" for name, value in flow.labels.items()) or "-"
 
 
 def _start(flow: FlowView | UdpView) -> str:

@@ -13,6 +13,9 @@ import typer
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
+from perhop.cli.output import note, print_json
+from perhop.say.document import Table
+from perhop.say.terminal import show
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,6 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Say what this machine can do and what is missing."""
-    from perhop.cli.output import print_json, print_table
-
     if parallel:
         return _side_by_side(as_json)
     findings = [*_look(), *_real_packets()]
@@ -44,23 +45,18 @@ def command(
         print_json({"findings": [asdict(finding) for finding in findings]})
     else:
         for section in dict.fromkeys(finding.section for finding in findings):
-            print_table(
-                section,
-                ("what", "found", "needed for", "to add it"),
-                [
-                    (one.what, one.found or "missing", one.needed_for, "" if one.found else one.adds)
-                    for one in findings
-                    if one.section == section
-                ],
-                wrap=True,
-            )
+            rows = [
+                (one.what, one.found or "missing", one.needed_for, "" if one.found else one.adds)
+                for one in findings
+                if one.section == section
+            ]
+            show(Table(section, ("what", "found", "needed for", "to add it"), rows))
     missing = any(finding.required and finding.found is None for finding in findings)
     return ExitCode.MACHINE if missing else ExitCode.DONE
 
 
 def _side_by_side(as_json: bool) -> int:
     """Measure live runs side by side, print what was found and keep it."""
-    from perhop.cli.output import note, print_json, print_table
     from perhop.run import cores
     from perhop.stats.intervals import mean_interval
 
@@ -81,7 +77,7 @@ def _side_by_side(as_json: bool) -> int:
         late = [f"{1e3 * (value or 0):.2f} ms" for value in (step.late_p99_s, step.applications_late_p99_s)]
         rows.append((str(step.runs), f"{goodput.mean / 1e6:.3f}{spread}", *late, "; ".join(step.over_budget)))
     columns = ("at once", "goodput, Mbit/s", "packets late, 99 %", "sockets late, 99 %", "over the budget")
-    print_table("Live runs side by side", columns, rows, wrap=True)
+    show(Table("Live runs side by side", columns, rows))
     if file:
         print(f"undistorted: {found.most} at once; kept in {file}")
     else:

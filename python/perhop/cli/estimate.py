@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perhop.cli import options
+from perhop.cli.output import print_json, warn
+from perhop.say.document import MOST_ROWS, Table
+from perhop.say.terminal import show
+from perhop.units import bit_rate, duration, exact
 
 if TYPE_CHECKING:
     from perhop.models.form import Estimate
@@ -18,7 +22,6 @@ def command(
     """Say what closed forms give for a scenario, where they hold, and why others do not."""
     from dataclasses import asdict
 
-    from perhop.cli.output import print_json, warn
     from perhop.models.estimate import estimates
 
     loaded = options.load(scenario, overrides)
@@ -32,28 +35,21 @@ def command(
 
 
 def _print_values(found: list[Estimate]) -> None:
-    from perhop.cli.output import print_lines, print_table
-
     if not found:
         print("No closed form holds for this scenario.\n")
         return
-    print_table(
-        "What closed forms give",
-        ("form", "of", "quantity", "value"),
-        [
-            (one.form, one.of, f"{one.quantity} of each" if len(one.flows) > 1 else one.quantity, _value(one))
-            for one in found
-        ],
-        "in --json",
-    )
+    cells = [
+        (one.form, one.of, f"{one.quantity} of each" if len(one.flows) > 1 else one.quantity, _value(one))
+        for one in found
+    ]
+    columns = ("form", "of", "quantity", "value")
+    show(Table("What closed forms give", columns, cells, whole="in --json", most=MOST_ROWS))
     forms = {one.form: one for one in found}
     lines = [f"{one.form}: {one.formula}. {one.source}. Valid: {one.range}." for one in forms.values()]
-    print_lines("Formulas, sources and where they are valid", lines)
+    show(Table("Formulas, sources and where they are valid", (), [(line,) for line in lines], most=MOST_ROWS))
 
 
 def _value(one: Estimate) -> str:
-    from perhop.units import bit_rate, duration, exact
-
     assert one.value is not None
     text = {"bit/s": bit_rate, "s": duration}.get(one.unit, exact)(one.value)
     return f"at most {text}" if one.bound else text
@@ -61,16 +57,10 @@ def _value(one: Estimate) -> str:
 
 def _print_refused(found: list[Estimate]) -> None:
     """Print each form with its reasons, the flows that have the same one in a row."""
-    from perhop.cli.output import print_table
-
     reasons: dict[tuple[str, str], list[str]] = {}
     for one in found:
         reasons.setdefault((one.form, one.why_not), []).append(one.of or "-")
     if reasons:
-        print_table(
-            "What does not hold here",
-            ("form", "of", "why not"),
-            [(form, ", ".join(names), why) for (form, why), names in reasons.items()],
-            "in --json",
-            wrap=True,
-        )
+        cells = [(form, ", ".join(names), why) for (form, why), names in reasons.items()]
+        columns = ("form", "of", "why not")
+        show(Table("What does not hold here", columns, cells, whole="in --json", most=MOST_ROWS))

@@ -48,3 +48,10 @@ class CommandError(Exception):
         super().__init__(message)
         self.code = code
         self.hint = hint
+
+
+class UsageError(CommandError):
+    """A command line that asks for something that cannot be; parameters as of a `CommandError`."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(ExitCode.USAGE, message, hint)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import UsageError
+from perhop.cli.output import meant, print_json
+from perhop.say.document import Table
+from perhop.say.terminal import show
 
 if TYPE_CHECKING:
     from perhop.report.figure import Figure, Format
@@ -47,23 +50,20 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Draw one figure of a run or a campaign, for a paper, a slide, or a program of your own."""
-    from perhop.cli.output import print_json, print_table
     from perhop.experiment import ledger
 
     of_store = (run / ledger.FILE).exists()
     if of_store and (flow or begin or end):
-        told = f"{run} is a campaign: its figures have no axis of time and no flows"
-        raise CommandError(ExitCode.USAGE, told, "take one of its runs")
+        message = f"{run} is a campaign: its figures have no axis of time and no flows"
+        raise UsageError(message, "take one of its runs")
     if name is None:
         rows = _of_store(run) if of_store else _of_run(run)
         if as_json:
             print_json({full: title for full, _, title in rows})
         else:
-            print_table("Figures", ("name", "or", "title"), rows, most=len(rows))
+            show(Table("Figures", ("name", "or", "title"), rows))
         return
-    to_stdout = str(out) == "-"
-    if to_stdout and as_json:
-        raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
+    to_stdout = options.to_stdout(out, as_json)
     found = _in_store(run, name) if of_store else _in_run(run, name, flow or [], begin, end)
     target = out or Path(f"{found.name}.svg")
     write(found, target, force)
@@ -78,23 +78,17 @@ def command(
 def write(figure: Figure, target: Path, force: bool) -> None:
     """Write a figure in the format that the name of its file tells; for `-` print it as SVG."""
     from perhop.report.figure import Format
-    from perhop.run.folder import always, never, write_file
+    from perhop.run.folder import never, write_file
 
     to_stdout = str(target) == "-"
     form = "svg" if to_stdout else target.suffix.removeprefix(".").lower()
     if form not in get_args(Format):
         known = ", ".join(get_args(Format))
-        raise CommandError(ExitCode.USAGE, f"{target}: a figure is no .{form or 'file'}", f"take {known}")
-    may_replace = always if force else never
-    if not to_stdout:
-        options.check_target(target, may_replace)
+        raise UsageError(f"{target}: a figure is no .{form or 'file'}", f"take {known}")
+    may_replace = never if to_stdout else options.target(target, force)
     content = figure.written(cast("Format", form))
     if content is None:
-        raise CommandError(
-            ExitCode.USAGE,
-            f"{figure.title}: every value is zero, so there is nothing to draw",
-            "take another",
-        )
+        raise UsageError(f"{figure.title}: every value is zero, so there is nothing to draw", "take another")
     if to_stdout:
         print(content.decode())
         return
@@ -124,7 +118,6 @@ def _of_store(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str | None) -> Figure:
-    from perhop.cli.output import meant
     from perhop.cli.report import view_of
     from perhop.report import figures
     from perhop.run.record import StoredRun
@@ -134,29 +127,26 @@ def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str |
         found = figures.find(stored, name, view_of(stored, flow, begin, end))
     except KeyError as error:
         known = figures.called(error.args[1])
-        told, hint = f"{run}: no figure {name!r}", f"{meant(name, known)}there is {', '.join(known)}"
+        message, hint = f"{run}: no figure {name!r}", f"{meant(name, known)}there is {', '.join(known)}"
         if figures.ALIASES.get(name, name).startswith("early-"):
             averages = figures.hint(stored, stored.scenario().describe())
-            told += ", since no average was recorded" if averages else ": no queue of this run drops early"
+            message += ", since no average was recorded" if averages else ": no queue of this run drops early"
             hint = (
                 f"{averages} -o FOLDER"
                 if averages
                 else "a queue that does is chosen by its kind: port.A-B.class.NAME.queue"
             )
-        raise CommandError(ExitCode.USAGE, told, hint) from None
+        raise UsageError(message, hint) from None
     if (begin or end) and found.part not in figures.TIMED:
-        told = f"figure {name} has no axis of time: --from and --to mean nothing for it"
-        raise CommandError(ExitCode.USAGE, told, "leave them out")
+        message = f"figure {name} has no axis of time: --from and --to mean nothing for it"
+        raise UsageError(message, "leave them out")
     if flow and found.part != "tcp":
-        told = f"figure {name} is not of a trace of TCP: --flow means nothing for it"
-        raise CommandError(
-            ExitCode.USAGE, told, "leave it out, or take the figure tcp of a run with --trace tcp"
-        )
+        message = f"figure {name} is not of a trace of TCP: --flow means nothing for it"
+        raise UsageError(message, "leave it out, or take the figure tcp of a run with --trace tcp")
     return found
 
 
 def _in_store(folder: Path, name: str) -> Figure:
-    from perhop.cli.output import meant
     from perhop.experiment.store import Store
     from perhop.report import effects
 
@@ -165,5 +155,5 @@ def _in_store(folder: Path, name: str) -> Figure:
     if found is None:
         known = ", ".join(own) or "none: nothing was varied, or nothing has run"
         hint = f"{meant(name, own)}there is {known}"
-        raise CommandError(ExitCode.USAGE, f"{folder}: no figure {name!r}", hint)
+        raise UsageError(f"{folder}: no figure {name!r}", hint)
     return found

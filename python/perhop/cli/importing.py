@@ -41,11 +41,9 @@ def ns2(
     """Write a scenario from a literal ns-2 script. Nothing is executed; what is not taken is named."""
     from perhop.cli.output import print_json
     from perhop.import_ns2 import imported
-    from perhop.run.folder import always, never, write_file
+    from perhop.run.folder import never, write_file
 
-    may_replace = always if force else never
-    if out is not None:
-        options.check_target(out, may_replace)
+    may_replace = options.target(out, force) if out is not None else never
     found = imported(_read(script), script.name)
     wrong = _mistakes(found, script) if found.text else ""
     if found.text and not wrong and out is not None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import UsageError
 
 _STARTERS = Path(__file__).parents[1] / "starters"
 
@@ -59,9 +59,7 @@ def command(
         files[directory / "first-look.ipynb"] = starter.jupyter(starter.cells(scenario, chance))
     there = [str(file) for file in files if is_there(file)]
     if there:
-        raise CommandError(
-            ExitCode.USAGE, f"{', '.join(there)}: there already, nothing written", "choose an empty folder"
-        )
+        raise UsageError(f"{', '.join(there)}: there already, nothing written", "choose an empty folder")
     missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     written = []
     try:

@@ -55,13 +55,13 @@ def _each(path: str, one: Any) -> Iterator[tuple[str, Any]]:
 
 def _parameter(parameter: Any) -> Iterator[str]:
     """Describe an argument or an option, as its help does."""
-    told = _text(getattr(parameter, "help", None) or "")
+    text = _text(getattr(parameter, "help", None) or "")
     words = [*parameter.opts, *parameter.secondary_opts]
     if parameter.param_type_name == "argument":
-        yield f".TP\n.I {_text(parameter.metavar or parameter.name.upper())}\n{told}"
+        yield f".TP\n.I {_text(parameter.metavar or parameter.name.upper())}\n{text}"
         return
     value = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar or 'VALUE'}"
-    yield f".TP\n.B {_text(', '.join(words) + value)}\n{told}"
+    yield f".TP\n.B {_text(', '.join(words) + value)}\n{text}"
 
 
 def _first(text: str | None) -> str:

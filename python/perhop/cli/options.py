@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +39,7 @@ def load(
         from perhop.experiment.rules import is_campaign
 
         if is_campaign(scenario.source):
-            raise CommandError(
-                ExitCode.USAGE,
+            raise UsageError(
                 f"{file} is the file of a campaign, not a scenario",
                 f"perhop campaign run {shlex.quote(str(file))}; its scenario stands after `scenario =`",
             )
@@ -58,9 +57,7 @@ def read(
         path, equals, _ = assignment.partition("=")
         lacks = "path" if equals and not path.strip() else "value" if not equals else ""
         if lacks:
-            raise CommandError(
-                ExitCode.USAGE, f"-s {assignment}: no {lacks}", "write -s path=value, such as -s run.seed=2"
-            )
+            raise UsageError(f"-s {assignment}: no {lacks}", "write -s path=value, such as -s run.seed=2")
     if seed is not None:
         assignments.append(f"run.seed={seed}")
     if until is not None:
@@ -73,12 +70,27 @@ def seconds(option: str, text: str) -> float:
     """Return a time such as ``2.5s`` or ``300 ms`` in seconds."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|ms|us|µs|ns)", text.strip())
     if found is None:
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             f"{option} {text}: not a time",
             f"write digits, with a point or without, and a unit, such as {option} 2.5s or {option} 300ms",
         )
     return float(found[1]) * _SECONDS[found[2]]
+
+
+def to_stdout(out: Path | None, as_json: bool) -> bool:
+    """Tell whether `-o -` is asked for; refuse it beside `--json`."""
+    if str(out) == "-" and as_json:
+        raise UsageError("-o - and --json both write to standard output", "take one")
+    return str(out) == "-"
+
+
+def target(file: Path, force: bool) -> Callable[[Path], bool]:
+    """Check a file as `check_target` does; return what tells of one that is there whether it may go."""
+    from perhop.run.folder import always, never
+
+    may_replace = always if force else never
+    check_target(file, may_replace)
+    return may_replace
 
 
 def check_target(file: Path, may_replace: Callable[[Path], bool]) -> None:
@@ -88,19 +100,13 @@ def check_target(file: Path, may_replace: Callable[[Path], bool]) -> None:
     real = real_name(file)
     run = next((folder for folder in real.parents if (folder / "record.json").is_file()), None)
     if run is not None and real != run / "report.html":
-        raise CommandError(
-            ExitCode.USAGE, f"{file} is inside the run folder {run}", "write it beside the run folder"
-        )
+        raise UsageError(f"{file} is inside the run folder {run}", "write it beside the run folder")
     if not real.parent.is_dir():
-        raise CommandError(
-            ExitCode.USAGE, f"{file}: there is no folder {file.parent}", "make the folder first"
-        )
+        raise UsageError(f"{file}: there is no folder {file.parent}", "make the folder first")
     if not is_there(file):
         return
     if file.exists() and not file.is_file():
-        raise CommandError(ExitCode.USAGE, f"{file} is not a file that can be replaced", "give another name")
+        raise UsageError(f"{file} is not a file that can be replaced", "give another name")
     if not may_replace(file):
         what = "is a link" if file.is_symlink() else "exists"
-        raise CommandError(
-            ExitCode.USAGE, f"{file} {what}", "give another file with -o, or replace it with --force"
-        )
+        raise UsageError(f"{file} {what}", "give another file with -o, or replace it with --force")

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from perhop.cli import campaign, options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.output import note, print_json, warn
+from perhop.say.terminal import show
 
 if TYPE_CHECKING:
     from perhop.experiment.campaign import Outcome
     from perhop.experiment.definition import Campaign
     from perhop.experiment.factors import Factor
-    from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer
-    from perhop.recommend.beside import Beside
     from perhop.scenario.scenario import Scenario
 
 
@@ -75,8 +75,11 @@ def command(
     loaded = options.load(scenario, overrides)
     asked = _asked(scenario.stem, loaded, beside or [], vary or [], weigh, measure, less, delta, level, most)
     folder = out or Path("out") / asked.name
-    store, outcome = _run(asked, folder, jobs, executor)
-    return _tell(store, outcome, as_json)
+    begin = (
+        f"{asked.name}: {len(asked.design.treatments)} candidates, at most {asked.most} replications; "
+        "losers are dropped on the way"
+    )
+    return _tell(campaign.make(asked, folder, jobs, executor, begin), as_json)
 
 
 def _asked(
@@ -91,7 +94,6 @@ def _asked(
     level: float,
     most: int,
 ) -> Campaign:
-    from perhop.cli.output import note, warn
     from perhop.cli.sweep import factors
     from perhop.experiment.definition import Campaign
     from perhop.experiment.design import Design
@@ -103,16 +105,16 @@ def _asked(
 
     worth = _worth(delta, level)
     if weigh is not None and measure is not None:
-        raise CommandError(ExitCode.USAGE, "--weigh and --measure: give one of them")
+        raise UsageError("--weigh and --measure: give one of them")
     if less and measure is None:
-        raise CommandError(ExitCode.USAGE, "--less: of what?", "give --measure EXPR with it")
+        raise UsageError("--less: of what?", "give --measure EXPR with it")
     try:
         found = candidates(scenario)
         chosen = goals.usual(scenario) if weigh is None else goals.weighed(weigh, scenario)
     except NothingToTryError as error:
-        raise CommandError(ExitCode.USAGE, str(error), error.hint) from error
+        raise UsageError(str(error), error.hint) from error
     except goals.GoalError as error:
-        raise CommandError(ExitCode.USAGE, f"--weigh {error}") from error
+        raise UsageError(f"--weigh {error}") from error
     if measure is not None:
         chosen = (Goal(goals.EXPRESSION, (), -1.0 if less else 1.0),)
     warn(scenario.warnings())
@@ -124,7 +126,7 @@ def _asked(
     for response in responses:
         response.check(known)
     if measure is not None and responses[-1].by:
-        raise CommandError(ExitCode.USAGE, f"--measure {measure}: one number counts, not one of each group")
+        raise UsageError(f"--measure {measure}: one number counts, not one of each group")
     mistakes, warnings = design.check(scenario)
     if mistakes:
         raise DesignError(mistakes)
@@ -136,13 +138,12 @@ def _asked(
 
 def _tried(beside: list[str], scenario: Scenario) -> list[Factor]:
     """Return a factor for each kind of element that `--try` names."""
-    from perhop.cli.output import note
     from perhop.recommend.elements import TRIED, elements
 
     found = []
     for kind in dict.fromkeys(word.strip() for text in beside for word in text.split(",")):
         if kind not in TRIED:
-            raise CommandError(ExitCode.USAGE, f"--try {kind}: there are {', '.join(TRIED)}")
+            raise UsageError(f"--try {kind}: there are {', '.join(TRIED)}")
         factor, left_out = elements(kind, scenario)
         for reason in left_out:
             note(f"not tried: {kind} {reason}")
@@ -156,15 +157,13 @@ def _tried(beside: list[str], scenario: Scenario) -> list[Factor]:
 
 def _worth(delta: str, level: float) -> float:
     if not 0.0 < level < 1.0:
-        raise CommandError(ExitCode.USAGE, f"--level {level:g}: not inside (0, 1)", "such as 0.95")
+        raise UsageError(f"--level {level:g}: not inside (0, 1)", "such as 0.95")
     try:
         worth = float(delta.removesuffix("%")) / 100
     except ValueError:
         worth = math.nan
     if not delta.endswith("%") or not 0.0 < worth < math.inf:
-        raise CommandError(
-            ExitCode.USAGE, f"--delta {delta}: not a percentage above zero", "write --delta 2%, say"
-        )
+        raise UsageError(f"--delta {delta}: not a percentage above zero", "write --delta 2%, say")
     return worth
 
 
@@ -175,65 +174,50 @@ def _in_use(scenario: Scenario, treatments: Any) -> int | None:
     return next(same, None)
 
 
-def _run(asked: Campaign, folder: Path, jobs: int | None, executor: str | None) -> tuple[Store, Outcome]:
-    from perhop.cli import told
-    from perhop.cli.output import note
-    from perhop.cli.progress import Progress
-    from perhop.experiment.campaign import plan, run_campaign
-    from perhop.experiment.executors import open_executor
-    from perhop.experiment.store import Store
-
-    runs = plan(asked)
-    campaign.check_store(folder, runs)
-    try:
-        workers = open_executor(executor, jobs if executor else campaign.side_by_side(asked, jobs))
-    except ValueError as error:
-        raise CommandError(ExitCode.USAGE, f"--executor {error}") from error
-    count = len(asked.design.treatments)
-    note(
-        f"{asked.name}: {count} candidates, at most {asked.most} replications; losers are dropped on the way"
-    )
-    with told.how_far(folder), workers, Progress(asked.name, bound=True) as progress:
-        outcome = run_campaign(asked, folder, workers, progress=progress.update, runs=runs)
-    return Store.open(folder), outcome
-
-
-def _tell(store: Store, outcome: Outcome, as_json: bool) -> int:
+def _tell(made: tuple[Store, Outcome, Path, list[dict[str, Any]]], as_json: bool) -> int:
+    """Print the answer of a race, and where its page is."""
     from dataclasses import asdict
 
-    from perhop.cli import told
-    from perhop.cli.output import print_json
     from perhop.recommend.beside import beside
-    from perhop.say.recommendation import described
+    from perhop.say import campaign as words
+    from perhop.say import recommendation
 
-    select = store.campaign.select
-    assert select is not None
-    told.say_changes(store.campaign, outcome)
-    answered = described(store)
+    store, _, page, failed = made
+    answered = recommendation.described(store)
     assert answered is not None, "a race that has been run is over"
-    found, said = answered
-    failed = store.failures()
-    page = told.write_page(store)
+    found, sentences = answered
     if found is None:
-        told.print_failures(failed)
+        note(*words.failures(failed))
         raise CommandError(
             ExitCode.FAILED_RUNS if failed else ExitCode.USAGE,
-            said[0],
+            sentences[0],
             "weigh something else with --weigh, or make the run longer",
         )
     commands = _commands(store, found)
     taken = next(one for one in store.campaign.design.treatments if one.name == found.taken)
     forms = beside(store.campaign.scenario.override(*taken.overrides), found)
     if as_json:
-        document = _document(store, select, found, said, commands, page, failed)
-        print_json(document | {"estimates": [asdict(one) for one in forms]})
+        select = store.campaign.select
+        assert select is not None
+        print_json(
+            {
+                "store": str(store.folder),
+                "report": str(page),
+                "said": sentences,
+                "delta": select.delta,
+                "level": select.level,
+                **asdict(found),
+                "failures": failed,
+                "commands": commands,
+                "estimates": [asdict(one) for one in forms],
+            }
+        )
     else:
-        _print(found, said)
-        _print_forms(forms)
+        show(*sentences, "", *recommendation.tables(found, forms))
         for what, line in commands.items():
             print(f"{what}: {line}")
         print(f"report: {page.resolve()}")
-        told.print_failures(failed)
+        note(*words.failures(failed))
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
 
 
@@ -249,71 +233,4 @@ def _commands(store: Store, found: Answer) -> dict[str, str]:
         "try it": shlex.join(words),
         "once more, or on": f"perhop campaign run {where}",
         "all numbers": f"perhop analyze {where}",
-    }
-
-
-def _print(found: Answer, said: list[str]) -> None:
-    from perhop.cli.output import print_table
-    from perhop.say.recommendation import between, called, value
-
-    print(*said, sep="\n", end="\n\n")
-    for name in found.over:
-        if any(row.changes[name].percent for row in found.rows):
-            print_table(
-                f"Against {name}: means, and the change of pairs with an interval that holds at every look",
-                ("class", "measure", name, "taken", "change"),
-                [
-                    (
-                        row.of or "-",
-                        called(row) + (" (weighed)" if row.weighed else ""),
-                        value(row.response, row.means[name]),
-                        value(row.response, row.means["taken"]),
-                        between(row.changes[name]),
-                    )
-                    for row in found.rows
-                ],
-                most=100,
-            )
-
-
-def _print_forms(forms: list[Beside]) -> None:
-    from perhop.cli.output import print_table
-    from perhop.units import bit_rate
-
-    if forms:
-        print_table(
-            "Closed forms beside the simulation, goodput of each flow; more: perhop estimate",
-            ("form", "of", "estimated", "simulated"),
-            [
-                (
-                    one.form,
-                    one.of,
-                    ("at most " if one.bound else "") + bit_rate(one.estimated),
-                    bit_rate(one.simulated),
-                )
-                for one in forms
-            ],
-        )
-
-
-def _document(
-    store: Store,
-    select: Select,
-    found: Answer,
-    said: list[str],
-    commands: dict[str, str],
-    page: Path,
-    failed: list[dict[str, Any]],
-) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {
-        "store": str(store.folder),
-        "report": str(page),
-        "said": said,
-        "delta": select.delta,
-        "level": select.level,
-        **asdict(found),
-        "failures": failed,
-        "commands": commands,
     }

@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.output import print_json
+from perhop.cli.progress import Progress
 from perhop.run import summary
+from perhop.say.document import MOST_ROWS, Table
+from perhop.say.terminal import show
 from perhop.stats.intervals import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -28,15 +32,12 @@ _QUANTITIES = {"goodput_bit_s": "goodput", "throughput_bit_s": "throughput", "ut
 
 def compare(run: Path, stored: StoredRun, as_json: bool) -> int:
     """Run again on real packets, print both with their intervals, and return the exit status."""
-    from perhop.cli.output import print_json, print_table
-    from perhop.cli.progress import Progress
     from perhop.run.run import run as again
 
     meaning = stored.scenario().describe()
     recorded = _intervals(stored.table("series"), meaning)
     if not recorded:
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             f"{run}: too short to be compared",
             f"after the warm-up there must be {_BATCHES} intervals at least (run.duration, run.interval)",
         )
@@ -47,20 +48,18 @@ def compare(run: Path, stored: StoredRun, as_json: bool) -> int:
     rows = [(what, recorded.get(what, _SILENT), replayed.get(what, _SILENT)) for what in every]
     agree = all(_meet(one, other) for _, one, other in rows) and not result.invariants
     if as_json:
-        told: list[dict[str, Any]] = [
+        compared: list[dict[str, Any]] = [
             {"what": what, "recorded": vars(one), "replayed": vars(other), "agree": _meet(one, other)}
             for what, one, other in rows
         ]
-        print_json({"run": str(run), "agree": agree, "compared": told, "invariants": result.invariants})
+        print_json({"run": str(run), "agree": agree, "compared": compared, "invariants": result.invariants})
     else:
-        print_table(
-            f"{run} and a run of now, after the warm-up: 99 % intervals, of {_BATCHES} parts of the time",
-            ("what", "recorded", "now", "agree"),
-            [
-                (what, _told(one), _told(other), "yes" if _meet(one, other) else "no")
-                for what, one, other in rows
-            ],
-        )
+        title = f"{run} and a run of now, after the warm-up: 99 % intervals, of {_BATCHES} parts of the time"
+        cells = [
+            (what, _interval(one), _interval(other), "yes" if _meet(one, other) else "no")
+            for what, one, other in rows
+        ]
+        show(Table(title, ("what", "recorded", "now", "agree"), cells, most=MOST_ROWS))
         for law in result.invariants:
             print(f"the run of now is not valid: {law}")
     return ExitCode.DONE if agree else ExitCode.DIFFERS
@@ -89,5 +88,5 @@ def _meet(one: Interval, other: Interval) -> bool:
     return alike or (one.low <= other.high and other.low <= one.high)
 
 
-def _told(interval: Interval) -> str:
+def _interval(interval: Interval) -> str:
     return f"{interval.mean:.4g} ± {interval.half_width:.2g}"

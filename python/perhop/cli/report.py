@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import UsageError
 
 if TYPE_CHECKING:
     from perhop.report.tcp import View
@@ -49,10 +49,7 @@ def command(
     stored = None if is_store(run) else StoredRun.load(run)
     if stored is None:
         _refuse_view(flow, begin, end)
-    to_stdout = str(page) == "-"
-    if to_stdout and as_json:
-        raise CommandError(ExitCode.USAGE, "-o - and --json both write to standard output", "take one")
-    if to_stdout:
+    if options.to_stdout(page, as_json):
         print(_campaign(run) if stored is None else _run(stored, flow or [], begin, end))
         return
     may_replace = always if force else is_page if real_name(page) == real_name(own) else never
@@ -82,8 +79,7 @@ def _campaign(folder: Path) -> str:
 
 def _refuse_view(flow: list[str] | None, begin: str | None, end: str | None) -> None:
     if flow or begin or end:
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             "--flow, --from and --to are about the trace of a run, and this is the store of a campaign",
             "run the scenario by itself with --trace tcp, and report on that run",
         )
@@ -93,8 +89,7 @@ def _run(stored: StoredRun, flows: list[str], begin: str | None, end: str | None
     from perhop.report.run import render
 
     if (flows or begin or end) and stored.trace("tcp") is None:
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             f"{stored.folder} has no trace of TCP, which --flow, --from and --to are about",
             f"run it with one: {stored.record.command} --trace tcp",
         )
@@ -105,8 +100,7 @@ def _check_format(page: Path) -> None:
     """Refuse a name that promises something else than a page."""
     kind, packed = MimeTypes().guess_type(page.name)
     if packed or kind not in ("text/html", None):
-        raise CommandError(
-            ExitCode.USAGE,
+        raise UsageError(
             f"-o {page}: a report is a page (HTML), not {page.suffix}",
             f"write {page.with_suffix('.html')}; browsers print to PDF, and the run's tables are Parquet",
         )
@@ -121,14 +115,12 @@ def view_of(stored: StoredRun, flows: list[str], begin: str | None, end: str | N
     for name in flows:
         if name not in names:
             few = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-            raise CommandError(ExitCode.USAGE, f"--flow {name}: no such flow", f"choose among {few}")
+            raise UsageError(f"--flow {name}: no such flow", f"choose among {few}")
     begin_s = asked.begin_s if begin is None else options.seconds("--from", begin)
     end_s = asked.end_s if end is None else options.seconds("--to", end)
     duration_s = stored.scenario().describe().run.duration_s
     if begin_s >= duration_s:
-        raise CommandError(
-            ExitCode.USAGE, f"--from {begin}: the run ends at {duration_s:g}s", "give an earlier time"
-        )
+        raise UsageError(f"--from {begin}: the run ends at {duration_s:g}s", "give an earlier time")
     if end_s <= begin_s:
-        raise CommandError(ExitCode.USAGE, f"--to {end} is not after --from {begin or '0s'}")
+        raise UsageError(f"--to {end} is not after --from {begin or '0s'}")
     return View(tuple(dict.fromkeys(flows)), begin_s, end_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,10 @@ import typer
 
 import perhop
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.output import note
+from perhop.say.document import Heading, Table, Verdict
+from perhop.say.terminal import show
 from perhop.units import counted
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from perhop.papers.study import Outcome, Study
     from perhop.run.run import AnyJob, Result
 
+_MOST_ROWS = 60
 PAPERS = tuple(sorted(path.parent.name for path in Path(perhop.__file__).parent.glob("papers/*/study.py")))
 """The studies: whatever package of `perhop.papers` has a module `study`."""
 
@@ -63,46 +67,63 @@ def command(
 ) -> int:
     """Repeat published studies: their tables and figures beside ours, their claims judged."""
     if paper is not None and paper not in PAPERS:
-        raise CommandError(ExitCode.USAGE, f"no study {paper!r}", f"choose among {', '.join(PAPERS)}")
+        raise UsageError(f"no study {paper!r}", f"choose among {', '.join(PAPERS)}")
     if clock is not None:
         if clock != "kernel" or paper is None or quick or fitted or calibrate:
-            raise CommandError(ExitCode.USAGE, "--on: kernel, of one study, and alone", "name one")
+            raise UsageError("--on: kernel, of one study, and alone", "name one")
         return _on_kernel(paper, record, out or Path("out") / f"{paper}-on-kernel", workers, as_json)
     if record and (paper is None or quick or fitted or calibrate):
-        raise CommandError(
-            ExitCode.USAGE,
-            "--record: of one study, in full",
-            "name one, without --quick, --fitted and --calibrate",
+        raise UsageError(
+            "--record: of one study, in full", "name one, without --quick, --fitted and --calibrate"
         )
     workers = workers or len(os.sched_getaffinity(0))
     if calibrate:
         return _calibrate(paper, workers, (out or Path("out") / str(paper)).parent / f"{paper}.runs")
     if fitted and (paper is None or quick):
-        raise CommandError(ExitCode.USAGE, "--fitted: of one study, in full", "name one, without --quick")
-    if paper is None:
-        return _reproduce_all(quick, out or Path("out/studies"), workers, as_json)
-    return _reproduce(paper, (quick, fitted, record), out or Path("out") / paper, workers, as_json)
+        raise UsageError("--fitted: of one study, in full", "name one, without --quick")
+    folder = out or Path("out") / (paper or "studies")
+    return _reproduce(paper, (quick, fitted, record), folder, workers, as_json)
 
 
-def _reproduce(paper: str, form: tuple[bool, bool, bool], folder: Path, workers: int, as_json: bool) -> int:
+def _reproduce(
+    paper: str | None, form: tuple[bool, bool, bool], folder: Path, workers: int, as_json: bool
+) -> int:
+    """Repeat one study, or each in a folder of its own with a page that leads to all."""
     from perhop.papers import recorded
+    from perhop.papers.records import encode
     from perhop.papers.study import load_study
-    from perhop.run.folder import new_folder
+    from perhop.report.study import render_index
+    from perhop.run.folder import new_folder, write_file
 
-    ours = _check_folder(folder)
-    study = load_study(paper)
+    ours = _check_folder(folder, PAPERS if paper is None else ())
+    studies = [load_study(one) for one in (PAPERS if paper is None else [paper])]
     quick, fitted, record = form
-    plan = _plan(study, quick, fitted)
+    plans = [_plan(study, quick, fitted) for study in studies]
     if record:
-        recorded.check_place(plan[0])
+        recorded.check_place(plans[0][0])
+    done: list[Outcome] = []
     with new_folder(folder, ours) as partial:
-        done, draw = _measure(study, plan, partial, workers, _store(folder, study), record)
-        draw()
-    _say_left_out(done)
+        with _drawing() as later:
+            for study, plan in zip(studies, plans, strict=True):
+                place = partial / (study.key if paper is None else "")
+                place.mkdir(exist_ok=True)
+                outcome, draw = _measure(study, plan, place, workers, _store(folder, study), record)
+                done.append(outcome)
+                later(draw)
+        documents = [outcome.document for outcome in done]
+        if paper is None:
+            each = zip(studies, done, strict=True)
+            rows = [(study.title, outcome.document, outcome.left_out) for study, outcome in each]
+            again = f"perhop reproduce{' --quick' if quick else ''}"
+            write_file(partial / "report.html", render_index(rows, again))
+            write_file(partial / "result.json", encode(documents))
+    for outcome in done:
+        _say_left_out(outcome)
     if as_json:
-        _print_record(done.document)
+        _print_record(documents if paper is None else documents[0])
     else:
-        _print(study, done)
+        for study, outcome in zip(studies, done, strict=True):
+            _print(study, outcome)
         print(f"report: {(folder / 'report.html').resolve()}")
     return ExitCode.DONE
 
@@ -110,7 +131,6 @@ def _reproduce(paper: str, form: tuple[bool, bool, bool], folder: Path, workers:
 def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_json: bool) -> int:
     """Run a study in virtual time and on real packets, and put both beside the paper."""
     from perhop import _core
-    from perhop.cli.output import note, print_table
     from perhop.experiment import ledger
     from perhop.experiment.campaign import plan
     from perhop.experiment.work import LIVE
@@ -136,13 +156,13 @@ def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_j
         expected_s([sum(run.work for one in arm.plan.fitted for run in plan(one))], at_once[arm.id])
         for arm in arms
     )
-    print(f"{paper}, {len(arms)} arms: {_about(whole)} in all", file=sys.stderr, flush=True)
+    note(f"{paper}, {len(arms)} arms: {_about(whole)} in all")
     for arm in arms:
         found = run_campaigns(f"{paper}, {arm.id}", arm.plan.campaigns, store, at_once[arm.id])
         measured.append((arm, arm.plan.results(found, ())))
     with ledger.read(store) as book:
-        told = {key: next(iter(of))[0] for key, of in book.values(LIVE).items()}
-        made = {key: (digest, told.get(key)) for key, digest, *_ in book.made()}
+        how = {key: next(iter(of))[0] for key, of in book.values(LIVE).items()}
+        made = {key: (digest, how.get(key)) for key, digest, *_ in book.made()}
     document = kernel.document(
         study, measured, made, f"perhop reproduce {paper} --on kernel", _core.RESULTS_VERSION
     )
@@ -157,47 +177,7 @@ def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_j
         _print_record(document)
     else:
         columns = ("claim", *document["arms"], "statement")
-        print_table("Claims", columns, list(kernel.lines(document)), "in the report", most=60, wrap=True)
-        print(f"report: {(folder / 'report.html').resolve()}")
-    return ExitCode.DONE
-
-
-def _reproduce_all(quick: bool, folder: Path, workers: int, as_json: bool) -> int:
-    from perhop.papers.records import encode
-    from perhop.papers.study import load_study
-    from perhop.report.study import render_index
-    from perhop.run.folder import new_folder, write_file
-
-    ours = _check_folder(folder, PAPERS)
-    studies = [load_study(paper) for paper in PAPERS]
-    with new_folder(folder, ours) as partial:
-        done = []
-        with _drawing() as later:
-            for study in studies:
-                (partial / study.key).mkdir()
-                store = _store(folder, study)
-                plan = _plan(study, quick)
-                outcome, draw = _measure(study, plan, partial / study.key, workers, store)
-                done.append(outcome)
-                later(draw)
-        again = f"perhop reproduce{' --quick' if quick else ''}"
-        documents = [outcome.document for outcome in done]
-        index = render_index(
-            [
-                (study.title, outcome.document, outcome.left_out)
-                for study, outcome in zip(studies, done, strict=True)
-            ],
-            again,
-        )
-        write_file(partial / "report.html", index)
-        write_file(partial / "result.json", encode(documents))
-    for outcome in done:
-        _say_left_out(outcome)
-    if as_json:
-        _print_record(documents)
-    else:
-        for study, outcome in zip(studies, done, strict=True):
-            _print(study, outcome)
+        show(Table("Claims", columns, list(kernel.lines(document)), whole="in the report", most=_MOST_ROWS))
         print(f"report: {(folder / 'report.html').resolve()}")
     return ExitCode.DONE
 
@@ -211,10 +191,8 @@ def _check_folder(folder: Path, keys: Sequence[str] = ()) -> Callable[[Path], bo
 
     settle(folder)
     if is_there(folder) and not ours(folder):
-        raise CommandError(
-            ExitCode.USAGE,
-            f"{folder} exists and holds other files: it is left alone",
-            "give another folder with -o",
+        raise UsageError(
+            f"{folder} exists and holds other files: it is left alone", "give another folder with -o"
         )
     return ours
 
@@ -329,8 +307,8 @@ def run_campaigns(
     from perhop.run.run import expected_s
 
     work = [sum(run.work for run in plan(one)) for one in campaigns]
-    told = f"{_about(expected_s(work, workers))} by the packets, less what is there"
-    print(f"{key}, {len(campaigns)} campaigns: {told}; runs are kept in {store}", file=sys.stderr, flush=True)
+    about = f"{_about(expected_s(work, workers))} by the packets, less what is there"
+    note(f"{key}, {len(campaigns)} campaigns: {about}; runs are kept in {store}")
     found = []
     with open_executor(None, workers) as executor, Progress(key) as progress:
         for place, one in enumerate(campaigns):
@@ -363,7 +341,7 @@ def _run_jobs(jobs: Sequence[AnyJob], label: str, workers: int) -> list[Result]:
     different = dict(zip(keys, jobs, strict=True))
     once = list(different.values())
     work = run.job_work(once)
-    print(f"{label}: {_about(run.expected_s(work, workers))} by its packets", file=sys.stderr, flush=True)
+    note(f"{label}: {_about(run.expected_s(work, workers))} by its packets")
     with Progress(label) as progress:
         try:
             kept = run.run_jobs(once, workers, progress.update, _checked, work)
@@ -382,7 +360,7 @@ def _calibrate(paper: str | None, workers: int, store: Path) -> int:
     from perhop.papers.study import load_study
 
     if paper is None:
-        raise CommandError(ExitCode.USAGE, "--calibrate: of which study?", "name one")
+        raise UsageError("--calibrate: of which study?", "name one")
     study = load_study(paper)
     record = study.calibrate(
         lambda campaigns, label: [
@@ -390,7 +368,7 @@ def _calibrate(paper: str | None, workers: int, store: Path) -> int:
         ]
     )
     if record is None:
-        raise CommandError(ExitCode.USAGE, f"--calibrate: {paper} fits no parameter")
+        raise UsageError(f"--calibrate: {paper} fits no parameter")
     _print_record(record)
     return ExitCode.DONE
 
@@ -403,47 +381,38 @@ def _print_record(record: Any) -> None:
 
 def _say_left_out(done: Outcome) -> None:
     for left_out in done.left_out:
-        print(f"left out: {left_out}", file=sys.stderr)
+        note(f"left out: {left_out}")
 
 
 def _print(study: Study[Any, Any], done: Outcome) -> None:
-    from perhop.cli.output import print_table
+    from perhop.report.answer_study import main_claims, of_claims
 
-    table = study.summary(done)
-    print_table(table.title, table.columns, table.rows, "in the report", most=60)
-    claims = [claim for claim in done.document["claims"] if "/" not in claim["id"]]
-    print_table(
-        "Claims",
-        ("claim", "verdict", "direction", "size", "power", "statement"),
-        [
-            (
-                claim["id"],
-                claim["verdict"],
-                claim["direction"] or "-",
-                claim["size"] or "-",
-                _power(claim["power"]),
-                claim["statement"],
-            )
-            for claim in claims
-        ],
-        "in the report",
-        most=60,
-        wrap=True,
-    )
-    beside = [(claim["id"], _beside(claim)) for claim in claims if _beside(claim)]
-    if beside:
-        print_table(
-            "Beside the verdicts", ("claim", "what decides"), beside, "in the report", most=60, wrap=True
+    show(Heading(study.title), *of_claims(done.document), "")
+    numbers, claims = study.summary(done), main_claims(done.document)
+    verdicts = [
+        (
+            *(claim["id"], Verdict(claim["verdict"]), claim["direction"], claim["size"]),
+            *(_power(claim["power"]), claim["statement"]),
         )
+        for claim in claims
+    ]
+    beside = [(claim["id"], text) for claim in claims if (text := _beside(claim))]
+    for title, columns, rows in (
+        (numbers.title, numbers.columns, numbers.rows),
+        ("Claims", ("claim", "verdict", "direction", "size", "power", "statement"), verdicts),
+        ("Beside the verdicts", ("claim", "what decides"), beside),
+    ):
+        if rows:
+            show(Table(title, columns, rows, whole="in the report", most=_MOST_ROWS))
 
 
-def _power(found: dict[str, Any]) -> str:
+def _power(found: Mapping[str, Any]) -> str:
     """Say how often a claim is found supported if it is true: as fitted, and with the readings."""
     known = [one for one in (found["as_fitted"], found["with_readings"]) if one is not None]
     return ", ".join(f"{one:.0%}" for one in known) or "-"
 
 
-def _beside(claim: dict[str, Any]) -> str:
+def _beside(claim: Mapping[str, Any]) -> str:
     """Say in a few words what stands beside a verdict."""
     sample = "in sample" if claim["in_sample"] else None
     return "; ".join(text for text in (claim["evidence"]["decided"], claim["reason"], sample) if text)

@@ -20,12 +20,10 @@ def command(
 ) -> None:
     """Print the JSON Schema of scenario files (JSON, with or without --json)."""
     from perhop import _core
-    from perhop.run.folder import always, never, write_file
+    from perhop.run.folder import write_file
 
     text = (_core.campaign_schema() if campaign else _core.schema()).rstrip() + "\n"
     if out is None or str(out) == "-":
         print(text, end="")
     else:
-        may_replace = always if force else never
-        options.check_target(out, may_replace)
-        write_file(out, text, may_replace)
+        write_file(out, text, options.target(out, force))

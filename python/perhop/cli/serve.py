@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import CommandError, ExitCode, UsageError
 
 
 def command(
@@ -39,9 +39,7 @@ def command(
         if name in ("perhop", ""):
             raise
         raise CommandError(
-            ExitCode.MACHINE,
-            f"perhop serve needs {name}, which is not installed",
-            "pip install 'perhop[ui]'",
+            ExitCode.MACHINE, f"perhop serve needs {name}, which is not installed", "pip install 'perhop[ui]'"
         ) from error
     try:
         own = listen(port)
@@ -49,8 +47,8 @@ def command(
         why = {errno.EADDRINUSE: "is taken", errno.EACCES: "is not for everybody"}.get(error.errno or 0)
         if why is None:
             raise
-        raise CommandError(
-            ExitCode.USAGE, f"--port {port}: the port {why} on {HOST}", "give another, or none for a free one"
+        raise UsageError(
+            f"--port {port}: the port {why} on {HOST}", "give another, or none for a free one"
         ) from error
 
     def tell(address: str) -> None:

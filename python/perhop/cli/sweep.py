@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perhop.cli import campaign, options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def command(
     loaded = options.load(scenario, overrides)
     varied = factors(vary) if vary else [_as_written()]
     asked = _campaign(f"{scenario.stem}-sweep", loaded, varied, measure, replications)
-    if until_ci is not None:
+    if until_ci:
         asked = campaign.with_stop(asked, until_ci)
     asked = replace(asked, source=_file(asked).encode())
     return campaign.run_and_tell(asked, out or Path("out") / asked.name, jobs, executor, as_json)
@@ -112,15 +112,13 @@ def factors(vary: Sequence[str]) -> list[Factor]:
     for text in vary:
         path, sign, values = text.partition("=")
         if not sign or not path or not values:
-            raise CommandError(
-                ExitCode.USAGE,
+            raise UsageError(
                 f"--vary {text}: no values",
                 "write --vary PATH=A,B,C, such as --vary link.a-b.delay=10ms,20ms",
             )
         split = _values(values)
         if "" in split:
-            raise CommandError(
-                ExitCode.USAGE,
+            raise UsageError(
                 f"--vary {text}: value {split.index('') + 1} of {len(split)} is empty",
                 "write a value between commas, or one comma less",
             )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import UsageError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Give one table of a run to another program; docs/results.md tells its columns."""
     from perhop.cli.output import print_json
-    from perhop.run.folder import always, never, write_file
+    from perhop.run.folder import write_file
 
     table = _kept(_found(run, name), where or [])
     if as_json:
@@ -54,10 +54,8 @@ def command(
         elif out.suffix == ".parquet":
             table.write_parquet(content)
         else:
-            raise CommandError(ExitCode.USAGE, f"{out}: a table is no {out.suffix}", "take csv or parquet")
-        may_replace = always if force else never
-        options.check_target(out, may_replace)
-        write_file(out, content.getvalue(), may_replace)
+            raise UsageError(f"{out}: a table is no {out.suffix}", "take csv or parquet")
+        write_file(out, content.getvalue(), options.target(out, force))
         print(out)
 
 
@@ -70,12 +68,12 @@ def _found(folder: Path, name: str) -> pl.DataFrame:
 
     if is_store(folder):
         if name != "scalars":
-            raise CommandError(ExitCode.USAGE, f"{folder}: no table {name!r}", "a store has scalars")
+            raise UsageError(f"{folder}: no table {name!r}", "a store has scalars")
         return Store.open(folder).scalars()
     tables = StoredRun.load(folder).tables
     if name not in tables:
         hint = f"{meant(name, tables)}there is {', '.join(tables)}"
-        raise CommandError(ExitCode.USAGE, f"{folder}: no table {name!r}", hint)
+        raise UsageError(f"{folder}: no table {name!r}", hint)
     return tables[name]
 
 
@@ -87,10 +85,8 @@ def _kept(table: pl.DataFrame, conditions: list[str]) -> pl.DataFrame:
         column, equals, value = condition.partition("=")
         if not equals or column not in table.columns:
             known = ", ".join(table.columns)
-            raise CommandError(
-                ExitCode.USAGE,
-                f"--where {condition}: no column {column!r}",
-                f"COLUMN=VALUE with one of {known}",
+            raise UsageError(
+                f"--where {condition}: no column {column!r}", f"COLUMN=VALUE with one of {known}"
             )
         if not table[column].dtype.is_numeric():
             table = table.filter(pl.col(column).cast(pl.String) == value)
@@ -98,7 +94,7 @@ def _kept(table: pl.DataFrame, conditions: list[str]) -> pl.DataFrame:
         try:
             table = table.filter(pl.col(column) == float(value))
         except ValueError:
-            raise CommandError(
-                ExitCode.USAGE, f"--where {condition}: {value!r} is no number", f"{column} has numbers"
+            raise UsageError(
+                f"--where {condition}: {value!r} is no number", f"{column} has numbers"
             ) from None
     return table

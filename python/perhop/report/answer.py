@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perhop.report import figures
 from perhop.run import phase, summary
-from perhop.say import run as sentences
+from perhop.say.run import delays, got, losses, lost
 from perhop.units import counted
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def of_figures(run: StoredRun, meaning: Description, drawable: Sequence[Figure],
     view
         As for `Figure.draw`.
     """
-    said = (sentences.got(run, meaning), sentences.lost(run), sentences.delays(run, meaning))
+    each = (got(run, meaning), lost(run), delays(run, meaning))
     return Answer(
-        tuple(one for one in said if one), _picture(run, meaning, drawable, view), tuple(_pills(run, meaning))
+        tuple(one for one in each if one), _picture(run, meaning, drawable, view), tuple(_pills(run, meaning))
     )
 
 
@@ -110,8 +110,8 @@ def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
     unfinished = int(classes["transfers_unfinished"].sum()) if len(classes) else 0
     if unfinished:
         pills.append(Pill(f"{counted(unfinished, 'transfer')} not complete", "#flows", "open"))
-    lost = sum(place.lost for place in sentences.losses(run))
-    pills.append(Pill(f"{counted(lost, 'packet')} lost" if lost else "no packet lost", "#queues"))
+    gone = sum(place.lost for place in losses(run))
+    pills.append(Pill(f"{counted(gone, 'packet')} lost" if gone else "no packet lost", "#queues"))
     if len(classes) > 1:
         pills.append(Pill(f"{len(classes)} classes", "#classes"))
     if classes["delay_p50_s"].is_not_null().any():

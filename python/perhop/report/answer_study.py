@@ -12,7 +12,7 @@ from perhop.report import page
 from perhop.report.answer import Answer, Pill
 from perhop.units import counted
 
-_SAID = {"supported": "Yes", "contradicted": "No", "inconclusive": "Open", "not judged": "Not judged"}
+_ANSWERS = {"supported": "Yes", "contradicted": "No", "inconclusive": "Open", "not judged": "Not judged"}
 """What a verdict answers."""
 
 
@@ -41,7 +41,13 @@ def of_study(document: Mapping[str, Any]) -> Answer:
     claims = main_claims(document)
     if not claims:
         return Answer((), None, ())
-    return Answer((stand(claims), *_shorter(document, claims)), _picture(claims), ())
+    return Answer(of_claims(document), _picture(claims), ())
+
+
+def of_claims(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say how the claims of a study stand, and what judges those that shorter runs do not."""
+    claims = main_claims(document)
+    return (stand(claims), *_shorter(document, claims))
 
 
 def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -67,7 +73,7 @@ def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
     tally = Counter(claim["verdict"] for claim in claims)
     if tally["not judged"] == len(claims) > 1:
         return f"None of {counted(len(claims), 'claim')}{of} is judged."
-    told = [
+    counts = [
         f"{tally[verdict]} {one if tally[verdict] == 1 else many}"
         for verdict, one, many in (
             ("supported", "holds here", "hold here"),
@@ -77,7 +83,7 @@ def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
         )
         if tally[verdict]
     ]
-    return f"Of {counted(len(claims), 'claim')}{of} {', '.join(told)}."
+    return f"Of {counted(len(claims), 'claim')}{of} {', '.join(counts)}."
 
 
 def questions(document: Mapping[str, Any], page: str = "") -> list[Question]:
@@ -93,7 +99,7 @@ def questions(document: Mapping[str, Any], page: str = "") -> list[Question]:
     found = []
     for claim in main_claims(document):
         pill = Pill(
-            f"{claim['id']} {_SAID[claim['verdict']]}", f"{page}#claim-{claim['id']}", claim["verdict"]
+            f"{claim['id']} {_ANSWERS[claim['verdict']]}", f"{page}#claim-{claim['id']}", claim["verdict"]
         )
         part = deciding(claim)
         found.append(Question(pill, claim["statement"], "" if part is None else numbers(claim, part)))
@@ -131,7 +137,7 @@ _RISE = 1e-5
 
 
 def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
-    """Return the two numbers of a part in words: what came out, and what is claimed."""
+    """Return what came out of a part, what is claimed, and why the claim is open or not judged."""
     least, most = part["claimed"]
     if least is not None and least == most:
         claimed = f"{least:.4g}"
@@ -144,7 +150,8 @@ def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     many = f", one of {len(claim['parts'])} parts" if len(claim["parts"]) > 1 else ""
     by = claim.get("decided_by")
     turned = f"; turned by {', '.join(by)}" if by and claim["verdict"] == "inconclusive" else ""
-    return f"{part['quantity']}: {part['mean']:.4g}; claimed is {claimed}{many}{turned}"
+    unjudged = f"; not judged: {claim['reason']}" if claim.get("reason") else ""
+    return f"{part['quantity']}: {part['mean']:.4g}; claimed is {claimed}{many}{turned}{unjudged}"
 
 
 def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
@@ -152,12 +159,12 @@ def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
     for claim in claims:
         part = deciding(claim)
         if part is not None:
-            told = numbers({"parts": ()}, part).removeprefix(f"{part['quantity']}: ")
+            text = numbers({"parts": ()}, part).removeprefix(f"{part['quantity']}: ")
             ends = part["ci95"]
             rows.append(
                 forest.ForestRow(
                     claim["id"],
-                    told.replace("claimed is ", "claimed "),
+                    text.replace("claimed is ", "claimed "),
                     claim["verdict"],
                     (part["claimed"][0], part["claimed"][1]),
                     part["mean"],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import shlex
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -12,7 +13,9 @@ from perhop import _core
 from perhop.experiment.analyze import analyze, asked_of, without_values
 from perhop.experiment.stopping import described
 from perhop.report import effects, page
-from perhop.say.analysis import Scale, effect_name, how_sure, scale, varied, what_mattered
+from perhop.say import analysis
+from perhop.say.analysis import how_sure, varied, what_mattered
+from perhop.say.document import Table
 from perhop.say.recommendation import described as recommended
 from perhop.stats.contrasts import tukey_of
 
@@ -29,6 +32,13 @@ _MOST_COMPARED = 8
 
 _MOST_IN_FRONT = 4
 """Responses told on the first screen; of more, the others are further down."""
+
+
+def write(store: Store) -> Path:
+    """Write the page of a store into its folder, as ``perhop report`` does; return its path."""
+    file = store.folder / "report.html"
+    page.write_page(file, render(store), page.is_page)
+    return file
 
 
 def render(store: Store) -> str:
@@ -95,8 +105,8 @@ def _sure(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Say once what is the same of several responses."""
     found: dict[str, dict[str, Any]] = {}
     for part in sections:
-        said = " ".join(part["sure"])
-        own = found.setdefault(said, {"names": [], "said": said, "doubt": part["doubt"]})
+        text = " ".join(part["sure"])
+        own = found.setdefault(text, {"names": [], "text": text, "doubt": part["doubt"]})
         own["names"].append(part["name"])
     return list(found.values())
 
@@ -113,11 +123,9 @@ def _section(one: Analysis, place: int, folder: Path) -> dict[str, Any]:
     id = f"response-{place + 1}"
     command = f"perhop analyze {shlex.quote(str(folder))} --response {shlex.quote(one.response)}"
     curve = effects.curve(one, f"{id}-curve")
-    unit = scale(one)
     return {
         "id": id,
         "name": one.name,
-        "unit": unit.unit,
         "mattered": what_mattered(one),
         "sure": how_sure(one),
         "doubt": any(check.holds is False for check in one.checks),
@@ -125,109 +133,41 @@ def _section(one: Analysis, place: int, folder: Path) -> dict[str, Any]:
         "figures": [figure.draw(folder) for figure in effects.figures(one, id)],
         "residuals": [figure.draw(folder) for figure in effects.residuals(one, id)],
         "outliers": any(check.rows for check in one.checks),
-        "tests": _tests(one),
-        "effects": _split(_effects(one, unit)),
-        "means": _split(_means(one, unit)),
-        "pairs": _pairs(one, unit),
-        "factors": one.factors,
-        "level": f"{100 * one.level:.3g} %",
-        "ranks": one.method == "ranks",
-        "command": command,
+        "tables": list(_tables(one, command)),
     }
 
 
-def _tests(one: Analysis) -> list[dict[str, Any]]:
-    return [
-        {
-            "source": effect_name(row["source"]),
-            "df": "" if row["df"] is None else str(row["df"]),
-            "percent": "" if row["percent"] is None else f"{row['percent']:.2f} %",
-            "f": "" if row["f"] is None else f"{row['f']:.4g}",
-            "p": "" if row["p"] is None else f"{row['p']:.2g}",
-            "q": "" if row["q"] is None else f"{row['q']:.2g}",
-            "against": row["against"] or "",
-            "found": row["source"] in one.found,
-        }
-        for row in one.tests.to_dicts()
-    ]
-
-
-def _effects(one: Analysis, unit: Scale) -> list[dict[str, str]]:
-    if one.effects is None:
-        return []
-    return [
-        {
-            "term": effect_name(row["term"]),
-            "level": row["level"].replace(":", ", "),
-            "effect": f"{row['effect'] / unit.factor:+.4g}",
-            "interval": _between(row["low"], row["high"], unit),
-        }
-        for row in one.effects.table.to_dicts()
-    ]
-
-
-def _means(one: Analysis, unit: Scale) -> list[dict[str, Any]]:
-    return [
-        {
-            "levels": [row[name] for name in one.factors],
-            "mean": f"{row['mean'] / unit.factor:.4g}",
-            "interval": _between(row["low"], row["high"], unit),
-            "n": row["n"],
-        }
-        for row in one.means.to_dicts()
-    ]
-
-
-def _pairs(one: Analysis, unit: Scale) -> list[dict[str, Any]]:
-    """Compare the levels of a single factor, where its ends are not all there is to compare."""
-    if one.method != "factorial" or one.strata is None or not one.strata.between.df or len(one.factors) > 1:
-        return []
-    if not 2 < len(one.means) <= _MOST_COMPARED:
-        return []
-    return [
-        {
-            "first": row["first"],
-            "second": row["second"],
-            "difference": f"{row['difference'] / unit.factor:+.4g}",
-            "interval": _between(row["low"], row["high"], unit),
-            "differ": row["low"] > 0 or row["high"] < 0,
-        }
-        for row in tukey_of(one.strata, one.factors[0], one.level).to_dicts()
-    ]
-
-
-def _between(low: float | None, high: float | None, unit: Scale) -> str:
-    if low is None or high is None or not math.isfinite(low + high):
-        return "–"
-    return f"{low / unit.factor:.4g} to {high / unit.factor:.4g}"
-
-
-def _split(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Show the first rows of a long table, fold others away, and leave the rest to the command."""
-    return {
-        "shown": rows[:_SHOWN],
-        "folded": rows[_SHOWN:_FOLDED],
-        "more": max(0, len(rows) - _FOLDED),
-    }
+def _tables(one: Analysis, command: str) -> Iterator[Table]:
+    """Go through the tables of a response: of a long one the first rows, the rest left to the command."""
+    for each in analysis.tables(one, page=True):
+        rows, whole = each.rows[:_FOLDED], "in what the command prints"
+        yield replace(each, rows=rows, of=len(each.rows), whole=whole, command=command)
+    # a single factor, where its ends are not all there is to compare
+    few = len(one.factors) == 1 and 2 < len(one.means) <= _MOST_COMPARED
+    if few and one.method == "factorial" and one.strata is not None and one.strata.between.df:
+        pairs = tukey_of(one.strata, one.factors[0], one.level)
+        table = analysis.differences(pairs, analysis.scale(one), one.level)
+        text = f"{table.title} (Tukey). *: they differ."
+        yield replace(table, title="Which levels differ", text=text, command=f"{command} --pairs")
 
 
 def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str) -> list[dict[str, str]]:
     """Return what to do next: sentences, each with the command that does it."""
     found = []
     if runs.filter(state="missing").height:
-        found.append({"said": "Make the runs that are missing:", "command": f"perhop campaign run {where}"})
+        found.append({"text": "Make the runs that are missing:", "command": f"perhop campaign run {where}"})
     for one in analyses[:1]:
         rows = one.means.filter(pl.col("mean") != 0, pl.col("high").is_finite())
         width = ((rows["high"] - rows["low"]) / 2 / rows["mean"].abs()).max() if len(rows) else None
         if isinstance(width, float) and width > 0:
-            said = f"Means of {one.response} are known to {100 * width:.3g} % or better; to halve that:"
+            text = f"Means of {one.response} are known to {100 * width:.3g} % or better; to halve that:"
             option = f"--until-ci {shlex.quote(f'{one.response}={50 * width:.2g}%')}"
-            found.append({"said": said, "command": f"perhop campaign run {where} {option}"})
+            found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
         elif len(one.means):
-            said = "One replication gives no intervals; add replications:"
+            text = "One replication gives no intervals; add replications:"
             option = f"--until-ci {shlex.quote(f'{one.response}=2%')}"
-            found.append({"said": said, "command": f"perhop campaign run {where} {option}"})
+            found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
     found.append(
-        {"said": "Numbers of this page, as text or JSON:", "command": f"perhop analyze {where} --json"}
+        {"text": "Numbers of this page, as text or JSON:", "command": f"perhop analyze {where} --json"}
     )
     return found

@@ -13,10 +13,10 @@ from perhop.plot import effects as drawn
 from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.plot.variation import VariationPart, draw_pareto
 from perhop.report.figure import Figure
-from perhop.say.analysis import Scale, pairs, scale
+from perhop.say.analysis import pairs, scale
 from perhop.stats.effects import half_width, standard_error
 from perhop.stats.residuals import LEAST, normal_qq
-from perhop.units import quantity, split
+from perhop.units import Scale, quantity, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perhop.plot import two_clocks
 from perhop.report import page
-from perhop.report.side_by_side import COLUMNS, by_class_of
+from perhop.report.side_by_side import ComparedRow, by_class_of, numbers
 from perhop.run import summary
 from perhop.run.run import run as simulate
 
@@ -31,11 +31,9 @@ def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
     svg = two_clocks.draw(run.table("series"), simulated.series, class_of, meaning.run.warmup_s)
     return {
         "how": how,
-        "columns": COLUMNS,
-        "rows": [
-            {"of": name, "arms": (("kernel", kernel[name]), ("simulator", simulator[name]))}
-            for name in kernel
-        ],
+        "numbers": numbers(
+            [ComparedRow(name, (("kernel", kernel[name]), ("simulator", simulator[name]))) for name in kernel]
+        ),
         "figure": page.drawing(
             "two-clocks",
             "Kernel and simulator",

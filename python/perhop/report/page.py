@@ -15,6 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, se
 from markupsafe import Markup
 
 from perhop.run.folder import never, write_file
+from perhop.say import html
 from perhop.units import bit_rate, duration, percent, size
 
 _MOST_NUMBERS = 100_000
@@ -94,18 +95,12 @@ def environment(package: str | None = None) -> Environment:
         "duration": duration,
         "percent": percent,
         "size": size,
-        "number": _number,
+        "number": html.number,
+        "badge": html.badge,
+        "table": html.table,
     }
+    made.globals["draw"] = html.draw
     return made
-
-
-def _number(value: float | int | None, digits: int = 3) -> str:
-    """Return a number with that many decimals, an integer with thin spaces between thousands."""
-    if value is None:
-        return "–"
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    return f"{value:.{digits}f}"
 
 
 def is_page(file: Path) -> bool:
@@ -116,8 +111,8 @@ def is_page(file: Path) -> bool:
         return _MARK in content.read(1000)
 
 
-def write_page(path: str | Path, html: str, may_replace: Callable[[Path], bool] = never) -> None:
+def write_page(path: str | Path, text: str, may_replace: Callable[[Path], bool] = never) -> None:
     """Write a page beside its place and move it there; see `perhop.run.folder.write_file`."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_file(path, html, may_replace)
+    write_file(path, text, may_replace)

@@ -12,14 +12,18 @@ import polars as pl
 from perhop.report import answer, figures, live, page, player, tcp
 from perhop.run import summary
 from perhop.run.record import StoredRun
-from perhop.run.tables import labels_of
+from perhop.say.document import MOST_ROWS, Verdict
+from perhop.say.run_tables import by_labels
 from perhop.scenario.scenario import Scenario
+from perhop.units import percent
 
 if TYPE_CHECKING:
     from perhop.scenario.scenario import Description
 
-_ROWS_SHOWN = 20
 _ROWS_FOLDED = 500
+_OTHERWISE = pl.col("dropped_packets") - pl.sum_horizontal(
+    f"dropped_{why}" for why in ("early", "forced", "overflow", "policed")
+)
 
 
 def write(run: StoredRun) -> Path:
@@ -42,7 +46,19 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     view = view or tcp.View()
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
     meaning = Scenario(resolved, "scenario.resolved.toml").describe()
-    flows = summary.with_time(summary.single(run.table("flows"), meaning))
+    single = summary.single(run.table("flows"), meaning)
+    flows = summary.with_time(single)
+    labels = [
+        one
+        for name, table in (("flows", single), ("udp", run.table("udp")))
+        for one in by_labels(name, table, "in the file", _ROWS_FOLDED)
+    ]
+    queues = _busy(
+        _with_balance(run.table("queues")), "max_packets", ("in_packets", "initial_backlog_packets")
+    )
+    for row in queues["rows"]:
+        text = f"{row['balance_packets']} packets, {row['balance_bytes']} B"
+        row["balance"] = Verdict(text, "bad" if row["balance_packets"] or row["balance_bytes"] else "good")
     traced = tcp.part(run, view)
     drawn: dict[str, list[page.Drawing]] = defaultdict(list)
     silent = []
@@ -67,22 +83,21 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "meaning": meaning,
             "resolved": resolved.decode(),
             "drawn": drawn,
-            "classes": run.table("classes").to_dicts(),
+            "classes": _listing(run.table("classes").with_columns(dropped_otherwise=_OTHERWISE)),
             "flows": _listing(flows, first="[[flow]]"),
-            "labels": _by_labels(run, meaning),
+            "labels": labels,
             "transfer": bool(flows["took_s"].is_not_null().any()),
-            "transfers": summary.transfers(run.table("flows"), meaning).to_dicts(),
-            "links": _busy(run.table("links"), "utilization", ("packets", "lost_packets")),
-            "queues": _busy(
-                _with_balance(run.table("queues")), "max_packets", ("in_packets", "initial_backlog_packets")
+            "transfers": _listing(summary.transfers(run.table("flows"), meaning)),
+            "links": _busy(
+                _with_delay(run.table("links"), meaning), "utilization", ("packets", "lost_packets")
             ),
+            "queues": queues,
             "unsettled": summary.unsettled(run.tables["series"], meaning),
             "phase": answer.phase_effect(run, meaning),
             "colors": summary.drops_have_colors(run.table("queues"), meaning),
             "conditioners": _listing(run.table("conditioners")),
             "udp": _listing(run.table("udp"), first="[[udp]]"),
             "marks": _listing(_by_mark(run.table("marks"), meaning), first="[[flow]] and [[udp]]"),
-            "link_views": {link.name: link for link in meaning.links},
             "silent": silent,
             "averages": figures.hint(run, meaning),
             "tcp": traced,
@@ -93,60 +108,55 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     )
 
 
-def _by_labels(run: StoredRun, meaning: Description) -> list[dict[str, Any]]:
-    """Return for TCP and for UDP what flows of one class with the same labels had, where there are labels."""
-    flows = summary.single(run.table("flows"), meaning)
-    kinds = (("TCP flows", "flows", flows, "goodput"), ("UDP flows", "udp", run.table("udp"), "throughput"))
-    return [
-        {
-            "title": title,
-            "rate": rate,
-            "words": ["class", *labels_of(name, table)],
-            "rows": rows.head(_ROWS_FOLDED).to_dicts(),
-            "more": max(rows.height - _ROWS_FOLDED, 0),
-        }
-        for title, name, table, rate in kinds
-        if (rows := summary.by_labels(name, table, f"{rate}_bit_s")).height
-    ]
-
-
 def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[str, Any]:
-    """Split a table into rows shown, rows folded away, and the number left to the file.
+    """Return what a table of the page is filled with: at most `_ROWS_FOLDED` rows.
 
     A table too long to be shown is ordered by the column `largest` first, or shows the first rows of each
     table `first` of the scenario.
     """
-    if largest and len(table) > _ROWS_SHOWN:
+    picked = "the first"
+    if largest and len(table) > MOST_ROWS:
+        picked = f"the largest by {largest.replace('_', ' ')}"
         table = table.sort(largest, descending=True, maintain_order=True)
-    shown, rest = table[:_ROWS_SHOWN], table[_ROWS_SHOWN:]
-    if first and len(rest):
-        shown = summary.first_of_each(table, _ROWS_SHOWN)
-        rest = table.join(shown, on="name", how="anti", maintain_order="left")
+    elif first and len(table) > MOST_ROWS:
+        picked = f"the first of each {first}"
+        shown = summary.first_of_each(table, MOST_ROWS)
+        table = pl.concat([shown, table.join(shown, on="name", how="anti", maintain_order="left")])
     return {
-        "shown": shown.to_dicts(),
-        "folded": rest.head(_ROWS_FOLDED - _ROWS_SHOWN).to_dicts(),
-        "more": max(0, len(table) - _ROWS_FOLDED),
-        "ordered": largest,
-        "first": first,
-        "idle": 0,
+        "rows": table.head(_ROWS_FOLDED).to_dicts(),
+        "of": len(table),
+        "whole": "in the file",
+        "picked": picked,
     }
 
 
 def _busy(table: pl.DataFrame, largest: str, counts: tuple[str, ...]) -> dict[str, Any]:
-    """Split a table as `_listing` does, without the rows that counted nothing, and how many these are."""
+    """Return a table as `_listing` does, without the rows that counted nothing, and how many these are."""
     busy = table.filter(pl.any_horizontal(pl.col(count) > 0 for count in counts))
-    return _listing(busy, largest) | {"idle": table.height - busy.height}
+    idle = table.height - busy.height
+    text = f"{idle} through which nothing went {'is' if idle == 1 else 'are'} left out." if idle else ""
+    return _listing(busy, largest) | {"text": text}
 
 
 def _by_mark(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
-    """Return for each flow with marks a list of them: mark, packets, share of the flow's bytes."""
+    """Return for each flow with marks a text: mark, packets, share of the flow's bytes."""
     marks = summary.marks(table, meaning)
     if marks.is_empty() or (marks["mark"] == "BE").all():
         return pl.DataFrame()
-    share = (pl.col("arrived_bytes") / pl.col("arrived_bytes").sum().over("flow")).alias("share")
-    rows = marks.with_columns(share).group_by(pl.col("flow").alias("name"), maintain_order=True)
-    return rows.agg(marks=pl.struct("mark", "arrived_packets", "share")).filter(
-        pl.col("marks").list.eval(pl.element().struct.field("mark") != "BE").list.any()
+    share = pl.col("arrived_bytes") / pl.col("arrived_bytes").sum().over("flow")
+    rows = marks.with_columns(share.map_elements(percent, pl.String).alias("share"))
+    each = pl.format("{}: {}, {}", "mark", "arrived_packets", "share")
+    has_mark = (pl.col("mark") != "BE").any()
+    found = rows.group_by(pl.col("flow").alias("name"), maintain_order=True)
+    return found.agg(marks=each.str.join("; "), has_mark=has_mark).filter("has_mark")
+
+
+def _with_delay(links: pl.DataFrame, meaning: Description) -> pl.DataFrame:
+    """Return the links with rate and delay of each."""
+    of = {link.name: (float(link.rate_bit_s), link.delay_s) for link in meaning.links}
+    both = zip(*(of[name] for name in links["name"]), strict=True)
+    return links.with_columns(
+        pl.Series(key, own) for key, own in zip(("rate_bit_s", "delay_s"), both, strict=False)
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,22 +15,23 @@ from perhop.plot import cdf, overlay
 from perhop.report import page
 from perhop.report.figure import Figure
 from perhop.run import summary
+from perhop.say.document import MOST_ROWS, Table, filled
 from perhop.units import bit_rate, duration, percent
 
 if TYPE_CHECKING:
     from perhop.run.record import StoredRun
 
-COLUMNS = (
-    ("goodput", "goodput_bit_s", "bit_rate"),
-    ("lost", "lost", "percent"),
-    ("delay 50 %", "delay_p50_s", "duration"),
-    ("delay 95 %", "delay_p95_s", "duration"),
-    ("fairness", "fairness", "number"),
-    ("retransmitted", "retransmitted", "percent"),
-    ("time-outs", "timeouts", "number"),
-    ("srtt", "srtt_s", "duration"),
+_NUMBERS = (
+    "goodput: goodput_bit_s | lost: {lost:%} | delay 50 %: delay_p50_s | delay 95 %: delay_p95_s | "
+    "fairness: {fairness:.4g} | +retransmitted: {retransmitted:%} | +time-outs: timeouts | +srtt: srtt_s"
 )
-"""What is compared of each class: name, column, how it is written."""
+_OF_FLOWS = (
+    "goodput: goodput_bit_s | srtt: srtt_s | sent: segments_sent | repeated: retransmissions | "
+    "time-outs: timeouts"
+)
+
+Arms = tuple[str, Mapping[str, Any] | None]
+"""A run's name, and what is known of a thing in it."""
 
 MOST_DIFFERENCES = 60
 """Lines shown of how two scenarios differ."""
@@ -48,11 +50,11 @@ class ComparedRow:
     """What a class got in each arm, by column; None for an arm that has no such class."""
 
     of: str
-    arms: tuple[tuple[str, Mapping[str, Any] | None], ...]
+    arms: tuple[Arms, ...]
 
 
 def by_class_of(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return what is compared, by class; the columns are those of `COLUMNS`.
+    """Return what is compared, by class.
 
     Parameters
     ----------
@@ -76,6 +78,43 @@ def table(arms: Sequence[Arm]) -> list[ComparedRow]:
     return [ComparedRow(name, tuple((arm, own.get(name)) for arm, own in found.items())) for name in names]
 
 
+def numbers(rows: Sequence[ComparedRow], title: str = "") -> Table:
+    """Return what is compared as a table."""
+    return _by_run(title, [(row.of, row.arms) for row in rows], "class", _NUMBERS)
+
+
+def flows(arms: Sequence[Arm]) -> Table:
+    """Return the flows that are not among many transfers, in each run; without rows where there are none.
+
+    Parameters
+    ----------
+    arms
+        Two or more.
+    """
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for one in arms:
+        tcp = summary.single(one.run.table("flows"), one.run.scenario().describe())
+        udp = one.run.table("udp").rename({"throughput_bit_s": "goodput_bit_s"})
+        for row in (*tcp.to_dicts(), *udp.to_dicts()):
+            found.setdefault(row["name"], {})[one.name] = row
+    names = pl.DataFrame({"name": list(found)}, {"name": pl.String})
+    first = summary.first_of_each(names, MOST_ROWS // len(arms))["name"].to_list()
+    rows = [(name, [(one.name, found[name].get(one.name)) for one in arms]) for name in first]
+    table = _by_run("Flows after the warm-up", rows, "flow", _OF_FLOWS)
+    picked, whole = "the first of each [[flow]] and [[udp]]", "in flows.parquet of each run"
+    return replace(table, of=len(found) * len(arms), picked=picked, whole=whole)
+
+
+def _by_run(title: str, rows: Iterable[tuple[str, Iterable[Arms]]], of: str, columns: str) -> Table:
+    """Return a table with a row for each thing in each run."""
+    each = [
+        defaultdict(type(None), {**(own or {}), of: "" if place else name, "run": arm})
+        for name, arms in rows
+        for place, (arm, own) in enumerate(arms)
+    ]
+    return filled(title, [of, "run", columns], each, most=None)
+
+
 def in_words(rows: Sequence[ComparedRow]) -> list[str]:
     """Say for each class goodput, loss and delay in the first run, and in the others beside it."""
     return [sentence for row in rows if (sentence := _sentence(row))]
@@ -90,12 +129,12 @@ def _sentence(row: ComparedRow) -> str:
         if own is None:
             parts.append(f"no such class in {name}")
             continue
-        told = [f"{bit_rate(own['goodput_bit_s'])}{_change(base['goodput_bit_s'], own['goodput_bit_s'])}"]
+        got = [f"{bit_rate(own['goodput_bit_s'])}{_change(base['goodput_bit_s'], own['goodput_bit_s'])}"]
         if own["lost"] is not None:
-            told.append(f"{percent(own['lost'])} lost")
+            got.append(f"{percent(own['lost'])} lost")
         if own["delay_p95_s"] is not None:
-            told.append(f"95 % within {duration(own['delay_p95_s'])}")
-        parts.append(f"{', '.join(told)} in {name}")
+            got.append(f"95 % within {duration(own['delay_p95_s'])}")
+        parts.append(f"{', '.join(got)} in {name}")
     begin = [bit_rate(base["goodput_bit_s"])]
     if base["lost"] is not None:
         begin.append(f"{percent(base['lost'])} lost")
@@ -209,8 +248,7 @@ def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
             "title": " and ".join(one.name for one in arms),
             "arms": arms,
             "sentences": in_words(rows),
-            "rows": rows,
-            "columns": COLUMNS,
+            "numbers": [numbers(rows), flows(arms)],
             "figures": drawn,
             "differences": differences(arms),
             "command": shlex.join([*command, "-o", target]),

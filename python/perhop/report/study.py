@@ -9,35 +9,10 @@ from typing import Any
 
 from perhop.report import page
 from perhop.report.answer_study import main_claims, of_study, questions, stand
+from perhop.say.document import Cell
+from perhop.say.document import Table as Table
+from perhop.say.html import number
 from perhop.units import counted
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of text.
-
-    Parameters
-    ----------
-    title
-        Its heading.
-    columns
-        Headings of the columns.
-    rows
-        From top to bottom.
-    left
-        That many first columns are set to the left, the others to the right.
-    text
-        A sentence below the title.
-    command
-        What makes the numbers again.
-    """
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: int = 1
-    text: str = ""
-    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,13 +79,12 @@ class StudyPage:
 
 def render(study: StudyPage) -> str:
     """Return the page about a study as HTML. The same study gives the same page."""
-    rows = study.document["rows"]
     return page.render(
         "study.html.j2",
         {
             "title": study.title,
             "study": study,
-            "tables": _tables(rows, study.tables or {}, study.labels or {}, study.digits or {}),
+            "tables": _tables(study),
             **judged(study.document),
         },
     )
@@ -179,23 +153,30 @@ def _replications(document: Mapping[str, Any]) -> int:
     return max((*(row["simulated"]["n"] for row in document["rows"]), *parts), default=0)
 
 
-def _tables(
-    rows: Sequence[Mapping[str, Any]],
-    titles: Mapping[str, str],
-    labels: Mapping[str, str],
-    digits: Mapping[str, int],
-) -> list[dict[str, Any]]:
-    """Group the rows by table, in the order of the document, with the ratio of simulated to published."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        published, mean = row["published"], row["simulated"]["mean"]
+def _tables(study: StudyPage) -> list[Table]:
+    """Return the rows of the document by table, in its order, with the ratio of simulated to published."""
+    titles, labels, digits = study.tables or {}, study.labels or {}, study.digits or {}
+    groups: dict[str, list[list[Cell]]] = {}
+    for row in study.document["rows"]:
+        published, simulated = row["published"], row["simulated"]
         groups.setdefault(row["table"], []).append(
-            {
-                **row,
-                "label": labels.get(row["id"], row["id"]),
-                "name": row["quantity"].replace("_", " "),
-                "digits": digits.get(row["quantity"], 3),
-                "ratio": mean / published if published else None,
-            }
+            [
+                *(labels.get(row["id"], row["id"]), row["quantity"].replace("_", " "), row["unit"]),
+                None if published is None else f"{published:g}",
+                _simulated(simulated, digits.get(row["quantity"], 3)),
+                simulated["n"],
+                number(simulated["mean"] / published, 2) if published else None,
+            ]
         )
-    return [{"name": titles.get(name, name), "rows": inside} for name, inside in groups.items()]
+    columns = ("row", "quantity", "unit", "published", "simulated", "values", "simulated / published")
+    again = study.document["command"]
+    return [Table(titles.get(name, name), columns, rows, 3, command=again) for name, rows in groups.items()]
+
+
+def _simulated(value: Mapping[str, Any], digits: int) -> str:
+    """Return a mean, with half the 95 % interval where there are three values or more."""
+    mean = number(value["mean"], digits)
+    if not value["ci95"] or value["n"] < 3:
+        return mean
+    low, high = value["ci95"]
+    return f"{mean} ± {number((high - low) / 2, digits)}"

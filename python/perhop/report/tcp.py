@@ -134,13 +134,13 @@ def _figures(
 
     figures = []
     if 1 < len(drawn) <= _MOST_BESIDE:
-        told = "; ".join(_counts(one) + _finish(completed[one.name]) for one in drawn)
+        counts = "; ".join(_counts(one) + _finish(completed[one.name]) for one in drawn)
         figures.append(
-            figure("time-sequence", "Side by side", f"The same axes for each flow. {told}.", drawn)
+            figure("time-sequence", "Side by side", f"The same axes for each flow. {counts}.", drawn)
         )
     for one in drawn:
-        told = f"In the whole run {_counts(one).partition(': ')[2]}{_finish(completed[one.name])}."
-        figures.append(figure(f"time-sequence-{one.name}", one.name, told, [one]))
+        counts = f"In the whole run {_counts(one).partition(': ')[2]}{_finish(completed[one.name])}."
+        figures.append(figure(f"time-sequence-{one.name}", one.name, counts, [one]))
     return figures
 
 

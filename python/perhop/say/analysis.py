@@ -1,10 +1,9 @@
-"""An analysis in sentences: factors, effects and their certainty."""
+"""What was varied, what mattered and how sure that is, in words and tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,51 +11,29 @@ import polars as pl
 import scipy
 
 from perhop.experiment.analysis import FALSE_DISCOVERIES, Analysis
+from perhop.experiment.stopping import described as why_it_ended
+from perhop.say.document import Cell, Part, Table
 from perhop.stats.contrasts import tukey_half_width
 from perhop.stats.power import detectable, replications_for_half_width
-from perhop.units import counted
+from perhop.units import Scale, counted
 
 if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
     from perhop.experiment.factors import Factor
+    from perhop.experiment.store import Store
 
-_PREFIXES = {
-    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
-    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
-}
-_SMALL = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 _LARGE = 5.0
 """Shares of the variation from this many percent on are named."""
 
-
-@dataclass(frozen=True)
-class Scale:
-    """A readable unit for the numbers of a response; values are divided by `factor`."""
-
-    factor: float
-    unit: str
-
-    @classmethod
-    def of(cls, unit: str | None, largest: float) -> Scale:
-        """Choose for numbers of this unit (``1``: of none), the largest of which is given."""
-        steps = _SMALL if unit == "s" else _PREFIXES.get(unit or "", ())
-        for factor, name in steps:
-            if abs(largest) >= factor:
-                return cls(factor, name)
-        return cls(1.0, "" if unit is None or unit == "1" else unit)
-
-    def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
-        """Return a value, with its half-width if that is finite, and the unit."""
-        unit = f" {self.unit}".rstrip()
-        x, spread = value / self.factor, half / self.factor
-        if not math.isfinite(spread):
-            return f"{x:.{digits}g}{unit}"
-        if spread == 0.0:
-            return f"{x:.5g} ± 0{unit}"
-        places = max(0, 1 - math.floor(math.log10(spread)))
-        if places > 8:
-            return f"{x:.5g} ± {spread:.2g}{unit}"
-        return f"{x:.{places}f} ± {spread:.{places}f}{unit}"
+_NONE = Scale(1.0, "")
+_FOUND = (
+    "*: larger than chance explains. p of all tests is adjusted for every test of this page (Benjamini and "
+    "Hochberg): of the effects below 0.05, 5 % are expected to be false."
+)
+_EFFECTS = (
+    "By how much the mean at a level differs from the mean of all; of two factors, what both together do "
+    "beyond each alone."
+)
 
 
 def scale(one: Analysis) -> Scale:
@@ -290,3 +267,109 @@ def pairs(one: Analysis, most: int = 3) -> list[tuple[str, str]]:
     known = {frozenset(pair): pair for pair in combinations(one.factors, 2)}
     chosen = [known.get(frozenset(source.split(":"))) for source in ranked["source"].to_list()]
     return [pair for pair in chosen if pair is not None][:most]
+
+
+def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
+    """Go through sources of variation, effects (of several factors, or for a page) and means."""
+    unit, interval = scale(one), f"{100 * one.level:.3g} % interval"
+    of_unit = f" in {unit.unit}" if unit.unit else ""
+
+    def table(
+        title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], most: int, text: str = ""
+    ) -> Table:
+        return Table(title, columns, rows, whole="with --json", most=most, text=text)
+
+    if not one.tests.is_empty():
+        rows = [
+            (
+                *(effect_name(row["source"]), row["df"], _number(row["percent"], ".2f"), _number(row["f"])),
+                *(_number(row["p"], ".2g"), _number(row["q"], ".2g")),
+                *("*" if row["source"] in one.found else "", row["against"] or ""),
+            )
+            for row in one.tests.to_dicts()
+        ]
+        columns = ("source", "df", "% of variation", "F", "p", "p of all tests", "found", "held against")
+        yield table("Sources of variation", columns, rows, 40, _FOUND)
+    if one.effects is not None and (page or len(one.factors) > 1):
+        effects = [
+            (
+                *(effect_name(row["term"]), row["level"].replace(":", ", ")),
+                *(_number(row["effect"], "+.4g", unit), between(row["low"], row["high"], unit)),
+            )
+            for row in one.effects.table.to_dicts()
+        ]
+        yield table(f"Effects{of_unit}", ("of", "at", "effect", interval), effects, 12, _EFFECTS)
+    means = [
+        (
+            *(row[name] for name in one.factors),
+            *(_number(row["mean"], of=unit), between(row["low"], row["high"], unit), row["n"]),
+        )
+        for row in one.means.to_dicts()
+    ]
+    yield table(f"Means{of_unit}", (*one.factors, "mean", interval, "values"), means, 12)
+
+
+def _number(value: float | None, form: str = ".4g", of: Scale = _NONE) -> str | None:
+    return None if value is None or not math.isfinite(value) else format(value / of.factor, form)
+
+
+def between(low: float | None, high: float | None, unit: Scale) -> str | None:
+    """Return the ends of an interval as text; None without one."""
+    ends = [_number(low, of=unit), _number(high, of=unit)]
+    return None if None in ends else " to ".join(map(str, ends))
+
+
+def differences(table: pl.DataFrame, unit: Scale, level: float) -> Table:
+    """Return a table of pairs that are compared; see `perhop.stats.contrasts.tukey`."""
+    title = f"Second less first{f' in {unit.unit}' if unit.unit else ''}; all intervals hold together"
+    rows = [
+        (
+            *(row["first"], row["second"], _number(row["difference"], "+.4g", unit)),
+            *(between(row["low"], row["high"], unit), _number(row["p"], ".2g")),
+            "*" if row["low"] > 0 or row["high"] < 0 else "",
+        )
+        for row in table.to_dicts()
+    ]
+    columns = ("first", "second", "difference", f"{100 * level:.3g} % interval", "p", "differ")
+    return Table(title, columns, rows, whole="with --json", picked="the furthest apart", most=40)
+
+
+def printed(store: Store, found: Iterable[Analysis]) -> Iterator[Part]:
+    """Go through what the terminal prints of a store and of analyses of its responses."""
+    runs = store.runs()
+    yield varied(store.campaign, runs)
+    for state in ("failed", "missing"):
+        if count := runs.filter(state=state).height:
+            yield f"{count} {state}: perhop campaign status {store.folder}"
+    stop, stopped = store.campaign.stop, store.stopped
+    if stop is not None and stopped is not None:
+        yield why_it_ended(stop, stopped)
+    for one in found:
+        yield f"\n{one.name}"
+        yield from (f"  {sentence}" for sentence in (*what_mattered(one), *how_sure(one)))
+        yield ""
+        yield from tables(one)
+    if store.scalars().is_empty():
+        yield "nothing has been measured yet"
+
+
+def document(one: Analysis) -> dict[str, Any]:
+    """Return an analysis as JSON has it: numbers in the response's own unit, null where there is none."""
+    return {
+        "response": one.response,
+        "unit": one.unit,
+        "of": dict(one.of),
+        "factors": one.factors,
+        "within_runs": one.within,
+        "method": one.method,
+        "remarks": one.remarks,
+        "what_mattered": what_mattered(one),
+        "how_sure": how_sure(one),
+        "level": one.level,
+        "mean": {"mean": one.mean.mean, "low": one.mean.low, "high": one.mean.high},
+        "tests": one.tests.to_dicts(),
+        "found": sorted(one.found),
+        "effects": [] if one.effects is None else one.effects.table.to_dicts(),
+        "means": one.means.to_dicts(),
+        "checks": [{"name": each.name, "holds": each.holds, "said": each.sentence} for each in one.checks],
+    }

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perhop.recommend import goals
 from perhop.recommend.answer import NothingFoundError, answer, references
 from perhop.recommend.candidates import AS_IT_IS, FACTOR
 from perhop.recommend.goals import MEASURES
+from perhop.say.document import MOST_ROWS, Table
 from perhop.units import bit_rate, counted, duration
 
 if TYPE_CHECKING:
     from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer, AnswerRow, Change
+    from perhop.recommend.beside import Beside
 
 
 _PARTS = re.compile(r" (?=[\w.-]+=)")
@@ -169,3 +172,30 @@ def _best(found: Answer) -> list[str]:
         for one in found.best
     ]
     return [f"Best for each by itself: {'. '.join(parts)}."]
+
+
+def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
+    """Go through what each measure becomes, and closed forms beside the simulation."""
+    for name in found.over:
+        if any(row.changes[name].percent for row in found.rows):
+            columns = ("class", "measure", name, "taken", "change")
+            rows = [
+                (
+                    *(row.of or None, called(row) + (" (weighed)" if row.weighed else "")),
+                    *(value(row.response, row.means[which]) for which in (name, "taken")),
+                    between(row.changes[name]),
+                )
+                for row in found.rows
+            ]
+            title = "means, and the change of pairs with an interval that holds at every look"
+            yield Table(f"Against {name}: {title}", columns, rows)
+    if forms:
+        rows = [
+            (
+                *(one.form, one.of, ("at most " if one.bound else "") + bit_rate(one.estimated)),
+                bit_rate(one.simulated),
+            )
+            for one in forms
+        ]
+        title = "Closed forms beside the simulation, goodput of each flow; more: perhop estimate"
+        yield Table(title, ("form", "of", "estimated", "simulated"), rows, most=MOST_ROWS)

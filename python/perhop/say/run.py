@@ -37,16 +37,16 @@ def got(run: StoredRun, meaning: Description) -> str:
     if not count:
         return ""
     if count <= _FEW_FLOWS and len(classes) < 2:
-        said = _each(run, meaning)
+        text = _each(run, meaning)
     elif len(classes) == 0:
         both = (("flows", "goodput_bit_s"), ("udp", "throughput_bit_s"))
         total = sum(sum(run.table(name)[column].to_list()) for name, column in both)
-        said = f"{counted(count, 'flow')} got {bit_rate(total)} of goodput together"
+        text = f"{counted(count, 'flow')} got {bit_rate(total)} of goodput together"
     elif len(classes) == 1:
-        said = _single(classes.to_dicts()[0], run.table("flows"), meaning)
+        text = _single(classes.to_dicts()[0], run.table("flows"), meaning)
     else:
-        said = f"Goodput by class: {_classes(classes)}"
-    return f"{said}{_unfair(classes)}{_nothing(run, meaning)}."
+        text = f"Goodput by class: {_classes(classes)}"
+    return f"{text}{_unfair(classes)}{_nothing(run, meaning)}."
 
 
 def _each(run: StoredRun, meaning: Description) -> str:
@@ -59,9 +59,9 @@ def _each(run: StoredRun, meaning: Description) -> str:
         f"{row['name']} {bit_rate(row['goodput_bit_s'])}" for row in flows if sizes.get(row["name"]) is None
     ]
     rates += [f"{row['name']} {bit_rate(row['throughput_bit_s'])}" for row in run.table("udp").to_dicts()]
-    told = (("goodput", rates), ("complete after", took), ("not complete", late))
-    said = "; ".join(f"{what}: {_listed(parts)}" for what, parts in told if parts)
-    return said[0].upper() + said[1:]
+    parts = (("goodput", rates), ("complete after", took), ("not complete", late))
+    text = "; ".join(f"{what}: {_listed(of)}" for what, of in parts if of)
+    return text[0].upper() + text[1:]
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -111,14 +111,14 @@ def _nothing(run: StoredRun, meaning: Description) -> str:
         pl.col("name").is_in(endless), pl.col("start_s") < meaning.run.duration_s
     )
     idle = flows.filter(pl.col("delivered_bytes") == 0).height
-    said = f"; {idle} of {counted(flows.height, 'endless flow')} got nothing" if idle else ""
+    text = f"; {idle} of {counted(flows.height, 'endless flow')} got nothing" if idle else ""
     few = pl.col("goodput_bit_s") < _STARVED * pl.col("goodput_bit_s").median().over("class")
     starved = flows.filter(few, pl.col("delivered_bytes") > 0, pl.col("timeouts") > 0)
     if starved.is_empty():
-        return said
+        return text
     names = [f"{name} {bit_rate(rate)}" for name, rate in starved.select("name", "goodput_bit_s").iter_rows()]
     rest = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-    return f"{said}; starved by time-outs that follow each other: {_listed(names[:_MOST_NAMED] + rest)}"
+    return f"{text}; starved by time-outs that follow each other: {_listed(names[:_MOST_NAMED] + rest)}"
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,14 @@ def lost(run: StoredRun) -> str:
         A run.
     """
     links = run.table("links").sort("utilization", descending=True, maintain_order=True)
-    said = []
+    parts = []
     if len(links) and (most := links["utilization"][0]):
         shares = links.select("name", "utilization").rows()
         alike = [name for name, share in shares if f"{share:.3f}" == f"{most:.3f}"]
         first = f"The busiest link, {alike[0]}, was busy {percent(most)} of the time"
-        said.append(first + (f", {counted(len(alike) - 1, 'other')} alike" if len(alike) > 1 else ""))
-    said.append(_where(losses(run)))
-    whole = "; ".join(said)
+        parts.append(first + (f", {counted(len(alike) - 1, 'other')} alike" if len(alike) > 1 else ""))
+    parts.append(_where(losses(run)))
+    whole = "; ".join(parts)
     return f"{whole[0].upper()}{whole[1:]}."
 
 
@@ -207,18 +207,18 @@ def delays(run: StoredRun, meaning: Description) -> str:
         both = [run.table(name).select("name", "delay_mean_s") for name in ("flows", "udp")]
         rows = pl.concat(both).drop_nulls()
         if len(rows):
-            told = [f"{name} {duration(mean)}" for name, mean in rows.rows()]
-            return f"Mean one-way delay of packets with data: {_listed(told)}."
-    told_of = classes.sort("delay_p50_s", maintain_order=True).to_dicts()
-    if len(told_of) == 1:
-        row = told_of[0]
+            means = [f"{name} {duration(mean)}" for name, mean in rows.rows()]
+            return f"Mean one-way delay of packets with data: {_listed(means)}."
+    each = classes.sort("delay_p50_s", maintain_order=True).to_dicts()
+    if len(each) == 1:
+        row = each[0]
         return (
             f"Half of the packets with data arrived within {duration(row['delay_p50_s'])}, 99 % within "
             f"{duration(row['delay_p99_s'])}."
         )
-    named = told_of if len(told_of) <= _MOST_NAMED else [told_of[0], told_of[-1]]
-    told = [
+    named = each if len(each) <= _MOST_NAMED else [each[0], each[-1]]
+    parts = [
         f"{row['class']} {duration(row['delay_p50_s'])} and {duration(row['delay_p99_s'])}" for row in named
     ]
-    which = "" if named is told_of else f", the least and the most of {len(told_of)} classes"
-    return f"Half and 99 % of the packets with data arrived within: {'; '.join(told)}{which}."
+    which = "" if named is each else f", the least and the most of {len(each)} classes"
+    return f"Half and 99 % of the packets with data arrived within: {'; '.join(parts)}{which}."

@@ -1,0 +1,94 @@
+"""How treatments of a campaign differ: all pairs of them, or two, in words and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from perhop.say.analysis import differences, p_value
+from perhop.say.document import Part
+from perhop.units import Scale, counted
+
+if TYPE_CHECKING:
+    from perhop.experiment.comparisons import Comparison, Own, Pairs
+
+
+def of_pairs(found: Sequence[Pairs], level: float) -> Iterator[Part]:
+    """Go through the pairs of each response and group, the furthest apart first."""
+    for one in found:
+        yield f"\n{one.own.name}"
+        yield from (f"  {remark}" for remark in one.remarks)
+        if not one.table.is_empty():
+            table = one.table.sort(one.table["difference"].abs(), descending=True, maintain_order=True)
+            yield differences(table, _scale(one.own), level)
+
+
+def of_two(found: Sequence[Comparison], level: float) -> Iterator[Part]:
+    """Go through the words of how two treatments differ in each response and group."""
+    if found:
+        yield f"{found[0].second} less {found[0].first}, {100 * level:.3g} % intervals:"
+    for one in found:
+        yield f"\n{one.own.name}"
+        yield from (f"  {sentence}" for sentence in (*one.remarks, *in_words(one)))
+
+
+def in_words(one: Comparison) -> list[str]:
+    """Say how two treatments differ, what pairing saved, and whether they are the same within the margin."""
+    unit, found = _scale(one.own), one.found
+    many = counted(found.difference.n, "replication")
+    if found.difference.n < 2:
+        return [f"A difference of {unit.value(found.difference.mean)}; one replication gives no interval."]
+    sentences = [
+        f"A difference of {unit.value(found.difference.mean, found.difference.half_width)} over {many}, "
+        f"{p_value(found.p)}."
+    ]
+    if math.isfinite(found.saved):
+        sentences.append(f"Arms with seeds of their own would need {found.saved:.3g} times the replications.")
+    if one.same is not None and one.margin and one.margin.relative and not any(_first(one)):
+        sentences.append(
+            f"{one.first} is 0, and a share of 0 says nothing: give the margin in the response's unit."
+        )
+    elif one.same is not None:
+        within = f"within {one.margin}" + (f" of {one.first}" if one.margin and one.margin.relative else "")
+        verdict = "They are the same" if one.same.equivalent else "It is not shown that they are the same"
+        sentences.append(f"{verdict} {within} ({p_value(one.same.p)}).")
+    return sentences
+
+
+def _first(one: Comparison) -> list[float]:
+    """Return what the first of two treatments measured in the replications that both have."""
+    return list(one.own.arm(one.first, one.own.shared([one.first, one.second])))
+
+
+def _scale(own: Own) -> Scale:
+    return Scale.of(own.unit, max(map(abs, own.rows["value"].to_list())))
+
+
+def pairs_document(one: Pairs) -> dict[str, Any]:
+    """Return pairs as JSON has them, in the response's own unit."""
+    return {**_of(one.own), "remarks": one.remarks, "pairs": one.table.to_dicts()}
+
+
+def comparison_document(one: Comparison) -> dict[str, Any]:
+    """Return a comparison as JSON has it, in the response's own unit."""
+    found, same = one.found, one.same
+    difference = found.difference
+    return {
+        **_of(one.own),
+        "first": one.first,
+        "second": one.second,
+        "replications": difference.n,
+        "difference": {"mean": difference.mean, "low": difference.low, "high": difference.high},
+        "p": found.p,
+        "correlation": found.correlation,
+        "saved": found.saved,
+        "margin": one.margin and {"value": one.margin.value, "relative": one.margin.relative},
+        "equivalent": same and same.equivalent,
+        "p_equivalent": same and same.p,
+        "remarks": one.remarks,
+    }
+
+
+def _of(own: Own) -> dict[str, Any]:
+    return {"response": own.response, "unit": own.unit, "of": dict(own.of)}

@@ -1,0 +1,155 @@
+"""What commands and pages are made of: headings, sentences, tables and verdicts; figures are of `report`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from perhop.units import bit_rate, duration, percent, size
+
+MOST_ROWS = 20
+"""Rows of a table that are shown at once unless it is told otherwise."""
+
+_FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
+_NUMBER = re.compile(r"[-+−±]?\d|[-–]$")
+
+
+class Heading(str):
+    """What stands above that which follows it."""
+
+
+class Verdict(str):
+    """What was found of a claim or of a check, which a page draws as a badge.
+
+    Parameters
+    ----------
+    text
+        What is said.
+    look
+        A verdict, ``good``, ``bad`` or ``open``; without it the text.
+    """
+
+    look: str
+
+    def __new__(cls, text: str, look: str = "") -> Verdict:
+        """Make text with a look."""
+        made = super().__new__(cls, text)
+        made.look = look or text
+        return made
+
+
+Cell = str | int | None
+"""A number with a unit or with decimals is text already, a count is none yet; what does not exist is None."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text and counts; without columns, lines under a title.
+
+    Parameters
+    ----------
+    title
+        Its heading.
+    columns
+        Headings of the columns.
+    rows
+        From top to bottom.
+    left
+        That many first columns of a page's table are set to the left, the others to the right; without it,
+        as in a terminal: what begins with digits to the right.
+    text
+        A sentence below the title, on a page.
+    command
+        What makes the numbers again.
+    whole
+        Where all rows are, such as `in FILE`.
+    picked
+        What the rows at the start are.
+    most
+        Rows that are shown at once; without it, all.
+    of
+        How many rows there are, where `rows` are already a choice.
+    detail
+        Columns that a page keeps behind a box.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    left: int | None = None
+    text: str = ""
+    command: str = ""
+    whole: str = ""
+    picked: str = "the first"
+    most: int | None = None
+    of: int | None = None
+    detail: Sequence[str] = ()
+
+    @property
+    def total(self) -> int:
+        """How many rows there are."""
+        return len(self.rows) if self.of is None else self.of
+
+    def lefts(self) -> list[bool]:
+        """Say of each column whether it is set to the left: the first, and those of words."""
+        places = range(len(self.columns))
+        if self.left is not None:
+            return [index < self.left for index in places]
+        cells = (["-" if row[index] is None else str(row[index]) for row in self.rows] for index in places)
+        return [not index or not all(map(_NUMBER.match, own)) for index, own in enumerate(cells)]
+
+
+Part = str | Table
+"""What a document is a sequence of; text that is no heading is a paragraph."""
+
+
+def filled(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], **more: Any) -> Table:
+    """Return a table filled from rows, the first `MOST_ROWS` shown.
+
+    Parameters
+    ----------
+    title, more
+        As of a `Table`.
+    columns
+        Texts of columns with ``|`` between them, empty ones left out: a heading, and after ``: `` the key of
+        its values, or a text with keys in braces, each with a form where the key's end does not tell the
+        unit (``%`` of a share, ``B`` of bytes). A heading that begins with ``+`` is detail.
+    rows
+        Values by key.
+
+    >>> row = {"name": "up", "goodput_bit_s": 1e6, "took_s": None, "busy": 0.5, "lost": 0}
+    >>> columns = ["flow: name | goodput: goodput_bit_s | took: took_s", "busy: {busy:%} | +lost: {lost} p"]
+    >>> filled("", columns, [row]).rows
+    [['up', '1 Mbit/s', None, '50 %', '0 p']]
+    """
+    split = [part.rpartition(": ") for part in " | ".join(filter(None, columns)).split(" | ")]
+    names = [heading or of for heading, _, of in split]
+    headings = [name.removeprefix("+") for name in names]
+    detail = [name[1:] for name in names if name.startswith("+")]
+    cells = [[_cell(of.removeprefix("+"), row) for _, _, of in split] for row in rows]
+    return Table(title, headings, cells, detail=detail, **{"most": MOST_ROWS, **more})
+
+
+def _cell(of: str, row: Mapping[str, Any]) -> Cell:
+    only = _FIELD.fullmatch(of)
+    if only or "{" not in of:
+        return _written(only[1], row[only[1]], only[2]) if only else _written(of, row[of])
+
+    def text(found: re.Match[str]) -> str:
+        value = _written(found[1], row[found[1]], found[2])
+        return "-" if value is None else str(value)
+
+    return _FIELD.sub(text, of)
+
+
+def _written(key: str, value: Any, form: str | None = None) -> Cell:
+    """Return a value with its unit, which its key or a form tells."""
+    if value is None or isinstance(value, str):
+        return value
+    if form in ("%", "B"):
+        return percent(value) if form == "%" else size(value)
+    if key.endswith("_s"):
+        return bit_rate(value) if key.endswith("_bit_s") else duration(value)
+    return format(value, form) if form else f"{value:.3f}" if isinstance(value, float) else value

@@ -1,0 +1,122 @@
+"""The tables that the terminal prints of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from perhop.run import summary
+from perhop.run.tables import labels_of
+from perhop.say.document import MOST_ROWS, Table, filled
+from perhop.units import counted
+
+if TYPE_CHECKING:
+    from perhop.scenario.scenario import Description
+
+_IN_ORDER = "the first in the file"
+_CLASS = "class | flows | goodput: goodput_bit_s | fairness"
+_DROPPED = "dropped: dropped_packets"
+_BUSY = "busy: {utilization:%} | with data: {utilization_data:%} | with ACKs: {utilization_acks:%}"
+_TRANSFERS = "flow: group | class | begun | completed | mean: mean_s | 50 %: median_s | 95 %: p95_s"
+_ENDS = "flow: name | from | to"
+
+
+def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Path) -> Iterator[Table]:
+    """Go through the tables that the terminal prints of a run.
+
+    Parameters
+    ----------
+    tables, meaning
+        Of the run, by name, and its scenario.
+    folder
+        Where all of them are.
+    """
+
+    def table(name: str, title: str, rows: pl.DataFrame, *columns: str, picked: str = _IN_ORDER) -> Table:
+        """Return a table; rows of a choice, marked by `picked`, are of all that there are."""
+        shown, whole = rows, f"in {folder}/{name}.parquet"
+        if "first of each" in picked:
+            shown = summary.first_of_each(rows, MOST_ROWS, "flow" if name == "marks" else "name")
+        return filled(title, columns, shown.to_dicts(), whole=whole, picked=picked, of=rows.height)
+
+    has_colors = summary.drops_have_colors(tables["queues"], meaning)
+    colors = "green: dropped_green | yellow: dropped_yellow | red: dropped_red" if has_colors else ""
+    by_color = ", drops by colour" if has_colors else ""
+    lost = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
+    classes = tables["classes"].with_columns(lost=lost)
+    marked = "marked: marked_packets" if classes["marked_packets"].sum() > 0 else ""
+    title = f"Classes of flows after the warm-up{by_color}"
+    yield table("classes", title, classes, _CLASS, "lost: {lost:%}", _DROPPED, colors, marked)
+    title = "One-way delays of data after the warm-up, and how they vary"
+    delays = "delay 50 %: delay_p50_s | 95 %: delay_p95_s | 99 %: delay_p99_s | 99.9 %: delay_p999_s"
+    varied = "PDV 95 %: pdv_p95_s | PDV 99.9 %: pdv_p999_s | IPDV 95 %: ipdv_p95_s"
+    yield table("classes", title, classes, "class", delays, varied)
+    flows = summary.with_time(summary.single(tables["flows"], meaning))
+    if flows.height:
+        sent = "goodput: goodput_bit_s | srtt: srtt_s | sent: segments_sent | repeated: retransmissions"
+        complete = "completed in: took_s" if flows["took_s"].is_not_null().any() else ""
+        columns = [_ENDS, sent, "time-outs: timeouts", complete]
+        yield table("flows", "Flows after the warm-up", flows, *columns, picked="the first of each [[flow]]")
+    yield from by_labels("flows", flows.drop("took_s"), f"in {folder}/flows.parquet")
+    transfers = summary.transfers(tables["flows"], meaning).to_dicts()
+    if transfers:
+        title = "Transfers of the whole run: time from start to end of those that completed"
+        yield filled(title, [_TRANSFERS], transfers)
+    if tables["udp"].height:
+        sent = "throughput: throughput_bit_s | sent: sent_packets | arrived: arrived_packets"
+        columns = [_ENDS, sent, "mean delay: delay_mean_s"]
+        title, picked = "UDP flows after the warm-up", "the first of each [[udp]]"
+        yield table("udp", title, tables["udp"], *columns, picked=picked)
+    yield from by_labels("udp", tables["udp"], f"in {folder}/udp.parquet")
+    if tables["conditioners"].height:
+        treated = (
+            "green: green_packets | yellow: yellow_packets | red: red_packets",
+            "dropped: dropped_packets | shaped: shaped_packets",
+        )
+        title = "Conditioners after the warm-up: packets by colour"
+        yield table("conditioners", title, _short(tables["conditioners"]), "conditioner: path", *treated)
+    every = summary.marks(tables["marks"], meaning)
+    has_mark = pl.col("flow").is_in(every.filter(pl.col("mark") != "BE")["flow"].unique().implode())
+    marks, plain = every.filter(has_mark), int(every.filter(~has_mark)["flows"].sum())
+    if marks.height:
+        left_out = f"; {counted(plain, 'flow')} with BE alone left out" if plain else ""
+        title, picked = (
+            f"Arrived after the warm-up, by mark{left_out}",
+            "the first of each [[flow]] and [[udp]]",
+        )
+        columns = ["flow | mark | packets: arrived_packets | bytes: arrived_bytes"]
+        yield table("marks", title, marks, *columns, picked=picked)
+    links = tables["links"].sort("utilization", descending=True, maintain_order=True)
+    lossy = "lost packets: lost_packets" if links["lost_packets"].sum() > 0 else ""
+    title = "Links: shares of the time after the warm-up"
+    yield table("links", title, links, "link: name", _BUSY, lossy, picked="the busiest")
+    waited = (pl.col("wait_max_s") > 0) | (pl.col("dropped_packets") > 0)
+    order = ["dropped_packets", "max_packets"]
+    queues = _short(tables["queues"].filter(waited).sort(order, descending=True, maintain_order=True))
+    if queues.height:
+        title = f"Queues in which packets waited{by_color}, after the warm-up"
+        lengths = "class: path | mean packets: {mean_packets:.2f} | most: max_packets"
+        waits = "mean wait: wait_mean_s | longest: wait_max_s | arrived: in_packets"
+        picked = "those that dropped most"
+        yield table("queues", title, queues, lengths, waits, _DROPPED, colors, picked=picked)
+
+
+def _short(table: pl.DataFrame) -> pl.DataFrame:
+    """Return rows whose path is without what kind of thing it is of."""
+    return table.with_columns(pl.col("path").str.replace(r"^(port|conditioner)\.", ""))
+
+
+def by_labels(name: str, table: pl.DataFrame, whole: str, most: int = MOST_ROWS) -> Iterator[Table]:
+    """Give a table with a row for each class and labels of flows, if there are labels."""
+    rate = "throughput" if name == "udp" else "goodput"
+    groups = summary.by_labels(name, table, f"{rate}_bit_s")
+    if groups.height:
+        kind = "UDP flows" if name == "udp" else "Flows"
+        title = f"{kind} by class and label: {rate} of one, after the warm-up"
+        rates = groups.rename({f"_{one}": f"_{one}_bit_s" for one in ("mean", "least", "most")}).to_dicts()
+        columns = ["class", *labels_of(name, table), "flows: _flows"]
+        columns.append("mean: _mean_bit_s | least: _least_bit_s | most: _most_bit_s")
+        yield filled(title, columns, rates, whole=whole, picked=_IN_ORDER, most=most)

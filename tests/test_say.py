@@ -1,0 +1,125 @@
+"""Documents as text and as HTML: nothing is cut, whatever the width."""
+
+from __future__ import annotations
+
+import doctest
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perhop.say import document, html, terminal
+from perhop.say.document import Heading, Table, Verdict, filled
+
+WIDE = Table(
+    "Claims",
+    ("claim", "verdict", "goodput", "mean wait", "statement"),
+    [
+        (
+            "K1",
+            Verdict("not judged"),
+            "2.639 Mbit/s",
+            "160.8 µs",
+            "What arrives is what was sent, less what was lost.",
+        ),
+        ("K2", Verdict("contradicted"), "87.62 kbit/s", None, "Nobody waits."),
+    ],
+)
+
+
+def drawn(
+    table: Table, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> str:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    terminal.show(table)
+    return capsys.readouterr().out
+
+
+def test_a_table_that_fits_is_on_a_line_for_each_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = drawn(WIDE, 120, monkeypatch, capsys).splitlines()
+    assert lines[:3] == [
+        "Claims",
+        "claim   verdict             goodput   mean wait   statement",
+        "─" * 100,
+    ]
+    assert lines[4] == "K2      contradicted   87.62 kbit/s           -   Nobody waits."
+    assert lines[5:] == [""]
+
+
+@pytest.mark.parametrize("width", [80, 60, 40, 20])
+def test_no_number_unit_or_verdict_is_cut(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = drawn(WIDE, width, monkeypatch, capsys)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for whole in ("2.639 Mbit/s", "160.8 µs", "87.62 kbit/s", "contradicted", "judged"):
+        assert whole in text
+    words = re.sub(r"[─\s]+", " ", text)
+    assert all(word in words for word in str(WIDE.rows[0][-1]).split())
+    # what goes on below begins with what it is of
+    assert (
+        text.count("claim ")
+        == text.count("K1")
+        == (1 if width >= 60 else len(re.findall("^─+$", text, re.M)))
+    )
+
+
+@given(
+    st.lists(st.lists(st.text("ab 1", max_size=30), min_size=3, max_size=3), min_size=1, max_size=4),
+    st.integers(10, 100),
+)
+def test_every_word_is_there_at_any_width(rows: list[list[str]], width: int) -> None:
+    table = Table("", ("one", "two words", "three"), rows)
+    text = "\n".join(terminal.lines(table, width))
+    there = re.sub(r"\s", "", text)
+    for cell in (cell for row in rows for cell in row):
+        assert all(word in there for word in cell.split())
+
+
+def test_a_long_table_tells_where_all_of_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = filled("", ["name"], [{"name": f"f{k}"} for k in range(30)], whole="in flows.parquet")
+    assert (
+        drawn(table, 80, monkeypatch, capsys).splitlines()[-2]
+        == "20 of 30 rows, the first; all are in flows.parquet"
+    )
+    lines = Table("Queues", (), [("one",), ("two",)])
+    assert drawn(lines, 80, monkeypatch, capsys) == "Queues\none\ntwo\n\n"
+
+
+def test_a_page_folds_a_long_table_away_and_escapes_text() -> None:
+    rows = [{"name": f"<b>{k}", "packets": 1234 * k, "took_s": None} for k in range(30)]
+    text = html.table(
+        filled("<i>", ["flow: name | packets", "+took: took_s"], rows, of=40, whole="in the file")
+    )
+    assert "<h3>&lt;i&gt;</h3>" in text
+    assert '<tr><td class="t">&lt;b&gt;3</td><td>3\u202f702</td><td class="x">–</td></tr>' in text
+    assert '<label class="all"><input type="checkbox"> took</label>' in text
+    assert "<summary>10 more rows</summary>" in text
+    assert "10 rows more are in the file." in text
+    assert html.badge(Verdict("not judged")) == '<span class="badge not-judged">not judged</span>'
+    assert html.badge(Verdict("0 B", "good")) == '<span class="badge good">0 B</span>'
+
+
+def test_examples_hold() -> None:
+    assert doctest.testmod(document) == (0, 3)
+
+
+def test_a_heading_and_a_sentence_are_whole_lines_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("TERM", "dumb")
+    long = "A sentence that is longer than twenty letters."
+    terminal.show(Heading("A study"), long)
+    assert capsys.readouterr().out == f"A study\n{long}\n"
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    terminal.show(long)
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 20
