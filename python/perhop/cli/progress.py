@@ -43,7 +43,7 @@ class Progress:
         self._quiet = quiet
         self._of, self._about = (" of the most", "at most") if bound else ("", "about")
         self._bar: Bar | None = None
-        self._began = self._said = time.monotonic()
+        self._began = self._noted = time.monotonic()
         self._first: float | None = None
         self._between = _between()
 
@@ -84,8 +84,8 @@ class Progress:
             self._bar.update(self._bar.task_ids[0], completed=done, total=total, description=self._label)
             return
         now = time.monotonic()
-        if self._quiet or now - self._said < self._between or done <= self._first:
+        if self._quiet or now - self._noted < self._between or done <= self._first:
             return
-        self._said = now
+        self._noted = now
         left = (now - self._began) * (total - done) / (done - self._first)
         note(f"{self._label}: {fraction:.0%}{self._of}, {self._about} {left:.0f} s left")
