@@ -12,7 +12,8 @@ use crate::queue::{DropFront, DropFrontParams};
 #[must_use]
 pub fn elements() -> Registry {
     let mut registry = Registry::new();
-    registry.queue("drop-front", |place, _| DropFront::new(place.site, DropFrontParams { limit: place.limit }));
+    registry
+        .queue("drop-front", |place, _| DropFront::new(place.site, DropFrontParams { limit: place.limit }));
     registry.meter("tsw-tcm", |place, settings| {
         let (ctr, ptr) = (settings.need("ctr")?, settings.need("ptr")?);
         TswTcm::new(TswTcmParams { ctr, ptr, window: settings.need("window")? }, place.stream())
