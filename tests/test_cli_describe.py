@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from conftest import Cli
-from perhop.scenario.scenario import SchedulerView
+from perhop import _core
+from perhop.scenario.defaults import parted
+from perhop.scenario.scenario import Scenario, SchedulerView
 
 
 def test_describe(cli: Cli, two_way: Path) -> None:
@@ -48,24 +51,60 @@ def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> N
         "edge-core.class.ef (EF): share 0.1, priority 0, kind fifo, limit 20p",
         "edge-core.class.af1 (AF11 AF12 AF13): share 0.5, bounded, priority 1, kind gred, limit 90kB, "
         "averaging coupled, green min_th 45kB max_th 90kB max_p 0.02, "
-        "yellow min_th 22kB max_th 45kB max_p 0.05, red min_th 10kB max_th 22kB max_p 0.1, w_q 0.00123456789",
+        "yellow min_th 22kB max_th 45kB max_p 0.05, red min_th 10kB max_th 22kB max_p 0.1, w_q 0.00123456789"
+        "; by default colors -, green w_q - limit -, yellow w_q - limit -, red w_q - limit -, gentle no, "
+        "byte_mode no, ecn no, conventions -, mean_packet -",
         "edge-core.class.best-effort (any): share 0.4, priority 1, kind red, limit 100p, min_th 15p, "
-        "max_th 45p, max_p 0.1, w_q 0.002, gentle",
-        "bulk_host[*]-edge.class.all (any): kind fifo, limit 1000p",
-        "premium at edge from voice_host: match class premium, per aggregate, "
-        "meter kind token-bucket cir 300kbit/s cbs 2p, marker green EF yellow pass red shape, "
-        "shaper rate 300kbit/s burst 3kB limit 1000p",
-        "assured at edge from bulk_host[*]: match class assured kind data, per aggregate, "
+        "max_th 45p, max_p 0.1, gentle; by default w_q 0.002, byte_mode no, ecn no, conventions -, "
+        "mean_packet -",
+        "bulk_host[*]-edge.class.all (any): kind fifo; by default limit 1000p",
+        "premium at edge from voice_host: match class premium, "
+        "meter kind token-bucket cir 300kbit/s cbs 2p, marker green EF red shape, "
+        "shaper rate 300kbit/s burst 3kB; by default ack_marking -, per aggregate, marker yellow pass, "
+        "shaper limit 1000p",
+        "assured at edge from bulk_host[*]: match class assured kind data, "
         "meter kind tr-tcm cir 1200kbit/s cbs 15p pir 2Mbit/s pbs 18p, "
-        "marker green AF11 yellow AF12 red AF13",
+        "marker green AF11 yellow AF12 red AF13; by default ack_marking -, per aggregate, "
+        "meter color_aware no colors -, shaper -",
         "acks at core from server[*]: match kind pure-ack, "
-        "ack_marking kind per-mark marks AF11 AF21 rule best-of-covered, per aggregate, "
-        "marker green pass yellow pass red pass",
+        "ack_marking kind per-mark marks AF11 AF21 rule best-of-covered; by default per aggregate, meter -, "
+        "marker green pass yellow pass red pass, shaper -",
     ):
         assert line in lines
     settings = cli("describe", file, "--json").json()["settings"]
     assert settings["port"][0]["class"][2]["queue"]["gentle"] is True
     assert [one["name"] for one in settings["conditioner"]] == ["premium", "assured", "acks"]
+
+
+def test_describe_shows_every_setting_of_a_tcp_and_first_those_that_are_not_as_by_default(cli: Cli) -> None:
+    flow = 'from = "a"\nto = "b"\ntcp = { profile = "rfc", mss = "1000B", prr = false }\n'
+    Path("three.toml").write_text(
+        '[run]\nduration = "1s"\n[[node]]\nname = "a"\n[[node]]\nname = "b"\n'
+        '[[link]]\nends = ["a", "b"]\nrate = "1Mbit/s"\n'
+        f'[[flow]]\nname = "f"\n{flow}[[flow]]\nname = "g"\n{flow}'
+        '[[flow]]\nname = "plain"\nfrom = "b"\nto = "a"\nack = { policy = "every-segment" }\n'
+    )
+    lines = cli("describe", "three.toml").out.splitlines()
+    of_two, of_one = lines[lines.index("TCP") + 1 :][:2]
+    chosen, default = of_two.split("; by default ")
+    assert chosen.startswith("f, g: profile rfc, ")
+    assert "mss 1kB" in chosen
+    chosen_keys = {one.split(" ")[0] for one in chosen.removeprefix("f, g: ").split(", ")}
+    default_keys = {one.split(" ")[0] for one in default.split(", ")}
+    tcp = json.loads(_core.schema())["$defs"]["Tcp"]["properties"]
+    assert chosen_keys | default_keys == {*tcp, "ack"}
+    assert chosen_keys & default_keys <= {"ack"}
+    chosen, default = of_one.split("; by default ")
+    assert chosen == "plain: window_scale 7, ack policy every-segment"
+    assert default.startswith("profile default, size -, cc cubic, ")
+
+
+def test_parted_settings_are_what_the_resolved_scenario_has() -> None:
+    example = Path(__file__).parents[1] / "examples" / "emulate.toml"
+    for port in Scenario.load(example).describe().settings.port:
+        for one in port["class"]:
+            chosen, default = parted(one["queue"], "Queue")
+            assert {**default, **chosen} | one["queue"] == {**default, **chosen}
 
 
 def test_describe_rounds_no_setting_of_a_scheduler() -> None:

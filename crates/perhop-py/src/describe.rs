@@ -1,4 +1,4 @@
-//! A resolved scenario as JSON: nodes, links with their ports, flows; and ports and conditioners as they are written.
+//! A resolved scenario as JSON: nodes, links with their ports, flows; and ports, conditioners and TCPs as they are written.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,9 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
     let flows = list(&scenario.flows, |f| flow(f, name(f.from), name(f.to), profile(f)));
     let ports = serde_json::to_string(&file.port)?;
     let treated = serde_json::to_string(&file.conditioner)?;
+    let tcp = list(&file.flow, |flow| json!({"name": flow.name, "tcp": flow.tcp, "ack": flow.ack}));
     Ok(format!(
-        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated}}},"udp":{udp},"flows":{flows}}}"#
+        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp}}},"udp":{udp},"flows":{flows}}}"#
     ))
 }
 

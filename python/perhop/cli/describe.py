@@ -13,6 +13,7 @@ from perhop.cli import options
 from perhop.cli.output import print_json
 from perhop.say.document import MOST_ROWS, Part, Table, filled
 from perhop.say.terminal import show
+from perhop.scenario.defaults import parted
 from perhop.units import duration, exact
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def _parts(meaning: Description) -> Iterator[Part]:
     for title, lines in (
         ("Queues", queue_lines(meaning.settings.port)),
         ("Conditioners", conditioner_lines(meaning.settings.conditioner)),
+        ("TCP", tcp_lines(meaning.settings.flow)),
     ):
         if lines:
             yield Table(title, (), [(line,) for line in lines], whole=_MORE, most=MOST_ROWS)
@@ -147,19 +149,33 @@ def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:
     return [
         f"{'-'.join(port.get('between') or (port['at'], port['to']))}.class.{one['name']} "
         f"({' '.join(one['match'])}){', both directions' if 'between' in port else ''}: "
-        + _settings(_without(placed, one), one["queue"])
+        + _settings(_without(placed, one), chosen)
+        + _by_default(default)
         for port in ports
         for one in port["class"]
+        for chosen, default in [parted(one["queue"], "Queue")]
     ]
 
 
 def conditioner_lines(conditioners: Sequence[dict[str, Any]]) -> list[str]:
     """Give a line for each conditioner: where it is, what it treats, its settings as `queue_lines` does."""
-    placed = ("name", "at", "from")
     return [
-        f"{one['name']} at {one['at']} from {_text(one['from'])}: " + _settings(_without(placed, one))
+        f"{one['name']} at {one['at']} from {_text(one['from'])}: "
+        + _settings(_without(("name", "at", "from"), chosen))
+        + _by_default(_without(("match",), default))
         for one in conditioners
+        for chosen, default in [parted(one, "Conditioner")]
     ]
+
+
+def tcp_lines(flows: Sequence[dict[str, Any]]) -> list[str]:
+    """Give a line for each TCP and its receiver: whose it is, its settings as `queue_lines` does."""
+    named: dict[str, list[str]] = {}
+    for one in flows:
+        tcp, ack = parted(one["tcp"], "Tcp"), parted(one["ack"], "Ack")
+        chosen, default = (own | ({"ack": at} if at else {}) for own, at in zip(tcp, ack, strict=True))
+        named.setdefault(_settings(chosen) + _by_default(default), []).append(one["name"])
+    return [f"{', '.join(names)}: {text}" for text, names in named.items()]
 
 
 def _without(keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
@@ -167,9 +183,13 @@ def _without(keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settings(*tables: dict[str, Any]) -> str:
-    """Return settings as `kind red, limit 60p, min_th 5p`; what is off or empty is left out."""
-    given = [item for table in tables for item in table.items() if item[1] is not False and item[1] != {}]
-    return ", ".join(_setting(key, value) for key, value in given)
+    """Return settings as `kind red, limit 60p, gentle, ecn no, mean_packet -`: on, off, not given."""
+    return ", ".join(_setting(key, value) for table in tables for key, value in table.items())
+
+
+def _by_default(settings: dict[str, Any]) -> str:
+    """Return the settings that a scenario leaves as they are."""
+    return f"; by default {_settings(settings)}" if settings else ""
 
 
 def _setting(key: str, value: Any) -> str:
@@ -177,8 +197,10 @@ def _setting(key: str, value: Any) -> str:
 
 
 def _text(value: Any) -> str:
+    if value is None or value is False or value == {}:
+        return "no" if value is False else "-"
     if isinstance(value, dict):
-        return " ".join(_setting(key, inner) for key, inner in value.items() if inner is not False)
+        return " ".join(_setting(key, inner) for key, inner in value.items())
     if isinstance(value, list):
         return " ".join(_text(inner) for inner in value)
     return exact(value) if isinstance(value, float) else str(value)

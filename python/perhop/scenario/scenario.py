@@ -160,10 +160,11 @@ class ConditionerView(msgspec.Struct, frozen=True, rename={"source": "from"}):
 
 
 class SettingsView(msgspec.Struct, frozen=True):
-    """Ports and conditioners as a scenario file has them, every default filled in."""
+    """Ports, conditioners and TCPs as a scenario file has them, every default filled in."""
 
     port: list[dict[str, Any]]
     conditioner: list[dict[str, Any]]
+    flow: list[dict[str, Any]] = []
 
 
 class Description(msgspec.Struct, frozen=True):

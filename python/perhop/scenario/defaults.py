@@ -1,0 +1,57 @@
+"""Which settings of an element a scenario chose, and which are as they are by default."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from perhop import _core
+
+
+def parted(table: dict[str, Any], structure: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Part the settings of a table into those that are not as by default, and those that are.
+
+    Parameters
+    ----------
+    table
+        As a resolved scenario has it.
+    structure
+        What the schema calls it: ``Queue``, ``Conditioner``, ``Tcp``, ``Ack``.
+
+    Returns
+    -------
+    tuple
+        Both together have every setting of the schema; one that is left out and has no default is None.
+    """
+    return _parted(table, _structures()[structure])
+
+
+@cache
+def _structures() -> dict[str, Any]:
+    structures: dict[str, Any] = json.loads(_core.schema())["$defs"]
+    return structures
+
+
+def _parted(table: dict[str, Any], rules: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    kinds = rules.get("oneOf", [rules])
+    own = next(one for one in kinds if _kind(one) in (None, table.get("kind")))
+    chosen: dict[str, Any] = {}
+    default: dict[str, Any] = {}
+    for key, rule in own["properties"].items():
+        value = table.get(key, rule.get("default"))
+        below = _structures()[rule["$ref"].rsplit("/", 1)[1]] if "$ref" in rule else rule
+        if value == rule.get("default"):
+            default[key] = value
+        elif isinstance(value, dict) and "properties" in below.get("oneOf", [below])[0]:
+            inner = _parted(value, below)
+            chosen |= {key: inner[0]} if inner[0] else {}
+            default |= {key: inner[1]} if inner[1] else {}
+        else:
+            chosen[key] = value
+    return chosen, default
+
+
+def _kind(rules: dict[str, Any]) -> str | None:
+    kind: str | None = rules["properties"].get("kind", {}).get("const")
+    return kind
