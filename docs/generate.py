@@ -38,6 +38,8 @@ from perhop import _core
 from perhop.cli.__main__ import run as perhop_command
 from perhop.experiment.definition import read as read_campaign
 from perhop.experiment.rules import is_campaign
+from perhop.judge.grammar import ClaimsError, is_claims
+from perhop.judge.grammar import read as read_claims
 from perhop.run.tables import SCHEMA as SCHEMA_OF_TABLES
 
 TOP = Path(__file__).resolve().parents[1]
@@ -261,6 +263,12 @@ def _invalid_examples() -> list[str]:
 
 def _mistakes(block: str, name: str, folder: Path) -> list[Any]:
     """Return what is wrong with an example; `folder` has what `perhop init` writes."""
+    if is_claims(block.encode()):
+        try:
+            read_claims(folder / f"{name}.toml", block.encode())
+        except ClaimsError as error:
+            return error.diagnostics
+        return []
     if is_campaign(block.encode()):
         file = folder / f"{name}.toml"
         file.write_text(block, encoding="utf-8")

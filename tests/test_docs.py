@@ -39,6 +39,7 @@ PAGES = (
     "docs/import-ns2.md",
     "docs/python.md",
     "docs/campaigns.md",
+    "docs/claims.md",
     "docs/coming-from.md",
     "docs/estimate.md",
     "docs/figures.md",

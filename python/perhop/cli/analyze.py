@@ -10,7 +10,7 @@ import typer
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
 from perhop.cli.output import json_text, note, print_json
-from perhop.say.document import Part, Table
+from perhop.say.document import Part
 from perhop.say.terminal import show
 
 if TYPE_CHECKING:
@@ -70,9 +70,11 @@ def command(
         raise UsageError(f"--margin {margin}: of which treatments?", "add --compare A B")
     opened = Store.open(store)
     if csv or claims is not None:
-        if pairs or compare or as_json or out is not None:
+        if pairs or compare or (csv and (as_json or out is not None)):
             raise UsageError("--csv and --claims print nothing else beside")
-        _judge(opened, claims, csv)
+        judged = _judge(opened, claims, csv, as_json)
+        if out is not None:
+            write_file(out, json_text(judged), may_replace)
         return
     names = _known(opened, response or [])
     document: dict[str, Any] = {"store": str(store)}
@@ -97,20 +99,30 @@ def command(
         show(*analysis.printed(opened, found), *parts)
 
 
-def _judge(store: Store, claims: Path | None, as_csv: bool) -> None:
-    """Print the means of a store as CSV, or claims judged on it."""
+def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict[str, Any]:
+    """Print the means of a store as CSV, or claims judged on it; give these as JSON has them."""
+    import csv
     import sys
 
-    from perhop.papers.beyond import CLAIMS, claims_of, judged_rows, write_rows, write_table
+    from perhop.experiment.analyze import mean_rows
+    from perhop.judge.campaign import COLUMNS, checked, judge_all, rows
+    from perhop.papers.claims import claim_entry
+    from perhop.say.claims import of_claims
 
-    if claims is None:
-        write_table(store.scalars(), sys.stdout)
-        return
-    rows = judged_rows(claims_of(claims, store), store.scalars())
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    if file is None:
+        table.writerows(mean_rows(store.scalars()))
+        return {}
+    claims, _ = checked(file, store.campaign)
+    judged = judge_all(claims, store.campaign, store.scalars())
+    document = {"store": str(store.folder), "claims": [claim_entry(one.claim, one.parts) for one in judged]}
     if as_csv:
-        write_rows(rows, sys.stdout)
+        table.writerows([COLUMNS, *rows(judged)])
+    elif as_json:
+        print_json(document)
     else:
-        show(Table("Claims", CLAIMS, [tuple(map(str, row)) for row in rows], whole="with --csv", most=60))
+        show(*of_claims(judged))
+    return document
 
 
 def _known(store: Store, names: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`perhop check`: every mistake in scenarios and campaigns, where it is and what would mend it; warnings."""
+"""`perhop check`: every mistake in scenarios, campaigns and claims, where it is and what would mend it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 def command(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Scenario or campaign files (TOML).")
+        list[Path], typer.Argument(metavar="FILE...", help="Scenario, campaign or claims files (TOML).")
     ],
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:
-    """Validate scenario and campaign files: all mistakes in one pass, then warnings."""
+    """Validate scenarios, campaigns and claims: all mistakes in one pass, then warnings."""
     return _check(files, overrides, as_json)
 
 
@@ -75,7 +75,7 @@ class _Checked(NamedTuple):
 
 
 def _checked(file: Path, overrides: list[str] | None) -> _Checked:
-    """Check a file of either kind.
+    """Check a file of any kind.
 
     Raises
     ------
@@ -83,8 +83,11 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
         It cannot be read.
     """
     from perhop.experiment.rules import is_campaign
+    from perhop.judge.grammar import is_claims
 
     scenario = options.read(file, overrides)
+    if is_claims(scenario.source):
+        return _claims(file)
     if is_campaign(scenario.source):
         from perhop.experiment.definition import read
 
@@ -94,6 +97,20 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
 
     mistakes, warnings = scenario.diagnose()
     return _Checked("scenario", mistakes, warnings, "" if mistakes else expanded(scenario))
+
+
+def _claims(file: Path) -> _Checked:
+    """Check a file of claims against the design of its campaign."""
+    from perhop.judge.campaign import checked
+    from perhop.judge.grammar import ClaimsError
+    from perhop.units import counted
+
+    try:
+        claims, campaign = checked(file)
+    except ClaimsError as error:
+        return _Checked("claims", error.diagnostics, [], "claims")
+    about = f"about {claims.file.campaign}" if campaign else "of no campaign: what they name is not checked"
+    return _Checked("claims", [], [], f"{counted(len(claims.claims), 'claim')} {about}")
 
 
 def _counted(diagnostics: list[Diagnostic], what: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -22,11 +22,12 @@ from perhop.experiment.analysis import (
 from perhop.experiment.methods import check_keep, factorial, not_balanced
 from perhop.experiment.stopping import LEVEL
 from perhop.stats.discovery import benjamini_hochberg
+from perhop.stats.intervals import mean_interval
 from perhop.stats.layout import UnbalancedError
 from perhop.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from perhop.experiment.definition import Campaign
 
@@ -139,3 +140,21 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
         return [factorial(start, asked, start.factors)]
     except UnbalancedError as error:
         return not_balanced(start, asked, str(error))
+
+
+def mean_rows(scalars: pl.DataFrame) -> Iterator[list[Any]]:
+    """Go through a table of the means: its columns, then each treatment, response and group.
+
+    Parameters
+    ----------
+    scalars
+        As of `perhop.experiment.store.Store.scalars`.
+    """
+    fixed = ("key", "treatment", "replication", "value")
+    names = [name for name in scalars.columns if name not in fixed]
+    yield [*names, "mean", "from", "to", "n"]
+    for key, group in scalars.group_by(names, maintain_order=True):
+        values = group["value"].drop_nulls().to_numpy()
+        found = mean_interval(values) if values.size else None
+        said = ["", "", ""] if found is None else [f"{x:.5g}" for x in (found.mean, found.low, found.high)]
+        yield ["" if one is None else one for one in key] + [*said, values.size]

@@ -1,7 +1,9 @@
-"""What a campaign measured, by treatment and replication."""
+"""What a campaign measured, by treatment and replication, and parts of claims judged on it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,13 +11,68 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from perhop.judge.grammar import Claim, Part
+from perhop.judge.quantity import Place, Quantity, Subject, Words, asked
+from perhop.judge.verdict import ClaimPart, Hypothesis
 from perhop.stats.intervals import Interval, mean_interval
+from perhop.stats.layout import cube, project
 
 Floats = npt.NDArray[np.float64]
 
 
+class Measured(ABC):
+    """What claims are judged on."""
+
+    @abstractmethod
+    def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
+        """Give a response there, or the effect of levels on it: a value for each replication, NaN for none.
+
+        Raises
+        ------
+        KeyError
+            It was not measured there.
+        """
+
+    def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
+        """Judge a quantity, paired by replication."""
+        first = self.sample(*quantity.first) / quantity.per
+        if quantity.way == "alone":
+            return hypothesis.mean(first)
+        second = self.sample(*quantity.second)
+        if quantity.way == "over":
+            return hypothesis.ratio(first, second)
+        return hypothesis.mean(first - second / quantity.per)
+
+
+Predicates = Mapping[str, Callable[..., list[ClaimPart]]]
+"""Functions of a study that judge parts: of what was measured, and the part's parameters."""
+
+
+def judged(
+    claim: Claim, measured: Measured, subject: Subject, words: Words, predicates: Predicates | None = None
+) -> list[ClaimPart]:
+    """Judge the parts of a claim.
+
+    Raises
+    ------
+    DesignError
+        It asks for what the subject has not; `perhop.judge.quantity.faults` finds that before.
+    KeyError
+        It asks for what was not measured.
+    """
+
+    def each(part: Part) -> Iterator[ClaimPart]:
+        if part.predicate is not None:
+            yield from (predicates or {})[part.predicate](measured, **part.parameters)
+            return
+        for one in asked(part, subject, words):
+            yield from (measured.judged(hypothesis, one.quantity) for hypothesis in one.hypotheses)
+
+    return [found for part in claim.parts for found in each(part)]
+
+
 @dataclass(frozen=True)
-class Measurements:
+class Measurements(Measured):
     """What a campaign measured.
 
     Attributes
@@ -56,6 +113,27 @@ class Measurements:
         if frame["replication"].n_unique() != frame.height:
             raise ValueError(f"{response} at {where}: several values of a replication")
         return frame["value"].fill_null(np.nan).to_numpy().astype(np.float64)
+
+    def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
+        """Give a response there, or the effect of levels on it.
+
+        Raises
+        ------
+        KeyError, ValueError
+            It was not measured there, or not in every combination of what `at` leaves open.
+        """
+        if effect is None:
+            return self.values(response, **at)
+        frame = self.rows(response, **at)
+        fixed = {"key", "treatment", "replication", "response", "value"}
+        varied = [name for name in frame.columns if name not in fixed and frame[name].n_unique() > 1]
+        data = cube(frame, varied, replication="replication")
+        axes = data.axes(data.term(effect))
+        place = tuple(
+            own.index(effect[name]) if name in effect else 0
+            for name, own in zip(data.factors, data.levels, strict=True)
+        )
+        return np.array([project(data.values[..., k], axes)[place] for k in range(data.replications)])
 
     def mean(self, response: str, **where: str) -> float:
         """Give the mean over the replications; NaN where one has no value."""

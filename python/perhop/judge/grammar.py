@@ -1,0 +1,404 @@
+"""A file of claims, read with every mistake in its keys and kinds of values.
+
+What they mean: `perhop.judge.quantity`; the grammar with an example for each kind of part: `docs/claims.md`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+
+import msgspec
+
+from perhop import _core
+from perhop._core import ScenarioError
+from perhop.experiment.fault import At, Fault
+from perhop.judge.spans import spans
+
+if TYPE_CHECKING:
+    from perhop._core import Diagnostic
+
+_OF_CLAIMS = re.compile(rb"^[ \t]*\[\[claim(\.part)?\]\]|^[ \t]*claim[ \t]*=", re.MULTILINE)
+
+
+def is_claims(source: bytes) -> bool:
+    """Tell a file of claims, mistakes or not, from a scenario and a campaign."""
+    return _OF_CLAIMS.search(source) is not None
+
+
+class ClaimsError(ScenarioError):
+    """A file of claims with mistakes; `diagnostics` lists every one.
+
+    Parameters
+    ----------
+    diagnostics
+        At least one.
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__("\n".join(one["rendered"] for one in diagnostics))
+        self.diagnostics = diagnostics
+
+    def __reduce__(self) -> tuple[type[ClaimsError], tuple[list[Diagnostic]]]:
+        return ClaimsError, (self.diagnostics,)
+
+
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+Margin = float | str
+"""A number, or a share of what it is about, such as `10%`."""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A quantity, and what is claimed of it.
+
+    Attributes
+    ----------
+    response
+        Of the campaign.
+    at
+        Levels of factors and values of groups, by name.
+    less, over
+        Levels that differ in what is subtracted from it, replication by replication, or that its sum is
+        divided by. `"previous"` is the one before in `each`.
+    effect
+        Levels whose effect is meant: what they do beyond the mean and the effects of fewer of them.
+    per
+        A number that it is divided by.
+    each
+        Levels of a factor, or responses: one part for each. `"all"` or `"printed"` names them too.
+    above, below
+        It lies beyond this: a direction.
+    low, high
+        It lies between these: a size. With `about` they count from there.
+    within
+        It lies so near to what it is about: a number, a share of that, or both, of which the smaller counts.
+    about
+        A number, or what is `"printed"`. Without it `within` is about no difference, or a ratio of one.
+    stated
+        What the paper says in words, for the power of the verdict.
+    quantity
+        What it is called, a template.
+    predicate, parameters
+        In place of all this: a function of the study that judges.
+    """
+
+    response: Text | None = None
+    at: dict[str, str] = {}
+    less: dict[str, str] | None = None
+    over: dict[str, str] | None = None
+    effect: dict[str, str] | None = None
+    per: float = 1.0
+    each: dict[str, str | list[str]] = {}
+    above: float | None = None
+    below: float | None = None
+    low: float | None = None
+    high: float | None = None
+    within: Margin | list[Margin] | None = None
+    about: float | str | None = None
+    stated: float | None = None
+    quantity: Text | None = None
+    predicate: Text | None = None
+    parameters: dict[str, Any] = {}
+
+
+class WrittenClaim(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A claim, with what its parts have in common; without parts it is one.
+
+    Attributes
+    ----------
+    id, statement
+        Its name, and what is claimed.
+    where
+        Section or page of a paper.
+    ours
+        Which number in it is not the paper's.
+    part
+        What must hold for it.
+    """
+
+    id: Text
+    statement: Text
+    where: str = ""
+    ours: Text | None = None
+    part: list[Part] = []
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Printed values of a response.
+
+    Attributes
+    ----------
+    file
+        A table (CSV) by its path from this file's folder; columns called like factors and groups say where.
+    response
+        What its values are of.
+    column
+        Where they stand.
+    unit
+        What one of the column is in the response's unit.
+    """
+
+    file: Text
+    response: Text
+    column: Text
+    unit: float = 1.0
+
+
+class Quantities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Templates of what quantities are called: a name in braces stands for a level.
+
+    Attributes
+    ----------
+    alone, less, over, effect
+        Of a `{response}` somewhere, a difference, a ratio, an effect.
+    """
+
+    alone: Text = "{response} at {at}"
+    less: Text = "{response} at {at}, less that at {less}"
+    over: Text = "{response} at {at}, over that at {over}"
+    effect: Text = "{response}: effect of {effect}"
+
+
+class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of claims.
+
+    Attributes
+    ----------
+    campaign
+        The campaign file that they are about, by its path from this file's folder.
+    published
+        What a paper prints.
+    quantities, words
+        What quantities are called; words for responses and levels.
+    claim
+        In order.
+    """
+
+    claim: list[WrittenClaim]
+    campaign: Text | None = None
+    published: list[Published] = []
+    quantities: Quantities = Quantities()
+    words: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that measurements can contradict.
+
+    Attributes
+    ----------
+    id
+        Short name, `K1`.
+    statement
+        What is claimed, in our own words.
+    where
+        Section or page of the paper.
+    parts
+        What must hold for it.
+    ours
+        Which factor, share or tolerance in it is ours and not the paper's; None where none is.
+    """
+
+    id: str
+    statement: str
+    where: str = ""
+    parts: tuple[Part, ...] = ()
+    ours: str | None = None
+
+    def levels(self, factor: str) -> set[str]:
+        """Give the levels of a factor that its parts name one by one."""
+        found: set[str] = set()
+        for part in self.parts:
+            each = part.each.get(factor, [])
+            found |= set() if isinstance(each, str) else set(each)
+            for place in (part.at, part.less, part.over):
+                found |= {place[factor]} if place and factor in place else set()
+        return found - {"previous"}
+
+
+@dataclass(frozen=True)
+class Claims:
+    """A file of claims that was read.
+
+    Attributes
+    ----------
+    path
+        Of the file.
+    text
+        As read.
+    file
+        What it says.
+    claims
+        Its claims, each part with what the claim has for all.
+    """
+
+    path: Path
+    text: str = field(repr=False)
+    file: ClaimsFile
+    claims: tuple[Claim, ...]
+
+    def told(self, faults: Iterable[Fault]) -> list[Diagnostic]:
+        """Give mistakes with their places, from top to bottom."""
+        return _told(self.path, self.text, faults)
+
+    def refuse(self, faults: Sequence[Fault]) -> None:
+        """Raise a `ClaimsError` where there are mistakes."""
+        if faults:
+            raise ClaimsError(self.told(faults))
+
+
+def read(path: Path, source: bytes | None = None) -> Claims:
+    """Read a file of claims.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    ClaimsError
+        It has mistakes.
+    """
+    source = path.read_bytes() if source is None else source
+    try:
+        text = source.decode()
+        written = tomllib.loads(text)
+    except ValueError as error:
+        raise ClaimsError(_syntax(path, source, error)) from None
+    faults = [*_faults(written, ClaimsFile, ())]
+    if not faults:
+        file = msgspec.convert(written, ClaimsFile)
+        claims = tuple(_claim(one) for one in written["claim"])
+        faults = [
+            Fault(("claim", k, "id"), f"a second claim is called `{one.id}`")
+            for k, one in enumerate(claims)
+            if one.id in {before.id for before in claims[:k]}
+        ]
+    if faults:
+        raise ClaimsError(_told(path, source.decode(), faults))
+    return Claims(path, text, file, claims)
+
+
+def place_of(written: WrittenClaim, claim: int, part: int) -> At:
+    """Give where a part stands."""
+    return ("claim", claim, "part", part) if written.part else ("claim", claim)
+
+
+def schema() -> str:
+    """Give the JSON Schema of a file of claims."""
+    return msgspec.json.format(msgspec.json.encode(msgspec.json.schema(ClaimsFile)), indent=2).decode()
+
+
+_OF_PART = tuple(one.name for one in msgspec.structs.fields(Part))
+
+
+def _claim(written: Mapping[str, Any]) -> Claim:
+    common = {name: written[name] for name in _OF_PART if name in written}
+    parts = [{**common, **part, **_joined(common, part)} for part in written.get("part", [{}])]
+    made = msgspec.convert(parts, tuple[Part, ...])
+    return Claim(written["id"], written["statement"], written.get("where", ""), made, written.get("ours"))
+
+
+def _joined(common: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the levels of a part beside those that its claim has for all."""
+    return {name: {**common.get(name, {}), **part.get(name, {})} for name in ("at", "each")}
+
+
+_WORDS: dict[Any, str] = {
+    str: "a string",
+    Text: "a string that is not empty",
+    float: "a finite number",
+    dict[str, Any]: "a table",
+    str | list[str]: 'a string or a list of strings, such as "all" or ["a", "b"]',
+    float | str: 'a number, or a string such as "printed"',
+    Margin | list[Margin]: 'a number, a share such as "10%", or both in a list',
+}
+_KINDS = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    list: "an array",
+    dict: "a table",
+}
+
+
+def _faults(value: Any, kind: Any, at: At) -> Iterator[Fault]:
+    """Go through what is wrong with the shape of a value."""
+    kind = _some(kind)
+    table = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    if get_origin(kind) is list and isinstance(value, list):
+        for k, one in enumerate(value):
+            yield from _faults(one, get_args(kind)[0], (*at, k))
+    elif table and isinstance(value, dict):
+        fields = {one.name: one for one in msgspec.structs.fields(kind)}
+        for key, own in value.items():
+            if key in fields:
+                yield from _faults(own, fields[key].type, (*at, key))
+            else:
+                hint = _core.suggest(key, list(fields))
+                yield Fault((*at, key), f"there is no setting `{key}` here", hint, of_key=True)
+        lacking = [name for name, one in fields.items() if one.required and name not in value]
+        yield from (Fault(at, f"`{name}` is missing", f"add `{name} = ...`") for name in lacking)
+    elif get_origin(kind) is dict and isinstance(value, dict):
+        for key, own in value.items():
+            yield from _faults(own, get_args(kind)[1], (*at, key))
+    elif table or not _is(value, kind):
+        wanted = "a table" if table or get_origin(kind) is dict else _WORDS.get(kind, "an array")
+        is_text = kind is str and isinstance(value, bool | int | float)
+        hint = f'write "{str(value).lower()}"' if is_text else None
+        what = _KINDS.get(type(value), "a time") if value != "" else "an empty one"
+        yield Fault(at, f"must be {wanted}, not {what}", hint)
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """Tell whether a value that is no table with known keys is of a kind."""
+    if kind is Any:
+        return True
+    if kind == Text:
+        return isinstance(value, str) and value != ""
+    if get_origin(kind) is dict:
+        return isinstance(value, dict)
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(_is(one, get_args(kind)[0]) for one in value)
+    if get_args(kind):
+        return any(_is(value, one) for one in get_args(kind))
+    if kind is float:
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max
+    return type(value) is kind
+
+
+def _some(kind: Any) -> Any:
+    """Take None from what a value may be."""
+    left = tuple(one for one in get_args(kind) if one is not type(None))
+    return Union[left] if len(left) < len(get_args(kind)) else kind
+
+
+def _syntax(path: Path, source: bytes, error: ValueError) -> list[Diagnostic]:
+    """Say where a text is no TOML, as the core says it of its own files."""
+    try:
+        _core.Campaign(source, str(path))
+    except ScenarioError as told:
+        return told.diagnostics
+    return [_core.diagnostic("", str(path), 0, 0, str(error))]
+
+
+def _told(path: Path, text: str, faults: Iterable[Fault]) -> list[Diagnostic]:
+    known, found = spans(text), []
+    for one in faults:
+        at = one.at
+        if len(at) > 4 and at not in known and (*at[:2], *at[4:]) in known:
+            at = (*at[:2], *at[4:])
+        there = at
+        while there and there not in known:
+            there = there[:-1]
+        key, value = known.get(there, ((0, 0), (0, 0)))
+        start, end = key if one.of_key or there != at else value
+        name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in at).lstrip(".")
+        rule = f"{name}: {one.rule}" if name else one.rule
+        told = _core.diagnostic(text, str(path), start, end, rule, one.hint)
+        found.append((start, {**told, "path": name, "rule": one.rule}))
+    return [one for _, one in sorted(found, key=lambda each: each[0])]  # type: ignore[misc]

@@ -1,0 +1,431 @@
+"""What a part of a claim asks for: quantities of an experiment, and the ranges they are claimed to lie in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Literal
+
+from perhop import _core
+from perhop.experiment.fault import At, DesignError, Fault
+from perhop.experiment.rules import half_width
+from perhop.judge.grammar import Claims, Margin, Part, Quantities, place_of
+from perhop.judge.verdict import HIGHER, LOWER, Hypothesis
+
+Place = Mapping[str, str]
+"""Levels of factors and values of groups, by name."""
+
+PREVIOUS, ALL, PRINTED = "previous", "all", "printed"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A response somewhere; or its difference from, or ratio to, the same elsewhere.
+
+    Attributes
+    ----------
+    response, at
+        Of the experiment.
+    way
+        What it is.
+    other
+        Where the second is, of an effect its levels.
+    effect
+        Levels whose effect is meant, not the value there.
+    per
+        What it is divided by.
+    """
+
+    response: str
+    at: Place
+    way: Literal["alone", "less", "over"] = "alone"
+    other: Place | None = None
+    effect: Place | None = None
+    per: float = 1.0
+
+    @property
+    def first(self) -> tuple[str, Place, Place | None]:
+        """Where the first of it is: response, levels, effect."""
+        return self.response, self.at, self.effect
+
+    @property
+    def second(self) -> tuple[str, Place, Place | None]:
+        """Where the second is; there is one unless it is alone."""
+        other = self.other or {}
+        return (self.response, other, None) if self.effect is None else (self.response, self.at, other)
+
+    def made_of(self, value: Callable[[str, Place, Place | None], float | None]) -> float | None:
+        """Put it together of values at places; None where one is not there."""
+        first = value(*self.first)
+        if first is None or self.way == "alone":
+            return None if first is None else first / self.per
+        second = value(*self.second)
+        if second is None or (self.way == "over" and second == 0.0):
+            return None
+        return (first - second if self.way == "less" else first / second) / self.per
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What claims are about, as it is known before anything runs.
+
+    Attributes
+    ----------
+    responses
+        By name its groups, and the values of each; None where they are known only after a run.
+    levels
+        Of each factor, in order.
+    treatments
+        Which of them go together.
+    reference
+        What a quantity is to be like, by its name: `"printed"` in a paper, or a model's; None where there is
+        no such value.
+    in_sample
+        Whether a calibration fitted a response at a place.
+    also
+        Names of sets of levels of a factor, beside `"all"` and `"printed"`.
+    references
+        What `about` may name.
+    derived
+        Factors that the others determine.
+    """
+
+    responses: Mapping[str, Mapping[str, Sequence[str] | None]]
+    levels: Mapping[str, Sequence[str]]
+    treatments: Sequence[Place]
+    reference: Callable[[str, str, Place, Place | None], float | None] = lambda *_: None
+    in_sample: Callable[[str, Place], bool] = lambda *_: False
+    also: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    references: Sequence[str] = (PRINTED,)
+    derived: Sequence[str] = ()
+
+    def known(self, response: str) -> dict[str, Sequence[str] | None]:
+        """Give what says where a response is: factors with their levels, groups with their values."""
+        return {**self.levels, **self.responses[response]}
+
+    def printed(self, quantity: Quantity) -> float | None:
+        """Give what a paper prints for a quantity."""
+        return self.like(PRINTED, quantity)
+
+    def like(self, name: str, quantity: Quantity) -> float | None:
+        """Give what a quantity is to be like."""
+        return quantity.made_of(lambda *place: self.reference(name, *place))
+
+    def fitting(self, at: Place) -> list[Place]:
+        """Give the treatments at a place; groups are of no treatment."""
+        chosen = {name: level for name, level in at.items() if name in self.levels}
+        return [one for one in self.treatments if chosen.items() <= one.items()]
+
+    def is_whole(self, fitting: Sequence[Place], at: Place) -> bool:
+        """Tell whether treatments are every combination of the factors that are left."""
+        own = [name for name in self.levels if name not in at and name not in self.derived]
+        cells = {tuple(one[name] for name in own) for one in fitting if {*own} <= {*one}}
+        return len(cells) == math.prod(len(set(each)) for each in zip(*cells, strict=True)) > 1
+
+    def check(self, response: str, at: Place, effect: Place | None) -> Iterator[tuple[str, str, str | None]]:
+        """Go through what is wrong with a place: a name in it or none, a rule, a hint."""
+        known, twice = self.known(response), {*at} & {*(effect or {})}
+        wrong = bool(twice)
+        yield from ((name, f"`{name}` is in `at` and in the effect", "leave it out of one") for name in twice)
+        for name, level in {**at, **(effect or {})}.items():
+            if name not in known:
+                wrong = True
+                rule = f"`{response}` has no factor and no group `{name}`"
+                yield name, rule, _core.suggest(name, list(known))
+            elif (own := known[name]) is not None and level not in own:
+                wrong = True
+                what = "level" if name in self.levels else "value"
+                yield name, f"`{name}` has no {what} `{level}`", _among(level, own)
+        if wrong:
+            return
+        fitting = self.fitting(at)
+        varied = {name: {one[name] for one in fitting if name in one} for name in self.levels}
+        left = {name: own for name, own in varied.items() if len(own) > 1 and name not in at}
+        groups = [name for name in self.responses[response] if name not in at]
+        if not fitting:
+            yield "", f"no treatment has {_words(at)}", None
+        elif effect is None and left:
+            name = next(iter(left))
+            levels = [level for level in self.levels[name] if level in left[name]]
+            hint = f'add `{name} = "{levels[0]}"`, or `each = {{ {name} = "all" }}`'
+            yield "", f"which level of `{name}` is meant: {_few(levels)}?", hint
+        elif effect is None and groups:
+            rule = f"`{response}` has a value for each `{groups[0]}`: which is meant?"
+            yield "", rule, f'add `{groups[0]} = "..."`'
+        elif effect is not None and not self.is_whole(fitting, at):
+            yield "", "an effect needs every combination of the factors that `at` leaves open", None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A quantity, and what is claimed of it: a direction, a size, or both."""
+
+    quantity: Quantity
+    hypotheses: tuple[Hypothesis, ...]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What quantities are called."""
+
+    templates: Quantities
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, part: Part, quantity: Quantity) -> str:
+        """Fill in a template; a `KeyError` names what is not there."""
+        second = quantity.other or {}
+        levels = {name: self.word(level) for name, level in quantity.at.items()}
+        others = {name: self.word(level) for name, level in second.items()}
+        known = {
+            **levels,
+            **{f"{quantity.way} {name}": level for name, level in others.items()},
+            "response": self.word(quantity.response),
+            "at": ", ".join(levels.values()),
+            quantity.way: ", ".join(others.values()),
+        }
+        template: str = part.quantity or getattr(self.templates, quantity.way)
+        if quantity.effect is not None and not part.quantity:
+            template = self.templates.effect
+        if quantity.effect is not None:
+            known["effect"] = _effect(quantity.effect)
+            known["effect"] += f" less {_effect(second)}" if quantity.way == "less" else ""
+        elif not part.quantity and not quantity.at and quantity.way == "alone":
+            template = "{response}"
+        text = template.format_map(known)
+        return text if part.quantity or quantity.per == 1.0 else f"{text}, over {quantity.per:g}"
+
+    def word(self, name: str) -> str:
+        """Give the word for a response or a level: its own, or its name."""
+        return self.words.get(name, name)
+
+
+def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
+    """Go through what a part asks for: one quantity, or one for each of `each`.
+
+    Raises
+    ------
+    DesignError
+        It cannot be asked of this subject.
+    """
+    fault = _wrong(part)
+    if fault is not None:
+        raise DesignError([fault])
+    sets = {name: _levels(part, subject, name, levels) for name, levels in part.each.items()}
+    for chosen in product(*sets.values()):
+        place = dict(zip(sets, chosen, strict=True))
+        response = place.pop("response", None) or part.response or ""
+        if response not in subject.responses:
+            at: At = ("each", "response") if "response" in part.each else ("response",)
+            rule = f"there is no response `{response}`"
+            raise DesignError([Fault(at, rule, _core.suggest(response, list(subject.responses)))])
+        quantity = _quantity(part, response, {**part.at, **place}, sets)
+        if quantity is None:
+            continue
+        _check(part, subject, quantity)
+        if PRINTED in part.each.values() and subject.printed(quantity) is None:
+            continue
+        try:
+            told = words.of(part, quantity)
+        except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
+            raise DesignError([Fault(("quantity",), f"there is nothing to fill in for {error}")]) from None
+        yield Asked(quantity, tuple(_claimed(part, subject, quantity, told)))
+
+
+def faults(
+    claims: Claims, subject: Subject, predicates: Callable[[Part], str | None] = lambda part: _NO_PREDICATE
+) -> list[Fault]:
+    """Find what claims cannot ask of a subject; before anything runs.
+
+    Parameters
+    ----------
+    claims
+        As read.
+    subject
+        What they are about.
+    predicates
+        Says what is wrong with a part that names a predicate; None where nothing is.
+    """
+    found, words = [], Words(claims.file.quantities, claims.file.words)
+    for i, (claim, written) in enumerate(zip(claims.claims, claims.file.claim, strict=True)):
+        for k, part in enumerate(claim.parts):
+            place = place_of(written, i, k)
+            if part.predicate is not None:
+                rule = predicates(part)
+                found += [] if rule is None else [Fault((*place, "predicate"), rule)]
+                continue
+            try:
+                if not list(asked(part, subject, words)):
+                    found.append(Fault(place, "asks for nothing: no level is left in `each`"))
+            except DesignError as error:
+                found += [
+                    Fault((*place, *one.at), one.rule, one.hint, of_key=one.of_key) for one in error.faults
+                ]
+    return found
+
+
+_NO_PREDICATE = "a predicate is a function of a study; a campaign has none"
+
+
+def _wrong(part: Part) -> Fault | None:
+    """Say what does not go together in a part."""
+    direction = [name for name in ("above", "below") if getattr(part, name) is not None]
+    size = [name for name in ("low", "high", "within") if getattr(part, name) is not None]
+    two = [name for name in ("less", "over") if getattr(part, name) is not None]
+    if part.response is None and "response" not in part.each:
+        return Fault((), "`response` is missing", 'add `response = "..."`, one that the campaign measures')
+    if len(two) == 2:
+        return Fault(("over",), "`less` and `over` do not go together", of_key=True)
+    if part.effect is not None and "over" in two:
+        return Fault(("over",), "an effect has a difference (`less`), no ratio", of_key=True)
+    if len(direction) == 2:
+        return Fault(
+            ("below",), "`above` and `below` do not go together", "for a range: `low` and `high`", of_key=True
+        )
+    if not (direction or size):
+        hint = "add `above` or `below` (a direction), or `low`, `high` or `within` (a size)"
+        return Fault((), "nothing is claimed of the quantity", hint)
+    if "within" in size and len(size) > 1:
+        return Fault((size[0],), f"`within` and `{size[0]}` do not go together", of_key=True)
+    if part.about is None and part.within is not None and not (two or part.effect):
+        return Fault(
+            ("within",), "within so much of what?", 'add `about = "printed"` or a number, or `less` or `over`'
+        )
+    if part.low is not None and part.high is not None and part.low > part.high:
+        return Fault(("low",), f"`low` is above `high`, {part.high:g}")
+    if any(isinstance(one, str) and _share(one) is None for one in _margins(part)):
+        return Fault(("within",), "a text is a share above zero", 'such as "10%"')
+    if part.per == 0.0:
+        return Fault(("per",), "nothing is divided by zero")
+    return None
+
+
+def _levels(part: Part, subject: Subject, name: str, given: str | list[str]) -> Sequence[str]:
+    """Give what stands for `each` of a factor, a group or `response`."""
+    if isinstance(given, list):
+        return given
+    known: Sequence[str] | None = [*subject.responses]
+    if name != "response":
+        known = {**subject.levels, **subject.responses.get(part.response or "", {})}.get(name)
+    if known is None:
+        every = [*subject.levels, *subject.responses.get(part.response or "", ())]
+        rule = f"there is no factor and no group `{name}` whose levels are known before a run"
+        raise DesignError([Fault(("each", name), rule, _core.suggest(name, every), of_key=True)])
+    also = subject.also.get(name, {})
+    if given not in (ALL, PRINTED, *also):
+        hint = 'write a list of levels, or "all"'
+        raise DesignError([Fault(("each", name), f"`{given}` names no set of levels", hint)])
+    if given in also or name not in subject.levels:
+        return also.get(given, known)
+    # those that there are where the part is
+    there = {one.get(name) for one in subject.fitting(part.at)}
+    return [level for level in known if level in there]
+
+
+def _quantity(
+    part: Part, response: str, at: dict[str, str], sets: Mapping[str, Sequence[str]]
+) -> Quantity | None:
+    """Make a quantity; None of the first in an order, which has none before it."""
+    way: Literal["alone", "less", "over"] = "alone"
+    way = "less" if part.less is not None else "over" if part.over is not None else way
+    given = part.less if part.less is not None else part.over
+    other: dict[str, str] | None = None
+    if given is not None:
+        other = dict(at if part.effect is None else part.effect)
+        for name, level in given.items():
+            if level == PREVIOUS:
+                if name not in sets:
+                    rule = f'"previous" is the level before in `each`, which has no `{name}`'
+                    raise DesignError([Fault((way, name), rule, f'add `each = {{ {name} = "all" }}`')])
+                place = sets[name].index(at[name])
+                if place == 0:
+                    return None
+                level = sets[name][place - 1]
+            other[name] = level
+    return Quantity(response, at, way, other, part.effect, part.per)
+
+
+def _check(part: Part, subject: Subject, quantity: Quantity) -> None:
+    """Refuse a quantity at places that there are not."""
+    found = [*_told(part, "at", subject.check(*quantity.first))]
+    if quantity.way != "alone" and not found:
+        found += _told(part, quantity.way, subject.check(*quantity.second))
+    if found:
+        raise DesignError(found)
+
+
+def _told(part: Part, where: str, wrong: Iterator[tuple[str, str, str | None]]) -> Iterator[Fault]:
+    for name, rule, hint in wrong:
+        own: At = (where,) if where == "at" or name in (getattr(part, where) or {}) else ("at",)
+        for key in ("each", "effect"):
+            own = (key,) if name in (getattr(part, key) or {}) and own == ("at",) else own
+        yield Fault((*own, name) if name else own, rule, hint)
+
+
+def _claimed(part: Part, subject: Subject, quantity: Quantity, told: str) -> Iterator[Hypothesis]:
+    """Go through what is claimed of a quantity: a direction, then a size."""
+    printed = subject.printed(quantity)
+    places = [quantity.first, *([] if quantity.way == "alone" else [quantity.second])]
+    in_sample = quantity.effect is None and any(subject.in_sample(*one[:2]) for one in places)
+    about, stated = _about(part, subject, quantity), part.stated
+    if part.within is not None and stated is None:
+        # it is said to be like something: that is what the paper says, where it prints nothing else
+        is_said = part.about not in (None, PRINTED) or printed is None
+        stated = about if is_said else None
+    base = 0.0 if part.about is None else about
+    if part.above is not None or part.below is not None:
+        low = -math.inf if part.above is None else base + part.above + HIGHER
+        high = math.inf if part.below is None else base + part.below + LOWER
+        yield Hypothesis(told, "direction", low, high, printed, in_sample, stated)
+    if part.within is not None:
+        margins = _margins(part)
+        near = min((_share(one) or 0.0) * abs(about) if isinstance(one, str) else one for one in margins)
+        yield Hypothesis(told, "size", about - near, about + near, printed, in_sample, stated)
+    elif part.low is not None or part.high is not None:
+        low = -math.inf if part.low is None else base + part.low
+        high = math.inf if part.high is None else base + part.high
+        yield Hypothesis(told, "size", low, high, printed, in_sample, stated)
+
+
+def _margins(part: Part) -> list[Margin]:
+    within = [] if part.within is None else part.within
+    return within if isinstance(within, list) else [within]
+
+
+def _share(text: str) -> float | None:
+    """Read a share, `10%`; None where it is none."""
+    value, relative = half_width(text)
+    return value if relative and math.isfinite(value) else None
+
+
+def _about(part: Part, subject: Subject, quantity: Quantity) -> float:
+    """Give what a quantity is claimed to be near."""
+    if isinstance(part.about, str):
+        if part.about not in subject.references:
+            hint = _core.suggest(part.about, list(subject.references))
+            raise DesignError([Fault(("about",), f"nothing is called `{part.about}`", hint)])
+        found = subject.like(part.about, quantity)
+        if found is None:
+            where = _words({"response": quantity.response, **quantity.at})
+            raise DesignError([Fault(("about",), f"nothing is {part.about} for {where}")])
+        return found
+    return part.about if part.about is not None else 1.0 if quantity.way == "over" else 0.0
+
+
+def _among(level: str, known: Sequence[str]) -> str | None:
+    """Name the nearest of some levels, or a few of them."""
+    return _core.suggest(level, list(known)) or f"there is {_few(known)}"
+
+
+def _few(names: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+def _words(place: Place) -> str:
+    return ", ".join(f"{name} = {level}" for name, level in place.items())
+
+
+def _effect(levels: Place) -> str:
+    return " ".join(f"{name}={level}" for name, level in levels.items())
