@@ -14,14 +14,14 @@ import pytest
 
 from conftest import made
 from perhop import Result
+from perhop.judge.grammar import ClaimsError
 from perhop.judge.measured import Measurements
 from perhop.models.two_way_setup import Setup
-from perhop.papers import PackError
+from perhop.papers.document import check_claims
 from perhop.papers.kalampoukas.beyond import Grid, grids
 from perhop.papers.kalampoukas.document import Reproduction, theorem_2
-from perhop.papers.kalampoukas.figures import Figure, figures_of
+from perhop.papers.kalampoukas.figures import Figure, figures_of, subject_of
 from perhop.papers.kalampoukas.page import lines_of
-from perhop.papers.kalampoukas.predicates import within_closed_form
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.scenario.scenario import Description
 
@@ -173,13 +173,12 @@ def test_the_evidence_on_thresholds_says_why() -> None:
 
 
 def test_a_row_without_a_closed_form_cannot_be_judged() -> None:
-    m = at_the_form().measured
     delayed = replace(FIGURES["4.2"], setup=replace(FIGURES["4.2"].setup, delay=0.1))
-    m = replace(m, figures=FIGURES | {"4.2": delayed})
-    with pytest.raises(PackError, match=r"figure 4\.2: there is no bounded closed form"):
-        within_closed_form(m, "bounded", 0.03, 0.1, 0.3)
-    with pytest.raises(PackError, match="form is 'bonded', not one of 'printed', 'bounded'"):
-        within_closed_form(m, "bonded", 0.03, 0.1, 0.3)  # type: ignore[arg-type]
+    subject = subject_of({**FIGURES, "4.2": delayed}.values())
+    with pytest.raises(
+        ClaimsError, match=r"nothing is bounded for response = slow_efficiency, figure = 4\.2"
+    ):
+        check_claims(PLAN.pack.written, subject, {})
 
 
 def test_runs_that_do_what_the_bounded_forms_say() -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from perhop.judge.verdict import ClaimPart
+from perhop.judge.grammar import ClaimsError
 from perhop.models.two_way_setup import Setup
-from perhop.papers import Hypothesis, PackError, document, load_pack, pack_dir
+from perhop.papers import PackError, load_pack, pack_dir
 from perhop.papers.kalampoukas.figures import FIGURE, Figure, figures_of
-from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.laatu.study import STUDY as LAATU
 from perhop.papers.study import load_study
@@ -97,29 +96,6 @@ def figures() -> dict[str, Figure]:
             "cases = 1",
             "unknown key 'cases'; there is case, ",
         ),
-        ("laatu/claims.toml", "predicate = ", "predict = ", "claim L1: unknown key 'predict'"),
-        (
-            "kalampoukas/claims.toml",
-            'form = "bounded"',
-            'form = "bonded"',
-            r"/kalampoukas/claims\.toml: claim K1: form is 'bonded', not one of 'printed', 'bounded'",
-        ),
-        (
-            "kalampoukas/claims.toml",
-            "{ tolerance = 0.03 }",
-            '{ tolerance = "a" }',
-            "claim K9: tolerance is 'a'",
-        ),
-        ("feroz/claims.toml", 'figure = "1"', "figures = 1", "F1: no parameter 'figures'; there is figure$"),
-        (
-            "laatu/claims.toml",
-            '"higher"',
-            '"hihger"',
-            "L1: no predicate 'hihger'; there is higher, spread_at",
-        ),
-        ("laatu/claims.toml", ", ratio = 0.5", "", "L4: 'parameters' has no 'ratio'"),
-        ("laatu/claims.toml", 'id = "L2"', 'id = "L1"', r"claims\.toml: claim L1: is there already"),
-        ("laatu/claims.toml", 'ours = "half"', "ours = 0.5", "claim L4: 'ours' is 0.5, not a text"),
         (
             "laatu/readings.toml",
             'set = ["link.s-e1.delay=2.5ms"]',
@@ -178,17 +154,36 @@ def test_a_damaged_record_is_told(tmp_path: Path) -> None:
             pack.record("calibration.json", ("points", "chosen"))
 
 
-def test_a_claim_about_what_is_not_measured_is_told() -> None:
-    (claim, *_) = (claim for claim in PACK.claims if claim.parameters)
-    told = rf"kalampoukas/claims\.toml: claim {claim.id}: parameters .*'7\.7' is not measured"
-    with pytest.raises(PackError, match=told):
-        document.judge(
-            {claim.predicate: _needs}, {"6.2": 1.0}, replace(claim, parameters={"figures": ["7.7"]})
-        )
-
-
-def _needs(measurements: dict[str, float], figures: list[str]) -> list[ClaimPart]:
-    return [Hypothesis("x", "size").mean([measurements[id_]] * 10) for id_ in figures]
+@pytest.mark.parametrize(
+    ("file", "text", "instead", "place", "told"),
+    [
+        ("laatu", "predicate = ", "predict = ", "46:1", "there is no setting `predict` here"),
+        ("laatu", '"cir_utilization"\nat', '"cir_utilisation"\nat', "28:12", "there is no response `cir_u"),
+        ("kalampoukas", '= "bounded"', '= "bonded"', "26:9", "nothing is called `bonded`"),
+        ("kalampoukas", '"10%"]', '"10"]', "27:10", "a text is a share above zero"),
+        ("feroz", '"1", marker', "1, marker", "20:17", "must be a string, not an integer"),
+        ("feroz", 'tokens = "30"', 'tokens = "31"', "167:44", "`tokens` has no level `31`"),
+        ("laatu", '"spread_at_most"', '"spread"', "46:13", "no predicate 'spread'; there is spread_at_most"),
+        ("laatu", ", ratio = 0.5", "", "46:13", "'parameters' has no 'ratio'"),
+        ("laatu", 'id = "L2"', 'id = "L1"', "25:6", "a second claim is called `L1`"),
+        ("laatu", 'ours = "half"', "ours = 0.5", "47:8", "must be a string that is not empty, not a number"),
+        ("papagiannaki", '{ C = "r" }\nbelow', '{ C = "x" }\nbelow', "33:16", "`C` has no level `x`"),
+    ],
+)
+def test_a_mistake_in_claims_is_told_with_its_place_before_anything_runs(
+    file: str, text: str, instead: str, place: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(PACK.folder.parent / file, tmp_path / file)
+    path = tmp_path / file / "claims.toml"
+    whole = path.read_text()
+    assert text in whole
+    path.write_text(whole.replace(text, instead, 1))
+    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    with pytest.raises(ClaimsError) as caught:
+        load_study(file).plan(quick=False)
+    assert told in caught.value.diagnostics[0]["rule"]
+    line, column = (caught.value.diagnostics[0][name] for name in ("line", "column"))
+    assert f"{line}:{column}" == place
 
 
 def test_a_published_table_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,9 +199,9 @@ def test_an_unknown_pack_is_refused_with_the_known_ones() -> None:
         pack_dir("kalampukas")
 
 
-def test_every_claim_has_a_predicate() -> None:
+def test_every_claim_is_data() -> None:
     assert [claim.id for claim in PACK.claims] == [f"K{k}" for k in range(1, 16)]
-    assert {claim.predicate for claim in PACK.claims} <= set(PREDICATES)
+    assert {part.predicate for claim in PACK.claims for part in claim.parts} == {None}
 
 
 @pytest.mark.parametrize(("left_out", "row"), [("4.3", "efficiencies 4.3"), ("3.2-8192", "8192 two-way")])
@@ -230,8 +225,7 @@ def test_every_published_row_is_run() -> None:
         levels[design.names.index("figure")] for levels in (one.levels for one in design.treatments)
     ]
     assert all(figure.table in (*PACK.published, "extra") for figure in found)
-    known = {figure for claim in PACK.claims for figure in claim.parameters.get("figures", [])}
-    assert known <= set(ids)
+    assert set().union(*(claim.levels("figure") for claim in PACK.claims)) <= set(ids)
 
 
 def test_the_base_case_and_the_cable_modem() -> None:

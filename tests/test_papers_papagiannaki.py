@@ -22,7 +22,7 @@ from perhop.judge.measured import Measurements
 from perhop.judge.verdict import MIN_REPLICATIONS, compound
 from perhop.papers import Verdict, load_pack
 from perhop.papers.behind import runs_behind
-from perhop.papers.document import judge
+from perhop.papers.document import judge_of
 from perhop.papers.fit import BASE, Parameter, Point, Search, read_record
 from perhop.papers.papagiannaki.calibrate import best_point, calibrate, search_twice
 from perhop.papers.papagiannaki.cells import (
@@ -31,14 +31,13 @@ from perhop.papers.papagiannaki.cells import (
     KEPT,
     LAYOUT,
     MARKINGS,
-    at,
     printed_cells,
     replications,
 )
 from perhop.papers.papagiannaki.document import reduce
-from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, effect
+from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, at, effect
 from perhop.papers.papagiannaki.fit import load_fit
-from perhop.papers.papagiannaki.plan import READ_S, make_plan
+from perhop.papers.papagiannaki.plan import READ_S, claims_about, make_plan
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.papagiannaki.study import STUDY
@@ -117,9 +116,12 @@ def scalars(cells: Cells, n: int = MIN_REPLICATIONS, spread: float = 0.002) -> p
     return pl.DataFrame(rows, columns, orient="row")
 
 
+judge = judge_of(PACK.written, claims_about(PACK), PREDICATES)
+
+
 def verdicts(frame: pl.DataFrame, *ids: str) -> dict[str, Verdict]:
     m = FactorialCells(replications(frame), PRINTED, kept=KEPT)
-    return {id_: compound(part.verdict for part in judge(PREDICATES, m, CLAIMS[id_])) for id_ in ids}
+    return {id_: compound(part.verdict for part in judge(m, CLAIMS[id_])) for id_ in ids}
 
 
 def turned(axis: int, order: tuple[int, int, int]) -> Cells:
@@ -132,7 +134,7 @@ def turned(axis: int, order: tuple[int, int, int]) -> Cells:
 
 @pytest.mark.parametrize("id_", HOLD)
 def test_a_claim_holds_on_the_printed_tables(id_: str) -> None:
-    parts = judge(PREDICATES, FactorialCells([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
+    parts = judge(FactorialCells([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
     found = [part.printed for part in parts]
     error = {**dict.fromkeys(("P1", "P2", "P8"), 0.006), **dict.fromkeys(("P28", "P29"), 0.0021)}
     assert found == pytest.approx(HOLD[id_], abs=error.get(id_, 6e-5))
@@ -145,15 +147,17 @@ def test_the_other_claims_cannot_be_judged_on_the_printed_tables() -> None:
     others = set(CLAIMS) - set(HOLD)
     assert others == {"P14", "P16", "P17", "P25", "P26", "P27", "P30"}
     for id_ in others:
-        parts = judge(PREDICATES, FactorialCells([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
+        parts = judge(FactorialCells([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
         assert [part.printed for part in parts] == [None] * len(parts)
 
 
 def test_the_effects_of_the_printed_tables_are_the_printed_effects() -> None:
     for row in PACK.table("effects"):
         if row["level"]:
-            name = " ".join(f"{f}={level}" for f, level in zip(row["component"], row["level"], strict=True))
-            assert effect([PRINTED], row["response"], name) == pytest.approx(row.number("effect"), abs=0.0021)
+            levels = dict(zip(row["component"], row["level"], strict=True))
+            assert effect([PRINTED], row["response"], levels) == pytest.approx(
+                row.number("effect"), abs=0.0021
+            )
 
 
 def test_what_is_false_on_the_papers_own_tables() -> None:

@@ -12,7 +12,7 @@ from scipy.stats import binom, nct, t
 
 from perhop.papers import Claim, Hypothesis, Verdict, compound, load_pack
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import judge
+from perhop.papers.document import judge_of
 from perhop.papers.papagiannaki.cells import (
     CLASSES,
     CONGESTION,
@@ -23,12 +23,13 @@ from perhop.papers.papagiannaki.cells import (
     stated_cells,
 )
 from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, Floats
+from perhop.papers.papagiannaki.plan import claims_about
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.readings import Reading
 from perhop.stats.intervals import deviation_behind, mean_interval
 from perhop.stats.power import interval_inside
 
-CLAIM = Claim("C1", "A is better than B, by half.", "section 1", "any", {}, "half")
+CLAIM = Claim("C1", "A is better than B, by half.", "section 1", ours="half")
 
 # the formula
 
@@ -168,20 +169,21 @@ def drawn(rng: np.random.Generator, scale: float, n: int = 10) -> FactorialCells
 
 def test_the_formula_and_draws_agree_on_the_claims_that_cannot_be_supported() -> None:
     """Whole tables are drawn, as under readings, and judged by the predicates; the formula has one study."""
+    judge = judge_of(PACK.written, claims_about(PACK), PREDICATES)
     rng, draws = np.random.default_rng(11), 30
     # P17 and P30 have no printed value, P14, P25 and P27 are about the noise itself
     claims = [claim for claim in PACK.claims if claim.id not in ("P14", "P17", "P25", "P27", "P30")]
     failed = Counter[str]()
     for m in (drawn(rng, LONGER) for _ in range(draws)):
         for claim in claims:
-            whole = compound(part.verdict for part in judge(PREDICATES, m, claim))
+            whole = compound(part.verdict for part in judge(m, claim))
             failed[claim.id] += whole is not Verdict.SUPPORTED
     # nine readings and the fitted point are all supported in 80 % where one is in 98 %
     found = {id_ for id_, count in failed.items() if binom.sf(count - 1, draws, 0.02) < 0.01}
     fitted, read = drawn(rng, 1.0), [drawn(rng, LONGER) for _ in range(READINGS)]
     below = set()
     for claim in claims:
-        others = [UnderReading(Reading("true", "as true"), judge(PREDICATES, own, claim)) for own in read]
-        if claim_entry(claim, judge(PREDICATES, fitted, claim), others)["power"]["with_readings"] < 0.8:
+        others = [UnderReading(Reading("true", "as true"), judge(own, claim)) for own in read]
+        if claim_entry(claim, judge(fitted, claim), others)["power"]["with_readings"] < 0.8:
             below.add(claim.id)
     assert (found, below) == (CANNOT, CANNOT)

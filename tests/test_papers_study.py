@@ -21,7 +21,9 @@ from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design
 from perhop.experiment.factors import Factor
 from perhop.experiment.response import Response
-from perhop.papers import Claim, ClaimPart, Hypothesis, PackError
+from perhop.judge.grammar import Claim, Claims, ClaimsError, ClaimsFile, Part, WrittenClaim
+from perhop.judge.quantity import Subject
+from perhop.judge.verdict import ClaimPart, Hypothesis
 from perhop.papers.claims import claim_entry
 from perhop.papers.document import check_claims, row
 from perhop.papers.pack import Pack
@@ -53,6 +55,10 @@ tcp = { profile = "rfc" }
 """
 
 
+NO_CLAIMS = Claims(Path("claims.toml"), "", ClaimsFile(claim=[]), ())
+NOTHING = Subject({}, {}, [])
+
+
 class Tiny(Study[Plan, Outcome]):
     key = "tiny"
     title = "A study of three runs"
@@ -62,7 +68,7 @@ class Tiny(Study[Plan, Outcome]):
         design = Design.full([Factor.vary("run.duration", ["2s", "3s"], "time")], replications=3)
         responses = (Response.parse("bytes", "sum(flows.delivered_bytes)"),)
         campaign = Campaign("tiny", scenario, design, responses)
-        pack = Pack(self.key, Path("papers/tiny"), (), (), {})
+        pack = Pack(self.key, Path("papers/tiny"), (), NO_CLAIMS, {})
         left_out = ("everything else",) if quick else ()
         drawn = (TracedJob(SOURCE, "tiny, traced", [], ("cwnd",)), (SOURCE, "again", ["run.seed=1"]))
         return Plan(pack, (campaign,), left_out=left_out, drawn=drawn)
@@ -72,7 +78,7 @@ class Tiny(Study[Plan, Outcome]):
         measured = results.fitted.interval("bytes", time="2s")
         assert measured is not None
         part = Hypothesis("bytes", "direction", low=1.0).estimated(measured)
-        claim = claim_entry(Claim("T1", "Something arrives.", "here", "", {}, "the byte"), [part])
+        claim = claim_entry(Claim("T1", "Something arrives.", "here", ours="the byte"), [part])
         document = {
             "paper": self.key,
             "results_version": results_version,
@@ -300,10 +306,16 @@ def test_a_broken_run_is_not_reduced() -> None:
         check_run(job, made(invariants=["lost"]))
 
 
+def written(**parameters: object) -> Claims:
+    """Give a claim that a predicate judges."""
+    made = Part(predicate="_needs", parameters=parameters)
+    file = ClaimsFile(claim=[WrittenClaim(id="X1", statement="It is so.", predicate="_needs")])
+    return Claims(Path("some/claims.toml"), "", file, (Claim("X1", "It is so.", parts=(made,)),))
+
+
 def test_a_claim_that_names_no_predicate_is_refused() -> None:
-    told = r"^some/claims\.toml: claim X1: no predicate 'nothing'; there is _needs$"
-    with pytest.raises(PackError, match=told):
-        check_claims({"_needs": _needs}, [Claim("X1", "", "", "nothing", {}, file="some/claims.toml")])
+    with pytest.raises(ClaimsError, match=r"claim\[0\]\.predicate: no predicate '_needs'; there is other"):
+        check_claims(written(), NOTHING, {"other": _needs})
 
 
 def _needs(
@@ -335,9 +347,9 @@ _GIVEN = {"form": "a", "near": 1, "times": 2, "ids": ["x"], "two": ["x", "y"]}
 )
 def test_a_claim_whose_parameters_do_not_fit_is_refused(name: str, value: Any, told: str) -> None:
     given = {key: one for key, one in {**_GIVEN, name: value}.items() if one is not None}
-    check_claims({"_needs": _needs}, [Claim("X1", "", "", "_needs", _GIVEN)])
-    with pytest.raises(PackError, match=f"^claims.toml: claim X1: .*{told}$"):
-        check_claims({"_needs": _needs}, [Claim("X1", "", "", "_needs", given)])
+    check_claims(written(**_GIVEN), NOTHING, {"_needs": _needs})
+    with pytest.raises(ClaimsError, match=f"claim.0..predicate: .*{told}"):
+        check_claims(written(**given), NOTHING, {"_needs": _needs})
 
 
 def test_a_row_is_rounded_and_an_unknown_interval_is_null() -> None:

@@ -24,7 +24,7 @@ YES, NO, OPEN, UNJUDGED = (
     Verdict.INCONCLUSIVE,
     Verdict.NOT_JUDGED,
 )
-CLAIM = Claim("C1", "A is better than B, by half.", "section 1", "any", {}, "half")
+CLAIM = Claim("C1", "A is better than B, by half.", "section 1", ours="half")
 ABOVE = Hypothesis("A less B", "direction", low=HIGHER)
 WIDE = (-1.0, 1.0) * 5
 """Ten values that straddle zero."""

@@ -10,8 +10,10 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import msgspec
 
@@ -374,7 +376,7 @@ def _is(value: Any, kind: Any) -> bool:
 def _some(kind: Any) -> Any:
     """Take None from what a value may be."""
     left = tuple(one for one in get_args(kind) if one is not type(None))
-    return Union[left] if len(left) < len(get_args(kind)) else kind
+    return reduce(or_, left) if len(left) < len(get_args(kind)) else kind
 
 
 def _syntax(path: Path, source: bytes, error: ValueError) -> list[Diagnostic]:

@@ -1,7 +1,7 @@
 """Reproduction packs: published numbers, the scenarios that repeat them, verdicts on the claims.
 
 A study has two halves. `papers/<key>/` is its pack: `README.md`, scenario files, `figures.toml` (every run),
-`claims.toml` (every claim, with the predicate that judges it), `readings.toml` (what the paper leaves open),
+`claims.toml` (every claim, in the language of docs/claims.md), `readings.toml` (what the paper leaves open),
 `published/*.csv`, `expected/quick.json`; see `perhop.papers.pack`. `perhop/papers/<key>/` is its code, with a
 module `study` that holds
 
@@ -25,15 +25,17 @@ By it the study is found. `perhop reproduce <key>` then calls, in this order:
     For `--calibrate`: search the free parameters again, by campaigns that `run` runs or resumes, and return
     the record; by default none.
 
-Rows of a document and the parts of a claim are made by `perhop.papers.document` (`row`, `judge`; `plan` calls
-its `check_claims`), verdicts on parts by `perhop.judge.verdict`, the judged claim with its readings by
-`perhop.papers.claims`. What a paper leaves open is in the pack, `readings.toml`; see
+Rows of a document are made, and claims judged, by `perhop.papers.document` (`row`, `judge_of`; `plan` calls
+its `check_claims`); a study says what claims may be about (`perhop.judge.quantity.Subject`) and gives the
+values (`perhop.judge.measured.Measured`). Verdicts on parts are by `perhop.judge.verdict`, the judged claim
+with its readings by `perhop.papers.claims`. What a paper leaves open is in the pack, `readings.toml`; see
 `perhop.papers.readings`. What only one study uses is in its own package.
 """
 
+from perhop.judge.grammar import Claim
 from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound, judge
 from perhop.papers.error import PackError
-from perhop.papers.pack import Claim, Pack, load_pack, pack_dir
+from perhop.papers.pack import Pack, load_pack, pack_dir
 from perhop.papers.readings import Reading, load_readings
 
 __all__ = [

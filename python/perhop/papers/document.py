@@ -1,18 +1,17 @@
-"""What the documents of all studies have in common: a row, the parts of a claim, a finding."""
+"""What the documents of all studies have in common: a row, claims that can be judged, a finding."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Any, get_type_hints
 
+from perhop.judge.grammar import Claim, Claims, Part
+from perhop.judge.measured import Measured, Predicates, judged
+from perhop.judge.quantity import Subject, Words, faults
 from perhop.judge.verdict import ClaimPart, interval_json
-from perhop.papers.error import PackError
-from perhop.papers.pack import Claim
-from perhop.papers.parameters import check_parameters
+from perhop.papers.parameters import unfit
 from perhop.stats.intervals import Interval
-
-M = TypeVar("M")
 
 NO_FORM: Mapping[str, float | None] = {"printed": None, "bounded": None}
 """The closed forms of a quantity that has none."""
@@ -59,46 +58,34 @@ def row(
     }
 
 
-def check_claims(predicates: Mapping[str, Callable[..., list[ClaimPart]]], claims: Iterable[Claim]) -> None:
-    """Refuse a claim that no predicate can judge; before anything runs.
+def check_claims(claims: Claims, subject: Subject, predicates: Predicates) -> None:
+    """Refuse claims that cannot be judged; before anything runs.
 
     Raises
     ------
-    PackError
-        There is no such predicate, or a parameter is missing, not its own, or of another type.
+    ClaimsError
+        They name what the subject has not, or there is no such predicate, or a parameter of one is missing,
+        not its own, or of another type.
     """
-    for claim in claims:
-        where = f"{claim.file}: claim {claim.id}"
-        if claim.predicate not in predicates:
-            raise PackError(f"{where}: no predicate {claim.predicate!r}; there is {', '.join(predicates)}")
-        predicate = predicates[claim.predicate]
+
+    def wrong(part: Part) -> str | None:
+        name = str(part.predicate)
+        if name not in predicates:
+            return f"no predicate {name!r}; there is {', '.join(predicates)}"
         # the first are the measurements
-        _, *names = inspect.signature(predicate).parameters
-        types = get_type_hints(predicate, include_extras=True)
-        check_parameters(where, claim.parameters, {name: types[name] for name in names})
-        missing = [name for name in names if name not in claim.parameters]
-        if missing:
-            raise PackError(f"{where}: 'parameters' has no {', '.join(map(repr, missing))}")
+        _, *names = inspect.signature(predicates[name]).parameters
+        types = get_type_hints(predicates[name], include_extras=True)
+        return unfit(part.parameters, {one: types[one] for one in names})
+
+    claims.refuse(faults(claims, subject, wrong))
 
 
-def judge(
-    predicates: Mapping[str, Callable[..., list[ClaimPart]]], measurements: M, claim: Claim
-) -> list[ClaimPart]:
-    """Judge a claim by the predicate it names; `check_claims` has found that there is one that takes it.
-
-    Raises
-    ------
-    PackError
-        Its parameters name what was not measured.
-    """
-    try:
-        return predicates[claim.predicate](measurements, **claim.parameters)
-    except KeyError as error:
-        # what is not named there is missing for another reason
-        if not any(name in str(error) for name in _texts(claim.parameters.values())):
-            raise
-        told = f"{claim.file}: claim {claim.id}: parameters {claim.parameters}"
-        raise PackError(f"{told}: {error} is not measured") from error
+def judge_of(
+    claims: Claims, subject: Subject, predicates: Predicates
+) -> Callable[[Measured, Claim], list[ClaimPart]]:
+    """Give what judges the claims of a study on what was measured."""
+    words = Words(claims.file.quantities, claims.file.words)
+    return lambda measured, claim: judged(claim, measured, subject, words, predicates)
 
 
 def guard_finding(counted: str, with_it: str, without: str, paper: str) -> tuple[str, str]:
@@ -118,12 +105,3 @@ def guard_finding(counted: str, with_it: str, without: str, paper: str) -> tuple
         f"of RFC 5681 has no such guard. {counted} with the guard: {with_it}; without it: {without}. {paper}"
     )
     return "Time-outs with the guard of Reno and without", text
-
-
-def _texts(values: Iterable[Any]) -> Iterator[str]:
-    """Go through the texts among values and in lists of them."""
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            yield from _texts(value)

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from perhop.judge.grammar import Claim, Claims, read
 from perhop.papers.error import PackError
 from perhop.papers.published import PublishedRow, read_table
 
@@ -46,46 +47,6 @@ TABLE = Kind("a table", lambda value: isinstance(value, dict))
 Keys = Mapping[str, Kind]
 """Keys of a table, and what each holds."""
 
-_CLAIM: Keys = {
-    "id": TEXT,
-    "statement": TEXT,
-    "where": TEXT,
-    "predicate": TEXT,
-    "parameters": TABLE,
-    "ours": TEXT,
-}
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A sentence of a paper, turned into a predicate over measured results.
-
-    Attributes
-    ----------
-    id
-        Short name, `K1`.
-    statement
-        What is claimed, in our own words.
-    where
-        Section or page of the paper.
-    predicate
-        Name of the function that judges it.
-    parameters
-        Its keyword arguments.
-    ours
-        Which factor, share or tolerance in it is ours and not the paper's; None where none is.
-    file
-        Where it stands, for messages.
-    """
-
-    id: str
-    statement: str
-    where: str
-    predicate: str
-    parameters: dict[str, Any]
-    ours: str | None = None
-    file: str = "claims.toml"
-
 
 @dataclass(frozen=True)
 class Pack:
@@ -99,8 +60,8 @@ class Pack:
         Where it was found.
     figures
         Tables of `figures.toml`, in file order; none without such a file.
-    claims
-        Tables of `claims.toml`, in file order.
+    written
+        `claims.toml` as it was read.
     published
         The printed tables by file stem.
     """
@@ -108,8 +69,13 @@ class Pack:
     key: str
     folder: Path
     figures: tuple[dict[str, Any], ...]
-    claims: tuple[Claim, ...]
+    written: Claims
     published: dict[str, tuple[PublishedRow, ...]]
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What `claims.toml` claims, in file order."""
+        return self.written.claims
 
     def scenario(self, name: str) -> bytes:
         """Text of one of the pack's scenario files."""
@@ -184,40 +150,23 @@ def load_pack(key: str, figure: Keys = MappingProxyType({})) -> Pack:
     Raises
     ------
     PackError
-        If a file is missing or malformed, or a claim is there twice.
+        If a file is missing or malformed.
+    ClaimsError
+        If `claims.toml` has mistakes.
     """
     folder = pack_dir(key)
     figures = _tables(folder / "figures.toml", "figure", figure) if figure else ()
-    claims = _claims(folder / "claims.toml")
+    written = read(folder / "claims.toml")
     published = {
         path.stem: read_table(path, _decode(path, _read(path)))
         for path in sorted((folder / "published").glob("*.csv"))
     }
-    return Pack(key, folder, figures, claims, published)
-
-
-def _claims(path: Path) -> tuple[Claim, ...]:
-    found: dict[str, Claim] = {}
-    for table in _tables(path, "claim", _CLAIM):
-        id_ = table["id"]
-        if id_ in found:
-            raise PackError(f"{path}: claim {id_}: is there already")
-        found[id_] = Claim(
-            id_,
-            table["statement"],
-            table["where"],
-            table["predicate"],
-            table.get("parameters", {}),
-            table.get("ours"),
-            str(path),
-        )
-    return tuple(found.values())
+    return Pack(key, folder, figures, written, published)
 
 
 _TOP = {
     "kernel.toml": frozenset({"kernel", "variant"}),
     "figures.toml": frozenset({"figure"}),
-    "claims.toml": frozenset({"claim"}),
     "readings.toml": frozenset({"quick", "reading", "pair"}),
 }
 """What stands outside the tables of a file, and the tables."""

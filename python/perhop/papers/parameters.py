@@ -1,4 +1,4 @@
-"""Parameters in a pack's files, checked by the annotations of what takes them."""
+"""Parameters of predicates, checked by the annotations of what takes them."""
 
 from __future__ import annotations
 
@@ -6,36 +6,29 @@ import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from perhop.papers.error import PackError
-
 _NAMES = {str: "text", int: "whole number", float: "finite number"}
 _MOST = sys.float_info.max
 
 
-def check_parameters(where: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse a parameter that is not wanted, or whose value is of another type.
+def unfit(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
+    """Say which parameter is not wanted, of another type, or missing; None where none is.
 
     Parameters
     ----------
-    where
-        File and table, as the message begins.
     given
         Values as TOML has them.
     wanted
         Annotation of each parameter: `str`, `int`, `float`, a `Literal`, a list or tuple of one of the first
         three, or `Annotated[list[str], 2]` where there must be so many.
-
-    Raises
-    ------
-    PackError
-        One does not fit.
     """
     for name, value in given.items():
         if name not in wanted:
-            raise PackError(f"{where}: no parameter {name!r}; there is {', '.join(wanted)}")
+            return f"no parameter {name!r}; there is {', '.join(wanted)}"
         instead = _mismatch(value, wanted[name])
         if instead is not None:
-            raise PackError(f"{where}: {name} is {value!r}, not {instead}")
+            return f"{name} is {value!r}, not {instead}"
+    missing = [name for name in wanted if name not in given]
+    return f"'parameters' has no {', '.join(map(repr, missing))}" if missing else None
 
 
 def _mismatch(value: Any, annotation: Any) -> str | None:

@@ -44,7 +44,7 @@ def calibrate(plan: Runs, run: CampaignRunner) -> dict[str, Any]:
     def means(own: Sequence[Case], points: Sequence[Values], label: str) -> list[Means]:
         at = {str(place): point for place, point in enumerate(points)}
         asked = [short(one, [f"run.seed={fit.seed}"]) for one in made.campaigns(own, at)]
-        return [*reader(own, fit).means(len(points), run(asked, label))]
+        return [*reader(own).means(len(points), run(asked, label))]
 
     def errors(points: Sequence[Point]) -> list[float]:
         label = f"{len(points)} readings of Tables {', '.join(fit.fit)}"

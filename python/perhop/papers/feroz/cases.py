@@ -76,6 +76,12 @@ class Case:
         return f"{self.row} {self.treatment}"
 
     @property
+    def place(self) -> dict[str, str]:
+        """Where claims find it."""
+        tokens = {} if self.level is None else {"tokens": str(self.level)}
+        return {"figure": self.figure, "marker": self.treatment, **tokens}
+
+    @property
     def is_drawn(self) -> bool:
         """Whether its runs are needed whole; a study may need others than those with a trace."""
         return bool(self.trace)
@@ -161,6 +167,11 @@ def cases_of(
         for treatment in table[treatments]
     )
     return [replace(case, published=published.get(case.id, {})) for case in made]
+
+
+def cases_at(cases: Iterable[C], at: Mapping[str, str]) -> list[C]:
+    """Give the cases at a place of a claim."""
+    return [case for case in cases if at.items() <= case.place.items()]
 
 
 def at_most(cases: Iterable[C], most: int) -> list[C]:

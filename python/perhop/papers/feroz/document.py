@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from perhop.judge.grammar import Claim
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import guard_finding, judge, row
-from perhop.papers.feroz.calibration import load_calibration
+from perhop.papers.document import guard_finding, judge_of, row
 from perhop.papers.feroz.case import BUCKET, FRIENDLY, MARKERS, Case
 from perhop.papers.feroz.cases import EXTRA
 from perhop.papers.feroz.measure import reader
-from perhop.papers.feroz.plan import Runs
-from perhop.papers.feroz.predicates import PREDICATES
-from perhop.papers.feroz.runs import FITTED, claim_figures
+from perhop.papers.feroz.plan import Runs, subject_of
+from perhop.papers.feroz.runs import FITTED
 from perhop.papers.feroz.values import CaseValues
 from perhop.papers.feroz.words import told
-from perhop.papers.pack import Claim
 from perhop.papers.plan import Results
 from perhop.papers.readings import Reading, load_readings
 from perhop.papers.study import Outcome
@@ -42,7 +40,7 @@ class Reproduction(Outcome):
 
 def reduce(plan: Runs, results: Results, command: str, results_version: int) -> Reproduction:
     """Turn what was measured into rows and verdicts."""
-    measured = reader(plan.cases, load_calibration(plan.pack)).everything(results)
+    measured = reader(plan.cases).everything(results)
     layout, listed = plan.pack.toml("page.toml"), load_readings(plan.pack)
     document = {
         "paper": plan.pack.key,
@@ -66,17 +64,18 @@ def judge_claim(
     plan: Runs, measured: Mapping[str, CaseValues], claim: Claim, listed: Sequence[Reading]
 ) -> dict[str, Any]:
     """Judge a claim as fitted and under each reading; shorter runs than the study's judge nothing."""
-    cases = [case for case in plan.cases if case.figure in claim_figures(claim)]
+    judge = judge_of(plan.pack.written, subject_of(plan.pack, plan.cases), {})
+    cases = [case for case in plan.cases if case.figure in claim.levels("figure")]
     short = {case.figure: case.duration_s for case in cases if case.shortened}
     unjudged = ", ".join(f"Table {figure} simulates {time:g} s here" for figure, time in short.items())
     if not unjudged and claim.id in plan.unjudged:
         unjudged = "a quick reproduction leaves its readings out"
     others = [
-        UnderReading(reading, judge(PREDICATES, measured[reading.id], claim))
+        UnderReading(reading, judge(measured[reading.id], claim))
         for reading, _ in plan.read
         if claim.id in reading.claims and claim.id not in plan.unjudged
     ]
-    fitted = judge(PREDICATES, measured[FITTED], claim)
+    fitted = judge(measured[FITTED], claim)
     return claim_entry(claim, fitted, others, unjudged, listed=listed)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from perhop.judge.measured import Floats
-from perhop.papers.feroz.calibration import Calibration
 from perhop.papers.feroz.case import INTERVAL_S, Case
 from perhop.papers.feroz.plan import FACTORS
 from perhop.papers.feroz.traced import Marks, flow_marks, transfers
@@ -21,9 +20,9 @@ EDGES = r"^port\.e.*-r2\."
 ASSURED = "assured"
 
 
-def reader(cases: Sequence[Case], fit: Calibration) -> CaseReader[Case]:
+def reader(cases: Sequence[Case]) -> CaseReader[Case]:
     """Give what reduces the runs of some cases."""
-    return CaseReader(cases, FACTORS, fit.fit, quantities, whole_run)
+    return CaseReader(cases, FACTORS, quantities, whole_run)
 
 
 def quantities(case: Case, of: Mapping[str, Floats]) -> Quantities:

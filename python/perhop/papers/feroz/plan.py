@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from perhop.judge.quantity import Place, Subject
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.document import check_claims
 from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.case import Case
-from perhop.papers.feroz.cases import CASE_KEYS, EXTRA, cases_of, less_of_cases
-from perhop.papers.feroz.predicates import PREDICATES
+from perhop.papers.feroz.cases import CASE_KEYS, EXTRA, cases_at, cases_of, less_of_cases
 from perhop.papers.feroz.runs import CasePlan, CaseRuns
 from perhop.papers.pack import TEXTS, WHOLE, WHOLES, Keys, Pack, load_pack
 from perhop.papers.plan import Sweep
@@ -28,6 +28,9 @@ READ, QUICK_READ = 40, MIN_REPLICATIONS
 SWEPT_TOKENS = (15, 30, 45)
 SWEPT_IN_TABLE_6 = ("averaging", "depth", "beyond_tokens", "carry")
 
+QUANTITIES = ("timeouts", "losses_per_s", "goodput", "cov", "obtained", "gaps_kept", "gap_excess")
+"""What claims may be about; not each of every case."""
+
 Runs = CasePlan[Case]
 
 
@@ -45,11 +48,10 @@ def make_plan(quick: bool = False) -> Runs:
         A published row is not run, or no predicate can judge a claim.
     """
     pack = load_pack("feroz", FIGURE)
-    check_claims(PREDICATES, pack.claims)
+    every = all_cases(pack, False)
+    pack.check_coverage({case.id for case in every if case.table != EXTRA}, published_rows(pack))
+    check_claims(pack.written, subject_of(pack, every), {})
     made, unjudged = runs_of(pack), unjudged_claims(pack, quick)
-    pack.check_coverage(
-        {case.id for case in all_cases(pack, False) if case.table != EXTRA}, published_rows(pack)
-    )
     cases = all_cases(pack, quick)
     return Runs(
         pack,
@@ -61,6 +63,24 @@ def make_plan(quick: bool = False) -> Runs:
         made.drawn(cases),
         cases,
     )
+
+
+def subject_of(pack: Pack, cases: Sequence[Case]) -> Subject:
+    """Give what claims may be about: the cases, and what is printed of them."""
+    fitted = load_calibration(pack).fit
+
+    def printed(_: str, response: str, at: Place, __: Place | None) -> float | None:
+        return cases_at(cases, at)[0].published.get(response)
+
+    def in_sample(_: str, at: Place) -> bool:
+        return cases_at(cases, at)[0].table in fitted
+
+    places = [case.place for case in cases]
+    levels = {
+        name: [*dict.fromkeys(one[name] for one in places if name in one)]
+        for name in ("figure", "tokens", "marker")
+    }
+    return Subject({one: {} for one in QUANTITIES}, levels, places, printed, in_sample)
 
 
 def runs_of(pack: Pack) -> CaseRuns:

@@ -12,7 +12,7 @@ from perhop.experiment.factors import Factor, Level, Treatment
 from perhop.papers.error import PackError
 from perhop.papers.feroz.calibration import Calibration, Values
 from perhop.papers.feroz.cases import C, Case, at_most, under_readings
-from perhop.papers.pack import Claim, Pack
+from perhop.papers.pack import Pack
 from perhop.papers.plan import Plan, Sweep
 from perhop.papers.readings import Reading, load_readings
 from perhop.run.run import AnyJob, TracedJob
@@ -116,7 +116,7 @@ class CaseRuns:
         for reading in (*self._shorter(cases), *load_readings(self.pack)):
             check_change(self.pack, reading, self.fit)
             ids = set(reading.claims) - unjudged
-            figures = {one for claim in self.pack.claims if claim.id in ids for one in claim_figures(claim)}
+            figures = {one for claim in self.pack.claims if claim.id in ids for one in claim.levels("figure")}
             own = under_readings(at_most([case for case in cases if case.figure in figures], most))
             if own:
                 at = {FITTED: {**self.fit.chosen, **reading.change}}
@@ -126,7 +126,7 @@ class CaseRuns:
     def _shorter(self, cases: Sequence[Case]) -> Iterator[Reading]:
         """Give the fitted point with runs that are as short as under readings, where some are."""
         shorter = {case.figure: case.read_s for case in cases if case.read_s < case.duration_s}
-        claims = (one.id for one in self.pack.claims if shorter.keys() & set(claim_figures(one)))
+        claims = (one.id for one in self.pack.claims if shorter.keys() & one.levels("figure"))
         if shorter:
             told = ", ".join(f"Table {figure} for {time:g} s" for figure, time in shorter.items())
             yield Reading(
@@ -154,8 +154,3 @@ def check_change(pack: Pack, reading: Reading, fit: Calibration) -> None:
             raise PackError(f"{where}: {name} = {value!r} is not tried in calibration.toml")
     if reading.change and all(fit.chosen[name] == value for name, value in reading.change.items()):
         raise PackError(f"{where}: is what calibration.toml chose", "leave the reading out")
-
-
-def claim_figures(claim: Claim) -> tuple[str, ...]:
-    """Ids of the figures that a claim is judged by: its parameter `figures` or `figure`."""
-    return tuple(claim.parameters.get("figures", [claim.parameters.get("figure")]))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from perhop.papers.feroz.calibrate import calibrate
-from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.measure import reader
 from perhop.papers.feroz.page import render_page
@@ -35,7 +34,7 @@ class Feroz(Study[Runs, Reproduction]):
 
     def whole(self, plan: Runs, results: Results) -> Mapping[str, Mapping[str, float]]:
         """Reduce the traced runs."""
-        return reader(plan.cases, load_calibration(plan.pack)).whole(results.drawn)
+        return reader(plan.cases).whole(results.drawn)
 
     def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
         """Search what the paper leaves open again."""

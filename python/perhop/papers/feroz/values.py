@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic
 
 import numpy as np
 
-from perhop.judge.measured import Floats, Measurements
-from perhop.papers.feroz.cases import C, Case, under_readings
+from perhop.judge.measured import Floats, Measured, Measurements
+from perhop.judge.quantity import Place
+from perhop.papers.feroz.cases import C, Case, cases_at, under_readings
 from perhop.papers.feroz.runs import FITTED
 from perhop.papers.plan import Results
 from perhop.run.run import Result
@@ -20,7 +21,7 @@ Quantities = dict[str, Floats]
 
 
 @dataclass(frozen=True)
-class CaseValues:
+class CaseValues(Measured):
     """Quantities of every case at one point.
 
     Attributes
@@ -29,13 +30,16 @@ class CaseValues:
         Those that were run, by id.
     values
         By case id and quantity.
-    fitted
-        Tables that a calibration fitted.
     """
 
     cases: Mapping[str, Case]
     values: Mapping[str, Mapping[str, Floats]]
-    fitted: Collection[str]
+
+    def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
+        """Give a quantity of a case by replication."""
+        del effect
+        (case,) = cases_at(self.cases.values(), at)
+        return self.values[case.id][response]
 
     def interval(self, case: str, quantity: str) -> Interval | None:
         """Mean and 95 % interval of one quantity; None where a replication has no value of it."""
@@ -61,8 +65,6 @@ class CaseReader(Generic[C]):
         Of the study.
     factors
         Of its campaigns, as `perhop.papers.feroz.runs.CaseRuns` has them.
-    fitted
-        Tables that the calibration fitted.
     quantities
         Turns the responses of a case into its quantities.
     of_run
@@ -71,7 +73,6 @@ class CaseReader(Generic[C]):
 
     cases: Sequence[C]
     factors: tuple[str, str, str]
-    fitted: Collection[str]
     quantities: Callable[[C, Mapping[str, Floats]], Quantities]
     of_run: Callable[[C, Result], Mapping[str, float]]
 
@@ -101,7 +102,7 @@ class CaseReader(Generic[C]):
             else:
                 continue
             own[case.id] = case
-        return CaseValues(own, values, self.fitted)
+        return CaseValues(own, values)
 
     def everything(self, results: Results) -> dict[str, CaseValues]:
         """Reduce all results: as fitted, by id of reading, and by `parameter=value` of the sweeps.

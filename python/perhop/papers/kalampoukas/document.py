@@ -6,22 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+from perhop.judge.grammar import Claim
 from perhop.models import two_way
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import NO_FORM, judge, row
+from perhop.papers.document import NO_FORM, judge_of, row
 from perhop.papers.kalampoukas.beyond import Grid
-from perhop.papers.kalampoukas.figures import Figure, FigureValues
+from perhop.papers.kalampoukas.figures import Figure, FigureValues, subject_of
 from perhop.papers.kalampoukas.notes import NOTES, Read
-from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.votes import Unfit, voting
-from perhop.papers.pack import Claim
 from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading
 from perhop.papers.study import Outcome
 from perhop.run.run import Result
 
-PER_ROW = ("within_closed_form", "within_published")
-"""Predicates that give a verdict for each row of the published table."""
+PER_ROW = ("K1", "K9")
+"""Claims that have a verdict for each row of the published table."""
 
 _UNITS = {"slow_throughput": "kbit/s", "fast_throughput": "kbit/s"}
 _QUEUES = ("slow_queue_data", "slow_queue_packets")
@@ -84,18 +83,19 @@ def judge_claim(
 
     One about a figure that is not run has no parts. `without` has of each reading where it does not vote.
     """
-    if set(claim.parameters.get("figures", ())) - set(m.figures):
+    if claim.levels("figure") - set(m.figures):
         return [claim_entry(claim, ())]
-    parts = judge(PREDICATES, m, claim)
+    judge = judge_of(plan.pack.written, subject_of(m.figures.values()), {})
+    parts = judge(m, claim)
     others = [
-        UnderReading(one, [voting(part, unfit) for part in judge(PREDICATES, own, claim)])
+        UnderReading(one, [voting(part, unfit) for part in judge(own, claim)])
         for (one, own), unfit in zip(under, without, strict=True)
         if claim.id in one.claims
     ]
     unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
     told = [text for note in NOTES.get(claim.id, ()) for text in note(m, under)]
     entries = [claim_entry(claim, parts, others, unjudged, told, listed)]
-    if claim.predicate in PER_ROW:
+    if claim.id in PER_ROW:
         for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
             at = [k for k, p in enumerate(parts) if p.quantity.split(",")[0] == figure]
             own = replace(claim, id=f"{claim.id}/{figure}", statement=f"{claim.statement} (row {figure})")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from perhop.experiment.definition import Campaign
-from perhop.judge.measured import Floats, Measurements
+from perhop.judge.measured import Floats, Measured, Measurements
+from perhop.judge.quantity import PRINTED, Place, Subject
 from perhop.models.two_way_setup import Setup
 from perhop.papers.error import PackError
 from perhop.papers.pack import TEXT, Keys, Pack
@@ -54,7 +55,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class FigureValues:
+class FigureValues(Measured):
     """Quantities of every figure, one value per replication.
 
     `slow_efficiency`, `fast_efficiency`: delivered payload of all connections of a direction over the rate of
@@ -66,6 +67,11 @@ class FigureValues:
 
     figures: Mapping[str, Figure]
     campaign: Measurements
+
+    def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
+        """Give one quantity of a figure by replication."""
+        del effect
+        return self.values(at["figure"], response)
 
     def values(self, figure: str, quantity: str) -> Floats:
         """Give one quantity of a figure by replication; a `KeyError` for what is not measured."""
@@ -85,6 +91,42 @@ class FigureValues:
     def published(self, figure: str, quantity: str) -> float | None:
         """Give what the paper prints for a quantity; None for nothing."""
         return self.figures[figure].published.get(quantity)
+
+
+QUANTITIES = (
+    *(f"{side}_{what}" for side in ("slow", "fast") for what in ("efficiency", "throughput", "fairness")),
+    *("slow_link_utilization", "slow_queue_data", "slow_queue_packets", "dropped"),
+)
+"""What claims may be about."""
+
+
+def subject_of(figures: Iterable[Figure]) -> Subject:
+    """Give what claims may be about and be judged by: printed values, the bounded closed form, the share."""
+    known = {one.id: one for one in figures}
+    tables: dict[str, list[str]] = {}
+    for one in known.values():
+        tables.setdefault(one.table, []).append(one.id)
+
+    def reference(name: str, response: str, at: Place, effect: Place | None) -> float | None:
+        del effect
+        figure, (side, _, measure) = known[at["figure"]], response.partition("_")
+        if name == PRINTED:
+            return figure.published.get(response)
+        if measure != "efficiency":
+            return None
+        if name == "share":
+            return figure.setup.share
+        form = figure.setup.closed_form("bounded")
+        return None if form is None else float(getattr(form, side))
+
+    return Subject(
+        {one: {} for one in QUANTITIES},
+        {"figure": [*known]},
+        [{"figure": one} for one in known],
+        reference,
+        also={"figure": tables},
+        references=(PRINTED, "bounded", "share"),
+    )
 
 
 def figures_of(pack: Pack, campaign: Campaign, partly: bool = False) -> tuple[Figure, ...]:

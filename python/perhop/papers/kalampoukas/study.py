@@ -11,10 +11,9 @@ from perhop.papers.document import check_claims
 from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import Reproduction, judge_claim, rows_of, run_warnings
-from perhop.papers.kalampoukas.figures import FIGURE, FigureValues, figures_of
+from perhop.papers.kalampoukas.figures import FIGURE, FigureValues, figures_of, subject_of
 from perhop.papers.kalampoukas.notes import findings
 from perhop.papers.kalampoukas.page import render
-from perhop.papers.kalampoukas.predicates import PREDICATES
 from perhop.papers.kalampoukas.votes import errors, unfit
 from perhop.papers.pack import TEXTS, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, under
@@ -33,8 +32,9 @@ class Kalampoukas(Study[Plan, Reproduction]):
     def plan(self, quick: bool) -> Plan:
         """List the figures, again under each reading, and unless it is to be quick the maps and curves."""
         pack = load_pack(self.key, FIGURE)
-        check_claims(PREDICATES, pack.claims)
         fitted = Campaign.load(pack.folder / "campaign.toml")
+        figures = figures_of(pack, fitted)
+        check_claims(pack.written, subject_of(figures), {})
         beyond = {id_: Campaign.load(pack.folder / "beyond" / f"{id_}.toml") for id_ in BEYOND}
         return Plan(
             pack=pack,
@@ -43,10 +43,7 @@ class Kalampoukas(Study[Plan, Reproduction]):
             beyond=() if quick else tuple(Sweep(id_, id_, one) for id_, one in beyond.items()),
             unjudged=unjudged_claims(pack, quick),
             left_out=("the maps and curves beyond the paper",) if quick else (),
-            drawn=tuple(
-                (fitted.scenario.source, f"figure {one.id}", list(one.overrides))
-                for one in figures_of(pack, fitted)
-            ),
+            drawn=tuple((fitted.scenario.source, f"figure {one.id}", list(one.overrides)) for one in figures),
         )
 
     def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:

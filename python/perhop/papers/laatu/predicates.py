@@ -1,21 +1,23 @@
-"""The predicates that `claims.toml` names, over the cases that were measured together."""
+"""Cases that were measured together: what claims may be about, and what they are judged on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 
-from perhop.judge.measured import Floats
-from perhop.judge.verdict import HIGHER, LOWER, MIN_REPLICATIONS, ClaimPart, Hypothesis
-from perhop.papers.laatu.responses import Case, sdev
+from perhop.judge.measured import Floats, Measured, Predicates
+from perhop.judge.quantity import Place, Subject
+from perhop.judge.verdict import LOWER, MIN_REPLICATIONS, ClaimPart, Hypothesis
+from perhop.papers.laatu.responses import QUANTITIES, Case, sdev
+from perhop.papers.pack import Pack
 from perhop.stats.jackknife import jackknife_interval
 
 
 @dataclass(frozen=True)
-class SchemeValues:
+class SchemeValues(Measured):
     """Cases that were measured together, under the same reading of the paper.
 
     Attributes
@@ -24,36 +26,36 @@ class SchemeValues:
         By id; those that are compared have the same random numbers in the same replication.
     published
         What the paper prints, by case id and quantity.
-    fitted
-        Case and quantity of what the calibration fitted.
     """
 
     cases: Mapping[str, Case]
     published: Mapping[str, Mapping[str, float]]
-    fitted: frozenset[tuple[str, str]]
 
-    def printed(self, cases: Sequence[str], quantity: str) -> list[float] | None:
-        """Give what the paper prints of a quantity in some cases; None where it leaves out one."""
-        found = [self.published.get(case, {}).get(quantity) for case in cases]
-        known = [one for one in found if one is not None]
-        return known if len(known) == len(found) else None
+    def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
+        """Give a quantity or a count of a case."""
+        del effect
+        return self.cases[at["case"]][response]
 
 
-def higher(m: SchemeValues, cases: Annotated[list[str], 2], quantities: list[str]) -> list[ClaimPart]:
-    """Judge that quantities are higher in the first case than in the second; paired by replication."""
-    first, second = cases
-    parts = []
-    for quantity in quantities:
-        printed = m.printed(cases, quantity)
-        asked = Hypothesis(
-            f"{quantity.replace('_', ' ').replace('cir ', 'CIR ')}, {first} less {second}",
-            "direction",
-            low=HIGHER,
-            printed=printed[0] - printed[1] if printed else None,
-            in_sample=any((case, quantity) in m.fitted for case in cases),
-        )
-        parts.append(asked.mean(m.cases[first][quantity] - m.cases[second][quantity]))
-    return parts
+def subject_of(pack: Pack, published: Mapping[str, Mapping[str, float]]) -> Subject:
+    """Give what claims may be about: the cases, and what is printed of the paper's."""
+    fit = pack.toml("calibration.toml")["fit"]
+    fitted = {(fit["marking"], quantity) for quantity in fit["quantities"]}
+    cases = [one["case"] for one in pack.figures if "case" in one]
+
+    def printed(_: str, response: str, at: Place, __: Place | None) -> float | None:
+        # the largest flow of five runs: more than the largest of one
+        name = "per_flow_throughput_max" if response == "largest_throughput" else response
+        return published.get(at["case"], {}).get(name)
+
+    def in_sample(response: str, at: Place) -> bool:
+        # what a flow gets is a share of their sum
+        name = "aggregate_throughput" if response == "per_flow_throughput" else response
+        return (at["case"], name) in fitted
+
+    return Subject(
+        {one: {} for one in QUANTITIES}, {"case": cases}, [{"case": one} for one in cases], printed, in_sample
+    )
 
 
 def spread_at_most(m: SchemeValues, cases: Annotated[list[str], 2], ratio: float) -> list[ClaimPart]:
@@ -64,8 +66,8 @@ def spread_at_most(m: SchemeValues, cases: Annotated[list[str], 2], ratio: float
     """
     pairs = list(zip(*(m.cases[case].rates["throughput"] for case in cases), strict=True))
     what = f"standard deviation of per-flow throughput, {cases[0]} over {cases[1]}"
-    sdevs = m.printed(cases, "per_flow_throughput_sdev")
-    printed = sdevs[0] / sdevs[1] if sdevs else None
+    sdevs = [m.published.get(case, {}).get("per_flow_throughput_sdev") for case in cases]
+    printed = sdevs[0] / sdevs[1] if sdevs[0] and sdevs[1] else None
     asked = (
         Hypothesis(what, "direction", high=1.0 + LOWER, printed=printed),
         Hypothesis(what, "size", high=ratio, printed=printed),
@@ -78,56 +80,7 @@ def spread_at_most(m: SchemeValues, cases: Annotated[list[str], 2], ratio: float
     return [one.estimated(measured) for one in asked]
 
 
-def targets(m: SchemeValues, missed: str, close: str, target: float, share: float) -> list[ClaimPart]:
-    """Judge that in one case no flow of a run reaches a target, kbit/s, and in another they come close.
-
-    What is printed of the first is the largest flow of five runs: more than the largest of one.
-    """
-    largest = Hypothesis(
-        f"throughput of a run's largest flow, kbit/s, {missed}",
-        "direction",
-        high=target + LOWER,
-        printed=m.published.get(missed, {}).get("per_flow_throughput_max"),
-    )
-    printed = m.printed([close], "per_flow_throughput")
-    mean = Hypothesis(
-        f"throughput of a flow over its target, {close}",
-        "size",
-        low=share,
-        printed=printed[0] / target if printed else None,
-        # their sum was
-        in_sample=(close, "aggregate_throughput") in m.fitted,
-    )
-    return [
-        largest.mean(m.cases[missed].rates["throughput"].max(axis=1)),
-        mean.mean(m.cases[close]["per_flow_throughput"] / target),
-    ]
-
-
-def committed_arrives(
-    m: SchemeValues, cases: list[str], used: str, dropped: float, share: float
-) -> list[ClaimPart]:
-    """Judge that hardly a green packet is dropped, and that so much of the committed rate is used."""
-    parts = [
-        Hypothesis(f"green packets dropped of those committed to, {case}", "size", high=dropped).mean(
-            m.cases[case]["green_loss"]
-        )
-        for case in cases
-    ]
-    printed = m.printed([used], "cir_utilization")
-    asked = Hypothesis(
-        f"CIR utilization, {used}",
-        "size",
-        low=share,
-        printed=printed[0] if printed else None,
-        in_sample=(used, "cir_utilization") in m.fitted,
-    )
-    return [*parts, asked.mean(m.cases[used]["cir_utilization"])]
-
-
-PREDICATES: dict[str, Callable[..., list[ClaimPart]]] = {
-    predicate.__name__: predicate for predicate in (higher, spread_at_most, targets, committed_arrives)
-}
+PREDICATES: Predicates = {"spread_at_most": spread_at_most}
 
 
 def _spread(pairs: Sequence[tuple[Floats, Floats]], side: int) -> float:

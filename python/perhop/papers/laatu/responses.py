@@ -109,6 +109,7 @@ QUANTITIES: Mapping[str, Callable[[Case], Floats]] = {
     "excess_utilization": lambda case: case.rates["excess"].sum(axis=1) / EXCESS_KBPS,
     "per_flow_goodput": lambda case: case.rates["goodput"].mean(axis=1),
     "per_flow_throughput": lambda case: case.rates["throughput"].mean(axis=1),
+    "largest_throughput": lambda case: case.rates["throughput"].max(axis=1),
     "aggregate_throughput": lambda case: case.rates["throughput"].sum(axis=1),
     "committed_fairness": lambda case: jain(case.rates["committed"]),
     "excess_fairness": lambda case: jain(case.rates["excess"]),

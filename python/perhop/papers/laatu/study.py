@@ -9,12 +9,12 @@ from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import check_claims, judge, row
+from perhop.papers.document import check_claims, judge_of, row
 from perhop.papers.laatu.calibrate import record
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.findings import findings
 from perhop.papers.laatu.page import render_page
-from perhop.papers.laatu.predicates import PREDICATES, SchemeValues
+from perhop.papers.laatu.predicates import PREDICATES, SchemeValues, subject_of
 from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, cases_of, published_values
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, short, under
@@ -51,10 +51,11 @@ class Laatu(Study[Plan, Reproduction]):
     def plan(self, quick: bool) -> Plan:
         """List both ways of marking and our cases, both ways under each reading, and the sweeps."""
         pack = load_pack(self.key, FIGURE)
-        check_claims(PREDICATES, pack.claims)
+        printed_values = published_values(pack)
         unjudged, readings = unjudged_claims(pack, quick), load_settings(pack)
         printed = {one["case"] for one in pack.figures if one.get("table") == "published"}
-        pack.check_coverage(printed, published_values(pack))
+        pack.check_coverage(printed, printed_values)
+        check_claims(pack.written, subject_of(pack, printed_values), PREDICATES)
         cases = tuple(Campaign.load(pack.folder / f"{name}.toml") for name in CASES)
         if quick:
             left_out = (
@@ -73,27 +74,22 @@ class Laatu(Study[Plan, Reproduction]):
 
     def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
         """Turn what the campaigns measured into rows and verdicts."""
-        pack, printed, fit = plan.pack, published_values(plan.pack), plan.pack.toml("calibration.toml")["fit"]
-        known = frozenset((fit["marking"], quantity) for quantity in fit["quantities"])
+        pack, printed = plan.pack, published_values(plan.pack)
+        judge = judge_of(pack.written, subject_of(pack, printed), PREDICATES)
 
         def together(measured: Measurements) -> SchemeValues:
             found = {id_: case for (id_,), case in cases_of(plan.fitted[0], measured).items()}
             ids = [one["case"] for one in pack.figures if one.get("case") in found]
-            return SchemeValues({id_: found[id_] for id_ in ids}, printed, known)
+            return SchemeValues({id_: found[id_] for id_ in ids}, printed)
 
         m = together(results.fitted)
         read = [(reading, together(measured)) for reading, measured in results.read]
         listed = load_settings(pack)
         claims, less = [], f"runs simulate {QUICK_S} s here, the study's {DURATION_S} s"
         for claim in pack.claims:
-            others = [
-                UnderReading(one, judge(PREDICATES, own, claim))
-                for one, own in read
-                if claim.id in one.claims
-            ]
+            others = [UnderReading(one, judge(own, claim)) for one, own in read if claim.id in one.claims]
             reason = less if claim.id in plan.unjudged else ""
-            fitted = judge(PREDICATES, m, claim)
-            claims.append(claim_entry(claim, fitted, others, reason, listed=listed))
+            claims.append(claim_entry(claim, judge(m, claim), others, reason, listed=listed))
         document = {
             "paper": self.key,
             "results_version": results_version,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 
-import numpy as np
 import polars as pl
 
+from perhop.judge.quantity import Place, Subject
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki import factorial_cells
-from perhop.papers.papagiannaki.factorial import Cells, Floats, Layout, mean
+from perhop.papers.papagiannaki.factorial import Cells, Floats, Layout, at, mean, value, value_or_none
 from perhop.papers.papagiannaki.fit import Cell
 
 MARKS = ("p", "a", "b")
@@ -18,6 +18,9 @@ CONGESTION = ("r", "f", "t")
 CLASSES = ("premium", "assured")
 EVERYWHERE = "everywhere"
 """The arm of the 27 treatments; the other arms have one treatment each."""
+
+ARMS = ("copy", "network 3")
+"""The other arms that claims are about."""
 
 MARKINGS = tuple("".join(marks) for marks in product(MARKS, repeat=3))
 LAYOUT = Layout(("P", "A", "B", "C"), (MARKS, MARKS, MARKS, CONGESTION))
@@ -43,9 +46,7 @@ def printed_cells(pack: Pack) -> Cells:
 def stated_cells(printed: Cells) -> Cells:
     """Give what the paper says: its tables, and arms that give what p-a-b gives."""
     own = tuple(MARKS.index(mark) for mark in "pab")
-    arms = {
-        (arm, name): cells[own] for arm in ("copy", "network 3") for name, cells in printed.values.items()
-    }
+    arms = {(arm, name): cells[own] for arm in ARMS for name, cells in printed.values.items()}
     return Cells(printed.layout, printed.values, arms)
 
 
@@ -59,13 +60,24 @@ def by_cell(samples: Sequence[Cells]) -> dict[Cell, float]:
     return {cell: at(samples, cell[0], cell[2], cell[1]) for cell in every_cell()}
 
 
-def at(samples: Sequence[Cells], response: str, treatment: str, c: str) -> float:
-    """Average one cell: of a marking, `pab`, or of an arm."""
-    place = CONGESTION.index(c)
-    if treatment in MARKINGS:
-        row = tuple(MARKS.index(mark) for mark in treatment)
-        return float(np.mean([one.values[response][(*row, place)] for one in samples]))
-    return float(np.mean([one.arms[treatment, response][place] for one in samples]))
+def subject_of(printed: Cells, in_sample: Collection[tuple[str, str]], responses: Iterable[str]) -> Subject:
+    """Give what claims may be about: cells by `marking` and `C`, effects of P, A, B and C, printed tables."""
+    every = [(dict(zip("PAB", marking, strict=True)), marking) for marking in MARKINGS]
+    treatments = [{**marks, "marking": name, "C": c} for marks, name in every for c in CONGESTION]
+    treatments += [{"marking": arm, "C": c} for arm in ARMS for c in CONGESTION]
+
+    def reference(_: str, response: str, place: Place, effect: Place | None) -> float | None:
+        return value_or_none(lambda cells: value(cells, response, place, effect), [printed])
+
+    levels = {**dict(zip(LAYOUT.factors, LAYOUT.levels, strict=True)), "marking": (*MARKINGS, *ARMS)}
+    return Subject(
+        {one: {} for one in responses},
+        levels,
+        treatments,
+        reference,
+        lambda response, place: (response, place["marking"]) in in_sample,
+        derived=("marking",),
+    )
 
 
 def regrets(samples: Sequence[Cells], response: str) -> Floats:

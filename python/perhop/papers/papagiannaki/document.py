@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from perhop.judge.grammar import Claim
 from perhop.judge.measured import Measurements
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import judge, row
-from perhop.papers.pack import Claim, Pack
+from perhop.papers.document import judge_of, row
+from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import (
     CLASSES,
     CONGESTION,
     KEPT,
     MARKINGS,
-    at,
     printed_cells,
     replications,
     stated_cells,
@@ -26,13 +26,14 @@ from perhop.papers.papagiannaki.cells import (
 from perhop.papers.papagiannaki.factorial import (
     Cells,
     FactorialCells,
+    at,
     cube,
     residuals,
     shares,
     split_plot_differences,
 )
 from perhop.papers.papagiannaki.fit import load_fit
-from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES
+from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES, claims_about
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors, tell
 from perhop.papers.plan import Plan, Results
@@ -106,10 +107,9 @@ def judge_claim(
     listed: Sequence[Reading],
 ) -> dict[str, Any]:
     """Judge a claim as fitted and under each reading, and say whether the paper's own tables bear it out."""
-    parts = judge(PREDICATES, m, claim)
-    others = [
-        UnderReading(one, judge(PREDICATES, own, claim)) for one, own in under if claim.id in one.claims
-    ]
+    judge = judge_of(plan.pack.written, claims_about(plan.pack), PREDICATES)
+    parts = judge(m, claim)
+    others = [UnderReading(one, judge(own, claim)) for one, own in under if claim.id in one.claims]
     known = [part for part in parts if part.printed is not None]
     holds = all(part.low <= part.printed <= part.high for part in known if part.printed is not None)
     note = f"on Tables 2 and 4 themselves it {'holds' if holds else 'does not hold'}"

@@ -6,10 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import contains
 
 import numpy as np
 import numpy.typing as npt
 
+from perhop.judge.measured import Measured
+from perhop.judge.quantity import Place, Quantity
 from perhop.judge.verdict import ClaimPart, Hypothesis, Kind
 from perhop.stats.effects import effects_of
 from perhop.stats.jackknife import jackknife_interval
@@ -25,20 +28,6 @@ class Layout:
 
     factors: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]
-
-    def combination(self, name: str) -> dict[str, str]:
-        """Read levels of some factors, `P=b C=r`.
-
-        Raises
-        ------
-        ValueError
-            There is no such factor or level.
-        """
-        wanted = {factor: level for factor, _, level in (part.partition("=") for part in name.split())}
-        for factor, level in wanted.items():
-            if factor not in self.factors or level not in self.levels[self.factors.index(factor)]:
-                raise ValueError(f"{factor}={level}: no such level")
-        return wanted
 
 
 @dataclass(frozen=True)
@@ -65,7 +54,7 @@ Statistic = Callable[[Sequence[Cells]], float]
 
 
 @dataclass(frozen=True)
-class FactorialCells:
+class FactorialCells(Measured):
     """The replications of every treatment, and what the paper prints.
 
     Attributes
@@ -106,6 +95,21 @@ class FactorialCells:
             for one in self.samples
         ]
 
+    def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
+        """Give a cell by replication, or an effect."""
+        return np.array([value([one], response, at, effect) for one in self.samples])
+
+    def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
+        """Judge an effect, or the ratio of two cells."""
+        if quantity.way == "over":
+            return self.jackknifed(
+                hypothesis, lambda cells: value(cells, *quantity.first) / value(cells, *quantity.second)
+            )
+        try:
+            return super().judged(hypothesis, quantity)
+        except KeyError:
+            return hypothesis.undefined("not measured")
+
     def part(
         self,
         quantity: str,
@@ -114,27 +118,25 @@ class FactorialCells:
         low: float = -math.inf,
         high: float = math.inf,
         *,
-        linear: bool = False,
         cells: Sequence[tuple[str, str]] = (),
     ) -> ClaimPart:
-        """Judge a statistic of the cells: a linear one as a mean, any other by the jackknife.
+        """Judge a statistic of the cells by the jackknife; of `cells` are response and treatment named."""
+        printed = value_or_none(of, [self.published])
+        in_sample = any(cell in self.in_sample for cell in cells)
+        return self.jackknifed(Hypothesis(quantity, kind, low, high, printed, in_sample), of)
 
-        `cells` are response and treatment of the cells that it compares by name.
-        """
-        printed = _value_or_none(of, [self.published])
-        asked = Hypothesis(quantity, kind, low, high, printed, any(cell in self.in_sample for cell in cells))
-        if _value_or_none(of, self.samples) is None:
+    def jackknifed(self, asked: Hypothesis, of: Statistic) -> ClaimPart:
+        """Judge a statistic of the cells, its noise that of the replications about what the paper says."""
+        if value_or_none(of, self.samples) is None:
             return asked.undefined("not measured")
-        if linear:
-            return asked.mean([of([one]) for one in self.samples])
         if len(self.samples) < 3:
             return asked.undefined(f"{len(self.samples)} replications are too few")
-        said = _value_or_none(of, [self.stated or self.published])
+        said = value_or_none(of, [self.stated or self.published])
         about = None if said is None else jackknife_interval(self.as_printed, of)
         return asked.estimated(jackknife_interval(self.samples, of), None, about)
 
 
-def _value_or_none(of: Statistic, cells: Sequence[Cells]) -> float | None:
+def value_or_none(of: Statistic, cells: Sequence[Cells]) -> float | None:
     """Give a statistic, None where something it needs is not there."""
     try:
         return of(cells)
@@ -162,10 +164,26 @@ def level_means(cells: Floats, layout: Layout, factor: str) -> dict[str, float]:
     return dict(zip(layout.levels[place], map(float, means), strict=True))
 
 
-def effect(samples: Sequence[Cells], response: str, name: str) -> float:
-    """Give an effect, such as `P=b C=r`: the mean there less the mean and the effects of lower order."""
+def at(samples: Sequence[Cells], response: str, treatment: str, c: str) -> float:
+    """Average one cell: of a marking, `pab`, or of an arm; the last factor has this level."""
+    *marks, last = samples[0].layout.levels
+    place = last.index(c)
+    if len(treatment) == len(marks) and all(map(contains, marks, treatment)):
+        row = tuple(own.index(mark) for own, mark in zip(marks, treatment, strict=True))
+        return float(np.mean([one.values[response][(*row, place)] for one in samples]))
+    return float(np.mean([one.arms[treatment, response][place] for one in samples]))
+
+
+def value(samples: Sequence[Cells], response: str, place: Place, levels: Place | None) -> float:
+    """Give what a claim asks for: a cell, or the effect of levels."""
+    if levels is None:
+        return at(samples, response, place["marking"], place["C"])
+    return effect(samples, response, levels)
+
+
+def effect(samples: Sequence[Cells], response: str, wanted: Mapping[str, str]) -> float:
+    """Give an effect of levels: the mean there less the mean and the effects of lower order."""
     layout = samples[0].layout
-    wanted = layout.combination(name)
     data = cube(samples, response)
     found = data.effect(data.term(wanted))
     place = [

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from perhop.papers.fit import BASE, fit_section, read_record
-from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, KEPT, MARKINGS, at, by_cell, regrets
+from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, KEPT, MARKINGS, by_cell, regrets
 from perhop.papers.papagiannaki.document import Reproduction
-from perhop.papers.papagiannaki.factorial import mean
+from perhop.papers.papagiannaki.factorial import at, mean
 from perhop.papers.papagiannaki.fit import load_fit
 from perhop.papers.papagiannaki.model_page import model_section
 from perhop.papers.plan import Plan

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perhop.experiment.definition import Campaign
+from perhop.judge.quantity import Subject
 from perhop.papers.document import check_claims
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
-from perhop.papers.papagiannaki.fit import refitted
+from perhop.papers.papagiannaki.cells import printed_cells, subject_of
+from perhop.papers.papagiannaki.fit import load_fit, refitted
 from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.plan import Plan, short, under
 from perhop.papers.readings import load_readings, unjudged_claims
@@ -34,7 +36,7 @@ def make_plan(quick: bool = False) -> Plan:
         Fewer and shorter runs, no readings.
     """
     pack = load_pack(KEY, FIGURE)
-    check_claims(PREDICATES, pack.claims)
+    check_claims(pack.written, claims_about(pack), PREDICATES)
     fitted, unjudged, listed = campaign_of(pack), unjudged_claims(pack, quick), load_readings(pack)
     if quick:
         shorter = short(fitted, [f"run.duration={QUICK_S}s"], QUICK)
@@ -50,6 +52,12 @@ def make_plan(quick: bool = False) -> Plan:
     voting, left_out = refitted(pack, listed)
     read = tuple((one, (under(shorter, one),)) for one in voting)
     return Plan(pack, (fitted,), read, unjudged=unjudged, left_out=left_out)
+
+
+def claims_about(pack: Pack) -> Subject:
+    """Give what claims may be about."""
+    responses = [one.name for one in campaign_of(pack).responses]
+    return subject_of(printed_cells(pack), load_fit(pack).in_sample, responses)
 
 
 def without_losses(campaign: Campaign) -> Campaign:

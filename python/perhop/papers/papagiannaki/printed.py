@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from statistics import NormalDist, fmean
 
 from perhop.papers.pack import Pack
-from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKS, at
-from perhop.papers.papagiannaki.factorial import Cells, effect, level_means, mean
+from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKS
+from perhop.papers.papagiannaki.factorial import Cells, at, effect, level_means, mean
 from perhop.papers.published import PublishedRow
 from perhop.stats.effects import error_variance_behind
 
@@ -52,8 +52,8 @@ def false_statements(pack: Pack, printed: Cells) -> list[Finding]:
         "gain": at_r["a"] - at_r["p"],
         "lose": len(losses),
         "losses": ", ".join(losses),
-        "aa": effect([printed], "premium", "P=a A=a"),
-        "bb": effect([printed], "premium", "P=b A=b"),
+        "aa": effect([printed], "premium", {"P": "a", "A": "a"}),
+        "bb": effect([printed], "premium", {"P": "b", "A": "b"}),
         "half": fmean(_half_widths(alike)),
         "hold": "hold 0" if hold else "do not both hold 0",
         "least": forward.min(),
