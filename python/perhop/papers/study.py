@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.papers.plan import Plan, Results
+from perhop.report.study import Section, StudyPage, render
 from perhop.run.run import AnyJob, Result
 
 
@@ -115,6 +116,32 @@ def published_rows(outcome: Outcome) -> Summary:
             for row in outcome.document["rows"]
             if row["published"] is not None
         ),
+    )
+
+
+def render_page(
+    title: str,
+    outcome: Outcome,
+    words: Mapping[str, Any],
+    sections: Sequence[Section],
+    labels: Mapping[str, str] | None = None,
+    digits: Mapping[str, int] | None = None,
+) -> str:
+    """Return the page about a study as HTML; `words` has its `intro`, `about` and `tables`."""
+    return render(
+        StudyPage(
+            title,
+            outcome.document,
+            sections,
+            words["intro"],
+            words["about"],
+            words["tables"],
+            labels,
+            digits,
+            findings=outcome.findings,
+            warnings=outcome.warnings,
+            left_out=outcome.left_out,
+        )
     )
 
 

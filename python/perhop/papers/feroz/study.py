@@ -8,7 +8,7 @@ from typing import Any
 from perhop.papers.feroz.calibrate import calibrate
 from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.measure import reader
-from perhop.papers.feroz.page import render_page
+from perhop.papers.feroz.page import page_of
 from perhop.papers.feroz.plan import Runs, make_plan
 from perhop.papers.plan import Results
 from perhop.papers.study import CampaignRunner, Study
@@ -30,7 +30,7 @@ class Feroz(Study[Runs, Reproduction]):
 
     def page(self, plan: Runs, outcome: Reproduction) -> str:
         """Return the page."""
-        return render_page(self.title, plan, outcome)
+        return page_of(self.title, plan, outcome)
 
     def whole(self, plan: Runs, results: Results) -> Mapping[str, Mapping[str, float]]:
         """Reduce the traced runs."""

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.responses import CIR_KBPS, FLOWS, LABELS, MARKINGS, Case
 from perhop.papers.plan import Plan, Sweep
+from perhop.papers.study import render_page
 from perhop.plot import bars
 from perhop.plot.effects import Line, Mean, Panel, draw_curve, draw_means
 from perhop.report import page
-from perhop.report.study import Section, StudyPage, Table, render
+from perhop.report.study import Section, Table
 from perhop.stats.intervals import Interval, mean_interval
 
 _WORDS = ("per-flow marking is fairer", "it uses more of the committed rate", "its throughput is higher")
@@ -21,24 +22,14 @@ Points = Mapping[str, Sequence[Case]]
 """By way of marking a case for each point of a sweep."""
 
 
-def render_page(plan: Plan, done: Reproduction, title: str) -> str:
+def page_of(plan: Plan, done: Reproduction, title: str) -> str:
     """Return the page as HTML."""
     rows, words = done.document["rows"], plan.pack.toml("words.toml")["page"]
     sections = [_flows(plan, done, words["flows"]), _compared(plan, done, words["cases"])]
-    return render(
-        StudyPage(
-            title=title,
-            document=done.document,
-            sections=[*sections, _beyond(done, words["beyond"])] if done.sweeps else sections,
-            intro=words["intro"],
-            about_numbers=words["about"],
-            tables=words["tables"],
-            digits={row["quantity"]: 1 for row in rows if row["unit"] in ("kbit/s", "packets")},
-            findings=done.findings,
-            warnings=done.warnings,
-            left_out=done.left_out,
-        )
-    )
+    if done.sweeps:
+        sections.append(_beyond(done, words["beyond"]))
+    digits = {row["quantity"]: 1 for row in rows if row["unit"] in ("kbit/s", "packets")}
+    return render_page(title, done, words, sections, digits=digits)
 
 
 def _flows(plan: Plan, done: Reproduction, text: str) -> Section:

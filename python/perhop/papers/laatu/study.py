@@ -13,7 +13,7 @@ from perhop.papers.document import check_claims, judge_of, row
 from perhop.papers.laatu.calibrate import record
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.findings import findings
-from perhop.papers.laatu.page import render_page
+from perhop.papers.laatu.page import page_of
 from perhop.papers.laatu.predicates import PREDICATES, SchemeValues, subject_of
 from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, cases_of, published_values
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
@@ -117,7 +117,7 @@ class Laatu(Study[Plan, Reproduction]):
 
     def page(self, plan: Plan, outcome: Reproduction) -> str:
         """Return the page: claims, tables, figures, other meters, sweeps."""
-        return render_page(plan, outcome, self.title)
+        return page_of(plan, outcome, self.title)
 
 
 def case_rows(m: SchemeValues, id_: str) -> list[dict[str, Any]]:

@@ -8,38 +8,32 @@ from typing import Any
 from perhop.papers.fit import BASE, fit_section, read_record
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, KEPT, MARKINGS, by_cell, regrets
 from perhop.papers.papagiannaki.document import Reproduction
-from perhop.papers.papagiannaki.factorial import at, mean
+from perhop.papers.papagiannaki.factorial import at, cube, mean, residuals
 from perhop.papers.papagiannaki.fit import load_fit
-from perhop.papers.papagiannaki.model_page import model_section
 from perhop.papers.plan import Plan
+from perhop.papers.study import render_page
 from perhop.plot import bars
+from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.report import page
-from perhop.report.study import Section, StudyPage, Table, render
+from perhop.report.study import Section, Table
+from perhop.stats.effects import effects_of
 from perhop.stats.intervals import mean_interval
+from perhop.stats.residuals import normal_qq, straightest
+from perhop.stats.strata import strata
 
 _FIGURES = {"premium": ("2 and 3", "4"), "assured": ("5", "6")}
+_SET_ASIDE = 0.1
+"""Part of the residuals that a second line of a Q-Q plot may leave out."""
+
 _STRATEGIES = ("bbb", "pab", "aab", "ppp")
 """The default; copying as the paper has it; the best for Premium (section 5.1) and for Assured at C = r."""
 
 
-def render_page(plan: Plan, done: Reproduction, title: str) -> str:
+def page_of(plan: Plan, done: Reproduction, title: str) -> str:
     """Return the page as HTML."""
     words = plan.pack.toml("page.toml")
-    models = model_section(done.tables, KEPT, "Mbit/s", _FIGURES, str(done.document["command"]))
-    return render(
-        StudyPage(
-            title=title,
-            document=done.document,
-            sections=[_strategies(done, words["strategies"]), models, _fit(plan, done, words["fit"])],
-            intro=words["intro"],
-            about_numbers=words["about"],
-            tables=words["tables"],
-            digits={"premium": 3, "assured": 3},
-            findings=done.findings,
-            warnings=done.warnings,
-            left_out=done.left_out,
-        )
-    )
+    sections = [_strategies(done, words["strategies"]), _models(done), _fit(plan, done, words["fit"])]
+    return render_page(title, done, words, sections)
 
 
 def _strategies(done: Reproduction, text: str) -> Section:
@@ -90,6 +84,49 @@ def _strategies(done: Reproduction, text: str) -> Section:
         ],
         drawings,
     )
+
+
+def _models(done: Reproduction) -> Section:
+    """Show the model of each class, the Q-Q plot of its residuals, and these against predictions."""
+    drawings, text, command = [], [], str(done.document["command"])
+    for name, terms in KEPT.items():
+        found = effects_of(strata(cube(done.tables, name), keep=terms), level=0.90)
+        matter = " ".join(
+            f"{one['effect']:+.3f} [{_where(one)}]"
+            for one in found.table.iter_rows(named=True)
+            if not one["low"] <= 0.0 <= one["high"]
+        )
+        text.append(f"{name.title()}: {found.mean.value:.3f} {matter} Mbit/s; what differs from 0 at 90 %.")
+        left, predicted = residuals(done.tables, name, terms)
+        whole, straight = normal_qq(left), straightest(left, _SET_ASIDE)
+        qq, against = _FIGURES[name]
+        second = straight if straight.left_out.size else None
+        correlations = (
+            f"Correlation {whole.correlation:.4f}; {straight.correlation:.4f} with "
+            f"{straight.left_out.size} of {left.size} set aside."
+        )
+        drawn = draw_residuals(predicted.ravel(), left.ravel(), "Mbit/s", f"Residuals of {name}")
+        drawings += [
+            page.drawing(
+                f"figure-{qq[0]}",
+                f"Figure {qq}: {name}, normal Q-Q",
+                draw_qq(whole, "Mbit/s", f"Q-Q plot of {name}", second),
+                correlations,
+                command,
+            ),
+            page.drawing(
+                f"figure-{against}",
+                f"Figure {against}: {name}, residuals against predicted",
+                drawn,
+                command=command,
+            ),
+        ]
+    return Section("models", "Trimmed models and their residuals", text, drawings=drawings, paired=True)
+
+
+def _where(one: dict[str, str]) -> str:
+    pairs = zip(one["term"].split(":"), one["level"].split(":"), strict=True)
+    return " ".join(f"{factor}={level}" for factor, level in pairs)
 
 
 def _fit(plan: Plan, done: Reproduction, star: str) -> Section:

@@ -7,7 +7,7 @@ from typing import Any
 from perhop.papers.pack import load_pack
 from perhop.papers.papagiannaki.calibrate import calibrate
 from perhop.papers.papagiannaki.document import Reproduction, reduce
-from perhop.papers.papagiannaki.page import render_page
+from perhop.papers.papagiannaki.page import page_of
 from perhop.papers.papagiannaki.plan import KEY, make_plan
 from perhop.papers.plan import Plan, Results
 from perhop.papers.study import CampaignRunner, Study, Summary
@@ -29,7 +29,7 @@ class Papagiannaki(Study[Plan, Reproduction]):
 
     def page(self, plan: Plan, outcome: Reproduction) -> str:
         """Return the page: claims, tables, models, figures, strategies, what the paper's tables refute."""
-        return render_page(plan, outcome, self.title)
+        return page_of(plan, outcome, self.title)
 
     def summary(self, outcome: Reproduction) -> Summary:
         """Return the numbers that the command prints: shares of variation and Table 8."""
