@@ -19,6 +19,10 @@ class BrokenRun(RuntimeError):
     """A run whose invariants do not hold; its numbers must not be averaged in."""
 
 
+Finding = tuple[str, str]
+"""What a comparison says beyond the claims: a title and a text."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What comes out of a study; each study has its own, with whatever else its page needs.
@@ -29,7 +33,7 @@ class Outcome:
         `paper`, `results_version`, `command`, `rows`, `claims`; equal runs give equal bytes. The command adds
         `runs` and `treatments`, which `perhop.papers.behind.runs_behind` gives.
     findings
-        What the comparison says beyond the claims: a title and a text each.
+        What it says beyond the claims.
     warnings
         Runs that do not meet what the study assumes, in words.
     left_out
@@ -37,7 +41,7 @@ class Outcome:
     """
 
     document: dict[str, Any]
-    findings: Sequence[tuple[str, str]] = ()
+    findings: Sequence[Finding] = ()
     warnings: Sequence[str] = ()
     left_out: Sequence[str] = ()
 
@@ -59,15 +63,7 @@ CampaignRunner = Callable[[Sequence[Campaign], str], list[Measurements]]
 
 
 class Study(ABC, Generic[Q, O]):
-    """A published study that `perhop reproduce` repeats.
-
-    Attributes
-    ----------
-    key
-        Name of its pack and of its package.
-    title
-        Of its page.
-    """
+    """A published study that `perhop reproduce` repeats; `key` names its pack and its package."""
 
     key: str
     title: str
@@ -117,6 +113,11 @@ def published_rows(outcome: Outcome) -> Summary:
             if row["published"] is not None
         ),
     )
+
+
+def tell(words: Mapping[str, str], **values: object) -> Finding:
+    """Give a finding of a pack's page: its `title` and its `text`, with values filled in."""
+    return words["title"].format(**values), words["text"].format(**values)
 
 
 def render_page(

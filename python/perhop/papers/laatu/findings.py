@@ -21,11 +21,11 @@ from perhop.papers.laatu.responses import (
 )
 from perhop.papers.pack import Pack
 from perhop.papers.readings import Reading
+from perhop.papers.study import Finding, tell
 from perhop.stats.fairness import least_jain
 from perhop.stats.intervals import mean_interval
 from perhop.stats.summaries import variance_ratio, welch
 
-Finding = tuple[str, str]
 Numbers = dict[str, Any]
 _RATE = "aggregate_throughput"
 
@@ -39,8 +39,7 @@ def findings(
     words = pack.toml("words.toml")
 
     def told(id_: str, numbers: Numbers | None) -> list[Finding]:
-        one, all_ = words["finding"][id_], known | (numbers or {})
-        return [(one["title"].format(**all_), one["text"].format(**all_))] if numbers else []
+        return [tell(words["finding"][id_], **known, **numbers)] if numbers else []
 
     return (
         *told("record", _record(pack)),

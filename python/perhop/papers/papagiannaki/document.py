@@ -35,10 +35,10 @@ from perhop.papers.papagiannaki.factorial import (
 from perhop.papers.papagiannaki.fit import load_fit
 from perhop.papers.papagiannaki.plan import KEY, LOST, TABLES, claims_about
 from perhop.papers.papagiannaki.predicates import PREDICATES
-from perhop.papers.papagiannaki.printed import Finding, false_statements, implied_errors, tell
+from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.plan import Plan, Results
 from perhop.papers.readings import Reading, load_readings
-from perhop.papers.study import Outcome
+from perhop.papers.study import Finding, Outcome, tell
 from perhop.stats.effects import effects_of
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.strata import strata
@@ -46,13 +46,7 @@ from perhop.stats.strata import strata
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Outcome):
-    """What comes out of the study; without warnings, for what it assumes is in the claims.
-
-    Attributes
-    ----------
-    measured
-        At the fitted point, every replication.
-    """
+    """What comes out of the study; without warnings, for what it assumes is in the claims."""
 
     measured: FactorialCells
 
@@ -63,19 +57,7 @@ class Reproduction(Outcome):
 
 
 def reduce(plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
-    """Turn what the campaigns measured into rows and verdicts.
-
-    Parameters
-    ----------
-    plan
-        What was run.
-    results
-        What came out of it.
-    command
-        The command that makes the document again.
-    results_version
-        Version of the engine's results.
-    """
+    """Turn what the campaigns measured into rows and verdicts."""
     known, published = load_fit(plan.pack).in_sample, printed_cells(plan.pack)
 
     def measured(one: Measurements) -> FactorialCells:

@@ -28,13 +28,7 @@ QUICK_S, QUICK = 100, 2
 
 
 def make_plan(quick: bool = False) -> Plan:
-    """List the campaigns.
-
-    Parameters
-    ----------
-    quick
-        Fewer and shorter runs, no readings.
-    """
+    """List the campaigns; in a quick reproduction fewer and shorter runs, no readings."""
     pack = load_pack(KEY, FIGURE)
     check_claims(pack.written, claims_about(pack), PREDICATES)
     fitted, unjudged, listed = campaign_of(pack), unjudged_claims(pack, quick), load_readings(pack)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from statistics import NormalDist, fmean
 
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKS
 from perhop.papers.papagiannaki.factorial import Cells, at, effect, level_means, mean
 from perhop.papers.published import PublishedRow
+from perhop.papers.study import Finding, tell
 from perhop.stats.effects import error_variance_behind
-
-Finding = tuple[str, str]
 
 N = 243
 """Values of each response in the paper."""
 
 NAMES = {"p": "Premium", "a": "Assured", "b": "Best-Effort"}
-
-
-def tell(words: Mapping[str, str], **values: object) -> Finding:
-    """Give a finding of `page.toml`: its title, and its text with values filled in."""
-    return words["title"], words["text"].format(**values)
 
 
 def false_statements(pack: Pack, printed: Cells) -> list[Finding]:
