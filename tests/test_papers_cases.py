@@ -1,17 +1,17 @@
-"""Cases of a made-up `figures.toml`, parameters that set them, and texts with their numbers."""
+"""Cases of a made-up `figures.toml`, parameters that set them, and their errors."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from perhop.papers import PackError
+from perhop.papers import PackError, load_pack
 from perhop.papers.feroz.calibrate import error, ratio_error
 from perhop.papers.feroz.calibration import Calibration
-from perhop.papers.feroz.cases import Case, at_most, cases_of
-from perhop.papers.feroz.words import told
+from perhop.papers.feroz.cases import Case, at_most, cases_of, under_readings
 from perhop.papers.fit import Parameter
 
 TABLE: dict[str, Any] = {
@@ -21,11 +21,11 @@ TABLE: dict[str, Any] = {
     "scenario": "a.toml",
     "set": ["run.duration=30s", "link.a-b.rate=1Mbit/s"],
     "replications": 40,
-    "kinds": ["new", "old"],
-    "rates": [1, 2],
+    "markers": ["tcp-friendly", "token-bucket"],
+    "tokens": [1500, 3],
     "quick": "5s",
+    "read": "20s",
 }
-PRINTED = {"7-1 new": {"losses": 4.0}, "7-1 old": {"losses": 1.0}}
 FIT = Calibration(
     {
         "tick": Parameter.of(
@@ -42,23 +42,27 @@ FIT = Calibration(
 )
 
 
-def cases(table: dict[str, Any], quick: bool = False) -> list[Case]:
-    return cases_of(Case, table, "kinds", "rates", PRINTED, quick)
+def cases(table: dict[str, Any], quick: bool = False) -> tuple[Case, ...]:
+    return cases_of(replace(load_pack("feroz"), figures=(table,)), quick)
 
 
-def test_a_case_for_each_level_and_treatment() -> None:
+def test_a_case_for_each_level_and_marker() -> None:
     found = cases(TABLE)
-    assert [one.id for one in found] == ["7-1 new", "7-1 old", "7-2 new", "7-2 old"]
-    assert [one.published for one in found] == [{"losses": 4.0}, {"losses": 1.0}, {}, {}]
+    rows = [f"{tokens} {marker}" for tokens in TABLE["tokens"] for marker in TABLE["markers"]]
+    assert [one.id for one in found] == [f"7-{row}" for row in rows]
+    printed, lacking = found[:2], found[2:]
+    assert all(one.published["obtained"] > 0.0 for one in printed)
+    assert [one.published for one in lacking] == [{}, {}]
     assert {(one.duration_s, one.replications, one.shortened) for one in found} == {(30.0, 40, False)}
     assert {one.replications for one in at_most(found, 4)} == {4}
+    assert {one.duration_s for one in under_readings(found)} == {20.0}
 
 
 def test_a_quick_case_is_shorter_or_left_out() -> None:
-    assert {(one.duration_s, one.shortened) for one in cases(TABLE, True)} == {(5.0, True)}
+    assert {(one.duration_s, one.read_s, one.shortened) for one in cases(TABLE, True)} == {(5.0, 5.0, True)}
     whole = cases({**TABLE, "quick": ""}, True)
     assert {(one.duration_s, one.shortened) for one in whole} == {(30.0, False)}
-    assert cases({name: one for name, one in TABLE.items() if name != "quick"}, True) == []
+    assert cases({name: one for name, one in TABLE.items() if name != "quick"}, True) == ()
 
 
 def test_a_time_that_is_none_is_refused() -> None:
@@ -67,25 +71,20 @@ def test_a_time_that_is_none_is_refused() -> None:
 
 
 def test_parameters_set_the_treatment_they_are_of() -> None:
-    new, old, *_ = cases(TABLE)
     common = ["host.tick=0ms", "host.on_tick=false"]
-    rest = ["link.a-b.rate=1Mbit/s", "run.duration=30s"]
-    assert old.overrides({"tick": 0, "gain": 0.5}, FIT) == [*common, *rest]
-    assert new.overrides({"tick": 0, "gain": 0.5}, FIT) == [*common, "gain=0.5", *rest]
-    assert "host.on_tick=true" in new.overrides(FIT.chosen, FIT)
+    assert FIT.settings({"tick": 0, "gain": 0.5}, "old") == common
+    assert FIT.settings({"tick": 0, "gain": 0.5}, "new") == [*common, "gain=0.5"]
+    assert "host.on_tick=true" in FIT.settings(FIT.chosen, "new")
     assert FIT.parameters["gain"].searched == (0.5,)
 
 
 def test_errors_of_levels_and_of_ratios() -> None:
-    own = cases(TABLE)[:2]
-    means = {"7-1 new": {"losses": 8.0}, "7-1 old": {"losses": 2.0}}
+    own = [
+        replace(one, published={"losses": value})
+        for one, value in zip(cases(TABLE), (4.0, 1.0), strict=False)
+    ]
+    means = {one.id: {"losses": value} for one, value in zip(own, (8.0, 2.0), strict=True)}
     assert error(own, means, {}) == pytest.approx(math.log(2))
     assert ratio_error(own, means, {}) == pytest.approx(0.0)
     # with one more on both sides 9 / 5 and 3 / 2
     assert error(own, means, {"losses": 1.0}) == pytest.approx((math.log(9 / 5) + math.log(3 / 2)) / 2)
-
-
-def test_numbers_stand_in_texts() -> None:
-    texts = [{"title": "A", "text": "{mean[at 1/x]:.1f} and {name[7]}"}]
-    named = {"mean": lambda under, case: len(under) + len(case), "name": str}
-    assert told(texts, named) == [("A", "5.0 and 7")]

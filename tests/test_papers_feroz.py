@@ -20,13 +20,11 @@ from perhop import Scenario
 from perhop.experiment.definition import Campaign
 from perhop.papers import PackError, load_pack
 from perhop.papers.feroz.calibration import load_calibration
-from perhop.papers.feroz.case import Case
+from perhop.papers.feroz.cases import FACTORS, FIGURE, FITTED, Case, published_rows
 from perhop.papers.feroz.document import Reproduction, reduce
-from perhop.papers.feroz.measure import spacing_kept
-from perhop.papers.feroz.plan import FACTORS, FIGURE, MEASURED, Runs, make_plan, published_rows
-from perhop.papers.feroz.runs import FITTED, SHORTER
+from perhop.papers.feroz.measure import Marks, spacing_kept
+from perhop.papers.feroz.plan import MEASURED, SHORTER, Runs, make_plan
 from perhop.papers.feroz.study import STUDY
-from perhop.papers.feroz.traced import Marks
 from perhop.run.run import Result
 from test_papers_traced import spaced_trace, web
 from test_report import check_page
@@ -51,7 +49,7 @@ def responses(case: Case, **changes: float) -> dict[str, float]:
 
 def as_claimed(case: Case, at: str = FITTED, reading: str = "") -> dict[str, Any]:
     """Numbers that do what the paper says."""
-    level = {"tcp-friendly": 1, "token-bucket": 2, "none": 3}[case.treatment]
+    level = {"tcp-friendly": 1, "token-bucket": 2, "none": 3}[case.marker]
     return {
         "timeouts": 4 * level,
         "dropped": 100 * level,
@@ -78,7 +76,7 @@ def whole(case: Case, numbers_of: NumbersOf, mark: list[str] | None = None) -> R
     if case.figure == "short":
         found = numbers_of(case, FITTED, "")
         return web(found.get("completed_s", (1.0, 3.0)), timeouts=found.get("timeouts", 5), dropped=100)
-    trace = spaced_trace(case.level, 3 * case.level) if case.level else spaced_trace()
+    trace = spaced_trace(case.tokens, 3 * case.tokens) if case.tokens else spaced_trace()
     return replace(made(), trace={"packets": pl.DataFrame(trace | ({"mark": mark} if mark else {}))})
 
 
@@ -462,7 +460,7 @@ def test_values_become_settings() -> None:
     assert last(bucket, depth=0.5, tokens=40) == bucket_of % "20480B"
     assert last(replace(bucket, scale=10), depth=0.5, tokens=40).endswith('cbs = "204800B" }')
     assert 'cir = "491520bit/s", cbs = "1024B" }' in " ".join(
-        replace(bucket, level=15).overrides({**held, "depth": 0.01}, FIT)
+        replace(bucket, tokens=15).overrides({**held, "depth": 0.01}, FIT)
     )
     assert "conditioner.marker.meter.tokens=400" in replace(friendly, scale=10).overrides(
         {**held, "tokens": 40}, FIT

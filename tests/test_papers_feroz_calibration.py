@@ -21,7 +21,7 @@ from perhop.papers.feroz.calibrate import (
     table_errors,
 )
 from perhop.papers.feroz.calibration import load_calibration
-from perhop.papers.feroz.plan import FACTORS
+from perhop.papers.feroz.cases import FACTORS
 from perhop.papers.fit import BASE, read_record
 from perhop.papers.pack import PackError
 from test_papers_feroz import BY_ID, PLAN

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from perhop.papers import load_readings
-from perhop.papers.feroz.case import BUCKET, FRIENDLY, Case
+from perhop.papers.feroz.cases import BUCKET, FRIENDLY, Case
 from perhop.papers.feroz.document import Reproduction
-from perhop.papers.feroz.plan import make_plan
-from perhop.papers.feroz.runs import SHORTER
+from perhop.papers.feroz.plan import SHORTER, make_plan
 from perhop.papers.feroz.study import STUDY
 from test_papers_feroz import BY_ID, PACK, PLAN, NumbersOf, as_claimed, claimed, reproduce
 
@@ -27,7 +26,7 @@ def verdicts(found: Reproduction) -> dict[str, str]:
 
 
 def changed(marker: str, **values: Any) -> NumbersOf:
-    return lambda case, *_: {**as_claimed(case), **(values if case.treatment == marker else {})}
+    return lambda case, *_: {**as_claimed(case), **(values if case.marker == marker else {})}
 
 
 def test_runs_that_do_what_the_paper_says_support_every_claim() -> None:
@@ -53,7 +52,7 @@ def test_the_friendly_marker_at_fault(values: dict[str, Any], contradicted: set[
 
 def test_a_reading_that_disagrees_leaves_a_claim_open() -> None:
     def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
-        at_fault = reading == "SACK" and case.treatment == FRIENDLY
+        at_fault = reading == "SACK" and case.marker == FRIENDLY
         return {**as_claimed(case), **({"obtained": 0.45} if at_fault else {})}
 
     document = reproduce(numbers_of).document
@@ -127,7 +126,7 @@ def test_equal_numbers_do_not_support_fewer() -> None:
 def test_an_assured_flow_that_does_not_gain_by_tokens_contradicts() -> None:
     def flat(case: Case, *_: str) -> dict[str, Any]:
         promised = case.assured_bit_s or 1.0
-        return {**as_claimed(case), "obtained": 4e5 / promised / (2 if case.treatment == BUCKET else 1)}
+        return {**as_claimed(case), "obtained": 4e5 / promised / (2 if case.marker == BUCKET else 1)}
 
     assert verdicts(reproduce(flat))["F8"] == "contradicted"
 
@@ -138,7 +137,7 @@ def test_markers_are_paired_by_replication() -> None:
 
 
 def test_marks_off_their_spacing_contradict_f10() -> None:
-    tokens = BY_ID["spacing-6 tcp-friendly"].level or 0
+    tokens = BY_ID["spacing-6 tcp-friendly"].tokens or 0
     bursty = (["AF11"] * tokens + ["BE"] * 2 * tokens) * 8
     plan = replace(PLAN, beyond=(), drawn=tuple(job for job in PLAN.drawn if "spacing" in job[1]))
     plan = replace(plan, cases=tuple(case for case in PLAN.cases if case.figure not in ("marks", "short")))
@@ -169,7 +168,7 @@ def test_a_shortened_run_is_not_judged() -> None:
 
 def test_shorter_runs_that_judge_otherwise_leave_a_claim_open() -> None:
     def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
-        at_fault = reading == SHORTER and case.treatment == FRIENDLY
+        at_fault = reading == SHORTER and case.marker == FRIENDLY
         return {**as_claimed(case), **({"goodput": 1000.0} if at_fault else {})}
 
     claims = {claim["id"]: claim for claim in reproduce(numbers_of).document["claims"]}

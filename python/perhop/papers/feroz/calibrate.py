@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from perhop.papers.feroz.calibration import Values
-from perhop.papers.feroz.case import Case
-from perhop.papers.feroz.measure import reader
-from perhop.papers.feroz.plan import Runs, runs_of
+from perhop.papers.feroz.calibration import Values, load_calibration
+from perhop.papers.feroz.cases import Case
+from perhop.papers.feroz.measure import means_of
+from perhop.papers.feroz.plan import CaseRuns, Runs
 from perhop.papers.fit import BASE, Point, Search, fit_record
 from perhop.papers.plan import short
 from perhop.papers.study import CampaignRunner
@@ -34,8 +34,8 @@ def calibrate(plan: Runs, run: CampaignRunner) -> dict[str, Any]:
 
     `run` keeps what is run: many points leave many cases as they are, for a bucket has no gains.
     """
-    made = runs_of(plan.pack)
-    fit = made.fit
+    fit = load_calibration(plan.pack)
+    made = CaseRuns(plan.pack, fit)
     cases = [replace(case, replications=fit.replications) for case in plan.cases if case.table != "extra"]
     fitted = [case for case in cases if case.table in fit.fit]
     # enough for a prediction, and the tables at 150 Mbit/s take long
@@ -44,7 +44,7 @@ def calibrate(plan: Runs, run: CampaignRunner) -> dict[str, Any]:
     def means(own: Sequence[Case], points: Sequence[Values], label: str) -> list[Means]:
         at = {str(place): point for place, point in enumerate(points)}
         asked = [short(one, [f"run.seed={fit.seed}"]) for one in made.campaigns(own, at)]
-        return [*reader(own).means(len(points), run(asked, label))]
+        return [*means_of(own, len(points), run(asked, label))]
 
     def errors(points: Sequence[Point]) -> list[float]:
         label = f"{len(points)} readings of Tables {', '.join(fit.fit)}"

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from perhop.judge.grammar import Claim
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import guard_finding, judge_of, row
-from perhop.papers.feroz.case import BUCKET, FRIENDLY, MARKERS, Case
-from perhop.papers.feroz.cases import EXTRA
-from perhop.papers.feroz.measure import reader
+from perhop.papers.feroz.cases import BUCKET, EXTRA, FITTED, FRIENDLY, MARKERS, Case
+from perhop.papers.feroz.measure import CaseValues, everything
 from perhop.papers.feroz.plan import Runs, subject_of
-from perhop.papers.feroz.runs import FITTED
-from perhop.papers.feroz.values import CaseValues
-from perhop.papers.feroz.words import told
 from perhop.papers.plan import Results
 from perhop.papers.readings import Reading, load_readings
-from perhop.papers.study import Outcome
+from perhop.papers.study import Finding, Outcome, tell
 from perhop.run.run import Result
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Outcome):
-    """What comes out of the study.
-
-    Attributes
-    ----------
-    measured
-        Every quantity: as fitted, by id of reading, and by `parameter=value`.
-    drawn
-        Results by name of run.
-    """
+    """What comes out of the study; measured as fitted, by id of reading, and by `parameter=value`."""
 
     measured: Mapping[str, CaseValues]
     drawn: Mapping[str, Result]
@@ -40,7 +28,7 @@ class Reproduction(Outcome):
 
 def reduce(plan: Runs, results: Results, command: str, results_version: int) -> Reproduction:
     """Turn what was measured into rows and verdicts."""
-    measured = reader(plan.cases).everything(results)
+    measured = everything(plan.cases, results)
     layout, listed = plan.pack.toml("page.toml"), load_readings(plan.pack)
     document = {
         "paper": plan.pack.key,
@@ -81,7 +69,7 @@ def judge_claim(
 
 def case_rows(m: CaseValues, case: Case, layout: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give the rows of one case: what the paper prints about it, or what a run of ours is for."""
-    rows, like = layout["rows"], "6" if case.level is not None and case.table != EXTRA else case.figure
+    rows, like = layout["rows"], "6" if case.tokens is not None and case.table != EXTRA else case.figure
     units, printed = layout["units"], case.published
     return [
         row(case.table, case.id, name, units.get(name, "1"), printed.get(name), m.interval(case.id, name))
@@ -93,19 +81,17 @@ def run_warnings(m: CaseValues) -> tuple[str, ...]:
     """List what the comparison assumes and a run does not keep: IN packets are hardly lost."""
     found = []
     for case in m.cases.values():
-        if case.table == EXTRA or case.treatment == "none":
+        if case.table == EXTRA or case.marker == "none":
             continue
         lost_in, lost = m.mean(case.id, "losses_in"), m.mean(case.id, "losses_per_s")
         if lost_in > 0.2 * lost > 0:
-            tokens = "" if case.level is None else f", {case.level} tokens"
-            found.append(f"{lost_in / lost:.0%} with {case.treatment} in Table {case.table}{tokens}")
+            tokens = "" if case.tokens is None else f", {case.tokens} tokens"
+            found.append(f"{lost_in / lost:.0%} with {case.marker} in Table {case.table}{tokens}")
     text = "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
     return (text + ", ".join(found),) if found else ()
 
 
-def findings(
-    plan: Runs, measured: Mapping[str, CaseValues], words: Mapping[str, Any]
-) -> tuple[tuple[str, str], ...]:
+def findings(plan: Runs, measured: Mapping[str, CaseValues], words: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Say what the runs show beyond the claims; of a quick reproduction only what the guard does."""
 
     def mean(under: str, case: str, quantity: str) -> float:
@@ -127,5 +113,16 @@ def findings(
     if "guard off" in measured:
         counted, off = "Time-outs a run in Table 1", guard("guard off")
         found.append(guard_finding(counted, guard(FITTED), off, words["guard"]))
-    named = {one.__name__: one for one in (mean, ratio, pair, three)}
-    return (*found, *(told(words["finding"], named) if plan.beyond else ()))
+    named = {one.__name__: _Lookup(one) for one in (mean, ratio, pair, three)}
+    return (*found, *(tell(one, **named) for one in words["finding"] if plan.beyond))
+
+
+class _Lookup:
+    """What a text names in brackets, its parts with slashes between them."""
+
+    def __init__(self, of: Callable[..., object]) -> None:
+        self._of = of
+
+    def __getitem__(self, key: str | int) -> object:
+        # a name of digits alone comes as a number
+        return self._of(*str(key).split("/"))

@@ -9,14 +9,10 @@ from typing import Any
 
 from perhop.papers.feroz.calibrate import SECOND
 from perhop.papers.feroz.calibration import Calibration, load_calibration
-from perhop.papers.feroz.case import INTERVAL_S, rate
-from perhop.papers.feroz.cases import EXTRA, Case
+from perhop.papers.feroz.cases import EXTRA, FITTED, INTERVAL_S, Case, rate
 from perhop.papers.feroz.document import Reproduction
-from perhop.papers.feroz.measure import BOTTLENECK, EDGES
+from perhop.papers.feroz.measure import BOTTLENECK, CaseValues, flow_marks
 from perhop.papers.feroz.plan import Runs
-from perhop.papers.feroz.runs import FITTED
-from perhop.papers.feroz.traced import flow_marks
-from perhop.papers.feroz.values import CaseValues
 from perhop.papers.fit import BASE, fit_section, read_record
 from perhop.papers.plan import Sweep
 from perhop.papers.study import render_page
@@ -98,9 +94,9 @@ class _Page:
         by_marker: dict[str, list[Mapping[str, Any]]] = {}
         for row in self.outcome.document["rows"]:
             if (row["table"], row["quantity"]) == (table, quantity["name"]):
-                by_marker.setdefault(cases[row["id"]].treatment, []).append(row)
+                by_marker.setdefault(cases[row["id"]].marker, []).append(row)
         for color, (marker, rows) in enumerate(by_marker.items()):
-            x = [rate(cases[row["id"]].level or 0) / 1e6 for row in rows]
+            x = [rate(cases[row["id"]].tokens or 0) / 1e6 for row in rows]
             printed, means = [row["published"] for row in rows], [row["simulated"]["mean"] for row in rows]
             lines += [
                 curves.Line(f"{marker}, published", x, printed, (), color, True),
@@ -114,11 +110,11 @@ class _Page:
     def marks(self) -> Section:
         """Draw the marks of one flow and the queue by colour, from the traced runs."""
         cases, words = [case for case in self.plan.cases if case.figure == "marks"], self.words
-        traces = {case.treatment: self.outcome.drawn[f"{case.id} 0"].trace["packets"] for case in cases}
+        traces = {case.marker: self.outcome.drawn[f"{case.id} 0"].trace["packets"] for case in cases}
         command = " && ".join(case.command(self.plan.pack, self.fit) for case in cases)
         lines = dict[str, list[list[bool]]]()
         for marker, trace in traces.items():
-            own = flow_marks(trace, words["pattern"]["flow"], EDGES)
+            own = flow_marks(trace, words["pattern"]["flow"])
             at = own.interval(INTERVAL_S)
             lines[marker] = [own.is_in[at == k].tolist() for k in range(*words["pattern"]["intervals"])]
         queues = {marker: backlog.backlog(trace, BOTTLENECK) for marker, trace in traces.items()}
@@ -144,7 +140,7 @@ class _Page:
         m, quantities = self.fitted, self.words["quantity"]
         cases = [case for case in m.cases.values() if case.figure in self.words["drawn"]["others"]]
         rows = [
-            (case.title, case.treatment, *(cell(case, quantity) for quantity in quantities))
+            (case.title, case.marker, *(cell(case, quantity) for quantity in quantities))
             for case in cases
             if any(case.table == EXTRA for case in cases)
         ]
@@ -169,7 +165,7 @@ class _Page:
         share, caption = [{"name": "obtained_share"}], self.words["obtained"]["caption"]
         drawings = [
             self._swept(
-                one, "sweep-6", caption, self._panels(one, share, lambda case, _: f"{case.level} tokens")
+                one, "sweep-6", caption, self._panels(one, share, lambda case, _: f"{case.tokens} tokens")
             )
             for one in sixth
         ]
@@ -192,13 +188,13 @@ class _Page:
         for quantity in quantities:
             for id_ in (f"{row.name} {marker.name}" for row in rows.levels for marker in markers.levels):
                 case = self.fitted.cases[id_]
-                color = colors.setdefault(case.treatment, len(colors))
+                color = colors.setdefault(case.marker, len(colors))
                 y = [measured[f"{name}={value}"].mean(id_, quantity["name"]) for value in _values(sweep)]
                 lines = panels.setdefault(title(case, quantity), [])
-                lines.append(curves.Line(case.treatment, x, y, (), color))
-                if case.level is not None:
-                    printed = [case.published["obtained"] * 1e6 / rate(case.level)] * len(x)
-                    lines.append(curves.Line(f"{case.treatment}, published", x, printed, (), color, True))
+                lines.append(curves.Line(case.marker, x, y, (), color))
+                if case.tokens is not None:
+                    printed = [case.published["obtained"] * 1e6 / rate(case.tokens)] * len(x)
+                    lines.append(curves.Line(f"{case.marker}, published", x, printed, (), color, True))
         return [curves.Panel(title, lines, _values(sweep)) for title, lines in panels.items()]
 
     def _swept_table(self, sweeps: Sequence[Sweep]) -> Table:
@@ -261,5 +257,5 @@ def _ends(row: Mapping[str, Any]) -> tuple[float, float] | None:
 
 def _label(case: Case) -> str:
     if case.table == EXTRA:
-        return f"{case.title}: {case.treatment}"
-    return case.treatment if case.level is None else f"{case.level} tokens, {case.treatment}"
+        return f"{case.title}: {case.marker}"
+    return case.marker if case.tokens is None else f"{case.tokens} tokens, {case.marker}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from perhop.papers.feroz.calibrate import calibrate
 from perhop.papers.feroz.document import Reproduction, reduce
-from perhop.papers.feroz.measure import reader
+from perhop.papers.feroz.measure import whole_runs
 from perhop.papers.feroz.page import page_of
 from perhop.papers.feroz.plan import Runs, make_plan
 from perhop.papers.plan import Results
@@ -34,7 +34,7 @@ class Feroz(Study[Runs, Reproduction]):
 
     def whole(self, plan: Runs, results: Results) -> Mapping[str, Mapping[str, float]]:
         """Reduce the traced runs."""
-        return reader(plan.cases).whole(results.drawn)
+        return whole_runs(plan.cases, results.drawn)
 
     def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
         """Search what the paper leaves open again."""
