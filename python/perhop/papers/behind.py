@@ -15,18 +15,10 @@ from perhop.papers.plan import Plan
 def runs_behind(plan: Plan) -> dict[str, Any]:
     """Name the runs that claims are judged by, as plain JSON values.
 
-    Parameters
-    ----------
-    plan
-        Of the study.
-
-    Returns
-    -------
-    dict
-        `runs`: of each campaign, what it is `of`, the `store` that keeps its runs, beside the folder of the
-        page, how many `replications` and `runs` it has, the `command` that they have in common, and the names
-        of its `treatments`. `treatments`: of each its `name`, and the `settings` to add to a
-        command. A replication is one setting more, `-s run.replication=0` and so on.
+    `runs`: of each campaign, what it is `of`, the `store` that keeps its runs, beside the folder of the page,
+    how many `replications` and `runs` it has, the `command` that they have in common, and the names of its
+    `treatments`. `treatments`: of each its `name`, and the `settings` to add to a command. A replication is
+    one setting more, `-s run.replication=0` and so on.
 
     Raises
     ------

@@ -47,16 +47,9 @@ _VARIANT: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS}
 
 @dataclass(frozen=True)
 class Arm:
-    """The study's campaigns under one clock and with one set of settings.
+    """The study's campaigns under one clock and with one set of settings, without readings and sweeps.
 
-    Attributes
-    ----------
-    id
-        ``simulator``, ``kernel``, or the name of a variant on the kernel.
-    meaning
-        In words.
-    plan
-        Its runs, without readings and sweeps.
+    `id` is ``simulator``, ``kernel``, or the name of a variant on the kernel.
     """
 
     id: str
@@ -130,21 +123,10 @@ def document(
     command: str,
     results_version: int,
 ) -> dict[str, Any]:
-    """Put the arms of a study beside each other.
+    """Put the arms of a study, with what their campaigns measured, beside each other.
 
-    Parameters
-    ----------
-    study
-        Whose.
-    measured
-        Each arm with what its campaigns measured.
-    made
-        By key of a run its event digest and, of one on real packets, how it went, as
-        `perhop.experiment.work.LIVE` has it.
-    command
-        What makes all of it again.
-    results_version
-        Of the simulator.
+    `made` has by key of a run its event digest and, of one on real packets, how it went, as
+    `perhop.experiment.work.LIVE` has it.
     """
     found = {
         arm.id: study.reduce(arm.plan, results, command, results_version).document

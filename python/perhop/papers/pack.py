@@ -19,15 +19,7 @@ _ROOTS = (Path(__file__).parents[1] / "papers_data", Path(__file__).parents[3] /
 
 @dataclass(frozen=True)
 class Kind:
-    """What a key of a pack's file may hold.
-
-    Attributes
-    ----------
-    words
-        As a message names it.
-    holds
-        Tells of a value whether it is of this kind.
-    """
+    """What a key of a pack's file may hold: as a message names it, and whether a value is of this kind."""
 
     words: str
     holds: Callable[[Any], bool]
@@ -52,18 +44,8 @@ Keys = Mapping[str, Kind]
 class Pack:
     """A paper's published numbers, figures and claims, and the scenarios that repeat it.
 
-    Attributes
-    ----------
-    key
-        Folder name.
-    folder
-        Where it was found.
-    figures
-        Tables of `figures.toml`, in file order; none without such a file.
-    written
-        `claims.toml` as it was read.
-    published
-        The printed tables by file stem.
+    `figures` are the tables of `figures.toml`, none without such a file; `written` is `claims.toml` as it was
+    read; `published` has the printed tables by file stem.
     """
 
     key: str

@@ -19,19 +19,7 @@ NO_READINGS = "the readings of what the paper leaves open: a verdict is that of 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A campaign of ours, beyond the paper.
-
-    Attributes
-    ----------
-    id
-        Short name, unique in the study.
-    title
-        What varies.
-    campaign
-        Its runs.
-    axes
-        Labels of what varies, for drawings.
-    """
+    """A campaign of ours, beyond the paper; `axes` are labels of what varies, for drawings."""
 
     id: str
     title: str
@@ -45,15 +33,11 @@ class Plan:
 
     Attributes
     ----------
-    pack
-        The pack they come from.
     fitted
         At the fitted point; several campaigns where one design does not hold all, such as other numbers of
         replications. Their factors have the same names.
     read
         The readings of what the paper leaves open, each with the campaigns under it.
-    beyond
-        What is run beyond the paper.
     unjudged
         Ids of claims that a quick plan does not judge.
     left_out
@@ -87,15 +71,7 @@ class Plan:
         return replace(self, read=(), left_out=(*self.left_out, NO_READINGS)) if self.read else self
 
     def results(self, measured: Iterable[pl.DataFrame], drawn: Iterable[Result]) -> Results:
-        """Sort what came out of the runs.
-
-        Parameters
-        ----------
-        measured
-            What each of `campaigns` measured, in their order: `perhop.experiment.store.Store.scalars`.
-        drawn
-            What the engine returned for each of `drawn`, in their order.
-        """
+        """Sort what came out, in order: `Store.scalars` of each campaign, then what was drawn."""
         found = iter(measured)
 
         def of(campaigns: Sequence[Campaign]) -> Measurements:
@@ -113,18 +89,8 @@ class Plan:
 class Results:
     """What came out of the runs of a plan.
 
-    Attributes
-    ----------
-    fitted
-        Measured at the fitted point.
-    read
-        Measured under each reading.
-    beyond
-        Measured beyond the paper.
-    drawn
-        What the engine returned, by name of the run.
-    whole
-        Of results on record, which have no runs: what those measured that claims need whole, by name.
+    `drawn` are by name of the run. `whole` is of results on record, which have no runs: what those measured
+    that claims need whole, by name.
     """
 
     fitted: Measurements

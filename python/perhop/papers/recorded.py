@@ -41,16 +41,7 @@ def write(
 ) -> None:
     """Write the document of a full reproduction, and a line for each run that its claims are judged by.
 
-    Parameters
-    ----------
-    plan, results
-        What was run, and what came out.
-    whole
-        As of `perhop.papers.study.Study.whole`.
-    document
-        With the runs behind it.
-    store
-        Of the runs.
+    `whole` is as of `perhop.papers.study.Study.whole`; the document has the runs behind it.
     """
     with ledger.read(store) as book:
         made = {key: (digest, began, took) for key, digest, began, took in book.made()}

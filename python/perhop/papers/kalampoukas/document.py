@@ -28,17 +28,7 @@ _QUEUES = ("slow_queue_data", "slow_queue_packets")
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Outcome):
-    """What comes out of the study.
-
-    Attributes
-    ----------
-    measured
-        Every figure at the fitted point.
-    drawn
-        The first replication of each figure, by its id.
-    beyond
-        The maps and curves beyond the paper.
-    """
+    """What comes out of the study; `drawn` is the first replication of each figure, by its id."""
 
     measured: FigureValues
     drawn: Mapping[str, Result]

@@ -13,15 +13,7 @@ from perhop.papers.study import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Outcome):
-    """What comes out of the study.
-
-    Attributes
-    ----------
-    measured
-        Every case at the fitted point.
-    sweeps
-        Each with its cases by levels.
-    """
+    """What comes out of the study; the sweeps with their cases by levels."""
 
     measured: SchemeValues
     sweeps: Sequence[tuple[Sweep, Mapping[tuple[str, ...], Case]]]

@@ -32,16 +32,9 @@ class Layout:
 
 @dataclass(frozen=True)
 class Cells:
-    """What one replication gave, or a printed table.
+    """What one replication gave, or a printed table: by response, with an axis for each factor.
 
-    Attributes
-    ----------
-    layout
-        Of the cells.
-    values
-        By response: an axis for each factor.
-    arms
-        By arm beside the factorial and response: what it gave.
+    What arms beside the factorial gave is by arm and response.
     """
 
     layout: Layout

@@ -17,19 +17,8 @@ def replications(
 ) -> list[Cells]:
     """Arrange what a campaign measured, one table for each replication.
 
-    Parameters
-    ----------
-    scalars
-        A row for each value: `columns`, `arm`, `replication`, `response`, `value`.
-    layout
-        Of the cells.
-    columns
-        Where the levels of each factor stand.
-    arm
-        The column that tells the treatments of the factorial from arms beside it; an arm has a value for
-        each level of the last factor.
-    factorial
-        What stands there for those of the factorial.
+    The levels of each factor stand in `columns`. In the column `arm` the treatments of the factorial have the
+    value `factorial`; an arm beside it has a value for each level of the last factor.
 
     Raises
     ------
@@ -55,18 +44,7 @@ def replications(
 
 
 def printed_table(pack: Pack, name: str, layout: Layout, column: str) -> Floats:
-    """Arrange a printed table, which has a column of each factor's name.
-
-    Parameters
-    ----------
-    pack
-        The paper's.
-    name
-        File stem in `published`.
-    layout
-        Of the cells.
-    column
-        Where the values stand.
+    """Arrange a printed table, which has a column of each factor's name, and the values in `column`.
 
     Raises
     ------
