@@ -12,7 +12,7 @@ from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import NO_FORM, judge_of, row
 from perhop.papers.kalampoukas.beyond import Grid
 from perhop.papers.kalampoukas.figures import Figure, FigureValues, subject_of
-from perhop.papers.kalampoukas.notes import NOTES, Read
+from perhop.papers.kalampoukas.notes import Read, notes
 from perhop.papers.kalampoukas.votes import Unfit, voting
 from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading
@@ -83,7 +83,7 @@ def judge_claim(
         if claim.id in one.claims
     ]
     unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
-    told = [text for note in NOTES.get(claim.id, ()) for text in note(m, under)]
+    told = notes(plan.pack, claim.id, m, under)
     entries = [claim_entry(claim, parts, others, unjudged, told, listed)]
     if claim.id in PER_ROW:
         for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):

@@ -68,7 +68,7 @@ class Kalampoukas(Study[Plan, Reproduction]):
             document=document,
             measured=m,
             drawn={name.removeprefix("figure "): one for name, one in results.drawn.items()},
-            findings=findings(m, read, without),
+            findings=findings(plan.pack, m, read, without),
             warnings=run_warnings(m),
             left_out=plan.left_out,
             beyond=[grid for sweep, own in results.beyond for grid in grids(sweep, own)],
