@@ -1,4 +1,4 @@
-"""Statistics of a factorial experiment that the frame of studies gives."""
+"""Cells of a factorial experiment, measured and printed, and what two analyses make of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from perhop.papers import PackError, load_pack
-from perhop.papers.papagiannaki import factorial_cells
+from perhop.papers.papagiannaki import cells
 from perhop.papers.papagiannaki.factorial import Cells, Layout, split_plot_differences
 from perhop.papers.published import read_table
 
@@ -41,14 +41,14 @@ def scalars() -> pl.DataFrame:
     rows = [
         (arm, p, c, replication, "y", 100.0 * replication + 10 * "ab".index(p) + "rft".index(c) + more)
         for replication in (1, 0)
-        for arm, p, more in (("all", "a", 0.0), ("all", "b", 0.0), ("copy", "a", 0.5))
+        for arm, p, more in ((cells.EVERYWHERE, "a", 0.0), (cells.EVERYWHERE, "b", 0.0), ("copy", "a", 0.5))
         for c in "trf"
     ]
     return pl.DataFrame(rows, ["arm", "P", "where", "replication", "response", "value"], orient="row")
 
 
 def test_values_measured_are_put_into_cells_by_replication() -> None:
-    first, second = factorial_cells.replications(scalars(), LAYOUT, ("P", "where"), "arm", "all")
+    first, second = cells.replications(scalars(), LAYOUT, ("P", "where"))
     assert first.values["y"].tolist() == [[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]]
     assert first.arms["copy", "y"].tolist() == [0.5, 1.5, 2.5]
     assert second.values["y"].tolist() == (first.values["y"] + 100.0).tolist()
@@ -57,7 +57,7 @@ def test_values_measured_are_put_into_cells_by_replication() -> None:
 def test_a_cell_without_a_value_is_told() -> None:
     frame = scalars().filter(~((pl.col("P") == "b") & (pl.col("where") == "t")))
     with pytest.raises(KeyError, match="no value of y in some of the 6 cells"):
-        factorial_cells.replications(frame, LAYOUT, ("P", "where"), "arm", "all")
+        cells.replications(frame, LAYOUT, ("P", "where"))
 
 
 PRINTED = "P,C,y\na,r,1\na,f,2\na,t,3\nb,t,6\nb,f,5\nb,r,4\n"
@@ -65,7 +65,7 @@ PRINTED = "P,C,y\na,r,1\na,f,2\na,t,3\nb,t,6\nb,f,5\nb,r,4\n"
 
 def test_a_printed_table_is_put_into_cells() -> None:
     pack = replace(load_pack("papagiannaki"), published={"t": read_table(Path("t.csv"), PRINTED)})
-    found = factorial_cells.printed_table(pack, "t", LAYOUT, "y")
+    found = cells.printed_table(pack, "t", "y", LAYOUT)
     assert found.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
 
@@ -83,4 +83,4 @@ def test_a_printed_table_with_a_gap_or_an_unknown_level_is_refused(
     table = read_table(Path("t.csv"), PRINTED.replace(line, instead))
     pack = replace(load_pack("papagiannaki"), published={"t": table})
     with pytest.raises(PackError, match=told):
-        factorial_cells.printed_table(pack, "t", LAYOUT, "y")
+        cells.printed_table(pack, "t", "y", LAYOUT)

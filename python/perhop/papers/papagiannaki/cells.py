@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 
+import numpy as np
 import polars as pl
 
 from perhop.judge.quantity import Place, Subject
+from perhop.papers.error import PackError
 from perhop.papers.pack import Pack
-from perhop.papers.papagiannaki import factorial_cells
 from perhop.papers.papagiannaki.factorial import Cells, Floats, Layout, at, mean, value, value_or_none
 from perhop.papers.papagiannaki.fit import Cell
 
@@ -29,18 +30,61 @@ KEPT = {"premium": ("P", "A", "B", "C", "P:A", "P:C"), "assured": ("B", "C", "A:
 """Terms of the trimmed models: (2), of Premium, and (3), of Assured."""
 
 
-def replications(scalars: pl.DataFrame) -> list[Cells]:
-    """Arrange what a campaign measured; errors as of `factorial_cells.replications`."""
-    return factorial_cells.replications(scalars, LAYOUT, (*"PAB", "congestion"), "arm", EVERYWHERE)
+def replications(
+    scalars: pl.DataFrame, layout: Layout = LAYOUT, columns: Sequence[str] = (*"PAB", "congestion")
+) -> list[Cells]:
+    """Arrange what a campaign measured, one table for each replication.
+
+    The levels of each factor stand in `columns`. An arm beside the 27 has a value for each level of the last.
+
+    Raises
+    ------
+    KeyError
+        A response is missing in some of the cells.
+    """
+    found, shape = [], [len(own) for own in layout.levels]
+    for _, frame in sorted(scalars.group_by("replication")):
+        values: dict[str, Floats] = {}
+        arms: dict[tuple[str, str], Floats] = {}
+        for row in frame.iter_rows(named=True):
+            place = tuple(own.index(row[name]) for name, own in zip(columns, layout.levels, strict=True))
+            if row["arm"] == EVERYWHERE:
+                values.setdefault(row["response"], np.full(shape, np.nan))[place] = row["value"]
+            else:
+                own = arms.setdefault((row["arm"], row["response"]), np.full(shape[-1], np.nan))
+                own[place[-1]] = row["value"]
+        empty = [name for name, cells in values.items() if np.isnan(cells).any()]
+        if empty:
+            raise KeyError(f"no value of {', '.join(empty)} in some of the {np.prod(shape)} cells")
+        found.append(Cells(layout, values, arms))
+    return found
 
 
 def printed_cells(pack: Pack) -> Cells:
     """Give Tables 2 and 4 of the paper."""
     stems = zip(CLASSES, ("table2_premium", "table4_assured"), strict=True)
-    tables = {
-        name: factorial_cells.printed_table(pack, stem, LAYOUT, "throughput_mbps") for name, stem in stems
-    }
-    return Cells(LAYOUT, tables)
+    return Cells(LAYOUT, {name: printed_table(pack, stem, "throughput_mbps") for name, stem in stems})
+
+
+def printed_table(pack: Pack, name: str, column: str, layout: Layout = LAYOUT) -> Floats:
+    """Arrange a printed table, which has a column of each factor's name, and the values in `column`.
+
+    Raises
+    ------
+    PackError
+        There is no such table, it has another level, a cell without a number, or not all cells.
+    """
+    found = np.full([len(own) for own in layout.levels], np.nan)
+    for row in pack.table(name):
+        place = []
+        for factor, own in zip(layout.factors, layout.levels, strict=True):
+            if row[factor] not in own:
+                raise row.error(factor, " or ".join(own))
+            place.append(own.index(row[factor]))
+        found[tuple(place)] = row.number(column)
+    if np.isnan(found).any():
+        raise PackError(f"{pack.folder / 'published' / name}.csv: has not all {found.size} cells")
+    return found
 
 
 def stated_cells(printed: Cells) -> Cells:
