@@ -14,8 +14,9 @@ import pytest
 
 from perhop import ScenarioError
 from perhop.experiment.definition import read
-from perhop.papers import PackError, pack_dir
+from perhop.papers.error import PackError
 from perhop.papers.kernel import arms
+from perhop.papers.pack import pack_dir
 from perhop.papers.study import load_study
 from test_experiment_file import FILE, QUEUES, STARTERS
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from perhop.papers import PackError, load_pack
+from perhop.papers.error import PackError
 from perhop.papers.feroz.calibrate import error, ratio_error
 from perhop.papers.feroz.calibration import Calibration
 from perhop.papers.feroz.cases import Case, at_most, cases_of, under_readings
 from perhop.papers.fit import Parameter
+from perhop.papers.pack import load_pack
 
 TABLE: dict[str, Any] = {
     "id": "7",

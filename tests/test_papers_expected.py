@@ -19,12 +19,12 @@ from perhop.cli.reproduce import PAPERS, run_campaigns
 from perhop.judge.measured import Measurements
 from perhop.models import two_way
 from perhop.models.two_way_setup import Setup
-from perhop.papers import load_pack
 from perhop.papers.behind import runs_behind
 from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import run_warnings
 from perhop.papers.kalampoukas.figures import FigureValues, figures_of
 from perhop.papers.kalampoukas.study import STUDY
+from perhop.papers.pack import load_pack
 from perhop.papers.study import load_study
 
 

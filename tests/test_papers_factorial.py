@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from perhop.papers import PackError, load_pack
+from perhop.papers.error import PackError
+from perhop.papers.pack import load_pack
 from perhop.papers.papagiannaki import cells
 from perhop.papers.papagiannaki.factorial import Cells, Layout, split_plot_differences
 from perhop.papers.published import read_table

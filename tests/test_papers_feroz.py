@@ -18,13 +18,14 @@ import pytest
 from conftest import made, undraw
 from perhop import Scenario
 from perhop.experiment.definition import Campaign
-from perhop.papers import PackError, load_pack
+from perhop.papers.error import PackError
 from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.cases import FACTORS, FIGURE, FITTED, Case, published_rows
 from perhop.papers.feroz.document import Reproduction, reduce
 from perhop.papers.feroz.measure import Marks, spacing_kept
 from perhop.papers.feroz.plan import MEASURED, SHORTER, Runs, make_plan
 from perhop.papers.feroz.study import STUDY
+from perhop.papers.pack import load_pack
 from perhop.run.run import Result
 from test_papers_traced import spaced_trace, web
 from test_report import check_page

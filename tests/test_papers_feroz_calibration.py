@@ -11,7 +11,6 @@ import pytest
 
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
-from perhop.papers import load_pack, load_readings
 from perhop.papers.feroz.calibrate import (
     SECOND,
     calibrate,
@@ -23,7 +22,8 @@ from perhop.papers.feroz.calibrate import (
 from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.cases import FACTORS
 from perhop.papers.fit import BASE, read_record
-from perhop.papers.pack import PackError
+from perhop.papers.pack import PackError, load_pack
+from perhop.papers.readings import load_readings
 from test_papers_feroz import BY_ID, PLAN
 
 OFFSET = load_calibration(PLAN.pack).offset

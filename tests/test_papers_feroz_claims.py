@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from perhop.papers import load_readings
 from perhop.papers.feroz.cases import BUCKET, FRIENDLY, Case
 from perhop.papers.feroz.document import Reproduction
 from perhop.papers.feroz.plan import SHORTER, make_plan
 from perhop.papers.feroz.study import STUDY
+from perhop.papers.readings import load_readings
 from test_papers_feroz import BY_ID, PACK, PLAN, NumbersOf, as_claimed, claimed, reproduce
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import Cli
 from perhop.cli.exit import ExitCode
-from perhop.papers import load_pack
+from perhop.papers.pack import load_pack
 
 
 @pytest.mark.long

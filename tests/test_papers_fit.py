@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from perhop.papers import PackError, load_pack
+from perhop.papers.error import PackError
 from perhop.papers.fit import BASE, Parameter, fit_section
+from perhop.papers.pack import load_pack
 from perhop.papers.papagiannaki.fit import CellFit, load_fit, refitted
 from perhop.papers.readings import Reading
 from perhop.report.study import Table

@@ -19,7 +19,7 @@ from conftest import made
 from perhop import Result
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Floats, Measurements
-from perhop.papers import PackError, load_pack
+from perhop.papers.error import PackError
 from perhop.papers.fit import BASE, read_record
 from perhop.papers.laatu.calibrate import NEAREST, record, relative_error
 from perhop.papers.laatu.document import Reproduction
@@ -36,6 +36,7 @@ from perhop.papers.laatu.responses import (
     sdev,
 )
 from perhop.papers.laatu.study import DURATION_S, FIGURE, QUICK_S, READ, STUDY
+from perhop.papers.pack import load_pack
 from perhop.papers.plan import Plan
 from perhop.stats.fairness import jain, least_jain
 from perhop.stats.jackknife import jackknife_interval

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perhop.papers import load_readings
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.predicates import PREDICATES
 from perhop.papers.laatu.responses import FLOWS
 from perhop.papers.laatu.study import STUDY
 from perhop.papers.plan import Plan, short
+from perhop.papers.readings import load_readings
 from test_papers_laatu import BARE, PACK, done, measured, same
 
 

@@ -11,10 +11,11 @@ import pytest
 
 from perhop.judge.grammar import ClaimsError
 from perhop.models.two_way_setup import Setup
-from perhop.papers import PackError, load_pack, pack_dir
+from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.figures import FIGURE, Figure, figures_of
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.laatu.study import STUDY as LAATU
+from perhop.papers.pack import load_pack, pack_dir
 from perhop.papers.study import load_study
 
 PACK = load_pack("kalampoukas", FIGURE)

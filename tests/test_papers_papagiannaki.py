@@ -19,11 +19,11 @@ from perhop.cli.reproduce import run_campaigns
 from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
 from perhop.judge.measured import Measurements
-from perhop.judge.verdict import MIN_REPLICATIONS, compound
-from perhop.papers import Verdict, load_pack
+from perhop.judge.verdict import MIN_REPLICATIONS, Verdict, compound
 from perhop.papers.behind import runs_behind
 from perhop.papers.document import judge_of
 from perhop.papers.fit import BASE, Parameter, Point, Search, read_record
+from perhop.papers.pack import load_pack
 from perhop.papers.papagiannaki.calibrate import best_point, calibrate, search_twice
 from perhop.papers.papagiannaki.cells import (
     CONGESTION,

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom, nct, t
 
-from perhop.papers import Claim, Hypothesis, Verdict, compound, load_pack
+from perhop.judge.grammar import Claim
+from perhop.judge.verdict import Hypothesis, Verdict, compound
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import judge_of
+from perhop.papers.pack import load_pack
 from perhop.papers.papagiannaki.cells import (
     CLASSES,
     CONGESTION,

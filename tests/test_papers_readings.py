@@ -9,13 +9,14 @@ import pytest
 
 from perhop import Scenario
 from perhop.judge.verdict import MIN_REPLICATIONS
-from perhop.papers import Pack, PackError, Reading, load_pack, load_readings
+from perhop.papers.error import PackError
 from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.plan import check_change
 from perhop.papers.feroz.plan import make_plan as feroz_plan
 from perhop.papers.laatu.study import FIGURE, STUDY
+from perhop.papers.pack import Pack, load_pack
 from perhop.papers.plan import under
-from perhop.papers.readings import unjudged_claims
+from perhop.papers.readings import Reading, load_readings, unjudged_claims
 from perhop.papers.study import load_study
 
 LAATU = load_pack("laatu", FIGURE)

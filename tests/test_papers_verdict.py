@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perhop.judge.verdict import HIGHER, LOWER, over_readings
-from perhop.papers import Claim, ClaimPart, Hypothesis, PackError, Reading, Verdict, compound, judge
+from perhop.judge.grammar import Claim
+from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Verdict, compound, judge, over_readings
 from perhop.papers.claims import UnderReading, claim_entry, in_words
+from perhop.papers.error import PackError
+from perhop.papers.readings import Reading
 from perhop.report.study import StudyPage, render
 from perhop.stats.intervals import Interval, prediction_interval
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from perhop import Campaign, Scenario
-from perhop.papers import load_pack, pack_dir
 from perhop.papers.feroz.plan import FIGURE
+from perhop.papers.pack import load_pack, pack_dir
 from perhop.stats.warmup import mser
 
 # a figure of each scheme and network

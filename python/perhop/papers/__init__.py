@@ -31,24 +31,3 @@ values (`perhop.judge.measured.Measured`). Verdicts on parts are by `perhop.judg
 with its readings by `perhop.papers.claims`. What a paper leaves open is in the pack, `readings.toml`; see
 `perhop.papers.readings`. What only one study uses is in its own package.
 """
-
-from perhop.judge.grammar import Claim
-from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound, judge
-from perhop.papers.error import PackError
-from perhop.papers.pack import Pack, load_pack, pack_dir
-from perhop.papers.readings import Reading, load_readings
-
-__all__ = [
-    "Claim",
-    "ClaimPart",
-    "Hypothesis",
-    "Pack",
-    "PackError",
-    "Reading",
-    "Verdict",
-    "compound",
-    "judge",
-    "load_pack",
-    "load_readings",
-    "pack_dir",
-]
