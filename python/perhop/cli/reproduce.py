@@ -361,14 +361,14 @@ def _calibrate(paper: str | None, workers: int, store: Path) -> int:
 
     if paper is None:
         raise UsageError("--calibrate: of which study?", "name one")
-    study = load_study(paper)
-    record = study.calibrate(
+    search = load_study(paper).calibrate
+    if search is None:
+        raise UsageError(f"--calibrate: {paper} fits no parameter")
+    record = search(
         lambda campaigns, label: [
             Measurements(one) for one in run_campaigns(f"{paper}, {label}", campaigns, store, workers)
         ]
     )
-    if record is None:
-        raise UsageError(f"--calibrate: {paper} fits no parameter")
     _print_record(record)
     return ExitCode.DONE
 

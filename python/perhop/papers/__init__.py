@@ -5,9 +5,9 @@ A study has two halves. `papers/<key>/` is its pack: `README.md`, scenario files
 `published/*.csv`, `expected/quick.json`; see `perhop.papers.pack`. `perhop/papers/<key>/` is its code, with a
 module `study` that holds
 
-    STUDY = SomeStudy()          # a subclass of perhop.papers.study.Study
+    STUDY = Study(key, title, make_plan, reduce, page_of)   # perhop.papers.study.Study
 
-By it the study is found. `perhop reproduce <key>` then calls, in this order:
+By it the study is found. `perhop reproduce <key>` then calls, in this order, as `plan`, `reduce` and so on:
 
 `plan(quick)`
     All runs, a `perhop.papers.plan.Plan`: campaigns at the fitted point, under each reading, beyond the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -62,39 +61,6 @@ CampaignRunner = Callable[[Sequence[Campaign], str], list[Measurements]]
 """Runs campaigns in one store and returns what each measured; the text says what is being done."""
 
 
-class Study(ABC, Generic[Q, O]):
-    """A published study that `perhop reproduce` repeats; `key` names its pack and its package."""
-
-    key: str
-    title: str
-
-    @abstractmethod
-    def plan(self, quick: bool) -> Q:
-        """List the runs."""
-
-    @abstractmethod
-    def reduce(self, plan: Q, results: Results, command: str, results_version: int) -> O:
-        """Turn what the runs gave into rows and verdicts."""
-
-    @abstractmethod
-    def page(self, plan: Q, outcome: O) -> str:
-        """Return the page as HTML."""
-
-    def summary(self, outcome: O) -> Summary:
-        """Return the numbers that the command prints: every row that has a published counterpart."""
-        return published_rows(outcome)
-
-    def whole(self, plan: Q, results: Results) -> Mapping[str, Mapping[str, float]]:
-        """Reduce the runs that claims need whole, by name; none for a study whose claims need none."""
-        del plan, results
-        return {}
-
-    def calibrate(self, run: CampaignRunner) -> dict[str, Any] | None:
-        """Search the free parameters again and return the record; None for a study that fits nothing."""
-        del run
-        return None
-
-
 def published_rows(outcome: Outcome) -> Summary:
     """Give the rows of a study that have a published counterpart, as a table."""
     return Summary(
@@ -113,6 +79,36 @@ def published_rows(outcome: Outcome) -> Summary:
             if row["published"] is not None
         ),
     )
+
+
+@dataclass(frozen=True)
+class Study(Generic[Q, O]):
+    """A published study that `perhop reproduce` repeats; `key` names its pack and its package.
+
+    Attributes
+    ----------
+    plan
+        Lists the runs: all of them, or those of a quick reproduction.
+    reduce
+        Turns what they gave into rows and verdicts, by plan, results, command and version of the results.
+    page
+        Returns the page as HTML.
+    summary
+        Returns the numbers that the command prints.
+    whole
+        Reduces the runs that claims need whole, by name.
+    calibrate
+        Searches the free parameters again and returns the record; None if the study fits nothing.
+    """
+
+    key: str
+    title: str
+    plan: Callable[[bool], Q]
+    reduce: Callable[[Q, Results, str, int], O]
+    page: Callable[[Q, O], str]
+    summary: Callable[[O], Summary] = published_rows
+    whole: Callable[[Q, Results], Mapping[str, Mapping[str, float]]] = lambda *_: {}
+    calibrate: Callable[[CampaignRunner], dict[str, Any]] | None = None
 
 
 def tell(words: Mapping[str, str], **values: object) -> Finding:

@@ -20,17 +20,19 @@ from perhop.plot import backlog, bars, curves, marks
 from perhop.report import page
 from perhop.report.study import Section, Table
 
+TITLE = "A TCP-friendly traffic marker: the study of Feroz, Kalyanaraman and Rao, again"
+
 Quantity = Mapping[str, Any]
 """A table `[[quantity]]` of `page.toml`."""
 
 
-def page_of(title: str, plan: Runs, outcome: Reproduction) -> str:
+def page_of(plan: Runs, outcome: Reproduction) -> str:
     """Return the page as HTML."""
     own = _Page(plan, outcome, plan.pack.toml("page.toml"))
     sections = [own.bars(), own.marks(), own.others(), *own.sensitivity(), own.calibration()]
     shown = [one for one in sections if one.drawings or any(table.rows for table in one.tables)]
     labels = {case.id: _label(case) for case in plan.cases}
-    return render_page(title, outcome, own.words, shown, labels, own.words["digits"])
+    return render_page(TITLE, outcome, own.words, shown, labels, own.words["digits"])
 
 
 @dataclass(frozen=True)

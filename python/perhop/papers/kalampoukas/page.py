@@ -13,11 +13,14 @@ import polars as pl
 from perhop.papers.kalampoukas.beyond import TOLERANCE, Grid
 from perhop.papers.kalampoukas.document import Reproduction, theorem_2
 from perhop.papers.kalampoukas.figures import Figure
+from perhop.papers.plan import Plan
 from perhop.plot import comparison, curves, maps
 from perhop.plot.style import DASHES
 from perhop.report import page
 from perhop.report.study import judged
 from perhop.run.run import Result
+
+TITLE = "Two-way TCP over an asymmetric link: the study of Kalampoukas, Varma and Ramakrishnan, again"
 
 _NAMES = {
     "slow_efficiency": "slow",
@@ -35,7 +38,7 @@ Rows = Mapping[str, Mapping[str, Any]]
 """The document's rows, by figure and quantity."""
 
 
-def render(done: Reproduction, title: str) -> str:
+def page_of(_: Plan, done: Reproduction) -> str:
     """Return the page as HTML."""
     document, figures = done.document, list(done.measured.figures.values())
     rows: dict[str, dict[str, Any]] = {figure.id: {} for figure in figures}
@@ -43,7 +46,7 @@ def render(done: Reproduction, title: str) -> str:
         rows[row["id"]][row["quantity"]] = row
     again = str(document["command"])
     context = {
-        "title": title,
+        "title": TITLE,
         "figures": figures,
         "rows": rows,
         "names": _NAMES,

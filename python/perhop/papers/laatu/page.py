@@ -15,6 +15,8 @@ from perhop.report import page
 from perhop.report.study import Section, Table
 from perhop.stats.intervals import Interval, mean_interval
 
+TITLE = "A marker for each flow, or one for all: the study of Laatu, Harju and Loula, again"
+
 _WORDS = ("per-flow marking is fairer", "it uses more of the committed rate", "its throughput is higher")
 """What it says where a quantity of `LABELS` is higher with per-flow marking."""
 
@@ -22,14 +24,14 @@ Points = Mapping[str, Sequence[Case]]
 """By way of marking a case for each point of a sweep."""
 
 
-def page_of(plan: Plan, done: Reproduction, title: str) -> str:
+def page_of(plan: Plan, done: Reproduction) -> str:
     """Return the page as HTML."""
     rows, words = done.document["rows"], plan.pack.toml("words.toml")["page"]
     sections = [_flows(plan, done, words["flows"]), _compared(plan, done, words["cases"])]
     if done.sweeps:
         sections.append(_beyond(done, words["beyond"]))
     digits = {row["quantity"]: 1 for row in rows if row["unit"] in ("kbit/s", "packets")}
-    return render_page(title, done, words, sections, digits=digits)
+    return render_page(TITLE, done, words, sections, digits=digits)
 
 
 def _flows(plan: Plan, done: Reproduction, text: str) -> Section:

@@ -13,13 +13,15 @@ from perhop.papers.document import check_claims, judge_of, row
 from perhop.papers.laatu.calibrate import record
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.findings import findings
-from perhop.papers.laatu.page import page_of
+from perhop.papers.laatu.page import TITLE, page_of
 from perhop.papers.laatu.predicates import PREDICATES, SchemeValues, subject_of
 from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, cases_of, published_values
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, short, under
 from perhop.papers.readings import load_settings, unjudged_claims
 from perhop.papers.study import CampaignRunner, Study
+
+KEY = "laatu"
 
 CASES = ("campaign", "beyond/cases", "beyond/constant")
 """Files whose treatments are cases: the paper's, then ours."""
@@ -42,82 +44,74 @@ EXTRA |= dict.fromkeys(("dropped_green", "dropped_yellow", "dropped_red"), "pack
 """Quantities of the paper's cases that it does not print, with their units."""
 
 
-class Laatu(Study[Plan, Reproduction]):
-    """Per-flow against aggregate marking of TCP flows."""
-
-    key = "laatu"
-    title = "A marker for each flow, or one for all: the study of Laatu, Harju and Loula, again"
-
-    def plan(self, quick: bool) -> Plan:
-        """List both ways of marking and our cases, both ways under each reading, and the sweeps."""
-        pack = load_pack(self.key, FIGURE)
-        printed_values = published_values(pack)
-        unjudged, readings = unjudged_claims(pack, quick), load_settings(pack)
-        printed = {one["case"] for one in pack.figures if one.get("table") == "published"}
-        pack.check_coverage(printed, printed_values)
-        check_claims(pack.written, subject_of(pack, printed_values), PREDICATES)
-        cases = tuple(Campaign.load(pack.folder / f"{name}.toml") for name in CASES)
-        if quick:
-            left_out = (
-                f"each run simulates {QUICK_S} s where the study has {DURATION_S} s",
-                f"{MIN_REPLICATIONS} replications of each case instead of {cases[0].design.replications} and "
-                f"{cases[1].design.replications}",
-                "the sweeps over what the paper leaves open, and its readings",
-                f"verdicts on {', '.join(sorted(unjudged))}",
-            )
-            changes = (f"run.duration={QUICK_S}s",)
-            less = tuple(short(one, changes, MIN_REPLICATIONS) for one in cases)
-            return Plan(pack, less, unjudged=unjudged, left_out=left_out)
-        read = tuple((one, (short(under(cases[0], one), (), READ),)) for one in readings)
-        beyond = tuple(_sweep(pack, one) for one in pack.figures if "sweep" in one)
-        return Plan(pack, cases, read, beyond, unjudged)
-
-    def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
-        """Turn what the campaigns measured into rows and verdicts."""
-        pack, printed = plan.pack, published_values(plan.pack)
-        judge = judge_of(pack.written, subject_of(pack, printed), PREDICATES)
-
-        def together(measured: Measurements) -> SchemeValues:
-            found = {id_: case for (id_,), case in cases_of(plan.fitted[0], measured).items()}
-            ids = [one["case"] for one in pack.figures if one.get("case") in found]
-            return SchemeValues({id_: found[id_] for id_ in ids}, printed)
-
-        m = together(results.fitted)
-        read = [(reading, together(measured)) for reading, measured in results.read]
-        listed = load_settings(pack)
-        claims, less = [], f"runs simulate {QUICK_S} s here, the study's {DURATION_S} s"
-        for claim in pack.claims:
-            others = [UnderReading(one, judge(own, claim)) for one, own in read if claim.id in one.claims]
-            reason = less if claim.id in plan.unjudged else ""
-            claims.append(claim_entry(claim, judge(m, claim), others, reason, listed=listed))
-        document = {
-            "paper": self.key,
-            "results_version": results_version,
-            "command": command,
-            "rows": [line for id_ in m.cases for line in case_rows(m, id_)],
-            "claims": claims,
-        }
-        sweeps = [(sweep, cases_of(sweep.campaign, measured)) for sweep, measured in results.beyond]
-        told = findings(pack, m, read) if len(plan.fitted) == len(CASES) else ()
-        return Reproduction(
-            document=document,
-            measured=m,
-            sweeps=sweeps,
-            findings=told,
-            warnings=tuple(run_warnings(m)),
-            left_out=plan.left_out,
+def make_plan(quick: bool) -> Plan:
+    """List both ways of marking and our cases, both ways under each reading, and the sweeps."""
+    pack = load_pack(KEY, FIGURE)
+    printed_values = published_values(pack)
+    unjudged, readings = unjudged_claims(pack, quick), load_settings(pack)
+    printed = {one["case"] for one in pack.figures if one.get("table") == "published"}
+    pack.check_coverage(printed, printed_values)
+    check_claims(pack.written, subject_of(pack, printed_values), PREDICATES)
+    cases = tuple(Campaign.load(pack.folder / f"{name}.toml") for name in CASES)
+    if quick:
+        left_out = (
+            f"each run simulates {QUICK_S} s where the study has {DURATION_S} s",
+            f"{MIN_REPLICATIONS} replications of each case instead of {cases[0].design.replications} and "
+            f"{cases[1].design.replications}",
+            "the sweeps over what the paper leaves open, and its readings",
+            f"verdicts on {', '.join(sorted(unjudged))}",
         )
+        changes = (f"run.duration={QUICK_S}s",)
+        less = tuple(short(one, changes, MIN_REPLICATIONS) for one in cases)
+        return Plan(pack, less, unjudged=unjudged, left_out=left_out)
+    read = tuple((one, (short(under(cases[0], one), (), READ),)) for one in readings)
+    beyond = tuple(_sweep(pack, one) for one in pack.figures if "sweep" in one)
+    return Plan(pack, cases, read, beyond, unjudged)
 
-    def calibrate(self, run: CampaignRunner) -> dict[str, Any]:
-        """Run every combination of what the paper leaves open."""
-        pack = load_pack(self.key, FIGURE)
-        tried = Campaign.load(pack.folder / "combinations.toml")
-        (measured,) = run([tried], "calibration")
-        return record(pack, tried, cases_of(tried, measured))
 
-    def page(self, plan: Plan, outcome: Reproduction) -> str:
-        """Return the page: claims, tables, figures, other meters, sweeps."""
-        return page_of(plan, outcome, self.title)
+def reduce(plan: Plan, results: Results, command: str, results_version: int) -> Reproduction:
+    """Turn what the campaigns measured into rows and verdicts."""
+    pack, printed = plan.pack, published_values(plan.pack)
+    judge = judge_of(pack.written, subject_of(pack, printed), PREDICATES)
+
+    def together(measured: Measurements) -> SchemeValues:
+        found = {id_: case for (id_,), case in cases_of(plan.fitted[0], measured).items()}
+        ids = [one["case"] for one in pack.figures if one.get("case") in found]
+        return SchemeValues({id_: found[id_] for id_ in ids}, printed)
+
+    m = together(results.fitted)
+    read = [(reading, together(measured)) for reading, measured in results.read]
+    listed = load_settings(pack)
+    claims, less = [], f"runs simulate {QUICK_S} s here, the study's {DURATION_S} s"
+    for claim in pack.claims:
+        others = [UnderReading(one, judge(own, claim)) for one, own in read if claim.id in one.claims]
+        reason = less if claim.id in plan.unjudged else ""
+        claims.append(claim_entry(claim, judge(m, claim), others, reason, listed=listed))
+    document = {
+        "paper": KEY,
+        "results_version": results_version,
+        "command": command,
+        "rows": [line for id_ in m.cases for line in case_rows(m, id_)],
+        "claims": claims,
+    }
+    sweeps = [(sweep, cases_of(sweep.campaign, measured)) for sweep, measured in results.beyond]
+    told = findings(pack, m, read) if len(plan.fitted) == len(CASES) else ()
+    return Reproduction(
+        document=document,
+        measured=m,
+        sweeps=sweeps,
+        findings=told,
+        warnings=tuple(run_warnings(m)),
+        left_out=plan.left_out,
+    )
+
+
+def calibrate(run: CampaignRunner) -> dict[str, Any]:
+    """Run every combination of what the paper leaves open."""
+    pack = load_pack(KEY, FIGURE)
+    tried = Campaign.load(pack.folder / "combinations.toml")
+    (measured,) = run([tried], "calibration")
+    return record(pack, tried, cases_of(tried, measured))
 
 
 def case_rows(m: SchemeValues, id_: str) -> list[dict[str, Any]]:
@@ -156,4 +150,4 @@ def _sweep(pack: Pack, table: Mapping[str, str]) -> Sweep:
     return Sweep(table["sweep"], table["title"], campaign, (table["varies"],))
 
 
-STUDY = Laatu()
+STUDY = Study(KEY, TITLE, make_plan, reduce, page_of, calibrate=calibrate)

@@ -21,6 +21,8 @@ from perhop.stats.intervals import mean_interval
 from perhop.stats.residuals import normal_qq, straightest
 from perhop.stats.strata import strata
 
+TITLE = "Which mark should acknowledgments carry? The study of Papagiannaki and others, again"
+
 _FIGURES = {"premium": ("2 and 3", "4"), "assured": ("5", "6")}
 _SET_ASIDE = 0.1
 """Part of the residuals that a second line of a Q-Q plot may leave out."""
@@ -29,11 +31,11 @@ _STRATEGIES = ("bbb", "pab", "aab", "ppp")
 """The default; copying as the paper has it; the best for Premium (section 5.1) and for Assured at C = r."""
 
 
-def page_of(plan: Plan, done: Reproduction, title: str) -> str:
+def page_of(plan: Plan, done: Reproduction) -> str:
     """Return the page as HTML."""
     words = plan.pack.toml("page.toml")
     sections = [_strategies(done, words["strategies"]), _models(done), _fit(plan, done, words["fit"])]
-    return render_page(title, done, words, sections)
+    return render_page(TITLE, done, words, sections)
 
 
 def _strategies(done: Reproduction, text: str) -> Section:
