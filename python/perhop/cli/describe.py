@@ -13,7 +13,6 @@ from perhop.cli import options
 from perhop.cli.output import print_json
 from perhop.say.document import MOST_ROWS, Part, Table, filled
 from perhop.say.terminal import show
-from perhop.scenario.defaults import parted
 from perhop.units import duration, exact
 
 if TYPE_CHECKING:
@@ -143,6 +142,12 @@ def _start(flow: FlowView | UdpView) -> str:
     return f"{flow.start_s:g} s" + (f" + up to {flow.start_jitter_s:g} s" if flow.start_jitter_s else "")
 
 
+def _parted(table: dict[str, Any], structure: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    from perhop.scenario.defaults import parted
+
+    return parted(table, structure)
+
+
 def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:
     """Give a line for each queue: where it is, what it takes, settings of class and queue as in the file."""
     placed = ("name", "match", "queue")
@@ -153,7 +158,7 @@ def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:
         + _by_default(default)
         for port in ports
         for one in port["class"]
-        for chosen, default in [parted(one["queue"], "Queue")]
+        for chosen, default in [_parted(one["queue"], "Queue")]
     ]
 
 
@@ -164,7 +169,7 @@ def conditioner_lines(conditioners: Sequence[dict[str, Any]]) -> list[str]:
         + _settings(_without(("name", "at", "from"), chosen))
         + _by_default(_without(("match",), default))
         for one in conditioners
-        for chosen, default in [parted(one, "Conditioner")]
+        for chosen, default in [_parted(one, "Conditioner")]
     ]
 
 
@@ -172,7 +177,7 @@ def tcp_lines(flows: Sequence[dict[str, Any]]) -> list[str]:
     """Give a line for each TCP and its receiver: whose it is, its settings as `queue_lines` does."""
     named: dict[str, list[str]] = {}
     for one in flows:
-        tcp, ack = parted(one["tcp"], "Tcp"), parted(one["ack"], "Ack")
+        tcp, ack = _parted(one["tcp"], "Tcp"), _parted(one["ack"], "Ack")
         chosen, default = (own | ({"ack": at} if at else {}) for own, at in zip(tcp, ack, strict=True))
         named.setdefault(_settings(chosen) + _by_default(default), []).append(one["name"])
     return [f"{', '.join(names)}: {text}" for text, names in named.items()]
