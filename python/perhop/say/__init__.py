@@ -1,1 +1,1 @@
-"""What is said of runs, campaigns and studies, filled once and drawn as text or as pages."""
+"""Documents about runs, campaigns and studies, filled once and drawn as text or as pages."""

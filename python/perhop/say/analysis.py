@@ -1,4 +1,4 @@
-"""What was varied, what mattered and how sure that is, in words and tables."""
+"""Factors of a campaign, their effects and how sure these are, in words and tables."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ def differences(table: pl.DataFrame, unit: Scale, level: float) -> Table:
 
 
 def printed(store: Store, found: Iterable[Analysis]) -> Iterator[Part]:
-    """Go through what the terminal prints of a store and of analyses of its responses."""
+    """Go through a store and analyses of its responses, as the terminal prints them."""
     runs = store.runs()
     yield varied(store.campaign, runs)
     for state in ("failed", "missing"):
@@ -354,7 +354,7 @@ def printed(store: Store, found: Iterable[Analysis]) -> Iterator[Part]:
 
 
 def document(one: Analysis) -> dict[str, Any]:
-    """Return an analysis as JSON has it: numbers in the response's own unit, null where there is none."""
+    """Return an analysis as JSON: numbers in the response's own unit, null where there is none."""
     return {
         "response": one.response,
         "unit": one.unit,

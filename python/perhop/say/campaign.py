@@ -1,4 +1,4 @@
-"""What is said of a campaign before, while and after it runs."""
+"""A campaign before, while and after it runs, in words and tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BYTES_OF_PAGE_A_RESPONSE = 130_000
 
 
 def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers: int) -> dict[str, Any]:
-    """Return how many runs there are and are done, and about what the others take."""
+    """Return the numbers of runs and of done runs, and the time and disk that the others take."""
     once = {run.key: run for run in runs}
     complete: set[str] = set()
     if (folder / ledger.FILE).exists():
@@ -78,7 +78,7 @@ def planned(campaign: Campaign, found: Mapping[str, Any]) -> str:
 
 
 def about(seconds: float) -> str:
-    """Return a time as one says it before it is over."""
+    """Return a time to come as text, rounded."""
     if seconds < 5:
         return "a few seconds"
     if seconds < 90:
@@ -87,7 +87,7 @@ def about(seconds: float) -> str:
 
 
 def counted_states(states: Mapping[str, int]) -> str:
-    """Return how many runs are in which state."""
+    """Return the number of runs in each state as text."""
     asked = states["done"] + states["failed"] + states["missing"]
     parts = [f"{states['done']} of {asked} runs done"]
     parts += [f"{states[name]} {name}" for name in ("failed", "missing") if states[name]]
@@ -97,7 +97,7 @@ def counted_states(states: Mapping[str, int]) -> str:
 
 
 def changes(campaign: Campaign, outcome: Outcome) -> Iterator[str]:
-    """Say what was there already, what is no longer asked for, and what the stopping rule decided."""
+    """Go through sentences on runs kept and dropped, warnings, and why the stopping rule ended."""
     if outcome.kept or outcome.dropped:
         dropped = f", {outcome.dropped} no longer asked for" if outcome.dropped else ""
         yield f"{counted(outcome.kept, 'run')} kept, {outcome.made} new{dropped}"
@@ -111,7 +111,7 @@ def changes(campaign: Campaign, outcome: Outcome) -> Iterator[str]:
 
 
 def failures(failed: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Say which runs failed, and how each is made again."""
+    """Go through the first failed runs, each with the command that makes it again."""
     for one in failed[:_MOST_FAILURES]:
         where = f"{one['treatment']}, replication {one['replication']}"
         yield f"failed, and in no mean: {where}: {one['failure']}\n  again: {one['replay']}"
@@ -172,7 +172,7 @@ def tables(store: Store) -> Iterator[Table]:
 
 
 def without_values(store: Store) -> list[str]:
-    """Say which responses have no value."""
+    """Return a warning for each response without a value."""
     names = [one.name for one in store.campaign.responses]
     return [f"warning: {text}" for text in analyze.without_values(store.scalars(), names)]
 
@@ -180,7 +180,7 @@ def without_values(store: Store) -> list[str]:
 def document(
     store: Store, outcome: Outcome, page: Path, failed: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return what `--json` prints of a campaign that has been run."""
+    """Return a campaign that has been run, as `--json` prints it."""
     return {
         "store": str(store.folder),
         "report": str(page),

@@ -1,4 +1,4 @@
-"""How treatments of a campaign differ: all pairs of them, or two, in words and tables."""
+"""Differences of a campaign's treatments, of all pairs or of two, in words and tables."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def of_pairs(found: Sequence[Pairs], level: float) -> Iterator[Part]:
 
 
 def of_two(found: Sequence[Comparison], level: float) -> Iterator[Part]:
-    """Go through the words of how two treatments differ in each response and group."""
+    """Go through sentences on the difference of two treatments in each response and group."""
     if found:
         yield f"{found[0].second} less {found[0].first}, {100 * level:.3g} % intervals:"
     for one in found:
@@ -34,7 +34,7 @@ def of_two(found: Sequence[Comparison], level: float) -> Iterator[Part]:
 
 
 def in_words(one: Comparison) -> list[str]:
-    """Say how two treatments differ, what pairing saved, and whether they are the same within the margin."""
+    """Return sentences on the difference, what pairing saved, and sameness within the margin."""
     unit, found = _scale(one.own), one.found
     many = counted(found.difference.n, "replication")
     if found.difference.n < 2:
@@ -57,7 +57,7 @@ def in_words(one: Comparison) -> list[str]:
 
 
 def _first(one: Comparison) -> list[float]:
-    """Return what the first of two treatments measured in the replications that both have."""
+    """Return the first treatment's values in the replications that both have."""
     return list(one.own.arm(one.first, one.own.shared([one.first, one.second])))
 
 

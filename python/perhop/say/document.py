@@ -1,4 +1,4 @@
-"""What commands and pages are made of: headings, sentences, tables and verdicts; figures are of `report`."""
+"""Headings, sentences, tables and verdicts of commands and pages; figures are in `report`."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _NUMBER = re.compile(r"[-+−±]?\d|[-–]$")
 
 
 class Heading(str):
-    """What stands above that which follows it."""
+    """The heading of all parts up to the next one."""
 
 
 class Verdict(str):
-    """What was found of a claim or of a check, which a page draws as a badge.
+    """The outcome of a claim or of a check; a page draws it as a badge.
 
     Parameters
     ----------
     text
-        What is said.
+        Its words.
     look
         A verdict, ``good``, ``bad`` or ``open``; without it the text.
     """
@@ -41,7 +41,7 @@ class Verdict(str):
 
 
 Cell = str | int | None
-"""A number with a unit or with decimals is text already, a count is none yet; what does not exist is None."""
+"""Text (also of numbers with a unit or decimals), a count, or None for what does not exist."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class Table:
     text
         A sentence below the title, on a page.
     command
-        What makes the numbers again.
+        The command that makes the numbers again.
     whole
         Where all rows are, such as `in FILE`.
     picked
-        What the rows at the start are.
+        The rows at the start in words, such as `the busiest`.
     most
         Rows that are shown at once; without it, all.
     of
@@ -89,11 +89,11 @@ class Table:
 
     @property
     def total(self) -> int:
-        """How many rows there are."""
+        """The number of rows that there are."""
         return len(self.rows) if self.of is None else self.of
 
     def lefts(self) -> list[bool]:
-        """Say of each column whether it is set to the left: the first, and those of words."""
+        """Return for each column whether it is set to the left: the first, and those of words."""
         places = range(len(self.columns))
         if self.left is not None:
             return [index < self.left for index in places]
@@ -102,7 +102,7 @@ class Table:
 
 
 Part = str | Table
-"""What a document is a sequence of; text that is no heading is a paragraph."""
+"""A part of a document; text that is no heading is a paragraph."""
 
 
 def filled(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], **more: Any) -> Table:

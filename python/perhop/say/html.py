@@ -1,4 +1,4 @@
-"""Documents as HTML: what the templates of pages draw tables with."""
+"""Documents as HTML: numbers, badges and tables for the templates of pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def badge(verdict: str) -> Markup:
 
 
 def cell(value: Cell) -> Markup:
-    """Return what stands in a cell."""
+    """Return a cell: a verdict as a badge, a number with digits, text as it is."""
     return (
         badge(value)
         if isinstance(value, Verdict)
@@ -38,12 +38,12 @@ def cell(value: Cell) -> Markup:
 
 
 def table(one: Table) -> Markup:
-    """Return a table: a box for columns of detail, the first rows, others behind a line to press."""
+    """Return a table: a box for detail, the first rows, the others behind a line to press."""
     return Markup("\n").join(_lines(one))
 
 
 def draw(part: Mapping[str, Any], *columns: str) -> Markup:
-    """Return the table that rows, and whatever else a `Table` has, make with these columns; see `filled`."""
+    """Return the table that `filled` makes of a part: its rows, and fields of a `Table`."""
     return table(filled("", columns, **part))
 
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 _PARTS = re.compile(r" (?=[\w.-]+=)")
-"""Between the levels of factors in the name of a treatment."""
+"""The space between levels of factors in the name of a treatment."""
 
 _NAMED = 5
-"""Candidates that are named; of more, how many."""
+"""Most candidates that are named; the others are counted."""
 
 
 def described(store: Store) -> tuple[Answer | None, list[str]] | None:
-    """Return the answer of a store in words; None of other campaigns, or of an unfinished race.
+    """Return a store's answer in words; None of other campaigns and of unfinished races.
 
     Where no candidate has a value there is no answer, and the words say why.
     """
@@ -175,7 +175,7 @@ def _best(found: Answer) -> list[str]:
 
 
 def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
-    """Go through what each measure becomes, and closed forms beside the simulation."""
+    """Go through tables: measures before and after, and closed forms beside the simulation."""
     for name in found.over:
         if any(row.changes[name].percent for row in found.rows):
             columns = ("class", "measure", name, "taken", "change")

@@ -1,4 +1,4 @@
-"""What a run came to, in sentences made by rules from its tables: numbers, and no word of causes."""
+"""The results of a run in sentences, made by rules from its tables: numbers, no causes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,16 @@ if TYPE_CHECKING:
     from perhop.scenario.scenario import Description
 
 _MOST_NAMED = 5
-"""Classes that are named one by one; of more, the others are told together."""
+"""Most classes or flows that are named one by one."""
 
 _FEW_FLOWS = 4
 """Flows of a single class that are named one by one."""
 _STARVED = 0.02
-"""What a flow got at most of its class's median to be called starved."""
+"""Share of its class's median goodput below which a flow is called starved."""
 
 
 def got(run: StoredRun, meaning: Description) -> str:
-    """Say who got what: by class, or by flow where there is one class of few flows.
-
-    Parameters
-    ----------
-    run, meaning
-        A run, and its scenario.
-    """
+    """Describe goodput and its fairness by class, or by flow where one class has few."""
     classes = run.table("classes")
     count = len(run.table("flows")) + len(run.table("udp"))
     if not count:
@@ -50,7 +44,7 @@ def got(run: StoredRun, meaning: Description) -> str:
 
 
 def _each(run: StoredRun, meaning: Description) -> str:
-    """Tell of each flow its goodput, of a transfer the time that it took."""
+    """Describe each flow's goodput, or the time that its transfer took."""
     sizes = {flow.name: flow.size_bytes for flow in meaning.flows}
     flows = summary.with_time(run.table("flows")).to_dicts()
     took = [f"{row['name']} {duration(row['took_s'])}" for row in flows if row["took_s"] is not None]
@@ -69,7 +63,7 @@ def _listed(parts: Sequence[str]) -> str:
 
 
 def _single(row: dict[str, Any], flows: pl.DataFrame, meaning: Description) -> str:
-    """Tell of a single class what it got, and least and most of a flow that does not end."""
+    """Describe a class's goodput, and the least and the most of its flows that do not end."""
     endless = [flow.name for flow in meaning.flows if flow.size_bytes is None]
     own: list[float] = flows.filter(pl.col("name").is_in(endless))["goodput_bit_s"].to_list()
     each = f", {bit_rate(min(own))} to {bit_rate(max(own))} each" if len(own) > 1 else ""
@@ -87,7 +81,7 @@ def _classes(classes: pl.DataFrame) -> str:
 
 
 def _complete(row: dict[str, Any]) -> str:
-    """Tell how many transfers of a class were completed, and how long half of these took at most."""
+    """Describe a class's complete transfers: how many of those begun, and their median time."""
     if not row["transfers"]:
         return ""
     done, begun = row["transfers_completed"], row["transfers"]
@@ -96,7 +90,7 @@ def _complete(row: dict[str, Any]) -> str:
 
 
 def _unfair(classes: pl.DataFrame) -> str:
-    """Tell Jain's index where it is least; of one class of few flows their own numbers tell it."""
+    """Describe the least of Jain's indices; empty for one class of few flows."""
     rows = classes.filter(pl.col("fairness").is_not_null()).sort("fairness", maintain_order=True)
     if rows.is_empty() or (len(classes) == 1 and classes["flows"][0] <= _FEW_FLOWS):
         return ""
@@ -105,7 +99,7 @@ def _unfair(classes: pl.DataFrame) -> str:
 
 
 def _nothing(run: StoredRun, meaning: Description) -> str:
-    """Tell which flows that do not end delivered next to nothing after the warm-up, though they had begun."""
+    """Count endless flows that delivered nothing, and name those that time-outs starved."""
     endless = [flow.name for flow in meaning.flows if flow.size_bytes is None]
     flows = run.table("flows").filter(
         pl.col("name").is_in(endless), pl.col("start_s") < meaning.run.duration_s
@@ -131,13 +125,7 @@ class Loss:
 
 
 def losses(run: StoredRun) -> list[Loss]:
-    """Return the places where packets were lost, most first; what links, queues and conditioners lost.
-
-    Parameters
-    ----------
-    run
-        A run.
-    """
+    """Return the links, queues and conditioners that lost packets, most first."""
     found = [
         Loss(f"the queue {row['path'].removeprefix('port.')}", row["dropped_packets"], row["in_packets"])
         for row in run.table("queues").to_dicts()
@@ -158,13 +146,7 @@ def losses(run: StoredRun) -> list[Loss]:
 
 
 def lost(run: StoredRun) -> str:
-    """Say which link was busiest, and where most packets were lost.
-
-    Parameters
-    ----------
-    run
-        A run.
-    """
+    """Describe the busiest link, and the place where most packets were lost."""
     links = run.table("links").sort("utilization", descending=True, maintain_order=True)
     parts = []
     if len(links) and (most := links["utilization"][0]):
@@ -178,7 +160,7 @@ def lost(run: StoredRun) -> str:
 
 
 def _where(places: Sequence[Loss]) -> str:
-    """Tell how many packets were lost, and of these how many at the worst place, if one is the worst."""
+    """Describe how many packets were lost, and how many at the worst place, if one is worst."""
     if not places:
         return "no packet was lost"
     first, total = places[0], sum(one.lost for one in places)
@@ -192,13 +174,7 @@ def _where(places: Sequence[Loss]) -> str:
 
 
 def delays(run: StoredRun, meaning: Description) -> str:
-    """Say how long packets with data were on their way, by class, or by flow where there are few of one.
-
-    Parameters
-    ----------
-    run, meaning
-        A run, and its scenario.
-    """
+    """Describe one-way delays of data by class, or by flow where one class has few."""
     classes = run.table("classes").filter(pl.col("delay_p50_s").is_not_null())
     if classes.is_empty():
         return ""

@@ -105,12 +105,12 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
 
 
 def _short(table: pl.DataFrame) -> pl.DataFrame:
-    """Return rows whose path is without what kind of thing it is of."""
+    """Return rows whose path is without ``port.`` or ``conditioner.`` before it."""
     return table.with_columns(pl.col("path").str.replace(r"^(port|conditioner)\.", ""))
 
 
 def by_labels(name: str, table: pl.DataFrame, whole: str, most: int = MOST_ROWS) -> Iterator[Table]:
-    """Give a table with a row for each class and labels of flows, if there are labels."""
+    """Go through a table by class and labels of flows, if there are labels."""
     rate = "throughput" if name == "udp" else "goodput"
     groups = summary.by_labels(name, table, f"{rate}_bit_s")
     if groups.height:

@@ -92,7 +92,7 @@ def _blocks(columns: Sequence[_Column], width: int) -> Iterator[list[_Column]]:
 
 
 def _widths(block: Sequence[_Column], width: int) -> list[int]:
-    """Return how wide columns are: the widest fold first."""
+    """Return the widths of columns: the widest fold first."""
     widths, least = [one.most for one in block], [one.least for one in block]
     room = width - len(_BETWEEN) * (len(block) - 1)
     while sum(widths) > room:

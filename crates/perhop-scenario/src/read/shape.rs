@@ -365,7 +365,7 @@ fn list_words<'w>(words: impl Iterator<Item = &'w str>) -> String {
     words.map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// What each of a few words means: the beginning of its description.
+/// The meanings of a few words: the beginning of each one's description.
 fn meanings(variants: &[Json]) -> Option<String> {
     let meaning = |word: &Json| {
         let about = word["description"].as_str()?.split(['.', ',', ';', ':', '(']).next()?;

@@ -69,7 +69,7 @@ impl Conventions {
         *self == Self::default()
     }
 
-    /// What the elements are given.
+    /// The conventions as the elements take them.
     pub(crate) fn model(self) -> queue::Conventions {
         let like = match self.like {
             Like::Floyd1993 => queue::Conventions::FLOYD1993,

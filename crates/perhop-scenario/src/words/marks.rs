@@ -24,7 +24,7 @@ text!(
     ["AF11", "EF", "BE"]
 );
 
-/// What is done with the packets of a colour: `pass`, `drop`, `shape`, or a mark that they get.
+/// The treatment of a colour's packets: `pass`, `drop`, `shape`, or a mark that they get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MarkerAction(pub Action);
@@ -36,7 +36,7 @@ text!(
     ["AF11", "pass", "drop", "shape"]
 );
 
-/// What a class can ask of a packet.
+/// The packets that a class takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Selector {

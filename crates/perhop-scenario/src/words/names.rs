@@ -105,7 +105,7 @@ impl FromStr for Label {
     }
 }
 
-/// What stands in the brackets: `3`, `0..2` or `*`.
+/// The member named in the brackets: `3`, `0..2` or `*`.
 fn member(text: &str) -> Option<Member> {
     let index = |digits: &str| {
         digits.bytes().all(|b| b.is_ascii_digit()).then(|| digits.parse::<u32>().ok()).flatten()

@@ -1,4 +1,4 @@
-//! What the engine asks of packets, and what of their flow is on the wire.
+//! Packets as the engine needs them, and headers that the packets of a flow share.
 
 use std::net::Ipv4Addr;
 
@@ -33,7 +33,7 @@ impl Ends {
     }
 }
 
-/// What a flow's packets have on the wire beside what elements see.
+/// The headers that a flow's packets share, beside what elements see.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowOnWire {
     /// Addresses and ports of the packets that go forward.

@@ -1,4 +1,4 @@
-//! What both ends of a connection have in common.
+//! A connection as both of its ends know it.
 
 use perhop_core::packet::{Dscp, FlowId, PortId, TrafficClass};
 use perhop_core::units::Bytes;
@@ -14,7 +14,7 @@ pub struct Wire {
     pub sack_overhead: Bytes,
 }
 
-/// What both ends of a connection have in common.
+/// A connection as both of its ends know it.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// The connection.

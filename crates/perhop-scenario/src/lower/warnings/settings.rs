@@ -72,7 +72,7 @@ fn jitter(file: &ScenarioFile, report: &mut Report) {
     report.warn(&steps!["run", "processing_jitter"], rule, Some(hint));
 }
 
-/// What is written for ACKs that wait has some that do.
+/// Settings written for ACKs that wait need an ACK policy under which they do.
 fn waiting_acks(file: &ScenarioFile, report: &mut Report) {
     for (i, flow) in file.flow.iter().enumerate() {
         let tcp = &flow.tcp;
