@@ -1,6 +1,6 @@
 """Entry point: parse, run the command, and turn whatever happens into an exit status.
 
-What takes long to import is imported in `run`, where an interruption is told like any other.
+Slow imports are made in `run`, where an interruption is reported like any other.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line and return its exit status; nothing but the status leaves this function."""
+    """Run the command line, report its errors, and return its exit status."""
     try:
         from perhop.cli.parser import build_app
 
@@ -105,15 +105,16 @@ def run(arguments: list[str]) -> int:
 
 
 def _has_no_reader(error: BaseException | None) -> bool:
-    """Tell whether standard output is a pipe that nobody reads any more, or was closed by the caller."""
+    """Return whether an error is of a standard output that has no reader or is closed."""
     closed = isinstance(error, OSError) and error.errno == errno.EBADF and error.filename is None
     return closed or isinstance(error, BrokenPipeError)
 
 
 def _open_closed_streams() -> None:
-    """Open what the caller closed, as by ``>&-``; else a file would take its number, and what is printed.
+    """Open the streams that the caller closed, as by ``>&-``.
 
-    What is printed to a closed standard output fails, as it does for other programs.
+    Else a file would take a stream's number, and what is printed. Printing to a closed standard output
+    fails, as it does for other programs.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -125,7 +126,7 @@ def _open_closed_streams() -> None:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Refuse what is not text in the encoding of the locale: no message and no record could repeat it."""
+    """Refuse arguments that are not text in the locale's encoding: no message can repeat them."""
     for argument in arguments:
         try:
             argument.encode()
@@ -138,7 +139,7 @@ def _check_text(arguments: list[str]) -> None:
 
 
 def _is_panic(error: BaseException) -> bool:
-    """Tell a panic of the core, which PyO3 keeps out of reach of ``except Exception``."""
+    """Return whether an error is a panic of the core, which ``except Exception`` lets through."""
     return type(error).__module__ == "pyo3_runtime"
 
 
@@ -152,7 +153,7 @@ def _usage(error: typer.TyperException) -> int:
 
 
 def _bad_value(error: typer.TyperException) -> str | None:
-    """Say what is wrong with the value of an option, where the parser has it from pydantic."""
+    """Return the mistake in an option's value in words, where pydantic found it."""
     option, found = getattr(error, "param", None), getattr(error.__cause__, "errors", None)
     if option is None or found is None:
         return None
@@ -168,7 +169,7 @@ def _bad_value(error: typer.TyperException) -> str | None:
 
 
 def _report(error: BaseException, arguments: list[str]) -> int:
-    """Print an error as its reader needs it and return the exit status."""
+    """Print an error for its reader and return the exit status."""
     code, text = _explain(error)
     if code == ExitCode.INTERNAL:
         import shlex

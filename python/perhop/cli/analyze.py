@@ -1,4 +1,4 @@
-"""`perhop analyze`: what the runs of a store say."""
+"""`perhop analyze`: effects, comparisons and claims on the runs of a store."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def command(
 
 
 def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict[str, Any]:
-    """Print the means of a store as CSV, or claims judged on it; give these as JSON has them."""
+    """Print a store's means as CSV, or claims judged on it; return these as JSON has them."""
     import csv
     import sys
 
@@ -126,7 +126,7 @@ def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict
 
 
 def _known(store: Store, names: list[str]) -> list[str]:
-    """Refuse responses that there are not."""
+    """Refuse responses that the store does not have."""
     known = [one.name for one in store.campaign.responses]
     for name in names:
         if name not in known:

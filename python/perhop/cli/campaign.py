@@ -155,7 +155,7 @@ def load(file: Path, out: Path | None, until_ci: list[str] | None = None) -> tup
 
 
 def refuse_scenario(file: Path) -> None:
-    """Tell a scenario that stands where a campaign's file is wanted."""
+    """Refuse a scenario in place of a campaign's file."""
     from perhop.scenario.scenario import Scenario
 
     if not Scenario.load(file).check():
@@ -169,7 +169,7 @@ def refuse_scenario(file: Path) -> None:
 def run_and_tell(
     campaign: Campaign, folder: Path, jobs: int | None, executor: str | None, as_json: bool
 ) -> int:
-    """Run a campaign with progress on stderr; then print what came out, and where the page is."""
+    """Run a campaign with progress on stderr; print its results and the path of its page."""
     from perhop.say import campaign as words
 
     store, outcome, page, failed = make(campaign, folder, jobs, executor)
@@ -188,7 +188,7 @@ def make(
 ) -> tuple[Store, Outcome, Path, list[dict[str, Any]]]:
     """Run a campaign and write its page; return store, outcome, page and failures.
 
-    `begin` is said first in place of how long it takes.
+    `begin` is printed first in place of the estimate.
     """
     from perhop.experiment.campaign import plan, run_campaign
     from perhop.experiment.executors import open_executor, width
@@ -213,7 +213,7 @@ def make(
 
 @contextmanager
 def _how_far(folder: Path) -> Iterator[None]:
-    """Say how much is done and how to go on, if what is in the context does not end well."""
+    """Context that prints how much is done and how to go on, if it does not end well."""
     from perhop.experiment import ledger
     from perhop.say.campaign import counted_states
 
@@ -232,7 +232,7 @@ def _how_far(folder: Path) -> Iterator[None]:
 
 
 def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
-    """Return how many runs to make at once: of real packets no more than are undistorted here."""
+    """Return the number of runs to make at once; on real packets as many as are undistorted."""
     if not any(campaign.scenario.override(*one.overrides).core.live for one in campaign.design.treatments):
         return jobs
     from perhop.run.cores import allowed
@@ -244,7 +244,7 @@ def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
 
 
 def _is_as_run(file: Path, store: Store) -> bool:
-    """Tell whether a campaign file and its scenario are, to the byte, those that the store was made from."""
+    """Return whether a campaign file and its scenario are, to the byte, those of the store."""
     import tomllib
 
     campaign = store.campaign
@@ -255,7 +255,7 @@ def _is_as_run(file: Path, store: Store) -> bool:
 
 
 def check_store(folder: Path, runs: Sequence[Planned]) -> None:
-    """Refuse a store in which none of these runs was ever asked for: it is another campaign's."""
+    """Refuse another campaign's store: one in which none of these runs was ever asked for."""
     from perhop.experiment import ledger
 
     if not (folder / ledger.FILE).exists():

@@ -1,4 +1,4 @@
-"""`perhop check`: every mistake in scenarios, campaigns and claims, where it is and what would mend it."""
+"""`perhop check`: every mistake in scenarios, campaigns and claims, its place and a remedy."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class _Checked(NamedTuple):
     mistakes: list[Diagnostic]
     warnings: list[Diagnostic]
     about: str
-    """What there is, where there are no mistakes."""
+    """The contents in a few words, where there are no mistakes."""
 
 
 def _checked(file: Path, overrides: list[str] | None) -> _Checked:
@@ -114,7 +114,7 @@ def _claims(file: Path) -> _Checked:
 
 
 def _counted(diagnostics: list[Diagnostic], what: str) -> str:
-    """Return how many there are; the last of a long list stands for those that are not shown."""
+    """Return their number as text; the last of a long list stands for all that are not shown."""
     from perhop.units import counted
 
     return counted(sum(one["count"] for one in diagnostics), what)

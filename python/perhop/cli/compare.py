@@ -129,7 +129,7 @@ def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> 
 
 
 def _arms(what: Sequence[str]) -> list[Arm]:
-    """Load the runs; each is called as its folder, with what is above it where two folders have one name."""
+    """Load the runs, each named by its folder, by its path as given where two names are equal."""
     from perhop.report.side_by_side import Arm
     from perhop.run.record import StoredRun
 

@@ -1,4 +1,4 @@
-"""`perhop deploy`: the rules or commands that make a Linux host mark its ACKs as a scenario asks."""
+"""`perhop deploy`: rules or commands by which a Linux host marks ACKs as a scenario asks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class With(StrEnum):
-    """What marks the ACKs on the host."""
+    """The means by which the host marks ACKs."""
 
     NFT = "nft"
     EBPF = "ebpf"
@@ -28,7 +28,7 @@ class With(StrEnum):
 
 @dataclass
 class Sheet:
-    """What one host types, or why it cannot."""
+    """The rules or commands for one host, or the reasons why there are none."""
 
     host: Host
     text: str
@@ -78,7 +78,7 @@ def command(
 
 
 def _print(sheets: list[Sheet], with_: With) -> None:
-    """Print the one text that all hosts share; whatever cannot be done is told, and then there is none."""
+    """Print the one text that all hosts share; refuse if anything cannot be done."""
     from perhop.cli.output import note
 
     cannot = [reason for sheet in sheets for reason in sheet.cannot]

@@ -1,4 +1,4 @@
-"""`perhop describe`: what a scenario means: names resolved, counts expanded, defaults filled in."""
+"""`perhop describe`: a scenario with names resolved, counts expanded, defaults filled in."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def command(
 
 
 def _parts(meaning: Description) -> Iterator[Part]:
-    """Go through what is printed of a scenario."""
+    """Go through a scenario as sentences and tables."""
     from msgspec import to_builtins
 
     run = meaning.run
@@ -87,7 +87,7 @@ def _parts(meaning: Description) -> Iterator[Part]:
 
 
 def _table(title: str, columns: str, rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Return a table in which what is alike is folded together."""
+    """Return a table in which rows that are alike are folded together."""
     table = filled(title, [columns], rows, whole=_MORE)
     cells = folded(tuple("-" if cell is None else str(cell) for cell in row) for row in table.rows)
     return replace(table, rows=cells)
@@ -98,7 +98,7 @@ def _labels(flow: FlowView | UdpView) -> str | None:
 
 
 def folded(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Make one row of those that are alike but for which member it is: `s[0..20]->r (20)` for twenty links.
+    """Make one row of those that differ in the member alone: `s[0..20]->r (20)`.
 
     A number that is the same in all of them stays, numbers in a row become a slice, others `[*]`.
     """
@@ -116,7 +116,7 @@ _MEMBER = re.compile(r"\[(\d+)\]")
 
 
 def _members(cells: Sequence[str]) -> str:
-    """Return what stands for cells that differ in the numbers of members alone."""
+    """Return one cell for cells that differ in the numbers of members alone."""
     places = [sorted(set(map(int, place))) for place in zip(*map(_MEMBER.findall, cells), strict=True)]
     numbers = iter(places)
 
@@ -131,14 +131,14 @@ def _members(cells: Sequence[str]) -> str:
 
 
 def _is_default(port: PortView) -> bool:
-    """Whether the port is as one that no scenario file mentions."""
+    """Return whether the port is as one that no scenario file mentions."""
     one = port.classes[0]
     as_default = (one.name, one.queue, one.limit, port.backpressure) == ("all", "fifo", "1000p", None)
     return as_default and len(port.classes) == 1
 
 
 def _start(flow: FlowView | UdpView) -> str:
-    """Return when a flow starts; a random part, which depends on the seed, by its bound."""
+    """Return a flow's start as text; a random part, which depends on the seed, by its bound."""
     return f"{flow.start_s:g} s" + (f" + up to {flow.start_jitter_s:g} s" if flow.start_jitter_s else "")
 
 
@@ -149,7 +149,7 @@ def _parted(table: dict[str, Any], structure: str) -> tuple[dict[str, Any], dict
 
 
 def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:
-    """Give a line for each queue: where it is, what it takes, settings of class and queue as in the file."""
+    """Return a line for each queue: its place, what it takes, settings of class and queue."""
     placed = ("name", "match", "queue")
     return [
         f"{'-'.join(port.get('between') or (port['at'], port['to']))}.class.{one['name']} "
@@ -163,7 +163,7 @@ def queue_lines(ports: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def conditioner_lines(conditioners: Sequence[dict[str, Any]]) -> list[str]:
-    """Give a line for each conditioner: where it is, what it treats, its settings as `queue_lines` does."""
+    """Return a line for each conditioner: its place, what it treats, its settings."""
     return [
         f"{one['name']} at {one['at']} from {_text(one['from'])}: "
         + _settings(_without(("name", "at", "from"), chosen))
@@ -174,7 +174,7 @@ def conditioner_lines(conditioners: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def tcp_lines(flows: Sequence[dict[str, Any]]) -> list[str]:
-    """Give a line for each TCP and its receiver: whose it is, its settings as `queue_lines` does."""
+    """Return a line for each TCP and its receiver: its flows and its settings."""
     named: dict[str, list[str]] = {}
     for one in flows:
         tcp, ack = _parted(one["tcp"], "Tcp"), _parted(one["ack"], "Ack")
@@ -188,7 +188,7 @@ def _without(keys: Sequence[str], table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settings(*tables: dict[str, Any]) -> str:
-    """Return settings as `kind red, limit 60p, gentle, ecn no, mean_packet -`: on, off, not given."""
+    """Return settings as text: `limit 60p, gentle, ecn no, mean_packet -`: on, off, not given."""
     return ", ".join(_setting(key, value) for table in tables for key, value in table.items())
 
 

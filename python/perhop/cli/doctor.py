@@ -56,7 +56,7 @@ def command(
 
 
 def _side_by_side(as_json: bool) -> int:
-    """Measure live runs side by side, print what was found and keep it."""
+    """Measure live runs side by side, print the figures and keep them."""
     from perhop.run import cores
     from perhop.stats.intervals import mean_interval
 
@@ -97,7 +97,7 @@ def _look() -> list[Finding]:
 
 
 def _real_packets() -> list[Finding]:
-    """Look for what real packets need; without the core nothing else matters."""
+    """Look for the needs of real packets; without the core, for nothing."""
     if _core_version() is None:
         return []
     from perhop.run.machine import look

@@ -1,4 +1,4 @@
-"""`perhop estimate`: what closed forms say of a scenario, without running it."""
+"""`perhop estimate`: closed forms of a scenario, without running it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What the exit status of a command means."""
+"""Exit statuses, and errors that end a command with one."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit statuses, the same for every command."""
+    """The exit statuses, the same for every command."""
 
     DONE = 0
     INTERNAL = 1
@@ -26,22 +26,22 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
     """Ctrl-C."""
     PIPE = 141
-    """Who read the output, such as `head`, has gone."""
+    """The reader of the output, such as `head`, has gone."""
     TERMINATED = 143
     """SIGTERM."""
 
 
 class CommandError(Exception):
-    """A command that cannot go on, told to the user in one line.
+    """A command that cannot go on, reported to the user in one line.
 
     Parameters
     ----------
     code
         Exit status.
     message
-        What is wrong, with the value.
+        The mistake, with the value.
     hint
-        What would mend it.
+        A remedy.
     """
 
     def __init__(self, code: ExitCode, message: str, hint: str = "") -> None:

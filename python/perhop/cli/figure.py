@@ -76,7 +76,7 @@ def command(
 
 
 def write(figure: Figure, target: Path, force: bool) -> None:
-    """Write a figure in the format that the name of its file tells; for `-` print it as SVG."""
+    """Write a figure in the format of its file's suffix; for `-` print it as SVG."""
     from perhop.report.figure import Format
     from perhop.run.folder import never, write_file
 

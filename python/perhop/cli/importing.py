@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from perhop.import_ns2 import Imported
 
 MOST_TOLD = 100
-"""Lines that are told; the rest is counted."""
+"""Most lines that are printed; the rest is counted."""
 MOST_BYTES = 2**20
-"""Bytes of a script that is read."""
+"""Most bytes of a script."""
 
 group = typer.Typer(
     help="Write a scenario from a file of another program.", rich_markup_mode=None, no_args_is_help=True
@@ -77,7 +77,7 @@ def _read(script: Path) -> str:
 
 
 def _mistakes(found: Imported, script: Path) -> str:
-    """Return what `perhop check` would say of the scenario."""
+    """Return the mistakes that `perhop check` finds in the scenario, as text."""
     from perhop.scenario.scenario import Scenario
 
     mistakes, _ = Scenario(found.text.encode(), f"{script.name}.toml").diagnose()

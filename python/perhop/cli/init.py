@@ -16,7 +16,7 @@ _STARTERS = Path(__file__).parents[1] / "starters"
 
 
 class Pack(StrEnum):
-    """What there is to start from; the names are those of the folders of `starters`."""
+    """A scenario to start from, named as its folder in `starters`."""
 
     TWO_WAY = "two-way"
     DIFFSERV = "diffserv"

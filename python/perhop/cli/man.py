@@ -1,4 +1,4 @@
-"""`perhop man`: the manual page, made of what the commands say of themselves."""
+"""`perhop man`: the manual page, made from the help of the commands."""
 
 from __future__ import annotations
 
@@ -69,6 +69,6 @@ def _first(text: str | None) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text as roff takes it: backslashes and hyphens named, no line that begins as a request does."""
+    """Return text as roff takes it: backslashes and hyphens named, no line like a request."""
     text = " ".join(re.sub(r"\\", r"\\e", text).replace("-", "\\-").split())
     return f"\\&{text}" if text.startswith((".", "'")) else text

@@ -33,7 +33,7 @@ _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 def load(
     file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
 ) -> Scenario:
-    """Read a scenario as `read` does; a campaign's file in its place is told as such."""
+    """Read a scenario as `read` does; refuse a campaign's file in its place."""
     scenario = read(file, overrides, seed, until)
     if scenario.check():
         from perhop.experiment.rules import is_campaign
@@ -49,7 +49,7 @@ def load(
 def read(
     file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
 ) -> Scenario:
-    """Read a file and lay the overrides over it, in the order written, then `--seed` and `--until`."""
+    """Read a scenario with its overrides in the order written, then `--seed` and `--until`."""
     from perhop.scenario.scenario import Scenario
 
     assignments = list(overrides or [])
@@ -78,14 +78,14 @@ def seconds(option: str, text: str) -> float:
 
 
 def to_stdout(out: Path | None, as_json: bool) -> bool:
-    """Tell whether `-o -` is asked for; refuse it beside `--json`."""
+    """Return whether `-o -` is asked for; refuse it beside `--json`."""
     if str(out) == "-" and as_json:
         raise UsageError("-o - and --json both write to standard output", "take one")
     return str(out) == "-"
 
 
 def target(file: Path, force: bool) -> Callable[[Path], bool]:
-    """Check a file as `check_target` does; return what tells of one that is there whether it may go."""
+    """Check a file as `check_target` does; return the rule by which a file may be replaced."""
     from perhop.run.folder import always, never
 
     may_replace = always if force else never
@@ -94,7 +94,7 @@ def target(file: Path, force: bool) -> Callable[[Path], bool]:
 
 
 def check_target(file: Path, may_replace: Callable[[Path], bool]) -> None:
-    """Refuse to write over what must stay, where there is no folder, or into a run's folder."""
+    """Refuse a file that must stay, that has no folder, or that is in a run's folder."""
     from perhop.run.folder import is_there, real_name
 
     real = real_name(file)

@@ -1,4 +1,4 @@
-"""What commands print: results on stdout, everything else on stderr."""
+"""Printing of commands: results on stdout, everything else on stderr."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if isinstance(sys.stdout, io.TextIOWrapper):
 
 
 def print_json(value: Any) -> None:
-    """Print a value as indented JSON; what is not a number becomes null."""
+    """Print a value as indented JSON; numbers that are not finite become null."""
     sys.stdout.write(json_text(value))
 
 
 def json_text(value: Any) -> str:
-    """Return what `print_json` prints."""
+    """Return a value as `print_json` prints it."""
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
 def meant(name: str, known: Iterable[str]) -> str:
-    """Return the beginning of a hint, "did you mean ...? ", where a known name is near; else nothing."""
+    """Return "did you mean ...? ", the start of a hint, where a known name is near."""
     near = difflib.get_close_matches(name, list(known), 1)
     return f"did you mean {near[0]}? " if near else ""
 
 
 def beside(error: OSError) -> str:
-    """Return a hint where a file is missing and one in its folder is called nearly so; else nothing."""
+    """Return a hint where a missing file's folder has one with nearly the same name."""
     if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str):
         return ""
     missing = Path(error.filename)
@@ -52,14 +52,14 @@ def beside(error: OSError) -> str:
 
 
 def note(*texts: str) -> None:
-    """Print remarks to stderr; that nobody reads them any more is no reason to end."""
+    """Print remarks to stderr; go on where nobody reads them any more."""
     with suppress(BrokenPipeError):
         for text in texts:
             print(painted(text), file=sys.stderr, flush=True)
 
 
 def expanded(scenario: Scenario) -> str:
-    """Return how many flows each `[[flow]]` and `[[udp]]` stands for that is not one; empty if all are."""
+    """Return the number of flows of each `[[flow]]` and `[[udp]]` that stands for several."""
     several = ", ".join(f"{name} {count}" for name, count in scenario.core.counts)
     return f"flows: {several}" if several else ""
 

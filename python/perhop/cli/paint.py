@@ -1,4 +1,4 @@
-"""Colour in what goes wrong, on a terminal alone; ``NO_COLOR`` (no-color.org) is heeded."""
+"""Colour of errors and warnings on a terminal; ``NO_COLOR`` (no-color.org) is heeded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OF = (
 
 
 def painted(text: str) -> str:
-    """Return text for standard error with its first words in colour, or as it is where none is wanted."""
+    """Return text for standard error with its first words in colour, where that is wanted."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not sys.stderr.isatty():
         return text
     for pattern, color in _OF:

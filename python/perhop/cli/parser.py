@@ -52,7 +52,7 @@ def _global_options(
 
 
 def build_app(asked: str = "") -> typer.Typer:
-    """Return the parser: of one command, if `asked` is its name, which takes less time; else of all."""
+    """Return the parser of the command `asked`, which takes less time, or of all commands."""
     app = typer.Typer(
         name="perhop",
         pretty_exceptions_enable=False,

@@ -1,4 +1,4 @@
-"""Progress of long work on stderr: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Progress of long work on stderr: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 def _between() -> float:
-    """Return the seconds between two lines: `PERHOP_PROGRESS`, for who shows them to somebody who waits."""
+    """Return the seconds between two lines: `PERHOP_PROGRESS`, set by those who show them on."""
     try:
         return float(os.environ.get("PERHOP_PROGRESS", ""))
     except ValueError:
@@ -26,12 +26,12 @@ def _between() -> float:
 
 
 class Progress:
-    """Context in which `update` may be called as often as one likes.
+    """Context that shows how far its work is; `update` may be called as often as one likes.
 
     Parameters
     ----------
     label
-        What is being done.
+        The work, in a word or two.
     quiet
         Show nothing.
     bound
@@ -75,7 +75,7 @@ class Progress:
             self._bar.stop()
 
     def update(self, done: float, total: float, label: str = "") -> None:
-        """Say how far the work is; `label` replaces what is being done."""
+        """Show how far the work is; `label` replaces that of before."""
         self._label = label or self._label
         fraction = done / total if total > 0 else 1.0
         if self._first is None:  # what was there before says nothing about the pace

@@ -1,4 +1,4 @@
-"""`perhop recommend`: which ACK marking is best in a scenario, in words, and how sure that is."""
+"""`perhop recommend`: the best ACK marking of a scenario, in words, and how sure that is."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _in_use(scenario: Scenario, treatments: Any) -> int | None:
 
 
 def _tell(made: tuple[Store, Outcome, Path, list[dict[str, Any]]], as_json: bool) -> int:
-    """Print the answer of a race, and where its page is."""
+    """Print the answer of a race and the path of its page."""
     from dataclasses import asdict
 
     from perhop.recommend.beside import beside
@@ -222,7 +222,7 @@ def _tell(made: tuple[Store, Outcome, Path, list[dict[str, Any]]], as_json: bool
 
 
 def _commands(store: Store, found: Answer) -> dict[str, str]:
-    """Return what repeats the race, and what runs the candidate taken."""
+    """Return commands: run the candidate taken, repeat the race, print its numbers."""
     scenario, design = store.campaign.scenario, store.campaign.design
     taken = next(one for one in design.treatments if one.name == found.taken)
     words = ["perhop", "run", scenario.name]

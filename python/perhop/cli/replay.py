@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Traces:
-    """Compares the traces of a run with those that come again, part by part, so that memory holds a part.
+    """A run's traces compared with those that come again, part by part to spare memory.
 
     Parameters
     ----------

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from perhop.scenario.scenario import Description
 
 _BATCHES = 10
-"""Times as long as each other, whose means are taken for independent values."""
+"""Parts of equal length, whose means are taken for independent values."""
 _LEVEL = 0.99
 _SILENT = Interval(0.0, 0.0, 0.0, _BATCHES)
-"""What carried nothing."""
+"""The rate of a class or link that carried nothing."""
 _ALIKE = 1e-3
-"""Two means this near to each other agree, however narrow their intervals are: a part of the first."""
+"""Share of the first mean within which two agree, however narrow their intervals."""
 _QUANTITIES = {"goodput_bit_s": "goodput", "throughput_bit_s": "throughput", "utilization": "utilization"}
 
 
@@ -66,7 +66,7 @@ def compare(run: Path, stored: StoredRun, as_json: bool) -> int:
 
 
 def _intervals(series: pl.DataFrame, meaning: Description) -> dict[str, Interval]:
-    """Return the rate of each class and the utilization of each link that is used, with their intervals."""
+    """Return the rate of each class and the utilization of each used link, with intervals."""
     class_of = summary.class_of(meaning)
     of = pl.col("path").replace_strict(class_of, default=pl.col("path"))
     rows = series.filter(

@@ -64,7 +64,7 @@ def command(
 
 
 def is_store(folder: Path) -> bool:
-    """Tell whether a folder is the store of a campaign."""
+    """Return whether a folder is the store of a campaign."""
     from perhop.experiment import ledger
 
     return (folder / ledger.FILE).exists()
@@ -97,7 +97,7 @@ def _run(stored: StoredRun, flows: list[str], begin: str | None, end: str | None
 
 
 def _check_format(page: Path) -> None:
-    """Refuse a name that promises something else than a page."""
+    """Refuse a name that promises another format than HTML."""
     kind, packed = MimeTypes().guess_type(page.name)
     if packed or kind not in ("text/html", None):
         raise UsageError(
@@ -107,7 +107,7 @@ def _check_format(page: Path) -> None:
 
 
 def view_of(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> View:
-    """Return what of a run is asked for, or say why it cannot be shown."""
+    """Return the part of a run that is asked for; refuse one that cannot be shown."""
     from perhop.report.tcp import View
 
     asked = View()

@@ -1,4 +1,4 @@
-"""`perhop reproduce`: published studies again, their numbers beside ours and their claims judged."""
+"""`perhop reproduce`: published studies again, their numbers beside ours, claims judged."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_j
 
 
 def _check_folder(folder: Path, keys: Sequence[str] = ()) -> Callable[[Path], bool]:
-    """Return what tells whether a folder holds studies and nothing else; refuse one that does not."""
+    """Return a test that a folder holds studies alone; refuse a folder that fails it."""
     from perhop.run.folder import is_there, settle
 
     def ours(found: Path) -> bool:
@@ -198,7 +198,7 @@ def _check_folder(folder: Path, keys: Sequence[str] = ()) -> Callable[[Path], bo
 
 
 def _is_study(folder: Path, keys: Sequence[str]) -> bool:
-    """Tell whether a folder is one that a study, or studies named by `keys`, left, and holds nothing else."""
+    """Return whether a folder holds only what a study, or studies named by `keys`, left."""
     from perhop.report.page import is_page
 
     def ours(path: Path) -> bool:
@@ -213,7 +213,7 @@ def _is_study(folder: Path, keys: Sequence[str]) -> bool:
 
 
 def _is_document(file: Path) -> bool:
-    """Tell whether a file is the `result.json` of a study or of several."""
+    """Return whether a file is the `result.json` of a study or of several."""
     import json
 
     if file.name != "result.json" or file.is_symlink():
@@ -230,7 +230,7 @@ def _is_document(file: Path) -> bool:
 
 @contextmanager
 def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
-    """Draw pages one by one beside the runs of the next study; at the end all are there."""
+    """Context that draws pages beside the next study's runs, and ends when all are drawn."""
     from concurrent.futures import Future, ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(max_workers=1)
@@ -244,12 +244,12 @@ def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
 
 
 def _store(folder: Path, study: Study[Any, Any]) -> Path:
-    """Return where the runs of a study's campaigns are kept: beside its page, which is written anew."""
+    """Return the folder of a study's runs: beside its page, which is written anew."""
     return folder.parent / f"{study.key}.runs"
 
 
 def _plan(study: Study[Any, Any], quick: bool, fitted: bool = False) -> tuple[Any, str]:
-    """Return what is to be run, and the command that does it again."""
+    """Return the plan of the runs, and the command that makes them again."""
     plan = study.plan(quick)
     if fitted:
         plan = plan.at_fit()
@@ -265,7 +265,7 @@ def _measure(
     store: Path,
     record: bool = False,
 ) -> tuple[Outcome, Callable[[], None]]:
-    """Run the study and write its document into an empty folder; what comes beside it draws its page."""
+    """Run the study and write its document; return it, and a call that writes its page."""
     from perhop import _core
     from perhop.papers import recorded
     from perhop.papers.behind import runs_behind
@@ -299,7 +299,7 @@ def _checked(job: AnyJob, result: Result) -> Result:
 def run_campaigns(
     key: str, campaigns: Sequence[Campaign], store: Path, workers: int
 ) -> list[polars.DataFrame]:
-    """Run or resume campaigns one after the other in one store, and return what each measured."""
+    """Run or resume campaigns one after the other in one store; return each one's values."""
     from perhop.cli.progress import Progress
     from perhop.experiment.campaign import plan, run_campaign
     from perhop.experiment.executors import open_executor
@@ -407,12 +407,12 @@ def _print(study: Study[Any, Any], done: Outcome) -> None:
 
 
 def _power(found: Mapping[str, Any]) -> str:
-    """Say how often a claim is found supported if it is true: as fitted, and with the readings."""
+    """Return how often a true claim is found supported: as fitted, and with the readings."""
     known = [one for one in (found["as_fitted"], found["with_readings"]) if one is not None]
     return ", ".join(f"{one:.0%}" for one in known) or "-"
 
 
 def _beside(claim: Mapping[str, Any]) -> str:
-    """Say in a few words what stands beside a verdict."""
+    """Return a few words to stand beside a verdict."""
     sample = "in sample" if claim["in_sample"] else None
     return "; ".join(text for text in (claim["evidence"]["decided"], claim["reason"], sample) if text)

@@ -67,7 +67,7 @@ def make(
     as_json: bool,
     suffix: str = "",
 ) -> int:
-    """Run a scenario on the clock that it asks for; `suffix` is of the folder's default name."""
+    """Run a scenario on its clock; `suffix` stands in the default folder's name."""
     from perhop.cli.output import expanded, note, print_json, warn
     from perhop.cli.progress import Progress
     from perhop.run import phase, record, summary
@@ -111,7 +111,7 @@ def make(
 
 
 def _check_place(folder: Path, force: bool) -> None:
-    """Refuse a folder that is there; only one that holds a run and nothing else is ever replaced."""
+    """Refuse a folder that exists; with `force`, one that holds anything but a run."""
     from perhop.run.folder import is_there, settle
     from perhop.run.record import is_run
 
@@ -137,7 +137,7 @@ def _check_place(folder: Path, force: bool) -> None:
 
 
 def _links(scenario: Scenario, asked: list[str]) -> list[str]:
-    """Return the links to capture, by name; refuse those that there are not."""
+    """Return the links to capture, by name; refuse unknown ones."""
     from perhop import _core
 
     if not asked:

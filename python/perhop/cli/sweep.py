@@ -90,7 +90,7 @@ def _campaign(
 
 
 def _as_written() -> Factor:
-    """Return what stands for a setting where none is varied."""
+    """Return a factor with one level, for a sweep that varies no setting."""
     from perhop.experiment.factors import Factor, Level
 
     return Factor("scenario", (Level("as written"),))
@@ -153,7 +153,7 @@ def _values(text: str) -> list[str]:
 
 
 def _file(asked: Campaign) -> str:
-    """Return the campaign file that says the same; its scenario is beside it."""
+    """Return the campaign file of a sweep; its scenario is beside it."""
     from perhop.experiment.store import SCENARIO
     from perhop.scenario.overrides import toml
 

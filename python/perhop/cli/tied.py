@@ -1,4 +1,4 @@
-"""A command of perhop that a server runs: it ends, as at SIGTERM, when the server has, however that ended."""
+"""A command that a server runs and that ends, as at SIGTERM, with the server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 
 
 def main() -> None:
-    """Run the command line; standard input is a pipe that the server holds open and never writes to."""
+    """Run the command line until standard input closes, a pipe that the server holds open."""
     threading.Thread(target=_watch, daemon=True).start()
 
     # what takes long to import: the server may end meanwhile

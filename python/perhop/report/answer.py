@@ -1,4 +1,4 @@
-"""The first screen of a page: the answer in three sentences at most, one picture, and pills that lead on."""
+"""The first screen of a page: three sentences at most, one picture, and pills that lead on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Pill:
     Parameters
     ----------
     text
-        What is said.
+        The words.
     target
         Where it leads: ``#id`` on the page, or an address.
     look
@@ -39,7 +39,7 @@ class Pill:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a page says first.
+    """The answer that a page begins with.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Answer:
     figure
         The one that tells most, or None where nothing can be drawn.
     pills
-        What to look at next.
+        Places to look at next.
     """
 
     sentences: tuple[str, ...]
@@ -100,7 +100,7 @@ def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], v
 
 
 def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
-    """Say whether the run can be trusted, then what is further down."""
+    """Return pills: whether the run can be trusted, then the parts further down."""
     pills = [_trust(run)]
     if summary.unsettled(run.tables["series"], meaning):
         pills.append(Pill("warm-up in doubt", "#warm-up", "open"))
@@ -121,13 +121,13 @@ def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
 
 
 def phase_effect(run: StoredRun, meaning: Description) -> str | None:
-    """Say what `perhop.run.phase.effect` does, of a run in virtual time."""
+    """Return the words of `perhop.run.phase.effect`; None of a run on real packets."""
     tables = {name: run.table(name) for name in ("flows", "udp", "links", "queues")}
     return None if run.record.live else phase.effect(tables, meaning)
 
 
 def _trust(run: StoredRun) -> Pill:
-    """Say whether the run is evidence of anything."""
+    """Return a pill that tells whether the run is evidence of anything."""
     record = run.record
     if record.live is not None and record.live.over_budget:
         return Pill("over the error budget: not valid", "#live", "bad")

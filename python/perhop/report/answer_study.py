@@ -1,4 +1,4 @@
-"""The first screen of a study: yes or no to each of its claims, with what is claimed and what came out."""
+"""The first screen of a study: each claim's answer, the claimed range and the outcome."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from perhop.report.answer import Answer, Pill
 from perhop.units import counted
 
 _ANSWERS = {"supported": "Yes", "contradicted": "No", "inconclusive": "Open", "not judged": "Not judged"}
-"""What a verdict answers."""
+"""The answer to a claim's question by its verdict."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A claim as a question: what it leads to, its answer, and the two numbers it is decided by."""
+    """A claim as a question: the pill with its answer, and the numbers that decide it."""
 
     pill: Pill
     statement: str
@@ -45,13 +45,13 @@ def of_study(document: Mapping[str, Any]) -> Answer:
 
 
 def of_claims(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say how the claims of a study stand, and what judges those that shorter runs do not."""
+    """Describe how a study's claims stand, and the command that judges more of them."""
     claims = main_claims(document)
     return (stand(claims), *_shorter(document, claims))
 
 
 def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Say what judges the claims that shorter runs do not."""
+    """Describe the command that judges the claims that shorter runs do not."""
     whole, quick, _ = document["command"].partition(" --quick")
     if not quick or all(claim["verdict"] != "not judged" for claim in claims):
         return ()
@@ -61,14 +61,14 @@ def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -
 
 
 def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
-    """Say of how many claims what was found.
+    """Describe how many claims have which verdict.
 
     Parameters
     ----------
     claims
         One or more.
     of
-        What they are of, such as `` of 4 studies``.
+        Their origin, such as `` of 4 studies``.
     """
     tally = Counter(claim["verdict"] for claim in claims)
     if tally["not judged"] == len(claims) > 1:
@@ -119,7 +119,7 @@ def deciding(claim: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _margin(part: Mapping[str, Any]) -> float:
-    """Return how far inside of what is claimed an interval lies, negative outside, relative."""
+    """Return an interval's relative distance from the claimed range's ends; negative outside."""
     low, high = part["ci95"] or (part["mean"], part["mean"])
     least, most = part["claimed"]
     inside = [low - least] if least is not None else []
@@ -128,7 +128,7 @@ def _margin(part: Mapping[str, Any]) -> float:
 
 
 def size(*numbers: float | None) -> float:
-    """Return the largest of a part's numbers, which its distances are relative to; 1 where all are 0."""
+    """Return the largest of a part's numbers, the unit of its distances; 1 where all are 0."""
     return max((abs(one) for one in numbers if one is not None), default=0.0) or 1.0
 
 
@@ -137,7 +137,7 @@ _RISE = 1e-5
 
 
 def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
-    """Return what came out of a part, what is claimed, and why the claim is open or not judged."""
+    """Return a part's outcome and claimed range, and why the claim is open or not judged."""
     least, most = part["claimed"]
     if least is not None and least == most:
         claimed = f"{least:.4g}"

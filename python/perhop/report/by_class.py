@@ -1,4 +1,4 @@
-"""What a run's page draws of classes: goodput, delays, and the waits of ports."""
+"""Figures of classes on a run's page: goodput, delays, and the waits in queues."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NOT_SEEN = 100.0
 
 
 def figures(run: StoredRun, meaning: Description) -> Iterator[Figure]:
-    """Go through the figures that tell classes apart; none of what did not happen or was not measured.
+    """Go through the figures by class, of the quantities that were measured.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _delays(classes: pl.DataFrame) -> Iterator[Figure]:
 
 
 def _distributions(classes: pl.DataFrame) -> Iterator[Figure]:
-    """Give a figure of the delays of each class as distributions, where they were measured."""
+    """Go through the figure of the delays of all classes as distributions, if measured."""
     rows = classes.head(_MOST_ROWS).to_dicts()
     curves = [one for row in rows if (one := cdf.curve(row["class"], row)) is not None]
     if not curves:
@@ -105,7 +105,7 @@ def _distributions(classes: pl.DataFrame) -> Iterator[Figure]:
 
 
 def _waits(queues: pl.DataFrame) -> Iterator[Figure]:
-    """Give a figure of the queues in which packets waited longest on average, if any did."""
+    """Go through the figure of the queues with the longest mean waits, if packets waited."""
     most = pl.col("wait_mean_s").max()
     waited = queues.filter(pl.col("wait_mean_s") > most / _NOT_SEEN).sort(
         "wait_mean_s", descending=True, maintain_order=True

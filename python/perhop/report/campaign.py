@@ -1,4 +1,4 @@
-"""The page of a store: what was varied, what mattered, how sure that is, and the figures behind it."""
+"""The page of a store: factors, their effects, how sure these are, and the figures behind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_COMPARED = 8
 """Levels of a single factor that are compared pair by pair."""
 
 _MOST_IN_FRONT = 4
-"""Responses told on the first screen; of more, the others are further down."""
+"""Most responses on the first screen; the others are further down."""
 
 
 def write(store: Store) -> Path:
@@ -94,7 +94,7 @@ def render(store: Store) -> str:
 
 
 def _within(analyses: list[Analysis]) -> str:
-    """Say what was measured apart inside of each run."""
+    """Return a sentence that names the factors within each run."""
     names = dict.fromkeys(name for one in analyses for name in one.within)
     if not names:
         return ""
@@ -102,7 +102,7 @@ def _within(analyses: list[Analysis]) -> str:
 
 
 def _sure(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Say once what is the same of several responses."""
+    """Merge the responses whose certainty has the same words."""
     found: dict[str, dict[str, Any]] = {}
     for part in sections:
         text = " ".join(part["sure"])
@@ -119,7 +119,7 @@ def _levels(factor: Factor) -> list[dict[str, str]]:
 
 
 def _section(one: Analysis, place: int, folder: Path) -> dict[str, Any]:
-    """Return all that the page says of one response."""
+    """Return a response's part of the page, as its template takes it."""
     id = f"response-{place + 1}"
     command = f"perhop analyze {shlex.quote(str(folder))} --response {shlex.quote(one.response)}"
     curve = effects.curve(one, f"{id}-curve")
@@ -138,7 +138,7 @@ def _section(one: Analysis, place: int, folder: Path) -> dict[str, Any]:
 
 
 def _tables(one: Analysis, command: str) -> Iterator[Table]:
-    """Go through the tables of a response: of a long one the first rows, the rest left to the command."""
+    """Go through a response's tables; the rest of a long one is left to the command."""
     for each in analysis.tables(one, page=True):
         rows, whole = each.rows[:_FOLDED], "in what the command prints"
         yield replace(each, rows=rows, of=len(each.rows), whole=whole, command=command)
@@ -152,7 +152,7 @@ def _tables(one: Analysis, command: str) -> Iterator[Table]:
 
 
 def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str) -> list[dict[str, str]]:
-    """Return what to do next: sentences, each with the command that does it."""
+    """Return next steps: sentences, each with its command."""
     found = []
     if runs.filter(state="missing").height:
         found.append({"text": "Make the runs that are missing:", "command": f"perhop campaign run {where}"})

@@ -1,4 +1,4 @@
-"""Figures of a store by name: each can be drawn alone, and has the table that it is drawn from."""
+"""Figures of a store by name: each can be drawn alone, and has its table."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_DOTS = 2000
 
 
 def curve(one: Analysis, id: str) -> Figure | None:
-    """Return the response over the single setting that was varied; `None` where several or none were."""
+    """Return the response over the only varied setting; None where several or none were."""
     between = [name for name in one.factors if name not in one.within]
     if len(between) != 1 or len(one.within) > 1:
         return None
@@ -73,7 +73,7 @@ def curve(one: Analysis, id: str) -> Figure | None:
 
 
 def _numbers(levels: Sequence[str]) -> tuple[list[float], list[str], str] | None:
-    """Return levels as numbers of one unit: places, ticks, and how the unit is added to a label."""
+    """Return levels as numbers of one unit: places, ticks, and the unit's part of a label."""
     try:
         written = [split(level) for level in levels]
         values = [quantity(level) for level in levels]
@@ -225,7 +225,7 @@ def _order(one: Analysis, first: str, second: str) -> tuple[tuple[str, list[str]
 
 
 def residuals(one: Analysis, id: str) -> list[Figure]:
-    """Return what the model leaves over, if that can be judged."""
+    """Return figures of the model's residuals, if these can be judged."""
     if one.strata is None or all(check.holds is None for check in one.checks):
         return []
     unit = scale(one)

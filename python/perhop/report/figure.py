@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Format = Literal["svg", "pdf", "png", "csv"]
-"""What a figure is written as; CSV is the table that it is drawn from."""
+"""The format of a figure; CSV is the table that it is drawn from."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Figure:
     name
         Its id on the page, unique in a run or a store.
     title, caption
-        What it shows.
+        Its words on the page.
     svg
         Draws it; None where every value is zero.
     data
@@ -46,14 +46,14 @@ class Figure:
     part: str
 
     def draw(self, folder: Path, view: str = "") -> page.Drawing | None:
-        """Return the figure for a page, with the command that draws it alone; None where every value is zero.
+        """Return the figure for a page, with its command; None where every value is zero.
 
         Parameters
         ----------
         folder
             Of the run or the store.
         view
-            Options that say what of a trace is shown.
+            Options that choose the part of a trace that is shown.
         """
         picture = self.svg()
         if picture is None:

@@ -1,4 +1,4 @@
-"""The figures of a run by name: each can be drawn alone, and has the table that it is drawn from."""
+"""Figures of a run by name: each can be drawn alone, and has its table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def of_run(
     meaning
         Its scenario.
     view
-        What of a trace of TCP is drawn; without it, all of the first flows.
+        The part of a trace of TCP that is drawn; without it, all of the first flows.
     cut
         Whether the figures of series too have `view`'s times alone.
     """
@@ -72,7 +72,7 @@ def of_run(
 
 
 def find(run: StoredRun, name: str, view: tcp.View | None = None) -> Figure:
-    """Return a figure of a run by its name or a short one of `ALIASES`, with no more than `view` asks for.
+    """Return a figure of a run by its name or one of `ALIASES`, within `view` alone.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def names(run: StoredRun) -> dict[str, str]:
 
 
 def hint(run: StoredRun, meaning: Description) -> str:
-    """Return the command that records the averages of early detection, where a queue has one and none was."""
+    """Return the command that records averages of early detection, where these are missing."""
     detects = any(own.thresholds for link in meaning.links for own in link.port.classes)
     if not detects or run.tables["series"]["quantity"].str.starts_with("average_").any():
         return ""
@@ -130,7 +130,7 @@ def _warmup_s(meaning: Description, span: tcp.View) -> float:
 
 
 def _series(run: StoredRun, meaning: Description, span: tcp.View) -> Iterator[Figure]:
-    """Go through the figures of quantities over time, those that are zero throughout among them."""
+    """Go through the figures of quantities over time, also of those that are zero."""
     class_of = summary.class_of(meaning, transfers=False)
     table = _within(run.tables["series"], span)
     paths = table["path"].unique()
@@ -147,7 +147,7 @@ def _series(run: StoredRun, meaning: Description, span: tcp.View) -> Iterator[Fi
 
 
 def _early(run: StoredRun, meaning: Description, span: tcp.View) -> Iterator[Figure]:
-    """Go through the queues whose averages were asked for, those with the largest ones first."""
+    """Go through figures of the averages of early detection, the largest first."""
     averages = run.tables["series"].filter(pl.col("quantity").str.starts_with("average_"))
     largest = dict(averages.group_by("path").agg(pl.col("value").max()).iter_rows())
     queues = [

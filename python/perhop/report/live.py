@@ -1,4 +1,4 @@
-"""The part of a run's page about real packets: whether the run is valid, and the simulator beside it."""
+"""The part of a run's page about real packets: its validity, and the simulator beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
-    """Return what the page says of a live run, None of one in virtual time.
+    """Return the page's part about a live run; None of one in virtual time.
 
     The scenario is simulated for it, which takes a second or two as a rule.
     """

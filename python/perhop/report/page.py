@@ -1,4 +1,4 @@
-"""What every page shares: the template environment, and writing a page whole or not at all."""
+"""The template environment of every page, and writing a page whole or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARK = b'<meta name="generator" content="perhop">'
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of a page: SVG, what it shows, the command that makes it again, a link to its numbers."""
+    """A figure of a page: SVG, words, the command that makes it again, a link to its numbers."""
 
     id: str
     title: str
@@ -60,7 +60,7 @@ def render(
     template
         Its file.
     context
-        What its names stand for.
+        The values of its names.
     package
         One that has templates of its own, beside its modules.
     scripts
@@ -75,7 +75,7 @@ def render(
 
 @cache
 def environment(package: str | None = None) -> Environment:
-    """Return where templates come from; it keeps them, for compiling one takes as long as drawing a figure.
+    """Return the template environment; it keeps templates, which are slow to compile.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def environment(package: str | None = None) -> Environment:
 
 
 def is_page(file: Path) -> bool:
-    """Tell whether a file, itself and not what a link leads to, is a page of perhop."""
+    """Return whether a file is a page of perhop; a link to one is none."""
     if file.is_symlink() or not file.is_file():
         return False
     with open(file, "rb") as content:

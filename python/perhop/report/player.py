@@ -1,4 +1,4 @@
-"""What a run's page plays: how busy links were, what waited, and packets where they were traced."""
+"""Data of the player on a run's page: busy links, waiting packets, traced packets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLORS = ["green", "yellow", "red"]
 
 
 def data(run: StoredRun, meaning: Description) -> str | None:
-    """Return what the player shows, as JSON; None where the series has fewer than two instants.
+    """Return the player's data as JSON; None where the series has fewer than two instants.
 
     Keys: ``nodes`` (name, x, y, router), ``links`` (from, to: places of nodes; busy: percent at each instant;
     waiting: packets in the queues before it; room: how many may wait, null where not all limits are in
@@ -85,7 +85,7 @@ def data(run: StoredRun, meaning: Description) -> str | None:
 def _over_time(
     rows: pl.DataFrame, quantity: str, pair_of: dict[str, tuple[int, int]], largest: bool
 ) -> dict[tuple[int, int], list[float]]:
-    """Return for each instant the largest of the links between two nodes, or what their queues hold."""
+    """Return for each instant the largest or the sum of the links between two nodes."""
     own = rows.filter(pl.col("quantity") == quantity).with_columns(
         of=pl.col("path")
         .str.replace(r"\.class\..*$", "")
@@ -108,13 +108,13 @@ def _over_time(
 
 
 def _room(limits: list[str]) -> int | None:
-    """Return how many packets may wait under limits such as ``100p``; None where one is in bytes."""
+    """Return the packets that may wait by limits such as ``100p``; None where one is in bytes."""
     inside = [limit.removesuffix("p") for limit in limits]
     return sum(map(int, inside)) if all(limit.isdecimal() for limit in inside) else None
 
 
 def _steps(run: StoredRun, place_of: dict[str, int]) -> pl.LazyFrame | None:
-    """Return what happened at links that are shown, with their places, where packets were traced."""
+    """Return the traced events at links that are shown, with these links' places."""
     trace = run.trace("packets")
     if trace is None:
         return None
@@ -124,7 +124,7 @@ def _steps(run: StoredRun, place_of: dict[str, int]) -> pl.LazyFrame | None:
 
 
 def _drops(run: StoredRun, place_of: dict[str, int], end_s: float) -> list[list[float]]:
-    """Return when packets were dropped and before which link, until a time."""
+    """Return the times of drops until `end_s`, and the links before which they were."""
     steps = _steps(run, place_of)
     assert steps is not None
     own = steps.filter(pl.col("event") == "dropped", pl.col("time_s") <= end_s).select("time_s", "link")
@@ -133,7 +133,7 @@ def _drops(run: StoredRun, place_of: dict[str, int], end_s: float) -> list[list[
 
 
 def _packets(run: StoredRun, place_of: dict[str, int]) -> list[list[float]] | None:
-    """Return what was on the way where packets were traced: columns sent, arrived, link, colour, pure ACK."""
+    """Return traced packets as columns: sent, arrived, link, colour, pure ACK."""
     steps = _steps(run, place_of)
     if steps is None:
         return None

@@ -41,7 +41,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     run
         A run read back from its folder.
     view
-        What of a trace of TCP is drawn; without it, all of the first flows.
+        The part of a trace of TCP that is drawn; without it, all of the first flows.
     """
     view = view or tcp.View()
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
@@ -109,7 +109,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
 
 
 def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[str, Any]:
-    """Return what a table of the page is filled with: at most `_ROWS_FOLDED` rows.
+    """Return the fields of a table of the page, with at most `_ROWS_FOLDED` rows.
 
     A table too long to be shown is ordered by the column `largest` first, or shows the first rows of each
     table `first` of the scenario.
@@ -131,7 +131,7 @@ def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[st
 
 
 def _busy(table: pl.DataFrame, largest: str, counts: tuple[str, ...]) -> dict[str, Any]:
-    """Return a table as `_listing` does, without the rows that counted nothing, and how many these are."""
+    """Return a table as `_listing` does, without idle rows, whose number its text has."""
     busy = table.filter(pl.any_horizontal(pl.col(count) > 0 for count in counts))
     idle = table.height - busy.height
     text = f"{idle} through which nothing went {'is' if idle == 1 else 'are'} left out." if idle else ""
@@ -161,7 +161,7 @@ def _with_delay(links: pl.DataFrame, meaning: Description) -> pl.DataFrame:
 
 
 def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
-    """Return the queues, each with what waited and came minus all that became of it, which must be 0."""
+    """Return the queues with their balance, in less out, dropped and left, which must be 0."""
 
     def balance(unit: str) -> pl.Expr:
         def total(*counts: str) -> pl.Expr:

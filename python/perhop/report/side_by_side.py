@@ -1,4 +1,4 @@
-"""Several runs side by side: what each class of flows got, over time, and in what the scenarios differ."""
+"""Several runs side by side: classes of flows, series, and the scenarios' differences."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _OF_FLOWS = (
 )
 
 Arms = tuple[str, Mapping[str, Any] | None]
-"""A run's name, and what is known of a thing in it."""
+"""A run's name, and the values of a thing in it."""
 
 MOST_DIFFERENCES = 60
-"""Lines shown of how two scenarios differ."""
+"""Most lines shown of two scenarios' difference."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A run, and what it is called beside others."""
+    """A run, and its name beside others."""
 
     name: str
     run: StoredRun
@@ -47,14 +47,14 @@ class Arm:
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """What a class got in each arm, by column; None for an arm that has no such class."""
+    """A class's values in each arm, by column; None for an arm that has no such class."""
 
     of: str
     arms: tuple[Arms, ...]
 
 
 def by_class_of(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return what is compared, by class.
+    """Return the values that are compared, by class.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def table(arms: Sequence[Arm]) -> list[ComparedRow]:
 
 
 def numbers(rows: Sequence[ComparedRow], title: str = "") -> Table:
-    """Return what is compared as a table."""
+    """Return the compared values as a table."""
     return _by_run(title, [(row.of, row.arms) for row in rows], "class", _NUMBERS)
 
 
 def flows(arms: Sequence[Arm]) -> Table:
-    """Return the flows that are not among many transfers, in each run; without rows where there are none.
+    """Return a table of each run's flows, without those that are among many transfers.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _by_run(title: str, rows: Iterable[tuple[str, Iterable[Arms]]], of: str, col
 
 
 def in_words(rows: Sequence[ComparedRow]) -> list[str]:
-    """Say for each class goodput, loss and delay in the first run, and in the others beside it."""
+    """Describe goodput, loss and delay of each class in the first run and in the others."""
     return [sentence for row in rows if (sentence := _sentence(row))]
 
 
@@ -151,7 +151,7 @@ def _change(base: float | None, value: float | None) -> str:
 
 
 def differences(arms: Sequence[Arm]) -> list[tuple[str, list[str], int]]:
-    """Return for each run but the first the lines of its scenario that differ, and how many more do."""
+    """Return the scenario's lines of each run but the first that differ, and a count of more."""
     base, *others = ((one.run.folder / "scenario.resolved.toml").read_text().splitlines() for one in arms)
     found = []
     for arm, lines in zip(arms[1:], others, strict=True):
@@ -165,7 +165,7 @@ def differences(arms: Sequence[Arm]) -> list[tuple[str, list[str], int]]:
 
 
 def figures(arms: Sequence[Arm]) -> list[Figure]:
-    """Return what is drawn of runs side by side: curves over each other, and delays as distributions.
+    """Return figures of runs side by side: curves over each other, delays as distributions.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
     Parameters
     ----------
     arms
-        Two or more, the first is what the others are compared with.
+        Two or more; the others are compared with the first.
     command
         Words that compare them.
     target

@@ -33,7 +33,7 @@ class Section:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """What the page about a study is made of.
+    """The contents of the page about a study.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class StudyPage:
     sections
         In order; they follow the claims and the numbers.
     intro
-        What was studied, in a few sentences.
+        The subject of the study, in a few sentences.
     about_numbers
-        What a reader must know to compare published and simulated numbers.
+        Sentences that a reader needs to compare published and simulated numbers.
     tables
         Title of each of the document's tables; a table that is not named keeps its own name.
     labels
-        What each row id stands for; an id that is not named stands for itself.
+        A label for each row id; an id that is not named is its own.
     digits
         Decimals for each quantity; three where it is not named.
     overview
@@ -60,7 +60,7 @@ class StudyPage:
     warnings
         Runs that do not meet what the study assumes.
     left_out
-        What a quick reproduction does not do.
+        Parts that a quick reproduction does not do.
     """
 
     title: str
@@ -91,7 +91,7 @@ def render(study: StudyPage) -> str:
 
 
 def judged(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the templates say of a document's claims, and the document."""
+    """Return a document and its judged claims, as the templates take them."""
     main = main_claims(document)
     return {
         "document": document,
@@ -110,9 +110,9 @@ def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]]
     Parameters
     ----------
     studies
-        Title, document, and what a quick reproduction left out.
+        Title, document, and the parts that a quick reproduction left out.
     command
-        What makes all of them again.
+        The command that makes all of them again.
     """
     shown: list[dict[str, Any]] = [
         {
@@ -148,13 +148,13 @@ def per_row(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, 
 
 
 def _replications(document: Mapping[str, Any]) -> int:
-    """Return the most runs that a number of the document is of: claims may have more than tables."""
+    """Return the largest number of replications in the document's rows and claims."""
     parts = (part["n"] for claim in document["claims"] for part in claim["parts"])
     return max((*(row["simulated"]["n"] for row in document["rows"]), *parts), default=0)
 
 
 def _tables(study: StudyPage) -> list[Table]:
-    """Return the rows of the document by table, in its order, with the ratio of simulated to published."""
+    """Return the document's tables, with the ratio of simulated to published."""
     titles, labels, digits = study.tables or {}, study.labels or {}, study.digits or {}
     groups: dict[str, list[list[Cell]]] = {}
     for row in study.document["rows"]:

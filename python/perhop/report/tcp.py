@@ -27,7 +27,7 @@ _MOST_BESIDE = 4
 
 @dataclass(frozen=True)
 class View:
-    """What of a traced run is shown.
+    """The part of a traced run that is shown.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class View:
     end_s: float = float("inf")
 
     def options(self) -> str:
-        """Return what `perhop report` is told to show this."""
+        """Return the options of `perhop report` that show this."""
         words = [word for name in self.flows for word in ("--flow", name)]
         if self.begin_s > 0.0:
             words += ["--from", seconds(self.begin_s)]
@@ -58,7 +58,7 @@ def seconds(time_s: float) -> str:
 
 @dataclass(frozen=True)
 class TcpPart:
-    """Figures, and a sentence each about what they leave out."""
+    """Figures, and sentences about what they leave out."""
 
     figures: Sequence[Figure]
     left_out: Sequence[str]
@@ -105,7 +105,7 @@ def part(run: StoredRun, view: View) -> TcpPart | None:
 
 
 def _span(drawn: Sequence[time_sequence.Connection], view: View) -> tuple[tuple[float, float], str]:
-    """Return the time that all figures show, and the flow whose events were too many for a longer one."""
+    """Return the time span of all figures, and the flow whose events were too many for more."""
     crowded, end = "", view.end_s
     for one in drawn:
         inside = one.events.filter(pl.col("time_s").is_between(view.begin_s, end))

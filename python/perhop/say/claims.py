@@ -1,4 +1,4 @@
-"""Claims that were judged, in words: what was measured, what is claimed, and why nothing is judged."""
+"""Judged claims in words: measured and claimed values, and why a claim is not judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents as text: cells fold between words, tables that are too wide go on below; nothing is cut."""
+"""Documents as text: cells fold between words, wide tables go on below; nothing is cut."""
 
 from __future__ import annotations
 
