@@ -127,7 +127,7 @@ def host(key: str) -> str:
         f"`recorded/kernel.json`: {kernel.made_by(found)}; {number} runs on real packets, 99 % of the "
         f"packets of each at most {p99:.2f} ms late, the latest of all {latest:.1f} ms."
     )
-    table = as_table([kernel.HOSTS, *kernel.hosts_told(found)])
+    table = as_table([kernel.HOSTS, *kernel.host_settings(found)])
     differences = "\n".join(f"- {what}" for what in kernel.differences(found))
     return f"{text}\n\n{table}\n\nWhat the kernel does otherwise than the scenario says:\n\n{differences}"
 

@@ -61,7 +61,9 @@ def checked(path: Path, campaign: Campaign | None = None) -> tuple[Claims, Campa
         except (OSError, CampaignError) as error:
             reason = error.strerror if isinstance(error, OSError) else "has mistakes"
             raise ClaimsError(
-                claims.told([Fault(("campaign",), f"{name}: {reason}", f"perhop check {path.parent / name}")])
+                claims.diagnostics(
+                    [Fault(("campaign",), f"{name}: {reason}", f"perhop check {path.parent / name}")]
+                )
             ) from error
         if campaign is None:
             campaign = own

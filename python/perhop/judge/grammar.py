@@ -244,14 +244,14 @@ class Claims:
     file: ClaimsFile
     claims: tuple[Claim, ...]
 
-    def told(self, faults: Iterable[Fault]) -> list[Diagnostic]:
+    def diagnostics(self, faults: Iterable[Fault]) -> list[Diagnostic]:
         """Give mistakes with their places, from top to bottom."""
-        return _told(self.path, self.text, faults)
+        return _diagnostics(self.path, self.text, faults)
 
     def refuse(self, faults: Sequence[Fault]) -> None:
         """Raise a `ClaimsError` where there are mistakes."""
         if faults:
-            raise ClaimsError(self.told(faults))
+            raise ClaimsError(self.diagnostics(faults))
 
 
 def read(path: Path, source: bytes | None = None) -> Claims:
@@ -280,7 +280,7 @@ def read(path: Path, source: bytes | None = None) -> Claims:
             if one.id in {before.id for before in claims[:k]}
         ]
     if faults:
-        raise ClaimsError(_told(path, source.decode(), faults))
+        raise ClaimsError(_diagnostics(path, source.decode(), faults))
     return Claims(path, text, file, claims)
 
 
@@ -383,12 +383,12 @@ def _syntax(path: Path, source: bytes, error: ValueError) -> list[Diagnostic]:
     """Say where a text is no TOML, as the core says it of its own files."""
     try:
         _core.Campaign(source, str(path))
-    except ScenarioError as told:
-        return told.diagnostics
+    except ScenarioError as mistakes:
+        return mistakes.diagnostics
     return [_core.diagnostic("", str(path), 0, 0, str(error))]
 
 
-def _told(path: Path, text: str, faults: Iterable[Fault]) -> list[Diagnostic]:
+def _diagnostics(path: Path, text: str, faults: Iterable[Fault]) -> list[Diagnostic]:
     known, found = spans(text), []
     for one in faults:
         at = one.at
@@ -401,6 +401,6 @@ def _told(path: Path, text: str, faults: Iterable[Fault]) -> list[Diagnostic]:
         start, end = key if one.of_key or there != at else value
         name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in at).lstrip(".")
         rule = f"{name}: {one.rule}" if name else one.rule
-        told = _core.diagnostic(text, str(path), start, end, rule, one.hint)
-        found.append((start, {**told, "path": name, "rule": one.rule}))
+        diagnostic = _core.diagnostic(text, str(path), start, end, rule, one.hint)
+        found.append((start, {**diagnostic, "path": name, "rule": one.rule}))
     return [one for _, one in sorted(found, key=lambda each: each[0])]  # type: ignore[misc]

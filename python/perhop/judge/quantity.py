@@ -227,10 +227,10 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
         if PRINTED in part.each.values() and subject.printed(quantity) is None:
             continue
         try:
-            told = words.of(part, quantity)
+            described = words.of(part, quantity)
         except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
             raise DesignError([Fault(("quantity",), f"there is nothing to fill in for {error}")]) from None
-        yield Asked(quantity, tuple(_claimed(part, subject, quantity, told)))
+        yield Asked(quantity, tuple(_claimed(part, subject, quantity, described)))
 
 
 def faults(
@@ -348,14 +348,14 @@ def _quantity(
 
 def _check(part: Part, subject: Subject, quantity: Quantity) -> None:
     """Refuse a quantity at places that there are not."""
-    found = [*_told(part, "at", subject.check(*quantity.first))]
+    found = [*_placed(part, "at", subject.check(*quantity.first))]
     if quantity.way != "alone" and not found:
-        found += _told(part, quantity.way, subject.check(*quantity.second))
+        found += _placed(part, quantity.way, subject.check(*quantity.second))
     if found:
         raise DesignError(found)
 
 
-def _told(part: Part, where: str, wrong: Iterator[tuple[str, str, str | None]]) -> Iterator[Fault]:
+def _placed(part: Part, where: str, wrong: Iterator[tuple[str, str, str | None]]) -> Iterator[Fault]:
     for name, rule, hint in wrong:
         own: At = (where,) if where == "at" or name in (getattr(part, where) or {}) else ("at",)
         for key in ("each", "effect"):
@@ -363,7 +363,7 @@ def _told(part: Part, where: str, wrong: Iterator[tuple[str, str, str | None]]) 
         yield Fault((*own, name) if name else own, rule, hint)
 
 
-def _claimed(part: Part, subject: Subject, quantity: Quantity, told: str) -> Iterator[Hypothesis]:
+def _claimed(part: Part, subject: Subject, quantity: Quantity, described: str) -> Iterator[Hypothesis]:
     """Go through what is claimed of a quantity: a direction, then a size."""
     printed = subject.printed(quantity)
     places = [quantity.first, *([] if quantity.way == "alone" else [quantity.second])]
@@ -371,21 +371,21 @@ def _claimed(part: Part, subject: Subject, quantity: Quantity, told: str) -> Ite
     about, stated = _about(part, subject, quantity), part.stated
     if part.within is not None and stated is None:
         # it is said to be like something: that is what the paper says, where it prints nothing else
-        is_said = part.about not in (None, PRINTED) or printed is None
-        stated = about if is_said else None
+        is_stated = part.about not in (None, PRINTED) or printed is None
+        stated = about if is_stated else None
     base = 0.0 if part.about is None else about
     if part.above is not None or part.below is not None:
         low = -math.inf if part.above is None else base + part.above + HIGHER
         high = math.inf if part.below is None else base + part.below + LOWER
-        yield Hypothesis(told, "direction", low, high, printed, in_sample, stated)
+        yield Hypothesis(described, "direction", low, high, printed, in_sample, stated)
     if part.within is not None:
         margins = _margins(part)
         near = min((_share(one) or 0.0) * abs(about) if isinstance(one, str) else one for one in margins)
-        yield Hypothesis(told, "size", about - near, about + near, printed, in_sample, stated)
+        yield Hypothesis(described, "size", about - near, about + near, printed, in_sample, stated)
     elif part.low is not None or part.high is not None:
         low = -math.inf if part.low is None else base + part.low
         high = math.inf if part.high is None else base + part.high
-        yield Hypothesis(told, "size", low, high, printed, in_sample, stated)
+        yield Hypothesis(described, "size", low, high, printed, in_sample, stated)
 
 
 def _margins(part: Part) -> list[Margin]:

@@ -167,7 +167,7 @@ def document(
 
 
 _LATE = ("lateness_s", "reads_late_s", "applications_late_s", "sources_late_s", "stalls_s", "longest_stall_s")
-_TOLD = ("hosts", "differences", "options_lacking", "priority")
+_OF_HOSTS = ("hosts", "differences", "options_lacking", "priority")
 
 
 def _runs(
@@ -180,13 +180,13 @@ def _runs(
             for values, key in run_lines(campaign, results.fitted):
                 name = campaign.design.treatments[values.pop("treatment")].name
                 replication, seed = values.pop("replication"), values.pop("seed")
-                digest, told = made[key]
+                digest, live = made[key]
                 one = {"arm": arm.id, "treatment": name, "replication": replication, "seed": seed}
                 one["event_digest"] = digest
-                if told is not None:
-                    how = msgspec.to_builtins(msgspec.json.decode(told, type=Live))
+                if live is not None:
+                    how = msgspec.to_builtins(msgspec.json.decode(live, type=Live))
                     one |= {each: how[each] for each in _LATE}
-                    own = {"arm": arm.id, **{each: how[each] for each in _TOLD}}
+                    own = {"arm": arm.id, **{each: how[each] for each in _OF_HOSTS}}
                     same = next((each for each in hosts if own.items() <= each.items()), None)
                     if same is None:
                         hosts.append(same := {**own, "treatments": []})
@@ -229,7 +229,7 @@ def render(study: Study[Any, Any], found: Mapping[str, Any]) -> str:
             "more": [row for row in found["rows"] if row["published"] is None],
             "made": made_by(found),
             "columns": HOSTS,
-            "hosts": hosts_told(found),
+            "hosts": host_settings(found),
             "differences": differences(found),
             "lateness": lateness(found["runs"]),
             "replications": max((row[arm]["n"] for row in rows for arm in arms if row[arm]), default=0),
@@ -247,12 +247,12 @@ def made_by(found: Mapping[str, Any]) -> str:
     )
 
 
-def hosts_told(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def host_settings(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Give a line for all hosts of an arm that were told the same: arm, hosts, treatments, and what."""
     hosts: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for one in found["hosts"]:
-        for name, told in one["hosts"].items():
-            same = (one["arm"], _pairs(told["sysctls"]), _pairs(told["route"]), str(told["mtu_bytes"]))
+        for name, own in one["hosts"].items():
+            same = (one["arm"], _pairs(own["sysctls"]), _pairs(own["route"]), str(own["mtu_bytes"]))
             hosts.setdefault(same, []).append((name, one["treatments"]))
     return [
         (arm, _once(name for name, _ in of), _once(one for _, own in of for one in own), *what)
@@ -269,8 +269,8 @@ def _once(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def _pairs(told: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in told.items())
+def _pairs(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def lateness(runs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:

@@ -111,7 +111,7 @@ class Study(Generic[Q, O]):
     calibrate: Callable[[CampaignRunner], dict[str, Any]] | None = None
 
 
-def tell(words: Mapping[str, str], **values: object) -> Finding:
+def finding(words: Mapping[str, str], **values: object) -> Finding:
     """Give a finding of a pack's page: its `title` and its `text`, with values filled in."""
     return words["title"].format(**values), words["text"].format(**values)
 

@@ -14,7 +14,7 @@ from perhop.papers.feroz.measure import CaseValues, everything
 from perhop.papers.feroz.plan import Runs, subject_of
 from perhop.papers.plan import Results
 from perhop.papers.readings import Reading, load_readings
-from perhop.papers.study import Finding, Outcome, tell
+from perhop.papers.study import Finding, Outcome, finding
 from perhop.run.run import Result
 
 
@@ -37,12 +37,12 @@ def reduce(plan: Runs, results: Results, command: str, results_version: int) -> 
         "rows": [one for case in plan.cases for one in case_rows(measured[FITTED], case, layout)],
         "claims": [judge_claim(plan, measured, claim, listed) for claim in plan.pack.claims],
     }
-    said, warned = findings(plan, measured, layout), run_warnings(measured[FITTED])
+    found, warned = findings(plan, measured, layout), run_warnings(measured[FITTED])
     return Reproduction(
         document=document,
         measured=measured,
         drawn=results.drawn,
-        findings=said,
+        findings=found,
         warnings=warned,
         left_out=plan.left_out,
     )
@@ -114,7 +114,7 @@ def findings(plan: Runs, measured: Mapping[str, CaseValues], words: Mapping[str,
         counted, off = "Time-outs a run in Table 1", guard("guard off")
         found.append(guard_finding(counted, guard(FITTED), off, words["guard"]))
     named = {one.__name__: _Lookup(one) for one in (mean, ratio, pair, three)}
-    return (*found, *(tell(one, **named) for one in words["finding"] if plan.beyond))
+    return (*found, *(finding(one, **named) for one in words["finding"] if plan.beyond))
 
 
 class _Lookup:

@@ -121,8 +121,8 @@ class _Page:
             lines[marker] = [own.is_in[at == k].tolist() for k in range(*words["pattern"]["intervals"])]
         queues = {marker: backlog.backlog(trace, BOTTLENECK) for marker, trace in traces.items()}
         drawn = {
-            "pattern": marks.draw(lines, words["pattern"]["told"]),
-            "backlog": backlog.draw(queues, words["backlog"]["told"]),
+            "pattern": marks.draw(lines, words["pattern"]["description"]),
+            "backlog": backlog.draw(queues, words["backlog"]["description"]),
         }
         drawings = [
             page.drawing(id_, words[id_]["title"], svg, words[id_]["caption"], command)
@@ -177,8 +177,8 @@ class _Page:
     def _swept(self, sweep: Sweep, id_: str, caption: str, panels: Sequence[curves.Panel]) -> page.Drawing:
         (name,) = sweep.axes
         picture = curves.draw(panels, name, f"Table {sweep.id[0]} over {name}")
-        told = f"{caption}Chosen: {self.fit.chosen[name]}."
-        return page.drawing(f"{id_}-{name}", f"{name}: {sweep.title}", picture, told, self.again)
+        caption = f"{caption}Chosen: {self.fit.chosen[name]}."
+        return page.drawing(f"{id_}-{name}", f"{name}: {sweep.title}", picture, caption, self.again)
 
     def _panels(
         self, sweep: Sweep, quantities: Sequence[Quantity], title: Callable[[Case, Quantity], str]

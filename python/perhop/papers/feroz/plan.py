@@ -169,9 +169,9 @@ class CaseRuns:
         shorter = {case.figure: case.read_s for case in cases if case.read_s < case.duration_s}
         claims = (one.id for one in self.pack.claims if shorter.keys() & one.levels("figure"))
         if shorter:
-            told = ", ".join(f"Table {figure} for {time:g} s" for figure, time in shorter.items())
+            lengths = ", ".join(f"Table {figure} for {time:g} s" for figure, time in shorter.items())
             yield Reading(
-                SHORTER, f"the fitted point, with {told}, as under all readings", claims=tuple(claims)
+                SHORTER, f"the fitted point, with {lengths}, as under all readings", claims=tuple(claims)
             )
 
     def sweeps(self, cases: Sequence[Case]) -> Iterator[Sweep]:
@@ -202,7 +202,7 @@ def _left_out(pack: Pack, unjudged: frozenset[str]) -> tuple[str, ...]:
     for figure in pack.figures:
         if figure.get("quick"):
             shorter.setdefault(figure["quick"], []).append(f"Table {figure['id']}")
-    told = (
+    shortened = (
         f"{', '.join(own)} simulate{'s' * (len(own) == 1)} {seconds(time):g} s "
         f"where the study says {DURATION_S:g} s"
         for time, own in shorter.items()
@@ -210,7 +210,7 @@ def _left_out(pack: Pack, unjudged: frozenset[str]) -> tuple[str, ...]:
     names = ", ".join(claim.id for claim in pack.claims if claim.id in unjudged)
     gone = "; ".join(figure["title"] for figure in pack.figures if "quick" not in figure)
     return (
-        *told,
+        *shortened,
         f"verdicts on {names}; time-outs of these tables are those of the shorter time",
         f"runs that no claim needs: {gone}",
         "how each reading moves Tables 1 and 6",

@@ -83,8 +83,8 @@ def judge_claim(
         if claim.id in one.claims
     ]
     unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
-    told = notes(plan.pack, claim.id, m, under)
-    entries = [claim_entry(claim, parts, others, unjudged, told, listed)]
+    remarks = notes(plan.pack, claim.id, m, under)
+    entries = [claim_entry(claim, parts, others, unjudged, remarks, listed)]
     if claim.id in PER_ROW:
         for figure in dict.fromkeys(p.quantity.split(",")[0] for p in parts):
             at = [k for k, p in enumerate(parts) if p.quantity.split(",")[0] == figure]

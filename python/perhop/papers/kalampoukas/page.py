@@ -182,12 +182,12 @@ def _map(grid: Grid, again: str) -> page.Drawing:
     shown = [maps.Map(heading, values, np.linspace(0.0, 1.0, 11)) for heading, values in sides]
     levels = np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0])
     shown.append(maps.Map("distance to closed form", error, levels, "magma_r", off))
-    told = (
+    description = (
         "simulated efficiency of the slow connection {:.2f} to {:.2f}, of the fast one {:.2f} to {:.2f}; the "
         f"closed form is off by more than {TOLERANCE} at {int(off.sum())} of {off.size} points"
     ).format(*chain.from_iterable((side.min(), side.max()) for side in grid.simulated))
     across, up = (maps.Axis(axis.label, axis.values) for axis in grid.axes)
-    drawn = maps.draw((across, up), shown, grid.title, told)
+    drawn = maps.draw((across, up), shown, grid.title, description)
     return _beyond(grid, drawn, "The third map shows the bounded form. ", again)
 
 

@@ -21,7 +21,7 @@ from perhop.papers.laatu.responses import (
 )
 from perhop.papers.pack import Pack
 from perhop.papers.readings import Reading
-from perhop.papers.study import Finding, tell
+from perhop.papers.study import Finding, finding
 from perhop.stats.fairness import least_jain
 from perhop.stats.intervals import mean_interval
 from perhop.stats.summaries import variance_ratio, welch
@@ -38,18 +38,18 @@ def findings(
     known = {"each": each, "together": together, "runs": REPETITIONS, "flows": REPETITIONS * FLOWS}
     words = pack.toml("words.toml")
 
-    def told(id_: str, numbers: Numbers | None) -> list[Finding]:
-        return [tell(words["finding"][id_], **known, **numbers)] if numbers else []
+    def filled(id_: str, numbers: Numbers | None) -> list[Finding]:
+        return [finding(words["finding"][id_], **known, **numbers)] if numbers else []
 
     return (
-        *told("record", _record(pack)),
+        *filled("record", _record(pack)),
         *_guard(m, under),
         *_compared(m, words["compared"]),
-        *told("decoupled", _decoupled(m)),
-        *told("tables", _tables(m)),
-        *told("significance", {"compared": _significance(m)}),
-        *told("ceiling", _ceiling(m)),
-        *told("common_mode", _common_mode(m)),
+        *filled("decoupled", _decoupled(m)),
+        *filled("tables", _tables(m)),
+        *filled("significance", {"compared": _significance(m)}),
+        *filled("ceiling", _ceiling(m)),
+        *filled("common_mode", _common_mode(m)),
     )
 
 

@@ -88,8 +88,8 @@ def _beyond(done: Reproduction, text: str) -> Section:
         labels, points = points_of(sweep, cases)
         words = not labels[0][0].isdigit()
         places = [float(place if words else label.split()[0]) for place, label in enumerate(labels)]
-        said, n = verdict(labels, points), sweep.campaign.design.replications
-        caption = f"{said[0].upper()}{said[1:]} {n} replications a point."
+        sentence, n = verdict(labels, points), sweep.campaign.design.replications
+        caption = f"{sentence[0].upper()}{sentence[1:]} {n} replications a point."
         for quantity, label in LABELS.items():
             lines = [
                 Line(marking, [_mean(mean_interval(case[quantity])) for case in own])

@@ -95,12 +95,12 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
         "claims": claims,
     }
     sweeps = [(sweep, cases_of(sweep.campaign, measured)) for sweep, measured in results.beyond]
-    told = findings(pack, m, read) if len(plan.fitted) == len(CASES) else ()
+    found = findings(pack, m, read) if len(plan.fitted) == len(CASES) else ()
     return Reproduction(
         document=document,
         measured=m,
         sweeps=sweeps,
-        findings=told,
+        findings=found,
         warnings=tuple(run_warnings(m)),
         left_out=plan.left_out,
     )

@@ -38,7 +38,7 @@ from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.plan import Plan, Results
 from perhop.papers.readings import Reading, load_readings
-from perhop.papers.study import Finding, Outcome, tell
+from perhop.papers.study import Finding, Outcome, finding
 from perhop.stats.effects import effects_of
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.strata import strata
@@ -159,7 +159,7 @@ def own_findings(pack: Pack, m: FactorialCells) -> list[Finding]:
         # where 243 independent values and a split plot in blocks come to other conclusions
         differ = split_plot_differences(m.samples[:TABLES], CLASSES, ["C"])
         effects = ", ".join(differ) or "none"
-        found.append(tell(words["split-plot"], replications=TABLES, number=len(differ), effects=effects))
+        found.append(finding(words["split-plot"], replications=TABLES, number=len(differ), effects=effects))
         found.append(_significance(words["significance"], pack, m.samples[:TABLES]))
     return found
 
@@ -175,8 +175,8 @@ def _significance(words: Mapping[str, str], pack: Pack, samples: Sequence[Cells]
             ours = _sign(own.low, own.high)
             group = "alike" if printed == ours else "here" if not printed else "other" if ours else "there"
             groups[group].append(f"{one['response']} {one['component']} {one['level']} ({own.value:+.4f})")
-    told = {name: ", ".join(own) or "none" for name, own in groups.items() if name != "alike"}
-    return tell(words, number=sum(map(len, groups.values())), alike=len(groups["alike"]), **told)
+    lists = {name: ", ".join(own) or "none" for name, own in groups.items() if name != "alike"}
+    return finding(words, number=sum(map(len, groups.values())), alike=len(groups["alike"]), **lists)
 
 
 def _sign(low: float, high: float) -> int:
@@ -198,7 +198,7 @@ def _outliers(words: Mapping[str, str], m: FactorialCells) -> Finding:
             ]
         )
         arms.append(f"{arm}, {lower.mean:+.4f} ± {lower.half_width:.4f} Mbit/s ({lower.mean / spread:.1f})")
-    return tell(
+    return finding(
         words,
         values=left.size,
         timeouts=timeouts,

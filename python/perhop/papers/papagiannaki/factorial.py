@@ -73,11 +73,11 @@ class FactorialCells(Measured):
     @cached_property
     def as_printed(self) -> Sequence[Cells]:
         """The replications with their noise about what the paper says, in place of their own means."""
-        said = self.stated or self.published
-        values = {name: cells - mean(self.samples, name) for name, cells in said.values.items()}
+        stated = self.stated or self.published
+        values = {name: cells - mean(self.samples, name) for name, cells in stated.values.items()}
         arms = {
             key: cells - np.mean([one.arms[key] for one in self.samples], axis=0)
-            for key, cells in said.arms.items()
+            for key, cells in stated.arms.items()
         }
         return [
             Cells(
@@ -124,8 +124,8 @@ class FactorialCells(Measured):
             return asked.undefined("not measured")
         if len(self.samples) < 3:
             return asked.undefined(f"{len(self.samples)} replications are too few")
-        said = value_or_none(of, [self.stated or self.published])
-        about = None if said is None else jackknife_interval(self.as_printed, of)
+        stated = value_or_none(of, [self.stated or self.published])
+        about = None if stated is None else jackknife_interval(self.as_printed, of)
         return asked.estimated(jackknife_interval(self.samples, of), None, about)
 
 

@@ -35,13 +35,13 @@ def make_plan(quick: bool = False) -> Plan:
     if quick:
         shorter = short(fitted, [f"run.duration={QUICK_S}s"], QUICK)
         names = ", ".join(one.id for one in pack.claims if one.id in unjudged)
-        told = (
+        omitted = (
             f"each run simulates {QUICK_S} s where the study has 600 s; Premium's bucket starts full, which "
             "is worth 0.05 Mbit/s here and 0.01 there",
             f"{QUICK} replications of each treatment instead of {fitted.design.replications}",
             f"the readings of what the paper leaves open, and verdicts on {names}",
         )
-        return Plan(pack, (shorter,), unjudged=unjudged, left_out=told)
+        return Plan(pack, (shorter,), unjudged=unjudged, left_out=omitted)
     shorter = short(without_losses(fitted), [f"run.duration={READ_S}s", f"run.warmup={WARM_S}s"])
     voting, left_out = refitted(pack, listed)
     read = tuple((one, (under(shorter, one),)) for one in voting)

@@ -10,7 +10,7 @@ from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import CLASSES, CONGESTION, LAYOUT, MARKS
 from perhop.papers.papagiannaki.factorial import Cells, at, effect, level_means, mean
 from perhop.papers.published import PublishedRow
-from perhop.papers.study import Finding, tell
+from perhop.papers.study import Finding, finding
 from perhop.stats.effects import error_variance_behind
 
 N = 243
@@ -55,7 +55,7 @@ def false_statements(pack: Pack, printed: Cells) -> list[Finding]:
         "twenty": at([printed], "assured", "ppp", "r") / at([printed], "assured", "bbb", "r") - 1.0,
         "pairs": sum(_shares(pack, "premium")[4:]),
     }
-    return [tell(words, **values) for words in pack.toml("page.toml")["false"]]
+    return [finding(words, **values) for words in pack.toml("page.toml")["false"]]
 
 
 def implied_errors(pack: Pack) -> Finding:
@@ -72,7 +72,7 @@ def implied_errors(pack: Pack) -> Finding:
         found.append(
             f"the table of variation for Table {cells} leaves {left:.1f} % to errors and higher orders"
         )
-    return tell(pack.toml("page.toml")["implied"], errors="; ".join(found))
+    return finding(pack.toml("page.toml")["implied"], errors="; ".join(found))
 
 
 def _shares(pack: Pack, response: str) -> list[float]:
