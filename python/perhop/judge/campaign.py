@@ -28,11 +28,11 @@ class JudgedClaim(NamedTuple):
     claim: Claim
     parts: list[ClaimPart]
     units: list[str | None]
-    """Of each part; `1` where it is a ratio."""
+    """Unit of each part; `1` where it is a ratio."""
 
 
 def checked(path: Path, campaign: Campaign | None = None) -> tuple[Claims, Campaign | None]:
-    """Read claims and their campaign, and check the ones against the other.
+    """Read claims and their campaign, and check the claims against it.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def checked(path: Path, campaign: Campaign | None = None) -> tuple[Claims, Campa
 
 
 def subject_of(campaign: Campaign, claims: Claims) -> Subject:
-    """Give what the claims may be about: factors, groups, and what their file says is printed.
+    """Return what the claims may be about: factors, groups and printed values.
 
     Raises
     ------
@@ -115,7 +115,7 @@ class _Printed:
             claims.refuse([Fault(("published", k, key), rule, hint) for key, rule, hint in wrong])
 
     def add(self, path: Path, one: Published) -> list[tuple[str, str, str | None]]:
-        """Read a table; what is wrong with it."""
+        """Read a table, and return its mistakes: a key, a rule, a hint."""
         try:
             lines = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
         except (OSError, UnicodeDecodeError) as error:
@@ -134,7 +134,7 @@ class _Printed:
         return []
 
     def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
-        """Give the printed value at a place."""
+        """Return the printed value at a place; None where there is none."""
         rows = self.rows.get(response, []) if name == PRINTED and effect is None else []
         return next((value for line, value in rows if _fits(line, at)), None)
 
@@ -144,7 +144,7 @@ def _fits(line: Mapping[str, str], at: Place) -> bool:
 
 
 def judge_all(claims: Claims, campaign: Campaign, scalars: pl.DataFrame) -> list[JudgedClaim]:
-    """Judge claims that were checked on what their campaign measured."""
+    """Judge checked claims on what their campaign measured."""
     subject, words = subject_of(campaign, claims), Words(claims.file.quantities, claims.file.words)
     units, measured = {one.name: one.unit for one in campaign.responses}, Measurements(scalars)
     found = []
@@ -163,11 +163,11 @@ def judge_all(claims: Claims, campaign: Campaign, scalars: pl.DataFrame) -> list
 
 
 COLUMNS = ("claim", "verdict", "quantity", "low", "high", "mean", "from", "to", "n", "part", "reason")
-"""Of judged claims as a table; numbers are in the response's own unit."""
+"""Columns of the table of judged claims; numbers are in the response's own unit."""
 
 
 def rows(judged: Sequence[JudgedClaim]) -> Iterator[tuple[str | int, ...]]:
-    """Give a row for each part."""
+    """Yield a row for each part."""
     for one in judged:
         whole = compound(part.verdict for part in one.parts)
         for part in one.parts:

@@ -29,7 +29,7 @@ _OF_CLAIMS = re.compile(rb"^[ \t]*\[\[claim(\.part)?\]\]|^[ \t]*claim[ \t]*=", r
 
 
 def is_claims(source: bytes) -> bool:
-    """Tell a file of claims, mistakes or not, from a scenario and a campaign."""
+    """Return whether a text is a file of claims, with mistakes or without."""
     return _OF_CLAIMS.search(source) is not None
 
 
@@ -152,7 +152,7 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Quantities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Templates of what quantities are called: a name in braces stands for a level.
+    """Templates of names of quantities; a name in braces stands for a level.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Claim:
     ours: str | None = None
 
     def levels(self, factor: str) -> set[str]:
-        """Give the levels of a factor that its parts name one by one."""
+        """Return the levels of a factor that the parts name one by one."""
         found: set[str] = set()
         for part in self.parts:
             each = part.each.get(factor, [])
@@ -245,7 +245,7 @@ class Claims:
     claims: tuple[Claim, ...]
 
     def diagnostics(self, faults: Iterable[Fault]) -> list[Diagnostic]:
-        """Give mistakes with their places, from top to bottom."""
+        """Return mistakes with their places, from top to bottom."""
         return _diagnostics(self.path, self.text, faults)
 
     def refuse(self, faults: Sequence[Fault]) -> None:
@@ -285,12 +285,12 @@ def read(path: Path, source: bytes | None = None) -> Claims:
 
 
 def place_of(written: WrittenClaim, claim: int, part: int) -> At:
-    """Give where a part stands."""
+    """Return the place of a part in the file."""
     return ("claim", claim, "part", part) if written.part else ("claim", claim)
 
 
 def schema() -> str:
-    """Give the JSON Schema of a file of claims."""
+    """Return the JSON Schema of a file of claims."""
     return msgspec.json.format(msgspec.json.encode(msgspec.json.schema(ClaimsFile)), indent=2).decode()
 
 
@@ -305,7 +305,7 @@ def _claim(written: Mapping[str, Any]) -> Claim:
 
 
 def _joined(common: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the levels of a part beside those that its claim has for all."""
+    """Return the levels of a part together with those that its claim has for all."""
     return {name: {**common.get(name, {}), **part.get(name, {})} for name in ("at", "each")}
 
 
@@ -329,7 +329,7 @@ _KINDS = {
 
 
 def _faults(value: Any, kind: Any, at: At) -> Iterator[Fault]:
-    """Go through what is wrong with the shape of a value."""
+    """Yield the mistakes in the shape of a value."""
     kind = _some(kind)
     table = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
     if get_origin(kind) is list and isinstance(value, list):
@@ -357,7 +357,7 @@ def _faults(value: Any, kind: Any, at: At) -> Iterator[Fault]:
 
 
 def _is(value: Any, kind: Any) -> bool:
-    """Tell whether a value that is no table with known keys is of a kind."""
+    """Return whether a value is of a kind; not for tables with known keys."""
     if kind is Any:
         return True
     if kind == Text:
@@ -374,13 +374,13 @@ def _is(value: Any, kind: Any) -> bool:
 
 
 def _some(kind: Any) -> Any:
-    """Take None from what a value may be."""
+    """Return a kind of value without None."""
     left = tuple(one for one in get_args(kind) if one is not type(None))
     return reduce(or_, left) if len(left) < len(get_args(kind)) else kind
 
 
 def _syntax(path: Path, source: bytes, error: ValueError) -> list[Diagnostic]:
-    """Say where a text is no TOML, as the core says it of its own files."""
+    """Return where a text is no TOML, as the core reports it of its own files."""
     try:
         _core.Campaign(source, str(path))
     except ScenarioError as mistakes:

@@ -1,4 +1,4 @@
-"""What a campaign measured, by treatment and replication, and parts of claims judged on it."""
+"""Measurements of a campaign by treatment and replication, and claims judged on them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ Floats = npt.NDArray[np.float64]
 
 
 class Measured(ABC):
-    """What claims are judged on."""
+    """Measured values that claims are judged on."""
 
     @abstractmethod
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Give a response there, or the effect of levels on it: a value for each replication, NaN for none.
+        """Return a response at a place, or the effect of levels on it, by replication.
+
+        A replication without a value has NaN.
 
         Raises
         ------
@@ -73,7 +75,7 @@ def judged(
 
 @dataclass(frozen=True)
 class Measurements(Measured):
-    """What a campaign measured.
+    """The values that a campaign measured.
 
     Attributes
     ----------
@@ -86,7 +88,9 @@ class Measurements(Measured):
     scalars: pl.DataFrame
 
     def rows(self, response: str | None = None, **where: str) -> pl.DataFrame:
-        """Give the rows of a response at these levels and groups, by replication; of all without one.
+        """Return the rows of a response at these levels and groups, ordered by replication.
+
+        Without a response, those of all.
 
         Raises
         ------
@@ -100,7 +104,9 @@ class Measurements(Measured):
         return frame.sort("replication", maintain_order=True)
 
     def values(self, response: str, **where: str) -> Floats:
-        """Give a response at these levels and groups: a value for each replication, NaN where a run has none.
+        """Return a response at these levels and groups, a value for each replication.
+
+        A replication without a value has NaN.
 
         Raises
         ------
@@ -115,7 +121,7 @@ class Measurements(Measured):
         return frame["value"].fill_null(np.nan).to_numpy().astype(np.float64)
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Give a response there, or the effect of levels on it.
+        """Return a response at a place, or the effect of levels on it, by replication.
 
         Raises
         ------
@@ -136,11 +142,11 @@ class Measurements(Measured):
         return np.array([project(data.values[..., k], axes)[place] for k in range(data.replications)])
 
     def mean(self, response: str, **where: str) -> float:
-        """Give the mean over the replications; NaN where one has no value."""
+        """Return the mean over the replications; NaN where one has no value."""
         return float(self.values(response, **where).mean())
 
     def interval(self, response: str, **where: str) -> Interval | None:
-        """Give mean and 95 % interval over the replications; None where one has no value."""
+        """Return mean and 95 % interval over the replications; None where one has no value."""
         found = self.values(response, **where)
         return mean_interval(found) if np.all(np.isfinite(found)) else None
 

@@ -1,4 +1,4 @@
-"""What a part of a claim asks for: quantities of an experiment, and the ranges they are claimed to lie in."""
+"""Quantities that a part of a claim asks for, and the ranges they are claimed to lie in."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ class Quantity:
 
     @property
     def first(self) -> tuple[str, Place, Place | None]:
-        """Where the first of it is: response, levels, effect."""
+        """Place of its first value: response, levels, effect."""
         return self.response, self.at, self.effect
 
     @property
     def second(self) -> tuple[str, Place, Place | None]:
-        """Where the second is; there is one unless it is alone."""
+        """Place of its second value, which it has unless it is alone."""
         other = self.other or {}
         return (self.response, other, None) if self.effect is None else (self.response, self.at, other)
 
     def made_of(self, value: Callable[[str, Place, Place | None], float | None]) -> float | None:
-        """Put it together of values at places; None where one is not there."""
+        """Compute it from values at places; None where one is missing, or a ratio is over 0."""
         first = value(*self.first)
         if first is None or self.way == "alone":
             return None if first is None else first / self.per
@@ -69,7 +69,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Subject:
-    """What claims are about, as it is known before anything runs.
+    """The experiment that claims are about, as known before anything runs.
 
     Attributes
     ----------
@@ -102,30 +102,30 @@ class Subject:
     derived: Sequence[str] = ()
 
     def known(self, response: str) -> dict[str, Sequence[str] | None]:
-        """Give what says where a response is: factors with their levels, groups with their values."""
+        """Return the names that place a response: factors with levels, groups with values."""
         return {**self.levels, **self.responses[response]}
 
     def printed(self, quantity: Quantity) -> float | None:
-        """Give what a paper prints for a quantity."""
+        """Return the printed value of a quantity; None where there is none."""
         return self.like(PRINTED, quantity)
 
     def like(self, name: str, quantity: Quantity) -> float | None:
-        """Give what a quantity is to be like."""
+        """Return a quantity's value by a reference, such as `printed`; None where it has none."""
         return quantity.made_of(lambda *place: self.reference(name, *place))
 
     def fitting(self, at: Place) -> list[Place]:
-        """Give the treatments at a place; groups are of no treatment."""
+        """Return the treatments at a place; its groups do not narrow them."""
         chosen = {name: level for name, level in at.items() if name in self.levels}
         return [one for one in self.treatments if chosen.items() <= one.items()]
 
     def is_whole(self, fitting: Sequence[Place], at: Place) -> bool:
-        """Tell whether treatments are every combination of the factors that are left."""
+        """Return whether treatments are every combination of the factors that are left."""
         own = [name for name in self.levels if name not in at and name not in self.derived]
         cells = {tuple(one[name] for name in own) for one in fitting if {*own} <= {*one}}
         return len(cells) == math.prod(len(set(each)) for each in zip(*cells, strict=True)) > 1
 
     def check(self, response: str, at: Place, effect: Place | None) -> Iterator[tuple[str, str, str | None]]:
-        """Go through what is wrong with a place: a name in it or none, a rule, a hint."""
+        """Yield the mistakes in a place: a name in it or none, a rule, a hint."""
         known, twice = self.known(response), {*at} & {*(effect or {})}
         wrong = bool(twice)
         yield from ((name, f"`{name}` is in `at` and in the effect", "leave it out of one") for name in twice)
@@ -168,7 +168,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Words:
-    """What quantities are called."""
+    """Names of quantities: templates, and words for responses and levels."""
 
     templates: Quantities
     words: Mapping[str, str] = field(default_factory=dict)
@@ -197,12 +197,12 @@ class Words:
         return text if part.quantity or quantity.per == 1.0 else f"{text}, over {quantity.per:g}"
 
     def word(self, name: str) -> str:
-        """Give the word for a response or a level: its own, or its name."""
+        """Return the word for a response or a level: its own, or its name."""
         return self.words.get(name, name)
 
 
 def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
-    """Go through what a part asks for: one quantity, or one for each of `each`.
+    """Yield the quantities that a part asks for: one, or one for each of `each`.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
 def faults(
     claims: Claims, subject: Subject, predicates: Callable[[Part], str | None] = lambda part: _NO_PREDICATE
 ) -> list[Fault]:
-    """Find what claims cannot ask of a subject; before anything runs.
+    """Return what claims cannot ask of a subject, as faults, before anything runs.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ _NO_PREDICATE = "a predicate is a function of a study; a campaign has none"
 
 
 def _wrong(part: Part) -> Fault | None:
-    """Say what does not go together in a part."""
+    """Return the first mistake in how a part is put together; None where there is none."""
     direction = [name for name in ("above", "below") if getattr(part, name) is not None]
     size = [name for name in ("low", "high", "within") if getattr(part, name) is not None]
     two = [name for name in ("less", "over") if getattr(part, name) is not None]
@@ -302,7 +302,7 @@ def _wrong(part: Part) -> Fault | None:
 
 
 def _levels(part: Part, subject: Subject, name: str, given: str | list[str]) -> Sequence[str]:
-    """Give what stands for `each` of a factor, a group or `response`."""
+    """Return the levels that `each` stands for, of a factor, a group or `response`."""
     if isinstance(given, list):
         return given
     known: Sequence[str] | None = [*subject.responses]
@@ -326,7 +326,7 @@ def _levels(part: Part, subject: Subject, name: str, given: str | list[str]) -> 
 def _quantity(
     part: Part, response: str, at: dict[str, str], sets: Mapping[str, Sequence[str]]
 ) -> Quantity | None:
-    """Make a quantity; None of the first in an order, which has none before it."""
+    """Return a part's quantity; None for the first of an order, which has none before it."""
     way: Literal["alone", "less", "over"] = "alone"
     way = "less" if part.less is not None else "over" if part.over is not None else way
     given = part.less if part.less is not None else part.over
@@ -347,7 +347,7 @@ def _quantity(
 
 
 def _check(part: Part, subject: Subject, quantity: Quantity) -> None:
-    """Refuse a quantity at places that there are not."""
+    """Refuse a quantity at a place that does not exist."""
     found = [*_placed(part, "at", subject.check(*quantity.first))]
     if quantity.way != "alone" and not found:
         found += _placed(part, quantity.way, subject.check(*quantity.second))
@@ -364,7 +364,7 @@ def _placed(part: Part, where: str, wrong: Iterator[tuple[str, str, str | None]]
 
 
 def _claimed(part: Part, subject: Subject, quantity: Quantity, described: str) -> Iterator[Hypothesis]:
-    """Go through what is claimed of a quantity: a direction, then a size."""
+    """Yield what is claimed of a quantity: a direction, then a size."""
     printed = subject.printed(quantity)
     places = [quantity.first, *([] if quantity.way == "alone" else [quantity.second])]
     in_sample = quantity.effect is None and any(subject.in_sample(*one[:2]) for one in places)
@@ -400,7 +400,7 @@ def _share(text: str) -> float | None:
 
 
 def _about(part: Part, subject: Subject, quantity: Quantity) -> float:
-    """Give what a quantity is claimed to be near."""
+    """Return the value that a quantity is claimed to be near."""
     if isinstance(part.about, str):
         if part.about not in subject.references:
             hint = _core.suggest(part.about, list(subject.references))

@@ -1,4 +1,4 @@
-"""Where the keys and values of a TOML text stand; the text is known to be valid."""
+"""Places of the keys and values in a TOML text that is known to be valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _PLAIN = re.compile(r"[^\s,\]}#]+(?: \d[^\s,\]}#]*)?")
 
 
 def spans(text: str) -> dict[At, tuple[Span, Span]]:
-    """Give where each key stands and where its value; of a table under a header, the header twice.
+    """Return where each key stands, and where its value.
+
+    Of a table under a header, both are the header.
 
     >>> spans('a = { b = ["x", "y"] }')["a", "b", 1]
     ((16, 19), (16, 19))
@@ -32,7 +34,7 @@ class _Scanner:
         self.statements()
 
     def blank(self) -> str:
-        """Go over blanks and comments, and give what begins then."""
+        """Skip blanks and comments, and return the character after them."""
         if found := _BLANK.match(self.text, self.at):
             self.at = found.end()
         return self.text[self.at : self.at + 1]

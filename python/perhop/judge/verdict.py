@@ -22,10 +22,10 @@ from perhop.stats.jackknife import UndefinedRatioError, ratio_of_sums
 
 MIN_REPLICATIONS = 10
 HIGHER, LOWER = 1e-9, -1e-9
-"""Ends of the range of a difference that is to be above or below zero: none at all does not suffice."""
+"""Ends of the range of a difference above or below zero; zero itself does not suffice."""
 
 Kind = Literal["direction", "size"]
-"""What a part claims: which is better, or by how much."""
+"""Kind of a claim: which is better, or by how much."""
 
 
 class Verdict(StrEnum):
@@ -79,25 +79,15 @@ class ClaimPart:
     as_printed: Interval | None = None
 
     def unjudged(self, reason: str) -> ClaimPart:
-        """Give the part without a verdict; a reason of its own stays."""
+        """Return the part without a verdict; a reason of its own stays."""
         return replace(self, verdict=Verdict.NOT_JUDGED, reason=self.reason or reason)
 
 
 def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) -> Verdict:
     """Judge whether a quantity lies in [low, high].
 
-    Parameters
-    ----------
-    measured
-        Mean and interval of the quantity.
-    low, high
-        The claimed range.
-
-    Returns
-    -------
-    Verdict
-        Supported if the interval lies inside the range, contradicted if it does not meet it, otherwise
-        inconclusive; below `MIN_REPLICATIONS` values not judged.
+    Supported if the interval lies inside the range, contradicted if it does not meet it, otherwise
+    inconclusive; below `MIN_REPLICATIONS` values not judged.
     """
     if measured.n < MIN_REPLICATIONS:
         return Verdict.NOT_JUDGED
@@ -110,7 +100,9 @@ def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) ->
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What a part asks before anything is measured: the fields of `ClaimPart` that claim and paper give.
+    """The claim of a part before anything is measured.
+
+    Its fields are those of `ClaimPart` that the claim and the paper give.
 
     `stated` is the value by the paper's words, where no number of its own is printed.
     """
@@ -148,7 +140,7 @@ class Hypothesis:
         )
 
     def _about_the_papers(self, measured: Interval) -> Interval | None:
-        """Move an interval to what the paper says."""
+        """Return the interval moved to the paper's value; None where the paper gives none."""
         value = self.printed if self.stated is None else self.stated
         if value is None:
             return None
@@ -156,7 +148,7 @@ class Hypothesis:
         return Interval(value, measured.low + by, measured.high + by, measured.n)
 
     def mean(self, values: npt.ArrayLike) -> ClaimPart:
-        """Judge the mean of one value per replication; a value that is none is told, not left out."""
+        """Judge the mean of one value per replication; not judged where one is not finite."""
         x = np.asarray(values, dtype=np.float64).ravel()
         without = int(np.count_nonzero(~np.isfinite(x)))
         if without:
@@ -164,7 +156,7 @@ class Hypothesis:
         return self.estimated(mean_interval(x), prediction_interval(x))
 
     def ratio(self, over: npt.ArrayLike, under: npt.ArrayLike) -> ClaimPart:
-        """Judge the ratio of two sums over paired replications; one that is undefined is told."""
+        """Judge the ratio of two sums over paired replications; not judged where undefined."""
         x, y = np.asarray(over, dtype=np.float64).ravel(), np.asarray(under, dtype=np.float64).ravel()
         without = int(np.count_nonzero(~(np.isfinite(x) & np.isfinite(y))))
         if without:
@@ -176,7 +168,7 @@ class Hypothesis:
         return self.estimated(measured, prediction_interval(x / y) if np.all(y != 0.0) else None)
 
     def undefined(self, reason: str) -> ClaimPart:
-        """Give a part that has no value, and say why."""
+        """Return the part without a value and not judged, with the reason."""
         return ClaimPart(
             self.quantity,
             self.kind,
@@ -192,7 +184,7 @@ class Hypothesis:
 
 
 def compound(verdicts: Iterable[Verdict]) -> Verdict:
-    """Verdict of a claim with several parts.
+    """Return the verdict of a claim with several parts.
 
     Supported only if every part is; contradicted if any part is; inconclusive if any other is; otherwise,
     and without parts, not judged.
@@ -205,7 +197,7 @@ def compound(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def over_readings(fitted: ClaimPart, others: Iterable[tuple[str, ClaimPart]]) -> tuple[Verdict, list[str]]:
-    """Verdict of a part over all readings, and the readings that decide it.
+    """Return the verdict of a part over all readings, and the readings that decide it.
 
     Parameters
     ----------
@@ -227,7 +219,10 @@ def over_readings(fitted: ClaimPart, others: Iterable[tuple[str, ClaimPart]]) ->
 
 
 def interval_json(measured: Interval | None) -> list[float] | None:
-    """Give the ends of an interval for JSON, rounded above float noise; null where one value gives none."""
+    """Return the ends of an interval for JSON, rounded above float noise.
+
+    None where there is no interval, or an end is not finite.
+    """
     if measured is None or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
         return None
     return [round(measured.low, 6), round(measured.high, 6)]

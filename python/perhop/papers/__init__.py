@@ -1,4 +1,4 @@
-"""Reproduction packs: published numbers, the scenarios that repeat them, verdicts on the claims.
+"""Reproduction packs: published numbers, scenarios that repeat them, judged claims.
 
 A study has two halves. `papers/<key>/` is its pack: `README.md`, scenario files, `figures.toml` (every run),
 `claims.toml` (every claim, in the language of docs/claims.md), `readings.toml` (what the paper leaves open),

@@ -1,4 +1,4 @@
-"""The runs behind the verdicts of a study: where they are kept, and the commands that make each again."""
+"""The runs behind the verdicts of a study: where they are kept, commands to repeat them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perhop.papers.plan import Plan
 
 
 def runs_behind(plan: Plan) -> dict[str, Any]:
-    """Name the runs that claims are judged by, as plain JSON values.
+    """Return the runs that claims are judged by, as plain JSON values.
 
     `runs`: of each campaign, what it is `of`, the `store` that keeps its runs, beside the folder of the page,
     how many `replications` and `runs` it has, the `command` that they have in common, and the names of its
@@ -53,7 +53,10 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
 
 
 def judged(plan: Plan) -> Iterator[tuple[int, str, Campaign]]:
-    """Go through the campaigns of claims: which (0 as fitted, then the readings), its name, itself."""
+    """Yield each campaign that claims are judged by, with its place and its name.
+
+    Place 0 is the fitted point; the readings follow.
+    """
     of_readings = ((one.id, under) for one, under in plan.read)
     for place, (of, campaigns) in enumerate((("as fitted", plan.fitted), *of_readings)):
         for campaign in campaigns:

@@ -1,4 +1,4 @@
-"""A claim judged: its parts at the fitted point and under every reading, as plain JSON values."""
+"""A judged claim: its parts as fitted and under every reading, as plain JSON values."""
 
 from __future__ import annotations
 
@@ -35,22 +35,20 @@ def claim_entry(
     notes: Sequence[str] = (),
     listed: Sequence[Reading] = (),
 ) -> dict[str, Any]:
-    """Give a judged claim.
+    """Judge a claim as a whole, and return its entry in the document.
 
     Parameters
     ----------
-    claim
-        What is claimed.
     fitted
-        Its parts at the fitted point.
+        Parts of the claim at the fitted point.
     others
         The same parts under each reading that applies.
     unjudged
         Why nothing is to be judged: runs that are too short, readings left out. Empty otherwise.
     notes
-        What else is to be said beside the verdict.
+        Remarks beside the verdict.
     listed
-        All readings of the study, so that it can be said under how many of them the claim was judged.
+        All readings of the study, to count those that the claim was judged under.
 
     Raises
     ------
@@ -103,7 +101,7 @@ def _deciding(
     others: Sequence[UnderReading],
     parts: Sequence[dict[str, Any]],
 ) -> list[str]:
-    """Name the readings that decide the whole: those that judge it otherwise, or else a part of it."""
+    """Return the readings that judge the claim otherwise or, where none does, a part of it."""
     at_fit = compound(p.verdict for p in fitted)
     if at_fit is Verdict.NOT_JUDGED or (whole is at_fit and whole is not Verdict.INCONCLUSIVE):
         return []
@@ -115,7 +113,7 @@ def _deciding(
 
 
 def _decided(others: Sequence[UnderReading]) -> str | None:
-    """Say what the deciding readings make of the claim, each verdict with its readings."""
+    """Return the verdicts of the deciding readings in words, each with its readings."""
     groups: dict[str, list[str]] = {}
     for one in others:
         groups.setdefault(str(compound(p.verdict for p in one.parts)), []).append(one.reading.id)
@@ -160,7 +158,7 @@ def _measured_json(p: ClaimPart) -> dict[str, Any]:
 
 
 def printed_is(fitted: ClaimPart, under: Iterable[tuple[str, ClaimPart]]) -> str | None:
-    """Say where the printed number lies against what one run of ours gives; None where it cannot be said."""
+    """Return how the printed number compares with one run of ours; None where unknown."""
     printed = fitted.printed
     if printed is None or fitted.one_run is None:
         return None
@@ -180,7 +178,7 @@ def _holds(p: ClaimPart, value: float) -> bool:
 
 
 def _decisive(readings: Sequence[Reading], differ: Sequence[str]) -> list[str]:
-    """Leave out pairs one reading of which decides alone."""
+    """Leave out pairs of readings of which one decides alone."""
     pairs = {reading.id: reading.of for reading in readings}
     return [name for name in differ if not set(pairs[name]) & set(differ)]
 
@@ -205,7 +203,7 @@ def _summary(parts: Sequence[dict[str, Any]]) -> str:
 
 
 def in_words(p: dict[str, Any]) -> str:
-    """Say what a part measured, what is claimed, and the verdict."""
+    """Return a part in words: what was measured, what is claimed, and the verdict."""
     low, high = p["claimed"]
     ends = [
         "" if low is None else _end(low, "at least", "more than"),
@@ -219,7 +217,7 @@ def in_words(p: dict[str, Any]) -> str:
 
 
 def _end(value: float, bound: str, strict: str) -> str:
-    """Say an end of a range; zero is left out, for a difference of nothing is none."""
+    """Return an end of a range in words; an end at 0 is strict."""
     return f"{strict} 0" if value == 0.0 else f"{bound} {value:.3g}"
 
 

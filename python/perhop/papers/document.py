@@ -1,4 +1,4 @@
-"""What the documents of all studies have in common: a row, claims that can be judged, a finding."""
+"""Rows, judged claims and a finding, as the documents of all studies have them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row(
     measured: Interval | None,
     closed_form: Mapping[str, float | None] = NO_FORM,
 ) -> dict[str, Any]:
-    """Give one row of a document.
+    """Return one row of a document.
 
     Parameters
     ----------
@@ -83,13 +83,13 @@ def check_claims(claims: Claims, subject: Subject, predicates: Predicates) -> No
 def judge_of(
     claims: Claims, subject: Subject, predicates: Predicates
 ) -> Callable[[Measured, Claim], list[ClaimPart]]:
-    """Give what judges the claims of a study on what was measured."""
+    """Return a function that judges a study's claims on what was measured."""
     words = Words(claims.file.quantities, claims.file.words)
     return lambda measured, claim: judged(claim, measured, subject, words, predicates)
 
 
 def guard_finding(counted: str, with_it: str, without: str, paper: str) -> tuple[str, str]:
-    """Say what the guard of Reno does to the number of time-outs: a title and a text.
+    """Return the finding on how Reno's guard changes the number of time-outs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is said when the files of a study cannot be used."""
+"""The error of a study whose files cannot be used."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ from __future__ import annotations
 class PackError(ValueError):
     """A pack that is missing or cannot be read; the message names the file.
 
-    Parameters
-    ----------
-    message
-        What is wrong.
-    hint
-        What would mend it.
+    `hint` is what would mend it.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A fit of a study's parameters to printed numbers: `calibration.toml`, its search, its record, its section.
+"""A fit of a study's parameters to printed numbers: `calibration.toml`, search, record.
 
 A search takes the value with the least error, one parameter after the other. How far a point is from what
 the paper prints, and what is searched under which reading, each study says.
@@ -24,7 +24,7 @@ Point = dict[str, Value]
 """A value for each parameter."""
 
 Measure = Callable[[list[Point]], Sequence[float]]
-"""Gives the error of each of several points."""
+"""Function that returns the error of each of several points."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Parameter:
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> Self:
-        """Make it of a table without its name; errors as the types have them."""
+        """Read it from a table without its name; errors as the types have them."""
         rest = {key: value for key, value in table.items() if key not in ("values", "set", "under")}
         if "levels" not in rest:
             texts = table.get("set", ())
@@ -73,29 +73,32 @@ class Parameter:
 
     @property
     def searched(self) -> tuple[Value, ...]:
-        """What the search may take."""
+        """Values that the search may take."""
         return tuple(value for value in self.levels if value not in self.only_swept)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """`calibration.toml`: parameters in the order of the search; a study adds what its `[search]` states."""
+    """The content of `calibration.toml`: parameters in the order of the search.
+
+    A study adds what its `[search]` states.
+    """
 
     parameters: Mapping[str, Parameter]
 
     @property
     def before(self) -> Point:
-        """Where the search begins."""
+        """Point where the search begins."""
         return {name: one.before for name, one in self.parameters.items()}
 
     @property
     def chosen(self) -> Point:
-        """What the search ended with."""
+        """Point that the search ended with."""
         ends = {name: one.chosen for name, one in self.parameters.items()}
         return {name: value for name, value in ends.items() if value is not None}
 
     def settings(self, point: Mapping[str, Value], treatment: str | None = None) -> list[str]:
-        """Give the overrides of the scenario at a point, for a treatment."""
+        """Return the overrides of the scenario at a point, for a treatment."""
         return [
             text
             for name, one in self.parameters.items()
@@ -104,7 +107,7 @@ class Fit:
         ]
 
     def under(self, reading: str) -> Self:
-        """Give the fit with the levels that a reading has of its own."""
+        """Return the fit with the levels that a reading has of its own."""
         own = {name: one.under.get(reading, one) for name, one in self.parameters.items()}
         return replace(self, parameters=own)
 
@@ -113,7 +116,7 @@ F = TypeVar("F", bound=Fit)
 
 
 def load_fit(pack: Pack, kind: type[F]) -> F:
-    """Read `calibration.toml`: `[[parameter]]`, and `[search]` with what the study's kind of fit has besides.
+    """Read `calibration.toml`: `[[parameter]]`, and of `[search]` the fields of `kind`.
 
     Raises
     ------
@@ -150,16 +153,16 @@ class Search:
 
     @property
     def error(self) -> float:
-        """At the best point."""
+        """Error at the best point."""
         return self._known[tuple(self.best.values())]
 
     def found(self) -> dict[str, Any]:
-        """Give where it ended, and the last of what was tried of each parameter, for the record."""
+        """Return for the record the best point, its error, and what was last tried."""
         last = {name: [[value, round(error, 4)] for value, error in own] for name, own in self.last.items()}
         return {"chosen": self.best, "error": round(self.error, 4), "tried": last}
 
     def points(self, fit: str) -> list[dict[str, Any]]:
-        """Give every point, for the record, under the name of the fit."""
+        """Return every point tried, for the record, under the name of the fit."""
         return [
             {"fit": fit, "levels": list(point.values()), "error": round(error, 4)}
             for point, error in self.tried
@@ -191,7 +194,9 @@ def fit_record(
     points: Sequence[Mapping[str, Any]],
     **more: Any,
 ) -> dict[str, Any]:
-    """Give the record of a calibration to some of the printed numbers, with what else the study records.
+    """Return the record of a calibration to some of the printed numbers.
+
+    `more` is what else the study records.
 
     Of each fit, `BASE` among them, the point that was `chosen`, its `error`, what was `tried` last of each
     parameter, and what else is known of it; of every point its `fit`, `levels` and `error`.
@@ -212,7 +217,7 @@ def read_record(pack: Pack) -> dict[str, Any]:
 
 
 def fit_section(fit: Fit, record: Mapping[str, Any], text: Sequence[str], tables: Sequence[Table]) -> Section:
-    """Show what a calibration recorded, and after the study's own tables what was tried of each parameter."""
+    """Return the section on a calibration: the study's own tables, then what was tried."""
     base = record["fits"][BASE]
     rows = [
         (

@@ -1,7 +1,7 @@
-"""A study on real packets: simulator and kernel under the same settings, beside what the paper prints.
+"""A study on real packets: simulator and kernel with equal settings, beside the paper.
 
 What a study does on a kernel is in its `kernel.toml`: how long, how often, which of its campaigns, and
-variants of what a kernel can be told. Claims are judged by the study's own predicates, once for each arm;
+variants of the kernel's settings. Claims are judged by the study's own predicates, once for each arm;
 replications of real packets have nothing in common, so a pair of them is as good as any other.
 """
 
@@ -31,7 +31,7 @@ from perhop.run.live import Live
 LIVE = "run.clock=live"
 FILE, RECORD = "kernel.toml", "kernel.json"
 HOSTS = ("Arm", "Hosts", "Treatments", "Settings", "Route", "MTU")
-"""Columns of what hosts were told."""
+"""Columns of the table of hosts' settings."""
 
 _KERNEL: Keys = {
     "replications": WHOLE,
@@ -47,7 +47,7 @@ _VARIANT: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS}
 
 @dataclass(frozen=True)
 class Arm:
-    """The study's campaigns under one clock and with one set of settings, without readings and sweeps.
+    """Campaigns of a study under one clock and one set of settings, as fitted alone.
 
     `id` is ``simulator``, ``kernel``, or the name of a variant on the kernel.
     """
@@ -123,7 +123,7 @@ def document(
     command: str,
     results_version: int,
 ) -> dict[str, Any]:
-    """Put the arms of a study, with what their campaigns measured, beside each other.
+    """Return the document that has the arms of a study beside each other.
 
     `made` has by key of a run its event digest and, of one on real packets, how it went, as
     `perhop.experiment.work.LIVE` has it.
@@ -173,7 +173,7 @@ _OF_HOSTS = ("hosts", "differences", "options_lacking", "priority")
 def _runs(
     measured: Sequence[tuple[Arm, Results]], made: Mapping[str, tuple[str, str | None]]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """List every run of every arm, with its lateness and values; and what hosts were told, each once."""
+    """Return every run with lateness and values, and the settings of hosts, each once."""
     runs, hosts = list[dict[str, Any]](), list[dict[str, Any]]()
     for arm, results in measured:
         for campaign in arm.plan.fitted:
@@ -239,7 +239,7 @@ def render(study: Study[Any, Any], found: Mapping[str, Any]) -> str:
 
 
 def made_by(found: Mapping[str, Any]) -> str:
-    """Say on what the runs of a document were made, when and of which commit."""
+    """Return the machine, date and commit of the runs of a document, in a line."""
     made = found["made"]
     return (
         f"{made['system']}, {made['cpu']}, {made['cores']} cores, HZ {made['hz']}; {made['date']}, commit "
@@ -248,7 +248,7 @@ def made_by(found: Mapping[str, Any]) -> str:
 
 
 def host_settings(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Give a line for all hosts of an arm that were told the same: arm, hosts, treatments, and what."""
+    """Return a line for all hosts of an arm with equal settings: arm, hosts, treatments, what."""
     hosts: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
     for one in found["hosts"]:
         for name, own in one["hosts"].items():
@@ -261,7 +261,7 @@ def host_settings(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def differences(found: Mapping[str, Any]) -> list[str]:
-    """List what kernels do otherwise than the scenarios say, each once."""
+    """Return what kernels do otherwise than the scenarios say, each once."""
     return list(dict.fromkeys(what for one in found["hosts"] for what in one["differences"]))
 
 
@@ -274,7 +274,7 @@ def _pairs(values: Mapping[str, str]) -> str:
 
 
 def lateness(runs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
-    """Give by arm how late packets were, s: the largest 99 % quantile of a run, and the largest of all."""
+    """Return by arm the largest 99 % quantile of a run's lateness and the largest of all, s."""
     live: dict[str, list[Any]] = {}
     for one in runs:
         if "lateness_s" in one:
@@ -286,6 +286,6 @@ def lateness(runs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Go through the claims as the command prints them: id, a verdict for each arm, statement."""
+    """Yield the claims as the command prints them: id, a verdict for each arm, statement."""
     for claim in found["claims"]:
         yield (claim["id"], *(claim[arm]["verdict"] for arm in found["arms"]), claim["statement"])

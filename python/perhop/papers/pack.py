@@ -19,7 +19,7 @@ _ROOTS = (Path(__file__).parents[1] / "papers_data", Path(__file__).parents[3] /
 
 @dataclass(frozen=True)
 class Kind:
-    """What a key of a pack's file may hold: as a message names it, and whether a value is of this kind."""
+    """Kind of value of a key: as a message names it, and whether a value is of this kind."""
 
     words: str
     holds: Callable[[Any], bool]
@@ -56,21 +56,21 @@ class Pack:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What `claims.toml` claims, in file order."""
+        """Claims of `claims.toml`, in file order."""
         return self.written.claims
 
     def scenario(self, name: str) -> bytes:
-        """Text of one of the pack's scenario files."""
+        """Return the text of one of the pack's scenario files."""
         return _read(self.folder / name)
 
     def table(self, name: str) -> tuple[PublishedRow, ...]:
-        """Give one of the printed tables."""
+        """Return one of the printed tables."""
         if name not in self.published:
             raise PackError(f"{self.folder / 'published' / name}.csv: is missing")
         return self.published[name]
 
     def check_coverage(self, run: Collection[str], published: Collection[str]) -> None:
-        """Refuse a published row that no figure runs, and a figure of a published row that is not there."""
+        """Refuse a published row without a figure, and a figure without its published row."""
         missing = [row for row in published if row not in run]
         if missing:
             raise PackError(f"{self.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
@@ -79,7 +79,7 @@ class Pack:
             raise PackError(f"{self.folder / 'published'}: no rows for {', '.join(unknown)}")
 
     def record(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
-        """Give what a command of ours has recorded, an object with these keys."""
+        """Return the record of a command of ours, an object with these keys."""
         path = self.folder / name
         try:
             found = json.loads(_read(path))
@@ -91,21 +91,16 @@ class Pack:
         return dict(found)
 
     def tables(self, name: str, kind: str, keys: Keys, least: int = 1) -> tuple[dict[str, Any], ...]:
-        """Give the tables `[[kind]]` of one of the pack's files, with these keys, at least so many."""
+        """Return the tables `[[kind]]` of a file, at least so many, with these keys alone."""
         return _tables(self.folder / name, kind, keys, least)
 
     def toml(self, name: str) -> dict[str, Any]:
-        """One of the pack's files, parsed; a key that is asked for and is not there is a `PackError`."""
+        """Parse one of the pack's files; asking for a key that is missing is a `PackError`."""
         return _Words(self.folder / name, _parse(self.folder / name, self.scenario(name)))
 
 
 def pack_dir(key: str) -> Path:
-    """Folder of a pack: in the installed package, or `papers/` of the repository.
-
-    Parameters
-    ----------
-    key
-        Name of the pack, for example `kalampoukas`.
+    """Return the folder of a pack: in the installed package, or `papers/` of the repository.
 
     Raises
     ------
@@ -122,12 +117,8 @@ def pack_dir(key: str) -> Path:
 def load_pack(key: str, figure: Keys = MappingProxyType({})) -> Pack:
     """Read a pack.
 
-    Parameters
-    ----------
-    key
-        Name of the pack.
-    figure
-        Keys of a figure, which each study has of its own; without any, `figures.toml` is not read.
+    `figure` has the keys of a figure, which each study has of its own; without any,
+    `figures.toml` is not read.
 
     Raises
     ------
@@ -151,7 +142,7 @@ _TOP = {
     "figures.toml": frozenset({"figure"}),
     "readings.toml": frozenset({"quick", "reading", "pair"}),
 }
-"""What stands outside the tables of a file, and the tables."""
+"""Keys at the top of each file, its tables among them."""
 
 
 class _Words(dict[str, Any]):

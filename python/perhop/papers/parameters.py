@@ -11,7 +11,7 @@ _MOST = sys.float_info.max
 
 
 def unfit(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
-    """Say which parameter is not wanted, of another type, or missing; None where none is.
+    """Return which parameter is unknown, of another type, or missing; None where none is.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def unfit(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
 
 
 def _mismatch(value: Any, annotation: Any) -> str | None:
-    """Say what a value should be; None where it is."""
+    """Return what a value should be; None where it is."""
     origin, of = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return None if value in of else f"one of {', '.join(map(repr, of))}"

@@ -1,4 +1,4 @@
-"""The runs of a study: campaigns as fitted, under each reading and beyond the paper; single runs to draw."""
+"""The runs of a study: campaigns as fitted, under readings, beyond the paper; runs to draw."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class Plan:
         return (*self.fitted, *under, *(sweep.campaign for sweep in self.beyond))
 
     def at_fit(self) -> Plan:
-        """Give the plan without its readings."""
+        """Return the plan without its readings."""
         return replace(self, read=(), left_out=(*self.left_out, NO_READINGS)) if self.read else self
 
     def results(self, measured: Iterable[pl.DataFrame], drawn: Iterable[Result]) -> Results:
-        """Sort what came out, in order: `Store.scalars` of each campaign, then what was drawn."""
+        """Sort the outcome of the runs: `Store.scalars` of each campaign, then what was drawn."""
         found = iter(measured)
 
         def of(campaigns: Sequence[Campaign]) -> Measurements:
@@ -87,7 +87,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Results:
-    """What came out of the runs of a plan.
+    """Outcome of the runs of a plan.
 
     `drawn` are by name of the run. `whole` is of results on record, which have no runs: what those measured
     that claims need whole, by name.
@@ -101,13 +101,13 @@ class Results:
 
 
 def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int | None = None) -> Campaign:
-    """Give a campaign with more settings for all its runs, or another number of replications."""
+    """Return a campaign with more settings for all its runs, or another number of replications."""
     design = replace(campaign.design, replications=replications or campaign.design.replications)
     return replace(campaign, scenario=campaign.scenario.override(*overrides), design=design)
 
 
 def without(campaign: Campaign, levels: Sequence[str]) -> Campaign:
-    """Give a campaign without the treatments that have one of these levels.
+    """Return a campaign without the treatments that have one of these levels.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def without(campaign: Campaign, levels: Sequence[str]) -> Campaign:
 
 
 def under(campaign: Campaign, reading: Reading) -> Campaign:
-    """Give a campaign under a reading, whose settings come before those of the treatments.
+    """Return a campaign under a reading, whose settings come before those of the treatments.
 
     Raises
     ------

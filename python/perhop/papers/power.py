@@ -1,4 +1,4 @@
-"""How often a claim is found supported if what the paper says is true: the power of its verdict.
+"""The power of a verdict: how often a claim is supported if what the paper says is true.
 
 Every quantity of a claim is taken to be what the paper says, with the noise that our own replications have,
 and to be normal. A claim is supported if all its parts are, as fitted and under every reading; quantities and
@@ -23,7 +23,7 @@ Noise = tuple[float, float]
 
 
 def power_json(fitted: Sequence[ClaimPart], others: Sequence[Sequence[ClaimPart]]) -> dict[str, Any]:
-    """Give the probability that all parts are supported: as fitted, and under all readings as well.
+    """Return the probability that all parts are supported: as fitted, and under all readings.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def power_json(fitted: Sequence[ClaimPart], others: Sequence[Sequence[ClaimPart]
     Returns
     -------
     dict
-        `as_fitted` and `with_readings`, None where it cannot be said or no reading was run, and the `reason`.
+        `as_fitted` and `with_readings`, None where unknown or no reading was run, and the `reason`.
     """
     why = dict.fromkeys(reason for part in fitted if (reason := _unknown(part)))
     if why or not fitted:
@@ -51,7 +51,7 @@ def power_json(fitted: Sequence[ClaimPart], others: Sequence[Sequence[ClaimPart]
 
 
 def _unknown(part: ClaimPart) -> str | None:
-    """Say why a part has no power; None where it has."""
+    """Return why a part has no power; None where it has."""
     if part.verdict is Verdict.NOT_JUDGED:
         return part.reason
     return None if part.as_printed else NO_VALUE
@@ -62,7 +62,7 @@ def _known(part: ClaimPart) -> Interval | None:
 
 
 def _pooled(parts: Iterable[ClaimPart]) -> Noise:
-    """Average what the replications of a part under several readings would give about what the paper says."""
+    """Return a part's mean and deviation about the paper's value, pooled over readings."""
     known = [about for part in parts if (about := _known(part))]
     if not known:
         return math.nan, math.nan
@@ -71,7 +71,10 @@ def _pooled(parts: Iterable[ClaimPart]) -> Noise:
 
 
 def _all_supported(parts: Iterable[tuple[ClaimPart, Noise]]) -> float:
-    """Multiply over quantities; the ranges that are claimed of one quantity are met together."""
+    """Return the probability that all parts are supported, a product over quantities.
+
+    The ranges that are claimed of one quantity are met together.
+    """
     asked: dict[tuple[str, Noise, int], list[ClaimPart]] = {}
     for part, noise in parts:
         if about := _known(part):

@@ -1,4 +1,4 @@
-"""Read a printed table: rows that name the cell where a number is missing or none."""
+"""Printed tables, whose rows name the cell where a number is missing or none."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from perhop.papers.error import PackError
 class PublishedRow:
     """A row of a printed table: text by column, empty where the paper prints nothing.
 
-    Parameters
-    ----------
-    where
-        File and line.
-    cells
-        Text by column.
+    `where` is its file and line.
     """
 
     def __init__(self, where: str, cells: Mapping[str, str]) -> None:
@@ -26,13 +21,13 @@ class PublishedRow:
         self._cells = cells
 
     def __getitem__(self, column: str) -> str:
-        """Give the text of a cell; a column that the table does not have is a `PackError`."""
+        """Return the text of a cell; a column that the table does not have is a `PackError`."""
         if column not in self._cells:
             raise PackError(f"{self._where}: no column {column!r}; there is {', '.join(self._cells)}")
         return self._cells[column]
 
     def number(self, column: str) -> float:
-        """Give the number in a cell.
+        """Return the number in a cell.
 
         Raises
         ------
@@ -48,22 +43,22 @@ class PublishedRow:
         return value
 
     def whole(self, column: str) -> int:
-        """Give the whole number in a cell; errors as `number`."""
+        """Return the whole number in a cell; errors as `number`."""
         value = self.number(column)
         if not value.is_integer():
             raise self.error(column, "a whole number")
         return int(value)
 
     def printed(self, column: str) -> float | None:
-        """Give the number in a cell, `None` where the paper prints none."""
+        """Return the number in a cell, None where the paper prints none."""
         return self.number(column) if self[column] else None
 
     def error(self, column: str, wanted: str) -> PackError:
-        """Say that a cell does not hold what is wanted."""
+        """Return the error of a cell that does not hold what is wanted."""
         return PackError(f"{self._where}: column {column!r} is {self[column]!r}, not {wanted}")
 
     def changed(self, cells: Mapping[str, str]) -> PublishedRow:
-        """Give the row with other text in some cells.
+        """Return the row with other text in some cells.
 
         Raises
         ------

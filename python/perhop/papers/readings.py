@@ -1,4 +1,4 @@
-"""The readings of what a paper leaves open, under which every claim is judged again: `readings.toml`.
+"""Readings of what a paper leaves open, to judge every claim under: `readings.toml`.
 
 A reading changes the fitted point in one thing; a pair changes two. Each has settings of the scenario, as
 `perhop run FILE -s path=value` takes them, and changes of the study's own parameters, where a setting depends
@@ -62,7 +62,7 @@ class Reading:
         return not self.change and all(setting.startswith("run.") for setting in self.settings)
 
     def settings_of(self, source: bytes) -> list[str]:
-        """Give the settings for a scenario: `flow.*.` becomes one for each of its TCP flows.
+        """Return the settings for a scenario: `flow.*.` becomes one for each of its TCP flows.
 
         These are those of the file, or of a setting before that writes them anew, `flow=[...]`.
         """
@@ -79,7 +79,9 @@ class Reading:
 
 
 def unjudged_claims(pack: Pack, quick: bool) -> frozenset[str]:
-    """Give the claims that a reproduction does not judge: of a quick one, all but `quick` in `readings.toml`.
+    """Return the claims that a quick reproduction does not judge; none of a full one.
+
+    It judges those of the list `quick` in `readings.toml`.
 
     Raises
     ------
@@ -199,5 +201,5 @@ def _pair(
 
 
 def _changed(reading: Reading) -> set[str]:
-    """Give the places of the settings and the parameters that a reading changes."""
+    """Return the places of the settings and the parameters that a reading changes."""
     return {setting.partition("=")[0] for setting in reading.settings} | set(reading.change)

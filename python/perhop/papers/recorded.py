@@ -1,4 +1,4 @@
-"""What a study gave, as data that needs no perhop to read: `recorded/` of its pack."""
+"""Records of a study as data that needs no perhop to read: `recorded/` of its pack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from perhop.run.record import commit
 
 FOLDER, RESULTS, RUNS = "recorded", "results.json", "runs.csv"
 WHOLE = "whole"
-"""What runs are `of` that the study reduces whole, with their traces."""
+"""Value of `of` for runs that the study reduces whole, with their traces."""
 
 _FIRST = ("of", "treatment", "replication", "seed", "event_digest")
 
@@ -39,7 +39,7 @@ def write(
     document: Mapping[str, Any],
     store: Path,
 ) -> None:
-    """Write the document of a full reproduction, and a line for each run that its claims are judged by.
+    """Write the document of a full reproduction, and a line for each run behind its claims.
 
     `whole` is as of `perhop.papers.study.Study.whole`; the document has the runs behind it.
     """
@@ -78,7 +78,7 @@ def write(
 
 
 def check_place(plan: Plan) -> None:
-    """See that a record can be written, before hours of runs.
+    """Check that a record can be written, before hours of runs.
 
     Raises
     ------
@@ -92,7 +92,9 @@ def check_place(plan: Plan) -> None:
 
 
 def run_lines(campaign: Campaign, measured: Measurements) -> Iterator[tuple[dict[str, Any], str]]:
-    """Go through the runs of a campaign: place of the treatment, replication, seed and every value; its key.
+    """Yield the runs of a campaign, each as a line and its key.
+
+    A line has the treatment's place, the replication, the seed and every value.
 
     A value is named `response`, or `response[group]`.
     """
@@ -123,7 +125,7 @@ def _short(value: Any) -> Any:
 
 
 def machine() -> dict[str, Any]:
-    """Say what runs perhop here and now: commit, date, system, processor and how many."""
+    """Return what runs perhop here and now: commit, date, system, processor and cores."""
     cpu = re.search(r"^model name\s*: (.*)$", _text("/proc/cpuinfo"), re.MULTILINE)
     return {
         "commit": commit(),

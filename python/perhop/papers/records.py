@@ -1,4 +1,4 @@
-"""Records of studies as text: JSON with a row a line, so that a changed number is a changed line."""
+"""Records of studies as text: JSON with a row a line, so that a change is one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study is to `perhop reproduce`; see the package's documentation for how to add one."""
+"""The parts of a study for `perhop reproduce`; the package explains how to add one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class BrokenRun(RuntimeError):
 
 
 Finding = tuple[str, str]
-"""What a comparison says beyond the claims: a title and a text."""
+"""A finding beyond the claims: a title and a text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What comes out of a study; each study has its own, with whatever else its page needs.
+    """Outcome of a study; each study adds what else its page needs.
 
     Attributes
     ----------
@@ -58,11 +58,14 @@ Q = TypeVar("Q", bound=Plan)
 O = TypeVar("O", bound=Outcome)  # noqa: E741
 
 CampaignRunner = Callable[[Sequence[Campaign], str], list[Measurements]]
-"""Runs campaigns in one store and returns what each measured; the text says what is being done."""
+"""Function that runs campaigns in one store and returns what each measured.
+
+The text says what is being done.
+"""
 
 
 def published_rows(outcome: Outcome) -> Summary:
-    """Give the rows of a study that have a published counterpart, as a table."""
+    """Return the rows of a study that have a published counterpart, as a table."""
     return Summary(
         "Published and simulated",
         ("table", "id", "quantity", "unit", "published", "simulated"),
@@ -112,7 +115,7 @@ class Study(Generic[Q, O]):
 
 
 def finding(words: Mapping[str, str], **values: object) -> Finding:
-    """Give a finding of a pack's page: its `title` and its `text`, with values filled in."""
+    """Return a finding of a pack's page: its `title` and its `text`, with values filled in."""
     return words["title"].format(**values), words["text"].format(**values)
 
 

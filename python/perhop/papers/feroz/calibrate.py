@@ -20,17 +20,17 @@ from perhop.papers.plan import short
 from perhop.papers.study import CampaignRunner
 
 SECOND = "second fit"
-"""Of a search that may take what is only swept."""
+"""Name of the search that may take values that are only swept."""
 
 Means = Mapping[str, Mapping[str, float]]
-"""By case id and quantity the mean over the replications."""
+"""Mean over the replications, by case id and quantity."""
 
 Offset = Mapping[str, float]
-"""By quantity what is added to both sides, so that a zero counts as something; 0 where it is not named."""
+"""Addend to both sides by quantity, so that a zero counts; 0 where it is not named."""
 
 
 def calibrate(plan: Runs, run: CampaignRunner) -> dict[str, Any]:
-    """Search, and hold the result against the tables that were not fitted.
+    """Search the parameters, and compare the result with the tables that were not fitted.
 
     `run` keeps what is run: many points leave many cases as they are, for a bucket has no gains.
     """
@@ -78,7 +78,7 @@ def calibrate(plan: Runs, run: CampaignRunner) -> dict[str, Any]:
 
 
 def log_error(ours: float, published: float, offset: float = 0.0) -> float:
-    """Give |ln((ours + offset) / (published + offset))|.
+    """Return |ln((ours + offset) / (published + offset))|.
 
     >>> round(log_error(2.0, 1.0), 3), round(log_error(0.5, 1.0), 3)
     (0.693, 0.693)
@@ -89,7 +89,7 @@ def log_error(ours: float, published: float, offset: float = 0.0) -> float:
 
 
 def error(cases: Sequence[Case], means: Means, offset: Offset) -> float:
-    """Give the mean error over the printed quantities of some cases."""
+    """Return the mean error over the printed quantities of some cases."""
     terms = [
         log_error(means[case.id][quantity], value, offset.get(quantity, 0.0))
         for case in cases
@@ -99,7 +99,7 @@ def error(cases: Sequence[Case], means: Means, offset: Offset) -> float:
 
 
 def ratio_error(cases: Sequence[Case], means: Means, offset: Offset) -> float:
-    """Give the mean error of the ratios between markers: the first case of each row over the others.
+    """Return the mean error of ratios between markers: each row's first case over the others.
 
     For levels that can be compared with nothing, such as printed ones that exceed their links.
     """
@@ -115,7 +115,7 @@ def ratio_error(cases: Sequence[Case], means: Means, offset: Offset) -> float:
 
 
 def table_errors(cases: Sequence[Case], means: Means, offset: Offset) -> dict[str, dict[str, float]]:
-    """Give for each table its error and that of the ratios between markers."""
+    """Return the error of each table, and that of its ratios between markers."""
     kinds: dict[str, Callable[[Sequence[Case], Means, Offset], float]]
     kinds = {"levels": error, "ratios": ratio_error}
     return {

@@ -1,4 +1,4 @@
-"""What the paper leaves open as parameters of the study: `calibration.toml`."""
+"""Parameters for what the paper leaves open: `calibration.toml`."""
 
 from __future__ import annotations
 

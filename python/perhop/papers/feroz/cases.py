@@ -1,4 +1,4 @@
-"""The set-ups of `figures.toml`: a marker and a level each; how what the paper leaves open changes them."""
+"""The set-ups of `figures.toml`: a marker and a level each, with their settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIGURE: Keys = {
 """Keys of `figures.toml`."""
 
 FACTORS = ("at", "figure", "marker")
-"""Factors of every campaign; `at` is what the parameters are."""
+"""Factors of every campaign; `at` names the values of the parameters."""
 
 FITTED = "as fitted"
 
@@ -35,7 +35,7 @@ PACKET = 1024
 INTERVAL_S = 0.25
 """The marking interval T."""
 DURATION_S = 100.0
-"""Of a run, where `set` has none."""
+"""Duration of a run, where `set` has none."""
 EXTRA = "extra"
 """The table of runs of ours."""
 
@@ -87,12 +87,12 @@ class Case:
 
     @property
     def id(self) -> str:
-        """Unique among the cases."""
+        """Name that no other case has."""
         return f"{self.row} {self.marker}"
 
     @property
     def place(self) -> dict[str, str]:
-        """Where claims find it."""
+        """Levels by which claims find it."""
         tokens = {} if self.tokens is None else {"tokens": str(self.tokens)}
         return {"figure": self.figure, "marker": self.marker, **tokens}
 
@@ -107,7 +107,7 @@ class Case:
         return rate(self.tokens or 0)
 
     def overrides(self, values: Values, fit: Calibration) -> list[str]:
-        """List what turns the scenario file into this case with these values."""
+        """Return the settings that make the scenario file this case, with these values."""
         window = int(values["window"])
         windows = [f"flow.{'web' if self.figure == 'short' else 'bulk'}.tcp.window={window}KiB"]
         if self.tokens is not None:
@@ -117,7 +117,7 @@ class Case:
         return [*stated, *self._marking(values), *self.set, *windows, length]
 
     def _marking(self, values: Values) -> list[str]:
-        """List the settings of the marker; its tokens are the case's own, or a scale of the reading's."""
+        """Return the settings of the marker; tokens are the case's, or a scale of the reading's."""
         tokens = self.tokens or self.scale * int(values["tokens"])
         if self.marker == FRIENDLY:
             carried = round(float(values["carry"]) * tokens)
@@ -132,7 +132,7 @@ class Case:
         return [all_be, f"port.r2-r3.class.all.queue.colors.BE={color}"]
 
     def command(self, pack: Pack, fit: Calibration) -> str:
-        """Give the command that runs it alone as fitted, without what the scenario file holds already."""
+        """Return the command that runs it alone as fitted, without settings that change nothing."""
         file = Scenario(pack.scenario(self.scenario), self.scenario)
         changes = "".join(
             f" -s '{one}'"
@@ -145,7 +145,7 @@ class Case:
 
 
 def rate(tokens: float) -> float:
-    """Give the rate of so many tokens per interval, bit/s.
+    """Return the rate of so many tokens per interval, bit/s.
 
     >>> rate(15)
     491520.0
@@ -154,7 +154,7 @@ def rate(tokens: float) -> float:
 
 
 def cases_of(pack: Pack, quick: bool) -> tuple[Case, ...]:
-    """Give the cases of `figures.toml`.
+    """Return the cases of `figures.toml`.
 
     In a quick reproduction a figure without the key `quick` has none, one with a time there runs so long.
 
@@ -199,7 +199,10 @@ def _of_figure(figure: Mapping[str, Any], shorter: float | None) -> Iterable[Cas
 
 
 def published_rows(pack: Pack) -> dict[str, dict[str, float]]:
-    """Give the printed values by case id. Goodput is in bytes per second whatever the paper calls it."""
+    """Return the printed values by case id.
+
+    Goodput is in bytes per second whatever the paper calls it.
+    """
     found: dict[str, dict[str, float]] = {}
     columns = {name: name for name in ("timeouts", "losses_per_s", "cov")} | {"goodput": "avg_goodput_bps"}
     for row in pack.table("tables1-5"):
@@ -212,17 +215,17 @@ def published_rows(pack: Pack) -> dict[str, dict[str, float]]:
 
 
 def cases_at(cases: Iterable[Case], at: Mapping[str, str]) -> list[Case]:
-    """Give the cases at a place of a claim."""
+    """Return the cases at a place of a claim."""
     return [case for case in cases if at.items() <= case.place.items()]
 
 
 def at_most(cases: Iterable[Case], most: int) -> list[Case]:
-    """Give cases with no more replications than these."""
+    """Return cases with at most so many replications."""
     return [replace(case, replications=min(case.replications, most)) for case in cases]
 
 
 def under_readings(cases: Iterable[Case]) -> list[Case]:
-    """Give cases with runs as long as under readings."""
+    """Return cases with runs as long as under readings."""
     return [replace(case, duration_s=case.read_s) for case in cases]
 
 

@@ -1,4 +1,4 @@
-"""The reproduction as a document: published and simulated numbers side by side, claims judged."""
+"""The reproduction as a document: printed beside simulated numbers, judged claims."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perhop.run.run import Result
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Outcome):
-    """What comes out of the study; measured as fitted, by id of reading, and by `parameter=value`."""
+    """Outcome of the study; `measured` is by `as fitted`, reading id or `parameter=value`."""
 
     measured: Mapping[str, CaseValues]
     drawn: Mapping[str, Result]
@@ -51,7 +51,7 @@ def reduce(plan: Runs, results: Results, command: str, results_version: int) -> 
 def judge_claim(
     plan: Runs, measured: Mapping[str, CaseValues], claim: Claim, listed: Sequence[Reading]
 ) -> dict[str, Any]:
-    """Judge a claim as fitted and under each reading; shorter runs than the study's judge nothing."""
+    """Judge a claim as fitted and under each reading; runs cut short judge nothing."""
     judge = judge_of(plan.pack.written, subject_of(plan.pack, plan.cases), {})
     cases = [case for case in plan.cases if case.figure in claim.levels("figure")]
     short = {case.figure: case.duration_s for case in cases if case.shortened}
@@ -68,7 +68,7 @@ def judge_claim(
 
 
 def case_rows(m: CaseValues, case: Case, layout: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give the rows of one case: what the paper prints about it, or what a run of ours is for."""
+    """Return the rows of one case: what is printed of it, or what a run of ours is for."""
     rows, like = layout["rows"], "6" if case.tokens is not None and case.table != EXTRA else case.figure
     units, printed = layout["units"], case.published
     return [
@@ -78,7 +78,7 @@ def case_rows(m: CaseValues, case: Case, layout: Mapping[str, Any]) -> list[dict
 
 
 def run_warnings(m: CaseValues) -> tuple[str, ...]:
-    """List what the comparison assumes and a run does not keep: IN packets are hardly lost."""
+    """Return warnings of cases that lose many IN packets, which the comparison rules out."""
     found = []
     for case in m.cases.values():
         if case.table == EXTRA or case.marker == "none":
@@ -92,7 +92,7 @@ def run_warnings(m: CaseValues) -> tuple[str, ...]:
 
 
 def findings(plan: Runs, measured: Mapping[str, CaseValues], words: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Say what the runs show beyond the claims; of a quick reproduction only what the guard does."""
+    """Return what the runs show beyond the claims; a quick reproduction only on the guard."""
 
     def mean(under: str, case: str, quantity: str) -> float:
         return measured[under].mean(case, quantity)
@@ -118,7 +118,7 @@ def findings(plan: Runs, measured: Mapping[str, CaseValues], words: Mapping[str,
 
 
 class _Lookup:
-    """What a text names in brackets, its parts with slashes between them."""
+    """A function whose arguments a text names in brackets, with slashes between them."""
 
     def __init__(self, of: Callable[..., object]) -> None:
         self._of = of

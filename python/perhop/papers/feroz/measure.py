@@ -1,4 +1,4 @@
-"""From what campaigns measured, and from runs that are needed whole, to the quantities of cases."""
+"""Quantities of cases, from what campaigns measured and from runs needed whole."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from perhop.stats.intervals import Interval, mean_interval
 
 BOTTLENECK = "port.r2-r3."
 EDGES = r"^port\.e.*-r2\."
-"""Of the queues behind the markers."""
+"""Pattern of the paths of queues behind the markers."""
 ASSURED = "assured"
 
 Quantities = Mapping[str, Floats]
-"""By quantity a value for each replication, or NaN."""
+"""Value for each replication, or NaN, by quantity."""
 
 Whole = Mapping[str, Mapping[str, float]]
 """Quantities of runs that are needed whole, by name."""
@@ -45,18 +45,18 @@ class CaseValues(Measured):
     values: Mapping[str, Quantities]
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Give a quantity of a case by replication."""
+        """Return a quantity of a case by replication."""
         del effect
         (case,) = cases_at(self.cases.values(), at)
         return self.values[case.id][response]
 
     def interval(self, case: str, quantity: str) -> Interval | None:
-        """Mean and 95 % interval of one quantity; None where a replication has no value of it."""
+        """Return mean and 95 % interval of a quantity; None where a replication has no value."""
         found = self.values[case][quantity]
         return mean_interval(found) if np.all(np.isfinite(found)) else None
 
     def mean(self, case: str, quantity: str) -> float:
-        """Mean over the replications; NaN where one has no value."""
+        """Return the mean over the replications; NaN where one has no value."""
         return float(self.values[case][quantity].mean())
 
 
@@ -101,7 +101,7 @@ def everything(cases: Sequence[Case], results: Results) -> dict[str, CaseValues]
 def means_of(
     cases: Sequence[Case], points: int, measured: Iterable[Measurements]
 ) -> list[dict[str, dict[str, float]]]:
-    """Give by point, case id and quantity the mean; the first factor has the points' numbers."""
+    """Return the mean by point, case id and quantity; the first factor numbers the points."""
     found = [dict[str, dict[str, float]]() for _ in range(points)]
     for one in measured:
         for place, own in enumerate(found):
@@ -144,7 +144,7 @@ def quantities(case: Case, of: Mapping[str, Floats]) -> Quantities:
 
 
 def whole_run(case: Case, run: Result) -> Mapping[str, float]:
-    """Measure a whole run: of transfers their times, of a flow with tokens the gaps between its marks."""
+    """Measure a whole run: times of transfers, or gaps between marks of the assured flow."""
     if case.figure == "short":
         return transfers(run, case.duration_s)
     if case.tokens is not None:
@@ -154,18 +154,18 @@ def whole_run(case: Case, run: Result) -> Mapping[str, float]:
 
 @dataclass(frozen=True)
 class Marks:
-    """Packets of one flow in the order in which they left its edge's marker: when, and whether IN."""
+    """Packets of one flow in the order in which they left its marker: when, and whether IN."""
 
     time_s: Floats
     is_in: npt.NDArray[np.bool_]
 
     def interval(self, length_s: float) -> npt.NDArray[np.int64]:
-        """Give the marking interval of each, where intervals are so long."""
+        """Return the number of each packet's interval, with intervals of this length."""
         return np.floor(self.time_s / length_s).astype(int)
 
 
 def flow_marks(trace: pl.DataFrame, flow: str) -> Marks:
-    """Read a flow's marks from a packet trace: its packets as they enter the queue behind its marker."""
+    """Read a flow's marks from a packet trace, as packets enter the queue behind its marker."""
     own = trace.filter(
         (pl.col("flow") == flow) & (pl.col("event") == "enqueued") & pl.col("path").str.contains(EDGES)
     )
@@ -196,7 +196,9 @@ def transfers(run: Result, duration_s: float) -> dict[str, float]:
 
 
 def spacing_kept(marks: Marks, tokens: int, gain: float = 0.5) -> dict[str, float]:
-    """Hold the marks of a flow that has a marker for itself, and no small window, against Algorithms 1 and 2.
+    """Compare the gaps between a flow's marks with those of Algorithms 1 and 2.
+
+    The flow has a marker for itself, and no small window.
 
     The flow's E is followed from its packets alone: the mean of the last interval's packets and the E before.
     Its allocation is min(M, E) of M tokens, its spacing S = E / min(M, E) - 1. Of each interval after the

@@ -1,4 +1,4 @@
-"""The page about the study; its words and the layout of its tables are in `page.toml` of the pack."""
+"""The page about the study; `page.toml` of the pack has its words and table layouts."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class _Page:
         return Section("marks", "Marks and queue", [self.text["marks"]], drawings=drawings)
 
     def others(self) -> Section:
-        """Give every quantity of the runs of ours and of the baselines, in one table."""
+        """Show every quantity of the runs of ours and of the baselines, in one table."""
 
         def cell(case: Case, quantity: Quantity) -> str:
             if quantity["name"] not in m.values[case.id]:
@@ -151,7 +151,7 @@ class _Page:
         return Section("others", "Section 5.7 and simultaneous starts", [self.text["others"]], [table])
 
     def sensitivity(self) -> Iterator[Section]:
-        """Show how each parameter moves Tables 1 and 6."""
+        """Yield the sections on how each parameter moves Tables 1 and 6."""
         if not self.plan.beyond:
             return
         first, sixth = ([one for one in self.plan.beyond if one.id.startswith(table)] for table in "16")
@@ -183,7 +183,7 @@ class _Page:
     def _panels(
         self, sweep: Sweep, quantities: Sequence[Quantity], title: Callable[[Case, Quantity], str]
     ) -> list[curves.Panel]:
-        """Give a line for each marker, and what the paper has of a share; `title` is of the line's panel."""
+        """Return panels by `title`, with a line for each marker and for each printed share."""
         measured, (name,) = self.outcome.measured, sweep.axes
         panels, colors, x = dict[str, list[curves.Line]](), dict[str, int](), range(len(_values(sweep)))
         _, rows, markers = sweep.campaign.design.factors
@@ -200,7 +200,7 @@ class _Page:
         return [curves.Panel(title, lines, _values(sweep)) for title, lines in panels.items()]
 
     def _swept_table(self, sweeps: Sequence[Sweep]) -> Table:
-        """Give the means in Table 1 at each value of each parameter, markers in one cell."""
+        """Return the table of means in Table 1 at each value of each parameter."""
         cases, rows = [case for case in self.plan.cases if case.figure == "1"], []
         for sweep in sweeps:
             (name,) = sweep.axes
@@ -247,12 +247,12 @@ class _Page:
 
 
 def _values(sweep: Sweep) -> list[str]:
-    """Give the values of the parameter that a sweep is over."""
+    """Return the values of the parameter that a sweep is over."""
     return [level.name for level in sweep.campaign.design.factors[0].levels]
 
 
 def _ends(row: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Give the ends of the interval of a document's row."""
+    """Return the ends of the interval of a document's row; None where it has none."""
     found: Sequence[float] | None = row["simulated"]["ci95"]
     return None if found is None else (found[0], found[1])
 

@@ -1,4 +1,4 @@
-"""The runs of the study: campaigns over its cases, at values of its parameters, under readings, in sweeps."""
+"""The runs of the study: campaigns over its cases, as fitted, under readings, in sweeps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from perhop.papers.readings import Reading, load_readings, unjudged_claims
 from perhop.run.run import AnyJob, TracedJob
 
 MEASURED = {"baseline.toml": "campaign.toml", "assured.toml": "campaign-assured.toml"}
-"""For each scenario file the campaign that says what is measured."""
+"""Campaign file that says what is measured, by scenario file."""
 
 SHORTER = "shorter runs"
 """The fitted point with runs as long as under readings; judged as if it were one of these."""
@@ -46,7 +46,7 @@ SWEPT_TOKENS = (15, 30, 45)
 SWEPT_IN_TABLE_6 = ("averaging", "depth", "beyond_tokens", "carry")
 
 QUANTITIES = ("timeouts", "losses_per_s", "goodput", "cov", "obtained", "gaps_kept", "gap_excess")
-"""What claims may be about; not each of every case."""
+"""Quantities that claims may be about; not each of every case."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Runs(Plan):
 
 
 def make_plan(quick: bool = False) -> Runs:
-    """List the runs of the reproduction; a quick one shortens runs and leaves out what no claim needs.
+    """Return the runs of the reproduction; a quick one is shorter and leaves some out.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def make_plan(quick: bool = False) -> Runs:
 
 
 def subject_of(pack: Pack, cases: Sequence[Case]) -> Subject:
-    """Give what claims may be about: the cases, and what is printed of them."""
+    """Return what claims may be about: the cases, and what is printed of them."""
     fitted = load_calibration(pack).fit
 
     def printed(_: str, response: str, at: Place, __: Place | None) -> float | None:
@@ -101,7 +101,7 @@ def subject_of(pack: Pack, cases: Sequence[Case]) -> Subject:
 
 @dataclass(frozen=True)
 class CaseRuns:
-    """Makes the runs of cases of a pack, with its parameters."""
+    """Maker of the runs of a pack's cases, with the pack's parameters."""
 
     pack: Pack
     fit: Calibration
@@ -109,7 +109,7 @@ class CaseRuns:
     def campaigns(
         self, cases: Sequence[Case], at: Mapping[str, Values], reading: Reading | None = None
     ) -> tuple[Campaign, ...]:
-        """Run cases with each of some values of the parameters, under a reading.
+        """Return campaigns that run cases at each point of the parameters, under a reading.
 
         All treatments have common random numbers, so that they can be paired. There is a campaign for each
         scenario file and number of replications.
@@ -132,12 +132,12 @@ class CaseRuns:
         return tuple(found)
 
     def _settings(self, case: Case, values: Values, reading: Reading | None = None) -> tuple[str, ...]:
-        """List all that a run of a case changes; no series is drawn of it: one sample at the end."""
+        """Return all settings of a case's run, which samples its series once, at the end."""
         own = reading.settings_of(self.pack.scenario(case.scenario)) if reading else ()
         return (*case.overrides(values, self.fit), *own, f"run.interval={case.duration_s:g}s")
 
     def drawn(self, cases: Sequence[Case]) -> Iterator[AnyJob]:
-        """Give the runs of the cases that are needed whole, as fitted, named by case and replication."""
+        """Yield the runs needed whole, as fitted, named by case and replication."""
         for case in (one for one in cases if one.is_drawn):
             text, own = self.pack.scenario(case.scenario), self._settings(case, self.fit.chosen)
             for k in range(case.replications):
@@ -147,7 +147,7 @@ class CaseRuns:
     def read(
         self, cases: Sequence[Case], unjudged: frozenset[str], most: int
     ) -> Iterator[tuple[Reading, tuple[Campaign, ...]]]:
-        """Give what is run under each reading: the cases of its claims, at most so many times.
+        """Yield the campaigns under each reading: the cases of its claims, at most so often.
 
         Where runs are shorter under readings, the fitted point with such runs comes first.
 
@@ -165,7 +165,7 @@ class CaseRuns:
                 yield reading, self.campaigns(own, {FITTED: {**self.fit.chosen, **reading.change}}, reading)
 
     def _shorter(self, cases: Sequence[Case]) -> Iterator[Reading]:
-        """Give the fitted point with runs that are as short as under readings, where some are."""
+        """Yield the fitted point with runs as short as under readings, where some are shorter."""
         shorter = {case.figure: case.read_s for case in cases if case.read_s < case.duration_s}
         claims = (one.id for one in self.pack.claims if shorter.keys() & one.levels("figure"))
         if shorter:
@@ -175,7 +175,7 @@ class CaseRuns:
             )
 
     def sweeps(self, cases: Sequence[Case]) -> Iterator[Sweep]:
-        """Sweep Table 1 over each parameter, and three rows of Table 6 over those that move it most."""
+        """Yield sweeps of Table 1 over each parameter, of Table 6 over those that move it most."""
         first = [case for case in cases if case.figure == "1"]
         sixth = [case for case in cases if case.figure == "6" and case.tokens in SWEPT_TOKENS]
         for table, own, names in (("1", first, self.fit.parameters), ("6", sixth, SWEPT_IN_TABLE_6)):
@@ -187,7 +187,7 @@ class CaseRuns:
 
 
 def check_change(pack: Pack, reading: Reading, fit: Calibration) -> None:
-    """Refuse a reading that changes what is no parameter, or to a value that is not tried or is chosen."""
+    """Refuse a reading that sets an unknown parameter, an untried value, or only chosen ones."""
     where = f"{pack.folder / 'readings.toml'}: reading {reading.id}"
     for name, value in reading.change.items():
         if name not in fit.parameters or value not in fit.parameters[name].levels:
@@ -197,7 +197,7 @@ def check_change(pack: Pack, reading: Reading, fit: Calibration) -> None:
 
 
 def _left_out(pack: Pack, unjudged: frozenset[str]) -> tuple[str, ...]:
-    """Say what a quick reproduction does not do."""
+    """Return what a quick reproduction does not do, in words."""
     shorter: dict[str, list[str]] = {}
     for figure in pack.figures:
         if figure.get("quick"):

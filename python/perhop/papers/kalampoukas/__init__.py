@@ -1,1 +1,1 @@
-"""Two-way TCP over an asymmetric link: the study of Kalampoukas, Varma and Ramakrishnan (1997)."""
+"""Two-way TCP over an asymmetric link: the study of Kalampoukas and others (1997)."""

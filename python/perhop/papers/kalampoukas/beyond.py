@@ -16,7 +16,7 @@ from perhop.papers.plan import Sweep
 from perhop.plot.maps import Axis
 
 TOLERANCE = 0.03
-"""A closed form is said to fail where it is further than this from the simulation."""
+"""Distance from the simulation beyond which a closed form fails."""
 
 _AXES = {
     "asymmetry": "asymmetry",
@@ -26,7 +26,7 @@ _AXES = {
     "delay": "round-trip delay in s",
     "connections": "connections each way",
 }
-"""The factors that are axes, and what they are."""
+"""Labels of the factors that are axes."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Grid:
     closed_form: dict[two_way.Form, two_way.Efficiencies]
 
     def error(self, form: two_way.Form) -> two_way.Floats:
-        """Larger distance of the two efficiencies to a closed form at each point; NaN where there is none."""
+        """Return the larger distance of the efficiencies to a closed form; NaN where none is."""
         sides = zip(self.simulated, self.closed_form[form], strict=True)
         return np.maximum(*(np.abs(ours - closed) for ours, closed in sides))
 
     def verdict(self, form: two_way.Form) -> str:
-        """Say in a sentence where a form fails and by how much."""
+        """Return in a sentence where a form fails and by how much."""
         error = self.error(form)
         known = np.isfinite(error)
         if not known.any():
@@ -67,7 +67,7 @@ class Grid:
 
 
 def grids(sweep: Sweep, measured: Measurements) -> list[Grid]:
-    """Put what a sweep measured on a grid for each scheme, beside the closed forms."""
+    """Return a grid for each scheme of a sweep, with the closed forms."""
     design = sweep.campaign.design
     points: dict[str, list[tuple[Setup, dict[str, str]]]] = {}
     for treatment in design.treatments:
@@ -104,6 +104,6 @@ def _closed(setup: Setup, form: two_way.Form) -> tuple[float, float]:
 
 
 def _arrange(axes: Sequence[Axis], pairs: Sequence[tuple[float, float]]) -> two_way.Efficiencies:
-    """Lay points, of which the last axis varies fastest, over the axes."""
+    """Arrange points over the axes; the last axis varies fastest."""
     shape = [len(axis.values) for axis in axes]
     return two_way.Efficiencies(*(np.array(side).reshape(shape) for side in zip(*pairs, strict=True)))

@@ -1,4 +1,4 @@
-"""The reproduction as a document: published, computed and simulated numbers side by side, claims judged."""
+"""The reproduction as a document: printed, computed, simulated numbers; judged claims."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _QUEUES = ("slow_queue_data", "slow_queue_packets")
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Outcome):
-    """What comes out of the study; `drawn` is the first replication of each figure, by its id."""
+    """Outcome of the study; `drawn` is the first replication of each figure, by its id."""
 
     measured: FigureValues
     drawn: Mapping[str, Result]
@@ -36,7 +36,7 @@ class Reproduction(Outcome):
 
 
 def rows_of(m: FigureValues) -> list[dict[str, Any]]:
-    """Give the rows of each figure: its quantities, the slow link's utilization, the longest queues."""
+    """Return the rows of each figure: quantities, the slow link's utilization, queues."""
     rows = []
     for figure in m.figures.values():
         for quantity in dict.fromkeys((*figure.published, "slow_link_utilization", *_QUEUES)):
@@ -48,7 +48,7 @@ def rows_of(m: FigureValues) -> list[dict[str, Any]]:
 
 
 def run_warnings(m: FigureValues) -> list[str]:
-    """List what the study assumes or bounds and a run does not keep: no losses, Theorem 2."""
+    """Return warnings of runs that lose packets or exceed the queue of Theorem 2."""
     found = []
     for id_, figure in m.figures.items():
         if m.values(id_, "dropped").any():
@@ -69,7 +69,7 @@ def judge_claim(
     listed: Sequence[Reading],
     without: Sequence[Unfit],
 ) -> list[dict[str, Any]]:
-    """Judge a claim as given and under each reading; one about all rows has a verdict for each as well.
+    """Judge a claim as fitted and under each reading; those of `PER_ROW` by row as well.
 
     One about a figure that is not run has no parts. `without` has of each reading where it does not vote.
     """
@@ -95,12 +95,15 @@ def judge_claim(
 
 
 def theorem_2(figure: Figure) -> float | None:
-    """Evaluate Theorem 2 for the slow queue, packets, for any scheme; None without a slow connection."""
+    """Return Theorem 2's bound on the slow queue, packets; None without a slow connection.
+
+    It is evaluated for any scheme.
+    """
     return None if figure.setup.alone else float(two_way.max_queue(figure.setup.model()).slow)
 
 
 def _closed(figure: Figure, quantity: str) -> Mapping[str, float | None]:
-    """Evaluate the closed forms in the unit of the quantity's row."""
+    """Return the closed forms in the unit of the quantity's row."""
     side, _, measure = quantity.partition("_")
     if quantity == "slow_queue_data" and figure.setup.scheme == "fifo":
         # Theorem 2 is about data and ACKs in one shared FIFO, traffic both ways

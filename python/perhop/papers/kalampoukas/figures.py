@@ -1,4 +1,4 @@
-"""The figures of the paper: the treatments of `campaign.toml`, what is printed and what was measured."""
+"""The figures of the paper: treatments of `campaign.toml`, printed and measured values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Figure:
     published: dict[str, float | None]
 
     def command(self) -> str:
-        """Give the command that runs it alone."""
+        """Return the command that runs it alone."""
         changes = "".join(f" -s '{' '.join(change.split())}'" for change in self.overrides)
         return f"perhop run papers/kalampoukas/bandwidth-allocation.toml{changes}"
 
@@ -69,12 +69,12 @@ class FigureValues(Measured):
     campaign: Measurements
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Give one quantity of a figure by replication."""
+        """Return one quantity of a figure by replication."""
         del effect
         return self.values(at["figure"], response)
 
     def values(self, figure: str, quantity: str) -> Floats:
-        """Give one quantity of a figure by replication; a `KeyError` for what is not measured."""
+        """Return one quantity of a figure by replication; a `KeyError` for what is not measured."""
         setup = self.figures[figure].setup
         response, unit = {
             "slow_efficiency": ("slow", setup.slow_rate),
@@ -85,11 +85,11 @@ class FigureValues(Measured):
         return self.campaign.values(response, figure=figure) / unit
 
     def interval(self, figure: str, quantity: str) -> Interval:
-        """Mean and 95 % interval of one quantity over the replications."""
+        """Return mean and 95 % interval of one quantity over the replications."""
         return mean_interval(self.values(figure, quantity))
 
     def published(self, figure: str, quantity: str) -> float | None:
-        """Give what the paper prints for a quantity; None for nothing."""
+        """Return the printed value of a quantity; None where there is none."""
         return self.figures[figure].published.get(quantity)
 
 
@@ -97,11 +97,11 @@ QUANTITIES = (
     *(f"{side}_{what}" for side in ("slow", "fast") for what in ("efficiency", "throughput", "fairness")),
     *("slow_link_utilization", "slow_queue_data", "slow_queue_packets", "dropped"),
 )
-"""What claims may be about."""
+"""Quantities that claims may be about."""
 
 
 def subject_of(figures: Iterable[Figure]) -> Subject:
-    """Give what claims may be about and be judged by: printed values, the bounded closed form, the share."""
+    """Return what claims may be about: figures, with printed values, bounded form, share."""
     known = {one.id: one for one in figures}
     tables: dict[str, list[str]] = {}
     for one in known.values():
@@ -130,7 +130,7 @@ def subject_of(figures: Iterable[Figure]) -> Subject:
 
 
 def figures_of(pack: Pack, campaign: Campaign, partly: bool = False) -> tuple[Figure, ...]:
-    """Give what `figures.toml` names; `partly`, what the campaign has of it.
+    """Return the figures of `figures.toml`; with `partly`, those that the campaign has.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def figures_of(pack: Pack, campaign: Campaign, partly: bool = False) -> tuple[Fi
 def _figure(
     table: dict[str, Any], scenario: Scenario, setup: Setup, row: PublishedRow | None, measure: str
 ) -> Figure:
-    """Put what the table prints beside a run; `measure` is `efficiency` or `throughput`."""
+    """Return a figure with what is printed of it; `measure` is `efficiency` or `throughput`."""
     columns = {f"{side}_{measure}": f"{side}{_COLUMN[measure]}" for side in ("slow", "fast")}
     if measure == "efficiency":
         columns["slow_link_utilization"] = "slow_link_busy_published"

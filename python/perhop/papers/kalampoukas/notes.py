@@ -1,4 +1,4 @@
-"""What is said beside the verdicts and among the findings: `page.toml` has the words, here are numbers."""
+"""Notes on verdicts, and findings: numbers for the words of `page.toml`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from perhop.papers.readings import Reading
 from perhop.papers.study import Finding
 
 Read = Sequence[tuple[Reading, FigureValues]]
-"""What was measured under each reading."""
+"""Measured values under each reading."""
 
 _FINDINGS = ("allocation", "switch", "modem")
 _THRESHOLDS = ("5.3", "5.3-b2", "5.3-b4", "5.3-b8")
 
 
 def findings(pack: Pack, m: FigureValues, read: Read, without: Sequence[Unfit]) -> list[Finding]:
-    """Give the findings of the page."""
+    """Return the findings of the page."""
     words = pack.toml("page.toml")
     found = [(words[name]["title"], text) for name, text in _texts(words, _FINDINGS, m, read)]
     unfit = [f"{one.id} {why}" for (one, _), own in zip(read, without, strict=True) for why in own.values()]
@@ -29,7 +29,7 @@ def findings(pack: Pack, m: FigureValues, read: Read, without: Sequence[Unfit]) 
 
 
 def notes(pack: Pack, claim: str, m: FigureValues, read: Read) -> list[str]:
-    """Give what is said beside the verdict on a claim."""
+    """Return the notes on the verdict on a claim."""
     words = pack.toml("page.toml")
     return [text for _, text in _texts(words, words["notes"].get(claim, ()), m, read)]
 
@@ -37,7 +37,7 @@ def notes(pack: Pack, claim: str, m: FigureValues, read: Read) -> list[str]:
 def _texts(
     words: Mapping[str, Any], names: Iterable[str], m: FigureValues, read: Read
 ) -> Iterator[tuple[str, str]]:
-    """Give name and text of those that can be said: some need a reading."""
+    """Yield name and text of those whose numbers are there: some need a reading."""
     for name in names:
         numbers = _NUMBERS[name](m, read) if name in _NUMBERS else {}
         if numbers is not None:
@@ -45,7 +45,7 @@ def _texts(
 
 
 def _allocation(m: FigureValues, _: Read) -> dict[str, Any]:
-    """Give which form of (6.2) the two-counter scheduler follows."""
+    """Return numbers on which form of (6.2) the two-counter scheduler follows."""
     figure = m.figures["6.2"]
     ours = [m.interval(figure.id, f"{side}_efficiency").mean for side in ("slow", "fast")]
     forms = {form: figure.setup.closed_form(form) or () for form in get_args(two_way.Form)}
@@ -59,7 +59,7 @@ def _allocation(m: FigureValues, _: Read) -> dict[str, Any]:
 
 
 def _switch(m: FigureValues, read: Read) -> dict[str, Any] | None:
-    """Give efficiencies with a switch and without; nothing without that reading."""
+    """Return efficiencies with a switch and without; None without that reading."""
     own = next((own for reading, own in read if reading.id == "switch"), None)
     if own is None:
         return None
@@ -75,7 +75,7 @@ def _switch(m: FigureValues, read: Read) -> dict[str, Any] | None:
 
 
 def _modem(m: FigureValues, read: Read) -> dict[str, Any] | None:
-    """Give what losses in the modem do to the jump at 16 KB; nothing without such readings."""
+    """Return what losses in the modem do to the jump at 16 KB; None without such readings."""
     lossy = [(one.id, own) for one, own in read if "modem buffer" in (one.id, *one.of)]
     if not lossy:
         return None
@@ -91,7 +91,7 @@ def _modem(m: FigureValues, read: Read) -> dict[str, Any] | None:
 
 
 def _thresholds(m: FigureValues, _: Read) -> dict[str, Any]:
-    """Give how near theory comes to what a higher backpressure threshold does."""
+    """Return how near theory comes to the effect of a higher backpressure threshold."""
     distances = [
         abs(m.interval(id_, f"{side}_efficiency").mean - float(value))
         for id_ in _THRESHOLDS
@@ -103,7 +103,7 @@ def _thresholds(m: FigureValues, _: Read) -> dict[str, Any]:
 
 
 def _sentence(m: FigureValues, _: Read) -> dict[str, Any]:
-    """Give what the paper's formula has for the thresholds."""
+    """Return what the paper's formula gives for the thresholds."""
     forms = [m.figures[id_].setup.closed_form("printed") for id_ in _THRESHOLDS]
     return {"printed": ", ".join(f"{float(form.fast):.3f}" for form in forms if form is not None)}
 

@@ -1,4 +1,4 @@
-"""The page: claims, numbers, longest queues, figures as the paper draws them, what lies beyond the paper."""
+"""The page: claims, numbers, queues, the paper's figures, what lies beyond the paper."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _overview(rows: Sequence[Mapping[str, Any]]) -> page.Drawing:
 
 
 def lines_of(figure: Figure, result: Result) -> list[curves.Line]:
-    """Give each connection of a run per measurement interval, and the sums of several; the first 300 s.
+    """Return a line for each connection of a run, and for sums of several; the first 300 s.
 
     Efficiencies; over the cable modem throughputs, kbit/s.
     """

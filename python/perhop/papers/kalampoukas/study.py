@@ -1,4 +1,4 @@
-"""The study as `perhop reproduce` runs it: the paper's figures, then the maps and curves beyond them."""
+"""The study as `perhop reproduce` runs it: the paper's figures, then maps and curves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BEYOND = ("map", "threshold", "share", "delay", "connections")
 
 
 def make_plan(quick: bool) -> Plan:
-    """List the figures, again under each reading, and unless it is to be quick the maps and curves."""
+    """Return the plan: figures, as fitted and under readings; unless quick, maps and curves."""
     pack = load_pack(KEY, FIGURE)
     fitted = Campaign.load(pack.folder / "campaign.toml")
     figures = figures_of(pack, fitted)
@@ -87,7 +87,9 @@ def summary(outcome: Reproduction) -> Summary:
 
 
 def _under(fitted: Campaign, reading: Reading, pack: Pack) -> Campaign:
-    """Give the campaign under a reading: what it changes by level comes after a treatment's own settings.
+    """Return the campaign under a reading.
+
+    What the reading changes by level comes after a treatment's own settings.
 
     Raises
     ------

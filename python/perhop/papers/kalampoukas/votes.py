@@ -1,4 +1,4 @@
-"""Where a reading fits what the paper prints, and so votes (decision 0084)."""
+"""Votes of readings: each only where it fits what the paper prints (decision 0084)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from perhop.judge.verdict import ClaimPart
 from perhop.papers.kalampoukas.figures import FigureValues
 
 NEAR = math.sqrt(2)
-"""A reading fits a section if its error is at most so many times that of the base."""
+"""Largest ratio of a reading's error to the base's at which it fits a section."""
 
 RESOLUTION = 0.005
-"""Half a unit of the last digit that most printed numbers have: the least that one is off by."""
+"""Half a unit of the last digit of most printed numbers: the least error of one."""
 
 Unfit = Mapping[str, str]
-"""By section, why a reading does not vote there."""
+"""Reason why a reading does not vote, by section."""
 
 
 def errors(m: FigureValues) -> dict[str, float]:
-    """Give by section the root mean square distance to the printed efficiencies and throughputs.
+    """Return by section the RMS distance to the printed efficiencies and throughputs.
 
     That of a throughput is relative to what is printed.
     """
@@ -36,7 +36,7 @@ def errors(m: FigureValues) -> dict[str, float]:
 
 
 def unfit(of_base: Mapping[str, float], own: FigureValues) -> Unfit:
-    """Give the sections whose printed numbers a reading does not fit, with the reason.
+    """Return the sections whose printed numbers a reading does not fit, with the reason.
 
     `of_base` has the `errors` of the base.
     """
@@ -49,11 +49,11 @@ def unfit(of_base: Mapping[str, float], own: FigureValues) -> Unfit:
 
 
 def voting(part: ClaimPart, where: Unfit) -> ClaimPart:
-    """Give a part of a claim under a reading: not judged where the reading does not fit."""
+    """Return a part of a claim under a reading: not judged where the reading does not fit."""
     reason = where.get(_section(part.quantity))
     return part if reason is None else part.unjudged(reason)
 
 
 def _section(name: str) -> str:
-    """Give the section of a figure, or of a quantity, which begins with its figure."""
+    """Return the section of a figure, or of a quantity, which begins with its figure."""
     return name.partition(".")[0]

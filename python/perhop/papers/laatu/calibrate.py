@@ -1,4 +1,4 @@
-"""What the paper leaves open, fitted in the open: which values come nearest to one part of its tables.
+"""The fit of what the paper leaves open: the values nearest to one part of its tables.
 
 Every combination of `combinations.toml` is run with both ways of marking; the error on the numbers that are
 not fitted stands beside the fit, which `calibration.toml` states.
@@ -16,19 +16,19 @@ from perhop.papers.laatu.responses import MARKINGS, Case, published_values
 from perhop.papers.pack import Pack
 
 NEAREST = "nearest"
-"""The combination with the least error, be it against what the paper says."""
+"""Name of the combination with the least error, be it against what the paper says."""
 
 
 def relative_error(
     simulated: Mapping[str, float], published: Mapping[str, float], names: Sequence[str]
 ) -> float:
-    """Root of the mean square of the relative distances from the printed numbers."""
+    """Return the root mean square of the relative distances from the printed numbers."""
     off = [(simulated[name] - published[name]) / published[name] for name in names]
     return math.sqrt(sum(one * one for one in off) / len(off))
 
 
 def record(pack: Pack, tried: Campaign, cases: Mapping[tuple[str, ...], Case]) -> dict[str, Any]:
-    """Give what is recorded of combinations, whose last factor is the marking, the nearest first named."""
+    """Return the record of the combinations, whose last factor is the marking."""
     table, published = pack.toml("calibration.toml"), published_values(pack)
     (*names, _), stated, predicted = tried.design.names, table["stated"], table["predict"]["quantities"]
     marking, fitted = table["fit"]["marking"], table["fit"]["quantities"]

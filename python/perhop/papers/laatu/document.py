@@ -1,4 +1,4 @@
-"""What comes out of a reproduction."""
+"""The outcome of a reproduction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perhop.papers.study import Outcome
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Outcome):
-    """What comes out of the study; the sweeps with their cases by levels."""
+    """Outcome of the study; the sweeps with their cases by levels."""
 
     measured: SchemeValues
     sweeps: Sequence[tuple[Sweep, Mapping[tuple[str, ...], Case]]]

@@ -1,4 +1,4 @@
-"""What the comparison says beyond the claims; `words.toml` has the words, here are the numbers in them."""
+"""Findings beyond the claims: numbers for the words of `words.toml`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RATE = "aggregate_throughput"
 def findings(
     pack: Pack, m: SchemeValues, under: Sequence[tuple[Reading, SchemeValues]]
 ) -> tuple[Finding, ...]:
-    """Give a title and a text for all that the runs have the numbers for."""
+    """Return a title and a text for all that the runs have the numbers for."""
     each, together = (m.published[marking] for marking in MARKINGS)
     known = {"each": each, "together": together, "runs": REPETITIONS, "flows": REPETITIONS * FLOWS}
     words = pack.toml("words.toml")
@@ -54,7 +54,7 @@ def findings(
 
 
 def _record(pack: Pack) -> Numbers:
-    """Tell what the record of the calibration shows about L2 and L3, and no more than was tried."""
+    """Return what the record of the calibration shows about L2 and L3."""
     record = read_record(pack)
     found, tried = record["fits"][BASE], record["points"]
     names = ", ".join(name.replace("_", " ") for name in found["chosen"])
@@ -67,7 +67,7 @@ def _record(pack: Pack) -> Numbers:
 
 
 def _guard(m: SchemeValues, under: Sequence[tuple[Reading, SchemeValues]]) -> Iterator[Finding]:
-    """Tell what the guard of Reno does to the number of time-outs."""
+    """Yield the finding on how Reno's guard changes the number of time-outs."""
     for off in (own for reading, own in under if reading.id == "guard off"):
         with_it, without = (
             ", ".join(
@@ -82,7 +82,7 @@ def _guard(m: SchemeValues, under: Sequence[tuple[Reading, SchemeValues]]) -> It
 
 
 def _compared(m: SchemeValues, pairs: Sequence[dict[str, Any]]) -> Iterator[Finding]:
-    """Tell what the cases beside the paper's two show; each paired by replication."""
+    """Yield a finding for each pair of cases beside the paper's, paired by replication."""
     for pair in pairs:
         (case, against), words = pair["cases"], []
         for quantity, name in LABELS.items():
@@ -94,7 +94,7 @@ def _compared(m: SchemeValues, pairs: Sequence[dict[str, Any]]) -> Iterator[Find
 
 
 def _decoupled(m: SchemeValues) -> Numbers:
-    """Tell what becomes of drop precedence where each virtual queue looks at its own backlog alone."""
+    """Return numbers on drop precedence where each virtual queue sees its own backlog alone."""
     both = [m.cases[f"{marking}-decoupled"] for marking in MARKINGS]
     dropped = {color: both[0].mean(f"dropped_{color}") for color in ("green", "yellow", "red")}
     rates, used = ([case.mean(name) for case in both] for name in (_RATE, "cir_utilization"))
@@ -102,7 +102,7 @@ def _decoupled(m: SchemeValues) -> Numbers:
 
 
 def _tables(m: SchemeValues) -> Numbers:
-    """Hold the paper's tables against each other: what the spread permits, what the excess rate must be."""
+    """Return what the paper's tables imply: the least fairness, the range of the excess rate."""
     printed = m.published["per-flow"]
     spread, smallest = printed["per_flow_throughput_sdev"], printed["aggregate_throughput_min"] / FLOWS
     lows, highs = zip(*map(excess_denominator, m.published.values()), strict=True)
@@ -111,7 +111,9 @@ def _tables(m: SchemeValues) -> Numbers:
 
 
 def excess_denominator(printed: Mapping[str, float]) -> tuple[float, float]:
-    """Give the range of the excess rate, kbit/s, that a table implies, whose utilizations have two decimals.
+    """Return the range of the excess rate, kbit/s, that a printed table implies.
+
+    Its utilizations have two decimals.
 
     The rounding of the throughput is neglected.
     """
@@ -124,7 +126,7 @@ def excess_denominator(printed: Mapping[str, float]) -> tuple[float, float]:
 
 
 def _significance(m: SchemeValues) -> str:
-    """Tell which of the paper's differences in fairness its own five runs can tell from none."""
+    """Return the significance of each printed difference in fairness, over five runs."""
     words = []
     for component in COMPONENTS:
         name = f"{component}_fairness"
@@ -137,7 +139,7 @@ def _significance(m: SchemeValues) -> str:
 
 
 def _ceiling(m: SchemeValues) -> Numbers | None:
-    """Tell how little the largest printed flow exceeds the mean, and how much simulated ones do."""
+    """Return how far the largest flow exceeds the mean, printed and simulated."""
     mean, spread, largest = (
         m.published["aggregate"][f"per_flow_throughput{end}"] for end in ("", "_sdev", "_max")
     )
@@ -150,7 +152,7 @@ def _ceiling(m: SchemeValues) -> Numbers | None:
 
 
 def _common_mode(m: SchemeValues) -> Numbers | None:
-    """Tell how much the printed sums vary from run to run, against simulated ones."""
+    """Return how much the sums vary from run to run, printed against simulated."""
     printed, ours = m.published["per-flow"], m.cases["per-flow"][_RATE]
     against, alone = float(sdev(ours)), math.sqrt(FLOWS) * printed["per_flow_throughput_sdev"]
     if against == 0.0:

@@ -18,10 +18,10 @@ from perhop.stats.intervals import Interval, mean_interval
 TITLE = "A marker for each flow, or one for all: the study of Laatu, Harju and Loula, again"
 
 _WORDS = ("per-flow marking is fairer", "it uses more of the committed rate", "its throughput is higher")
-"""What it says where a quantity of `LABELS` is higher with per-flow marking."""
+"""Words where a quantity of `LABELS` is higher with per-flow marking."""
 
 Points = Mapping[str, Sequence[Case]]
-"""By way of marking a case for each point of a sweep."""
+"""Case for each point of a sweep, by way of marking."""
 
 
 def page_of(plan: Plan, done: Reproduction) -> str:
@@ -35,7 +35,7 @@ def page_of(plan: Plan, done: Reproduction) -> str:
 
 
 def _flows(plan: Plan, done: Reproduction, text: str) -> Section:
-    """Figures 2 to 5: what each flow got in one run."""
+    """Draw figures 2 to 5: what each flow got in one run."""
     drawings = []
     for treatment in plan.fitted[0].design.treatments:
         (id_,) = treatment.levels
@@ -58,7 +58,7 @@ def _flows(plan: Plan, done: Reproduction, text: str) -> Section:
 
 
 def _compared(plan: Plan, done: Reproduction, text: str) -> Section:
-    """All cases side by side."""
+    """Draw all cases side by side."""
     m, command = done.measured, str(done.document["command"])
     titles = {one["case"]: one["title"] for one in plan.pack.figures if "case" in one}
     cases = m.cases.values()
@@ -104,7 +104,7 @@ def _beyond(done: Reproduction, text: str) -> Section:
 
 
 def points_of(sweep: Sweep, cases: Mapping[tuple[str, ...], Case]) -> tuple[list[str], Points]:
-    """Put the cases of a sweep, by their levels, on its points; their labels come first."""
+    """Return the labels of a sweep's points, and its cases at them by way of marking."""
     factors = sweep.campaign.design.factors
     (labels,) = ([level.name for level in one.levels] for one in factors if one.name != "marking")
     at = {
@@ -117,7 +117,7 @@ def points_of(sweep: Sweep, cases: Mapping[tuple[str, ...], Case]) -> tuple[list
 
 
 def verdict(labels: Sequence[str], points: Points) -> str:
-    """Say in a sentence where each claim's direction holds."""
+    """Return in a sentence where each claim's direction holds."""
     parts = []
     for words, quantity in zip(_WORDS, LABELS, strict=True):
         pairs = zip(*(points[marking] for marking in MARKINGS), strict=True)

@@ -32,13 +32,13 @@ class SchemeValues(Measured):
     published: Mapping[str, Mapping[str, float]]
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Give a quantity or a count of a case."""
+        """Return a quantity or a count of a case."""
         del effect
         return self.cases[at["case"]][response]
 
 
 def subject_of(pack: Pack, published: Mapping[str, Mapping[str, float]]) -> Subject:
-    """Give what claims may be about: the cases, and what is printed of the paper's."""
+    """Return what claims may be about: the cases, and what is printed of the paper's."""
     fit = pack.toml("calibration.toml")["fit"]
     fitted = {(fit["marking"], quantity) for quantity in fit["quantities"]}
     cases = [one["case"] for one in pack.figures if "case" in one]

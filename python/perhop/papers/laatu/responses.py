@@ -19,13 +19,16 @@ from perhop.stats.intervals import Interval, mean_interval
 MARKINGS = ("per-flow", "aggregate")
 FLOWS = 4
 CIR_KBPS, AF_KBPS = 800.0, 2000.0
-"""Committed rate of the customer, and what the AF class gets at the bottleneck, sections 4.4 and 4.3."""
+"""Rates of the customer (committed) and of the AF class, sections 4.4 and 4.3."""
 
 EXCESS_KBPS = 1000.0
-"""What the utilization of the excess rate is relative to. The paper does not say: `excess_denominator`."""
+"""Rate that the utilization of the excess rate is relative to.
+
+The paper does not say: `excess_denominator`.
+"""
 
 GREEN_PACKETS = 2 * CIR_KBPS * 1e3 * 110.0 / (8 * 1500)
-"""What the committed rates of customer and background allow in the measured time of a run."""
+"""Green packets that both committed rates allow in the measured time of a run."""
 
 REPETITIONS = 5
 """Runs of a test, section 4.5; the statistics of the tables are over this many."""
@@ -66,15 +69,17 @@ class Case:
     counts: dict[str, Floats]
 
     def __getitem__(self, quantity: str) -> Floats:
-        """Give a quantity of `QUANTITIES` or a count, one value per replication."""
+        """Return a quantity of `QUANTITIES` or a count, one value per replication."""
         return QUANTITIES[quantity](self) if quantity in QUANTITIES else self.counts[quantity]
 
     def mean(self, quantity: str) -> float:
-        """Give the mean of a quantity over the replications."""
+        """Return the mean of a quantity over the replications."""
         return float(self[quantity].mean())
 
     def interval(self, name: str) -> Interval | None:
-        """Give mean and 95 % interval of a quantity, or of a statistic over the tests; None without a test.
+        """Return mean and 95 % interval of a quantity, or of a statistic over the tests.
+
+        None without a test.
 
         A statistic is a quantity with `_sdev`, `_min` or `_max`. As in Tables 2 to 5 it is over the runs of a
         test; of what a flow gets, over all flows of them.
@@ -88,13 +93,13 @@ class Case:
 
 
 def by_test(values: Floats) -> Floats:
-    """Give a row for each test of `REPETITIONS` replications, with all that belongs to it."""
+    """Return a row for each test of `REPETITIONS` replications, with all that belongs to it."""
     tests = len(values) // REPETITIONS
     return values[: tests * REPETITIONS].reshape(tests, values[:REPETITIONS].size)
 
 
 def sdev(values: Floats) -> Floats:
-    """Give the standard deviation of the sample along the last axis; zero of a single value."""
+    """Return the standard deviation of the sample along the last axis; zero of a single value."""
     return np.std(values, ddof=1, axis=-1) if values.shape[-1] > 1 else np.zeros(values.shape[:-1])
 
 
@@ -118,11 +123,11 @@ QUANTITIES: Mapping[str, Callable[[Case], Floats]] = {
     "green_loss": lambda case: case.counts["dropped_green"] / GREEN_PACKETS,
     "background_throughput": lambda case: case.counts["background"] / 1e3,
 }
-"""One value per replication; rates in kbit/s."""
+"""Functions that return one value per replication; rates in kbit/s."""
 
 
 def cases_of(campaign: Campaign, m: Measurements) -> dict[tuple[str, ...], Case]:
-    """Take the treatments, by their levels, out of what one or more campaigns with equal factors measured."""
+    """Return the cases of campaigns with equal factors, by the levels of their treatments."""
     run = campaign.scenario.describe().run
     kbps = {"name": 1e-3, "flow": 8e-3 / (run.duration_s - run.warmup_s)}
     found: dict[tuple[str, ...], Case] = {}
@@ -140,7 +145,7 @@ def cases_of(campaign: Campaign, m: Measurements) -> dict[tuple[str, ...], Case]
 
 
 def published_values(pack: Pack) -> dict[str, dict[str, float]]:
-    """Give the printed values by marking and quantity.
+    """Return the printed values by marking and quantity.
 
     Raises
     ------

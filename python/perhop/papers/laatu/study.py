@@ -37,7 +37,7 @@ READ, DURATION_S, QUICK_S = 20, 120, 60
 """Replications under each reading; simulated time of a run, and of a quick one."""
 
 GREEN_DROPS = 15.0
-"""Green packets that may be dropped in a run before that is said: about one in a thousand."""
+"""Green packets that a run may drop without a warning: about one in a thousand."""
 
 EXTRA = {"sdev_in_run": "kbit/s", "background_throughput": "kbit/s", "timeouts": "1"}
 EXTRA |= dict.fromkeys(("dropped_green", "dropped_yellow", "dropped_red"), "packets")
@@ -45,7 +45,7 @@ EXTRA |= dict.fromkeys(("dropped_green", "dropped_yellow", "dropped_red"), "pack
 
 
 def make_plan(quick: bool) -> Plan:
-    """List both ways of marking and our cases, both ways under each reading, and the sweeps."""
+    """Return the plan: both markings and our cases, readings of the markings, the sweeps."""
     pack = load_pack(KEY, FIGURE)
     printed_values = published_values(pack)
     unjudged, readings = unjudged_claims(pack, quick), load_settings(pack)
@@ -115,7 +115,10 @@ def calibrate(run: CampaignRunner) -> dict[str, Any]:
 
 
 def case_rows(m: SchemeValues, id_: str) -> list[dict[str, Any]]:
-    """Give the rows of a case: those of the paper's tables, then ours; of our own cases the means alone."""
+    """Return the rows of a case: those of the paper's tables, then ours.
+
+    Of our own cases the means alone.
+    """
     printed = m.published.get(id_, {})
     wanted = [("throughput", name, unit) for name, (_, unit) in METRICS.items()]
     wanted += [("fairness", f"{component}_fairness", "1") for component in COMPONENTS]
@@ -135,7 +138,7 @@ def case_rows(m: SchemeValues, id_: str) -> list[dict[str, Any]]:
 
 
 def run_warnings(m: SchemeValues) -> Iterator[str]:
-    """Tell what the study assumes and a case does not keep: an AF class that is full, no green losses."""
+    """Yield warnings of cases whose AF class is not full or that lose green packets."""
     for id_, case in m.cases.items():
         busy = (case.mean("aggregate_throughput") + case.mean("background_throughput")) / AF_KBPS
         if busy < 0.95:

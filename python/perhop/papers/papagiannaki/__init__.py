@@ -1,1 +1,1 @@
-"""Which mark should acknowledgments carry: the study of Papagiannaki, Thiran, Crowcroft and Diot."""
+"""The mark that acknowledgments should carry: the study of Papagiannaki and others."""

@@ -1,4 +1,4 @@
-"""What the paper leaves open, fitted under every reading, and which readings fit the paper's own cells."""
+"""The fit of what the paper leaves open under every reading, and the readings that fit."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from perhop.papers.readings import Reading, load_readings
 from perhop.papers.study import CampaignRunner
 
 Off = dict[Cell, float]
-"""By cell how far it lies from the printed one, in the printed one's standard errors."""
+"""Distance of each cell from the printed one, in the printed one's standard errors."""
 
 
 def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
-    """Search the parameters under each reading, run what was found with more seeds, and say which fit.
+    """Search the parameters under each reading, run the results again, record which fit.
 
     The rule is decision 0073; `calibration.toml` has its numbers.
     """
@@ -37,7 +37,7 @@ def calibrate(pack: Pack, run: CampaignRunner) -> dict[str, Any]:
     def off(
         asked: Sequence[tuple[str, Point]], markings: Sequence[str], seeds: int, what: str
     ) -> list[list[Off]]:
-        """Run markings at points, each under a reading, and compare a flow's throughput, seed by seed."""
+        """Run markings at points, each under a reading, and compare throughputs seed by seed."""
         wanted = tuple(treatments[(*marking, EVERYWHERE)] for marking in markings)
         design = replace(campaign.design, treatments=wanted, replications=seeds)
         campaigns = []
@@ -117,7 +117,7 @@ def best_point(
     by_seed: Mapping[str, Sequence[float]],
     fit: CellFit,
 ) -> str:
-    """Name what is to be the fitted point: the least error of those that the text does not speak against.
+    """Return the fitted point: the candidate with the least error, or the base.
 
     It takes the place of the base only where it is nearer with every seed.
     """

@@ -1,4 +1,4 @@
-"""The cells of Tables 2 and 4: what flows of a class got under each marking of ACKs and each congestion."""
+"""The cells of Tables 2 and 4: throughput of a class by marking of ACKs and congestion."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KEPT = {"premium": ("P", "A", "B", "C", "P:A", "P:C"), "assured": ("B", "C", "A:
 def replications(
     scalars: pl.DataFrame, layout: Layout = LAYOUT, columns: Sequence[str] = (*"PAB", "congestion")
 ) -> list[Cells]:
-    """Arrange what a campaign measured, one table for each replication.
+    """Return what a campaign measured, as one table for each replication.
 
     The levels of each factor stand in `columns`. An arm beside the 27 has a value for each level of the last.
 
@@ -61,13 +61,13 @@ def replications(
 
 
 def printed_cells(pack: Pack) -> Cells:
-    """Give Tables 2 and 4 of the paper."""
+    """Return Tables 2 and 4 of the paper."""
     stems = zip(CLASSES, ("table2_premium", "table4_assured"), strict=True)
     return Cells(LAYOUT, {name: printed_table(pack, stem, "throughput_mbps") for name, stem in stems})
 
 
 def printed_table(pack: Pack, name: str, column: str, layout: Layout = LAYOUT) -> Floats:
-    """Arrange a printed table, which has a column of each factor's name, and the values in `column`.
+    """Return a printed table: levels in a column for each factor, the values in `column`.
 
     Raises
     ------
@@ -88,24 +88,24 @@ def printed_table(pack: Pack, name: str, column: str, layout: Layout = LAYOUT) -
 
 
 def stated_cells(printed: Cells) -> Cells:
-    """Give what the paper says: its tables, and arms that give what p-a-b gives."""
+    """Return what the paper states: its tables, and arms that give what p-a-b gives."""
     own = tuple(MARKS.index(mark) for mark in "pab")
     arms = {(arm, name): cells[own] for arm in ARMS for name, cells in printed.values.items()}
     return Cells(printed.layout, printed.values, arms)
 
 
 def every_cell(markings: Sequence[str] = MARKINGS) -> list[Cell]:
-    """List class, congestion and marking of each cell of these markings."""
+    """Return class, congestion and marking of each cell of these markings."""
     return [(name, c, marking) for marking in markings for name in CLASSES for c in CONGESTION]
 
 
 def by_cell(samples: Sequence[Cells]) -> dict[Cell, float]:
-    """Average every cell."""
+    """Return the mean of every cell over the replications."""
     return {cell: at(samples, cell[0], cell[2], cell[1]) for cell in every_cell()}
 
 
 def subject_of(printed: Cells, in_sample: Collection[tuple[str, str]], responses: Iterable[str]) -> Subject:
-    """Give what claims may be about: cells by `marking` and `C`, effects of P, A, B and C, printed tables."""
+    """Return what claims may be about: cells, effects of P, A, B and C, printed tables."""
     every = [(dict(zip("PAB", marking, strict=True)), marking) for marking in MARKINGS]
     treatments = [{**marks, "marking": name, "C": c} for marks, name in every for c in CONGESTION]
     treatments += [{"marking": arm, "C": c} for arm in ARMS for c in CONGESTION]
@@ -125,7 +125,7 @@ def subject_of(printed: Cells, in_sample: Collection[tuple[str, str]], responses
 
 
 def regrets(samples: Sequence[Cells], response: str) -> Floats:
-    """Give what each marking loses against the best of the same congestion, as a part of the best."""
+    """Return what each marking loses against the best at equal congestion, as a part of it."""
     y = mean(samples, response).reshape(27, 3)
     found: Floats = 1.0 - y / y.max(axis=0)
     return found

@@ -46,7 +46,7 @@ from perhop.stats.strata import strata
 
 @dataclass(frozen=True, kw_only=True)
 class Reproduction(Outcome):
-    """What comes out of the study; without warnings, for what it assumes is in the claims."""
+    """Outcome of the study; without warnings, as its assumptions are among the claims."""
 
     measured: FactorialCells
 
@@ -88,7 +88,7 @@ def judge_claim(
     claim: Claim,
     listed: Sequence[Reading],
 ) -> dict[str, Any]:
-    """Judge a claim as fitted and under each reading, and say whether the paper's own tables bear it out."""
+    """Judge a claim as fitted and under each reading, with a note on the paper's own tables."""
     judge = judge_of(plan.pack.written, claims_about(plan.pack), PREDICATES)
     parts = judge(m, claim)
     others = [UnderReading(one, judge(own, claim)) for one, own in under if claim.id in one.claims]
@@ -106,7 +106,7 @@ def judge_claim(
 
 
 def rows(plan: Plan, m: FactorialCells) -> list[dict[str, Any]]:
-    """Give Tables 2 to 8, and what the paper does not print."""
+    """Return the rows of Tables 2 to 8, and of what the paper does not print."""
     found, samples = [], m.samples[: plan.replications or TABLES]
     for figure in plan.pack.figures:
         name, (variation, effects) = figure["traffic"], figure["tables"][:2]
@@ -138,7 +138,7 @@ def rows(plan: Plan, m: FactorialCells) -> list[dict[str, Any]]:
 
 
 def _effects(plan: Plan, samples: Sequence[Cells], name: str, table: str) -> list[dict[str, Any]]:
-    """Give the effects that the paper prints; of its intervals the midpoints, which are not truncated."""
+    """Return rows of the printed effects: midpoints of intervals, which are not truncated."""
     found = effects_of(strata(cube(samples, name)), level=0.95)
     made = [_row(table, "mean", name, None, [float(one.values[name].mean()) for one in samples])]
     for one in plan.pack.table("effects"):
@@ -152,7 +152,7 @@ def _effects(plan: Plan, samples: Sequence[Cells], name: str, table: str) -> lis
 
 
 def own_findings(pack: Pack, m: FactorialCells) -> list[Finding]:
-    """Say what the runs show beyond the claims."""
+    """Return what the runs show beyond the claims."""
     words = pack.toml("page.toml")
     found = [_outliers(words["outliers"], m)]
     if len(m.samples) >= TABLES:
@@ -165,7 +165,7 @@ def own_findings(pack: Pack, m: FactorialCells) -> list[Finding]:
 
 
 def _significance(words: Mapping[str, str], pack: Pack, samples: Sequence[Cells]) -> Finding:
-    """Say which effects differ from 0 at 90 % in the paper's tables and not here, and the other way round."""
+    """Return the finding on effects that differ from 0 at 90 % only there or only here."""
     of = {name: effects_of(strata(cube(samples, name)), level=0.90) for name in CLASSES}
     groups: dict[str, list[str]] = {"alike": [], "there": [], "here": [], "other": []}
     for one in pack.table("effects"):
@@ -185,7 +185,7 @@ def _sign(low: float, high: float) -> int:
 
 
 def _outliers(words: Mapping[str, str], m: FactorialCells) -> Finding:
-    """Say whether runs with lost SYNs are the outliers of the Q-Q plot."""
+    """Return the finding on whether runs with lost SYNs are the outliers of the Q-Q plot."""
     left, _ = residuals(m.samples, "premium", KEPT["premium"])
     spread, set_aside = float(left.std()), 20 / 243
     timeouts = int(sum(one.values["premium_syn_timeouts"].sum() for one in m.samples))
@@ -219,7 +219,7 @@ def _row(table: str, id_: str, name: str, printed: float | None, values: list[fl
 
 
 def _alone(value: float, samples: Sequence[Cells]) -> Interval:
-    """Give a number of all replications together, which has no spread of its own."""
+    """Return a number of all replications together, which has no spread of its own."""
     return Interval(value, -math.inf, math.inf, len(samples))
 
 

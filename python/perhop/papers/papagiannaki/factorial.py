@@ -1,4 +1,4 @@
-"""A factorial experiment, its replications and printed tables alike: cells, effects, statistics judged."""
+"""A factorial experiment, replicated or printed: cells, effects, judged statistics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Cells:
-    """What one replication gave, or a printed table: by response, with an axis for each factor.
+    """Cells of one replication or printed table: by response, with an axis for each factor.
 
     What arms beside the factorial gave is by arm and response.
     """
@@ -89,7 +89,7 @@ class FactorialCells(Measured):
         ]
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Give a cell by replication, or an effect."""
+        """Return a cell by replication, or an effect."""
         return np.array([value([one], response, at, effect) for one in self.samples])
 
     def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
@@ -113,13 +113,13 @@ class FactorialCells(Measured):
         *,
         cells: Sequence[tuple[str, str]] = (),
     ) -> ClaimPart:
-        """Judge a statistic of the cells by the jackknife; of `cells` are response and treatment named."""
+        """Judge a statistic by the jackknife; `cells` are the responses and treatments it is of."""
         printed = value_or_none(of, [self.published])
         in_sample = any(cell in self.in_sample for cell in cells)
         return self.jackknifed(Hypothesis(quantity, kind, low, high, printed, in_sample), of)
 
     def jackknifed(self, asked: Hypothesis, of: Statistic) -> ClaimPart:
-        """Judge a statistic of the cells, its noise that of the replications about what the paper says."""
+        """Judge a statistic of the cells, also with its noise about what the paper says."""
         if value_or_none(of, self.samples) is None:
             return asked.undefined("not measured")
         if len(self.samples) < 3:
@@ -130,7 +130,7 @@ class FactorialCells(Measured):
 
 
 def value_or_none(of: Statistic, cells: Sequence[Cells]) -> float | None:
-    """Give a statistic, None where something it needs is not there."""
+    """Return a statistic; None where something it needs is not there."""
     try:
         return of(cells)
     except KeyError:
@@ -138,7 +138,7 @@ def value_or_none(of: Statistic, cells: Sequence[Cells]) -> float | None:
 
 
 def cube(samples: Sequence[Cells], response: str) -> Cube:
-    """Put replications together; the last axis is theirs."""
+    """Stack replications in a cube; the last axis is theirs."""
     values = np.stack([one.values[response] for one in samples], axis=-1)
     layout = samples[0].layout
     return Cube(layout.factors, layout.levels, values, np.zeros(values.shape, dtype=np.int64))
@@ -168,14 +168,14 @@ def at(samples: Sequence[Cells], response: str, treatment: str, c: str) -> float
 
 
 def value(samples: Sequence[Cells], response: str, place: Place, levels: Place | None) -> float:
-    """Give what a claim asks for: a cell, or the effect of levels."""
+    """Return what a claim asks for: a cell, or the effect of levels."""
     if levels is None:
         return at(samples, response, place["marking"], place["C"])
     return effect(samples, response, levels)
 
 
 def effect(samples: Sequence[Cells], response: str, wanted: Mapping[str, str]) -> float:
-    """Give an effect of levels: the mean there less the mean and the effects of lower order."""
+    """Return an effect of levels: the mean there less the mean and the effects of lower order."""
     layout = samples[0].layout
     data = cube(samples, response)
     found = data.effect(data.term(wanted))
@@ -187,13 +187,16 @@ def effect(samples: Sequence[Cells], response: str, wanted: Mapping[str, str]) -
 
 
 def shares(cells: Sequence[Cells], response: str) -> dict[str, float]:
-    """Give the percentage of variation by component, `P:C`; of a single table's cells without any error."""
+    """Return the percentage of variation by component, `P:C`.
+
+    The cells of a single table have no error.
+    """
     parts = strata(cube(cells, response))
     return {":".join(term): 100.0 * part.squares / parts.total.squares for term, part in parts.terms.items()}
 
 
 def shares_of_means(cells: Sequence[Cells], response: str) -> dict[str, float]:
-    """Give the percentage of the variation of the cells' means by component, less what error puts there.
+    """Return the percentage of variation of the cells' means by component, less error.
 
     Omega squared over the cells' means: each sum of squares less its degrees of freedom times the mean square
     of the error, over the sum of these. The length of runs and their number do not bias it; where there is a
@@ -206,7 +209,7 @@ def shares_of_means(cells: Sequence[Cells], response: str) -> dict[str, float]:
 
 
 def residuals(samples: Sequence[Cells], response: str, kept: Sequence[str]) -> tuple[Floats, Floats]:
-    """Give what a model of some terms leaves over, and what it predicts; the last axis is the runs'.
+    """Return what a model of some terms leaves, and what it predicts; the last axis is runs.
 
     Raises
     ------
@@ -224,7 +227,7 @@ def residuals(samples: Sequence[Cells], response: str, kept: Sequence[str]) -> t
 def split_plot_differences(
     samples: Sequence[Cells], responses: Sequence[str], within: Sequence[str]
 ) -> list[str]:
-    """Say which effects matter at 90 % in one of two analyses and not in the other, main effects and pairs.
+    """Return main effects and pairs that matter at 90 % in only one of two analyses.
 
     One takes all values as independent; the other is a split plot in blocks: a replication is a block, a
     treatment a whole plot, and the factors `within` vary inside of it (`perhop.stats.strata`).

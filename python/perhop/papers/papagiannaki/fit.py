@@ -1,4 +1,4 @@
-"""The fit to some cells of Tables 2 and 4 under each reading, its error, and which readings vote."""
+"""The fit to some cells of Tables 2 and 4 under each reading, and the readings that vote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Cell = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class CellFit(fit.Fit):
-    """What is searched, on which cells, and which readings fit them.
+    """Settings of the search: the cells to fit, and when a reading fits them.
 
     Attributes
     ----------
@@ -52,16 +52,16 @@ class CellFit(fit.Fit):
         return frozenset(fitted | {(response, one) for response, own in self.seen.items() for one in own})
 
     def off(self, printed: Mapping[Cell, float], measured: Mapping[Cell, float]) -> dict[Cell, float]:
-        """How far each number measured lies from the printed one, in the printed one's standard errors."""
+        """Return the distance of each number from the printed one, in its standard errors."""
         return {cell: (value - printed[cell]) / self.error[cell[0]] for cell, value in measured.items()}
 
     def rms(self, off: Mapping[Cell, float], fitted: bool = True) -> float:
-        """Root mean square over the cells that are fitted, or over the others; NaN where there is none."""
+        """Return the root mean square over the fitted cells, or the others; NaN without any."""
         own = [value for (_, _, treatment), value in off.items() if (treatment in self.treatments) == fitted]
         return math.sqrt(sum(value * value for value in own) / len(own)) if own else math.nan
 
     def fitting(self, errors: Mapping[str, float]) -> list[str]:
-        """Name the readings whose error is near the least."""
+        """Return the readings whose error is near the least."""
         limit = self.near * min(errors.values())
         return [name for name, error in errors.items() if error <= limit]
 
@@ -72,7 +72,7 @@ def load_fit(pack: Pack) -> CellFit:
 
 
 def refitted(pack: Pack, readings: Sequence[Reading]) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
-    """Give the readings that vote, at the point fitted under each, and say of the others why they do not.
+    """Return the voting readings at their fitted points, and why the others do not vote.
 
     What each was fitted to is in the record of the calibration. A reading that changes how runs are made, and
     nothing else, is at the point of the study itself.

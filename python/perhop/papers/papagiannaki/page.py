@@ -28,7 +28,7 @@ _SET_ASIDE = 0.1
 """Part of the residuals that a second line of a Q-Q plot may leave out."""
 
 _STRATEGIES = ("bbb", "pab", "aab", "ppp")
-"""The default; copying as the paper has it; the best for Premium (section 5.1) and for Assured at C = r."""
+"""Markings: the default, copying, the best for Premium (5.1) and for Assured at C = r."""
 
 
 def page_of(plan: Plan, done: Reproduction) -> str:
@@ -39,7 +39,7 @@ def page_of(plan: Plan, done: Reproduction) -> str:
 
 
 def _strategies(done: Reproduction, text: str) -> Section:
-    """Figure 7, the best marking by class and congestion, and what each marking loses."""
+    """Show Figure 7, the best marking by class and congestion, and what each marking loses."""
     command, every = str(done.document["command"]), done.measured.samples
     drawings, best, losses = [], [], []
     for name in CLASSES:
@@ -89,7 +89,7 @@ def _strategies(done: Reproduction, text: str) -> Section:
 
 
 def _models(done: Reproduction) -> Section:
-    """Show the model of each class, the Q-Q plot of its residuals, and these against predictions."""
+    """Show the model of each class, the Q-Q plot of its residuals, and these by prediction."""
     drawings, text, command = [], [], str(done.document["command"])
     for name, terms in KEPT.items():
         found = effects_of(strata(cube(done.tables, name), keep=terms), level=0.90)
@@ -132,7 +132,7 @@ def _where(one: dict[str, str]) -> str:
 
 
 def _fit(plan: Plan, done: Reproduction, star: str) -> Section:
-    """How far every printed number is, and every reading at the point fitted under it."""
+    """Show the error of every printed number, and of every reading at its fitted point."""
     fit, record, m = load_fit(plan.pack), read_record(plan.pack), done.measured
     off = fit.off(by_cell([m.published]), by_cell(m.samples))
     base, least = record["fits"][BASE], min(one["error"] for one in record["fits"].values())

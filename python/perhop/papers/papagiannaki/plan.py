@@ -1,4 +1,4 @@
-"""The runs of the reproduction: the campaign at the fitted point, and again under each reading."""
+"""The runs of the reproduction: the campaign as fitted, and again under each reading."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ TABLES = 3
 """Replications of the paper, and of the tables here; claims are judged over all."""
 
 LOST = " lost"
-"""How the arms with lost SYNs end."""
+"""End of the names of arms with lost SYNs."""
 
 READ_S, WARM_S = 260, 20
 QUICK_S, QUICK = 100, 2
-"""Simulated time of a run under a reading, its warm-up, and of a quick run; replications of a quick one."""
+"""Seconds of a run under a reading, its warm-up and a quick run; quick replications."""
 
 
 def make_plan(quick: bool = False) -> Plan:
-    """List the campaigns; in a quick reproduction fewer and shorter runs, no readings."""
+    """Return the campaigns; in a quick reproduction fewer and shorter runs, no readings."""
     pack = load_pack(KEY, FIGURE)
     check_claims(pack.written, claims_about(pack), PREDICATES)
     fitted, unjudged, listed = campaign_of(pack), unjudged_claims(pack, quick), load_readings(pack)
@@ -49,7 +49,7 @@ def make_plan(quick: bool = False) -> Plan:
 
 
 def claims_about(pack: Pack) -> Subject:
-    """Give what claims may be about."""
+    """Return what claims may be about."""
     responses = [one.name for one in campaign_of(pack).responses]
     return subject_of(printed_cells(pack), load_fit(pack).in_sample, responses)
 
@@ -63,5 +63,5 @@ def without_losses(campaign: Campaign) -> Campaign:
 
 
 def campaign_of(pack: Pack) -> Campaign:
-    """Give the campaign at the fitted point."""
+    """Return the campaign at the fitted point."""
     return Campaign.load(pack.folder / "campaign.toml")

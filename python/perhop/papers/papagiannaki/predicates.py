@@ -1,4 +1,4 @@
-"""What is no response at some levels: a choice among cells by the runs, shares of variation, residuals."""
+"""Predicates on what no response holds: choices among cells, variation, residuals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lowest(m: FactorialCells, response: str, lowest: str) -> list[ClaimPart]:
 
 
 def explained(m: FactorialCells, response: str, at_least: float, beyond: float) -> list[ClaimPart]:
-    """Judge what share of the variation the effects of one and two factors have, and the largest other."""
+    """Judge the share of variation of main effects and pairs, and the largest other share."""
 
     def low_order(cells: Sequence[Cells]) -> float:
         return sum(share for term, share in shares_of_means(cells, response).items() if term.count(":") < 2)
@@ -145,7 +145,7 @@ def none_below(m: FactorialCells, response: str, at_least: float) -> list[ClaimP
 def near(
     m: FactorialCells, response: str, factor: str, level: str, congestion: list[str], within: float
 ) -> list[ClaimPart]:
-    """Judge that a level is near the best of its factor, in means over the others, at some congestion."""
+    """Judge that a level is near its factor's best, in means over the others, by congestion."""
     parts = []
     for c in congestion:
 
@@ -172,7 +172,7 @@ def loses(m: FactorialCells, response: str, marking: str, within: float) -> list
 
 
 def least_regret(m: FactorialCells, marking: str) -> list[ClaimPart]:
-    """Judge that a marking's largest loss, over classes and congestion, is the smallest of all markings."""
+    """Judge that a marking's largest loss, over classes and congestion, is the least of all."""
 
     def margin(cells: Sequence[Cells]) -> float:
         worst = np.max([regrets(cells, name).max(axis=1) for name in CLASSES], axis=0)
@@ -217,4 +217,4 @@ PREDICATES: Predicates = {
         no_best,
     )
 }
-"""By the name that `claims.toml` has."""
+"""Predicates by the name that `claims.toml` has."""

@@ -1,4 +1,4 @@
-"""Statements of the paper that its own tables do not bear out, and what its intervals imply."""
+"""Statements of the paper that its tables contradict, and what its intervals imply."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = {"p": "Premium", "a": "Assured", "b": "Best-Effort"}
 
 
 def false_statements(pack: Pack, printed: Cells) -> list[Finding]:
-    """Give each statement that Tables 2 and 4 contradict, and what they say instead."""
+    """Return the statements that Tables 2 and 4 contradict, with what the tables show."""
     y = {name: mean([printed], name) for name in CLASSES}
     by_p = {c: level_means(y["premium"][..., place], LAYOUT, "P") for place, c in enumerate(CONGESTION)}
     over_p, at_r = level_means(y["premium"], LAYOUT, "P"), by_p["r"]
@@ -59,7 +59,7 @@ def false_statements(pack: Pack, printed: Cells) -> list[Finding]:
 
 
 def implied_errors(pack: Pack) -> Finding:
-    """Say which error each printed interval implies, and what the analysis of variance leaves."""
+    """Return the error that each printed interval implies, and what the ANOVA leaves."""
     table = [row for row in pack.table("effects") if row["ci90_low"]]
     found = []
     for name, cells in (("premium", "2"), ("assured", "4")):
