@@ -70,6 +70,61 @@ def test_no_number_unit_or_verdict_is_cut(
     )
 
 
+NUMBERED = Table(
+    "By class",
+    ("class", "run", "goodput", "lost", "retransmitted", "timeouts"),
+    [
+        ("assured", "out/first", "2.639 Mbit/s", "1.2 %", "1.3 %", 4),
+        ("", "out/second", "2.539 Mbit/s", "1.1 %", "1.2 %", 3),
+        ("best effort", "out/first", "1.639 Mbit/s", "2.2 %", "2.3 %", 40),
+        ("", "out/second", "1.539 Mbit/s", "2.1 %", "2.2 %", 30),
+    ],
+)
+
+
+@pytest.mark.parametrize("width", [60, 50, 45])
+def test_each_part_of_a_wide_table_names_its_rows(width: int) -> None:
+    parts = "\n".join(terminal.lines(NUMBERED, width)).removeprefix("By class\n").split("\n\n")
+    assert len(parts) > 1
+    for part in parts:
+        assert max(map(len, part.splitlines())) <= width
+        assert part.split()[:2] == ["class", "run"]
+        assert [part.count(name) for name in ("out/first", "out/second")] == [2, 2]
+    # levels of a factor are numbers, and name a row all the same
+    means = Table("", ("P", "C", "mean", "values"), [("0.2", c, "1.234", 3) for c in ("0.1", "0.5")])
+    first, second = "\n".join(terminal.lines(means, 22)).split("\n\n")
+    assert first.split()[:3] == ["P", "C", "mean"]
+    assert second.split()[:3] == ["P", "C", "values"]
+    # where names leave no room for a value, fewer of them come again
+    narrow = list(terminal.lines(NUMBERED, 30))
+    assert max(map(len, narrow)) <= 30
+
+
+SAID = (
+    "Mean 2.4782 ± 0.0036 Mbit/s over 30 runs; C from -0.2 to 0.4 lowers it by 0.00684 Mbit/s "
+    "(3.882 ± 0.011 s). Of its variation: C 97 %, P 1 %; 2 µs of 3 packets."
+)
+
+
+@given(st.integers(24, 160))
+def test_a_number_stays_with_its_unit_and_with_what_is_to_either_side(width: int) -> None:
+    for drawn_lines in (
+        list(terminal.lines(Table("", (), [(SAID,)]), width, folds=True)),
+        list(terminal.lines(Table("", ("said",), [(SAID,)]), width))[2:],
+    ):
+        assert max(map(len, drawn_lines)) <= width
+        for whole in (
+            "2.4782 ± 0.0036 Mbit/s",
+            "0.00684 Mbit/s",
+            "(3.882 ± 0.011 s).",
+            "97 %",
+            "1 %;",
+            "2 µs",
+        ):
+            assert any(whole in line for line in drawn_lines)
+        assert " ".join(drawn_lines) == SAID
+
+
 @given(
     st.lists(st.lists(st.text("ab 1", max_size=30), min_size=3, max_size=3), min_size=1, max_size=4),
     st.integers(10, 100),
@@ -123,3 +178,15 @@ def test_a_heading_and_a_sentence_are_whole_lines_in_a_pipe(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     terminal.show(long)
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 20
+    terminal.show(Heading(long))
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 20
+
+
+def test_the_heading_of_tables_stands_out_from_their_titles(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    terminal.show(Heading("goodput"), Table("Means", ("of",), [("a",)]))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["\x1b[1;4mgoodput\x1b[0m", "\x1b[1mMeans\x1b[0m"]

@@ -26,6 +26,9 @@ _UNITS = {
     },
 }
 
+UNITS = (*filter(None, _UNITS), "%")
+"""All units as they are written."""
+
 
 def quantity(text: str) -> tuple[float, str]:
     """Read a number with a unit as scenarios have them.

@@ -12,7 +12,7 @@ import scipy
 
 from perhop.experiment.analysis import FALSE_DISCOVERIES, Analysis
 from perhop.experiment.stopping import described as why_it_ended
-from perhop.say.document import Cell, Part, Table
+from perhop.say.document import Cell, Heading, Part, Table
 from perhop.stats.contrasts import tukey_half_width
 from perhop.stats.power import detectable, replications_for_half_width
 from perhop.units import Scale, counted
@@ -345,7 +345,7 @@ def printed(store: Store, found: Iterable[Analysis]) -> Iterator[Part]:
     if stop is not None and stopped is not None:
         yield why_it_ended(stop, stopped)
     for one in found:
-        yield f"\n{one.name}"
+        yield from ("", Heading(one.name))
         yield from (f"  {sentence}" for sentence in (*what_mattered(one), *how_sure(one)))
         yield ""
         yield from tables(one)

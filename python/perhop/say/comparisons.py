@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from perhop.say.analysis import differences, p_value
-from perhop.say.document import Part
+from perhop.say.document import Heading, Part
 from perhop.units import Scale, counted
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def of_pairs(found: Sequence[Pairs], level: float) -> Iterator[Part]:
     """Go through the pairs of each response and group, the furthest apart first."""
     for one in found:
-        yield f"\n{one.own.name}"
+        yield from ("", Heading(one.own.name))
         yield from (f"  {remark}" for remark in one.remarks)
         if not one.table.is_empty():
             table = one.table.sort(one.table["difference"].abs(), descending=True, maintain_order=True)
@@ -29,7 +29,7 @@ def of_two(found: Sequence[Comparison], level: float) -> Iterator[Part]:
     if found:
         yield f"{found[0].second} less {found[0].first}, {100 * level:.3g} % intervals:"
     for one in found:
-        yield f"\n{one.own.name}"
+        yield from ("", Heading(one.own.name))
         yield from (f"  {sentence}" for sentence in (*one.remarks, *in_words(one)))
 
 
