@@ -140,6 +140,13 @@ def test_comparisons_that_cannot_be(cli: Cli, sweep: Path, words: list[str], tol
     assert (done.code, told in done.err) == (2, True), done.err
 
 
+def test_two_treatments_of_a_campaign_are_compared(cli: Cli, sweep: Path) -> None:
+    assert "rate=2Mbit/s less rate=1Mbit/s" in cli("compare", sweep, "1Mbit/s", "2Mbit/s").out
+    for others, told in (([sweep], "1 treatment is named"), (["a", "b", "c"], "3 treatments are named")):
+        done = cli("compare", sweep, *others)
+        assert (done.code, f"is a campaign: {told}, not two" in done.err) == (2, True), done.err
+
+
 def test_very_many_treatments_are_not_compared_in_pairs(
     cli: Cli, sweep: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

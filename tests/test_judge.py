@@ -470,6 +470,10 @@ def test_claims_are_checked_before_anything_runs(cli: Cli, store: Path) -> None:
     assert "bad.toml: 1 mistake; claims" in done.out
     own = cli("check", Path(__file__).parents[1] / "papers" / "laatu" / "claims.toml")
     assert "valid; 6 claims of no campaign: what they name is not checked" in own.out
+    text = (store / "claims.toml").read_text().replace('campaign = "sweep.toml"\n', "")
+    (store / "alone.toml").write_text(text)
+    own = cli("check", store / "alone.toml")
+    assert "valid; 1 claim of no campaign: what it names is not checked" in own.out
     assert '"WrittenClaim"' in cli("schema", "--claims").out
     assert cli("schema", "--claims", "--campaign").code == ExitCode.USAGE
 

@@ -286,7 +286,10 @@ def with_stop(campaign: Campaign, until_ci: list[str]) -> Campaign:
     text, *others = until_ci
     if others:
         given = " ".join(f"--until-ci {one}" for one in until_ci)
-        raise UsageError(f"{given}: a campaign stops by one response", "give the one that is to be known")
+        often = "twice" if len(until_ci) == 2 else f"{len(until_ci)} times"
+        raise UsageError(
+            f"{given}: the option is given {often}", "give it once, for the response that is to be known"
+        )
     known = [response.name for response in campaign.responses]
     name, _, width = text.rpartition("=")
     value, relative = half_width(width)
@@ -299,8 +302,10 @@ def with_stop(campaign: Campaign, until_ci: list[str]) -> Campaign:
         name = known[0]
     if name not in known:
         message = f"--until-ci {text}: " + (f"no response {name!r}" if name else "of which response?")
+        # with one = too many it is open which width is meant
+        meant = "WIDTH" if "=" in name else width
         raise UsageError(
-            message, f"write {' or '.join(shlex.quote(f'{each}={width}') for each in known[:3])}"
+            message, f"write {' or '.join(shlex.quote(f'{each}={meant}') for each in known[:3])}"
         )
     most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
     return replace(campaign, stop=Stop(name, value, relative, most), select=None)

@@ -109,8 +109,10 @@ def _claims(file: Path) -> _Checked:
         claims, campaign = checked(file)
     except ClaimsError as error:
         return _Checked("claims", error.diagnostics, [], "claims")
-    about = f"about {claims.file.campaign}" if campaign else "of no campaign: what they name is not checked"
-    return _Checked("claims", [], [], f"{counted(len(claims.claims), 'claim')} {about}")
+    many = len(claims.claims)
+    names = "it names" if many == 1 else "they name"
+    about = f"about {claims.file.campaign}" if campaign else f"of no campaign: what {names} is not checked"
+    return _Checked("claims", [], [], f"{counted(many, 'claim')} {about}")
 
 
 def _counted(diagnostics: list[Diagnostic], what: str) -> str:

@@ -87,12 +87,14 @@ def _figure(what: Sequence[str], name: str, out: Path, force: bool) -> None:
 def _treatments(what: Sequence[str], margin: str | None, as_json: bool) -> None:
     from perhop.experiment.store import Store
     from perhop.say import comparisons
+    from perhop.units import counted
 
     store = Store.open(Path(what[0]))
     if len(what) != 3:
         names = ", ".join(shlex.quote(one.name) for one in store.campaign.design.treatments[:6])
+        named = f"{counted(len(what) - 1, 'treatment')} {'is' if len(what) == 2 else 'are'} named, not two"
         raise UsageError(
-            f"{what[0]} is a campaign: {len(what) - 1} treatments are named, not two",
+            f"{what[0]} is a campaign: {named}",
             f"name two of {names}; all pairs: perhop analyze {what[0]} --pairs",
         )
     found = comparing.comparisons_of(store, (what[1], what[2]), margin, 0.95, ())
