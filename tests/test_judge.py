@@ -111,6 +111,31 @@ def claims_in(folder: Path, text: str) -> tuple[Claims, Subject]:
             "printed",
         ),
         ("low = 1.0", 'about = "printed"\nlow = 0', "claim[0].about", "nothing is printed for", None),
+        ("low = 1.0", "about = 5\nwithin = -1", "claim[0].within", "a distance is not below zero", None),
+        ("low = 1.0", 'about = 0\nwithin = "5%"', "claim[0].within", "a share of zero is zero", "a number"),
+        (
+            "low = 1.0",
+            'less = { rate = "2Mbit/s" }\nwithin = [1, "5%"]',
+            "claim[0].within",
+            "a share of zero is zero",
+            "a number",
+        ),
+        ("low", 'less = { rate = "1Mbit/s" }\nlow', "claim[0].less", "compared with itself", "differs"),
+        ("low", "over = { }\nlow", "claim[0].over", "compared with itself", "differs"),
+        (
+            ', delay = "5ms" }\n',
+            ' }\neach = { delay = ["5ms", "10ms", "5ms"] }\n',
+            "claim[0].each.delay[2]",
+            "`5ms` is there twice",
+            None,
+        ),
+        (
+            "campaign",
+            'words = { goodput = "what arrives", godput = "it" }\ncampaign',
+            "words.godput",
+            "no response and no level is called `godput`",
+            "`goodput`",
+        ),
         ("low = 1.0", "low = 1.0\nper = 0", "claim[0].per", "nothing is divided by zero", None),
         ("low", 'less = { rate = "9" }\nlow', "claim[0].less.rate", "`rate` has no level `9`", "1Mbit/s"),
         ("low", "less = { }\nover = { }\nlow", "claim[0].over", "do not go together", None),
@@ -185,6 +210,8 @@ def test_a_second_claim_of_one_name_is_refused(folder: Path) -> None:
         ('file = "print.csv"', "print.csv: No such file"),
         ('column = "mbits"', "printed.csv has no column `mbits`"),
         ('column = "rate"', "line 2: `1Mbit/s` is not a number"),
+        ('response = "godput"', "there is no response `godput`"),
+        ("unit = 0", "every value would be zero"),
     ],
 )
 def test_a_printed_table_that_cannot_be_used_is_told(folder: Path, changed: str, told: str) -> None:
@@ -192,6 +219,35 @@ def test_a_printed_table_that_cannot_be_used_is_told(folder: Path, changed: str,
     lines = [changed if line.startswith(key) else line for line in PRINTED.splitlines()]
     with pytest.raises(ClaimsError, match=told):
         claims_in(folder, "\n".join([*lines, PLACE, "low = 1"]))
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("rat,delay,mbit_s\n1Mbit/s,5ms,1\n", r"(?s)column `rat` is no factor and no group of .*`rate`"),
+        ("rate,rate,mbit_s\n1Mbit/s,1Mbit/s,1\n", "two columns `rate`"),
+        ("rate,delay,mbit_s\n1Mbit/s,5ms,1\n1Mbits,5ms,\n", r"line 3: `rate` has no level `1Mbits`"),
+        ("rate,delay,mbit_s\n,5ms,1\n", "line 2: `rate` has no level ``"),
+        ("rate,delay,mbit_s\n1Mbit/s,5ms,1\n1Mbit/s,5ms,1\n", "line 3: a second value of `goodput`"),
+        ("rate,delay,mbit_s\n1Mbit/s,5ms,nan\n", "line 2: `nan` is not a finite number"),
+        ("rate,delay,mbit_s\n1Mbit/s,5ms,1,2\n", "line 2: more cells than columns"),
+    ],
+)
+def test_a_printed_table_says_where_its_values_are(folder: Path, table: str, told: str) -> None:
+    (folder / "printed.csv").write_text(table)
+    with pytest.raises(ClaimsError, match=told):
+        claims_in(folder, PRINTED + PLACE + "low = 1")
+
+
+def test_a_printed_table_may_have_notes_and_values_of_several_responses(folder: Path) -> None:
+    (folder / "printed.csv").write_text("rate,where,mbit_s,each\n1Mbit/s,Table 2,0.9,7\n3Mbit/s,,2,8\n")
+    second = '[[published]]\nfile = "printed.csv"\nresponse = "each"\ncolumn = "each"\n[[claim]]'
+    _, subject = claims_in(folder, PRINTED.replace("[[claim]]", second) + PLACE + "low = 1")
+    # without a column for the delay it is printed for both
+    for delay in ("5ms", "10ms"):
+        place = {"rate": "3Mbit/s", "delay": delay}
+        assert subject.reference("printed", "goodput", place, None) == 2e6
+        assert subject.reference("printed", "each", place, None) == 8.0
 
 
 def test_where_things_stand_in_any_form_of_toml() -> None:
@@ -518,4 +574,17 @@ def test_claims_of_another_campaign_are_refused(cli: Cli, ran: Path) -> None:
     assert done.code == ExitCode.INVALID
     assert "other.toml has other treatments or responses than the store" in done.err
     assert "git checkout" not in done.err
+    for changed, told in (
+        (
+            CAMPAIGN.replace("\nrepl", '\nset = ["run.duration=1.5s"]\nrepl', 1),
+            "another scenario or other settings",
+        ),
+        (CAMPAIGN.replace("\nrepl", '\nset = ["run.seed=77"]\nrepl', 1), "another seed"),
+    ):
+        other.write_text(changed)
+        done = cli("analyze", ran / "store", "--claims", ran / "others.toml")
+        assert (done.code, f"other.toml has {told}" in done.err) == (ExitCode.INVALID, True), done.err
+    # more runs of the same
+    other.write_text(CAMPAIGN.replace("replications = 2", "replications = 3"))
+    assert cli("analyze", ran / "store", "--claims", ran / "others.toml").code == 0
     assert cli("analyze", ran / "store", "--claims", ran / "none.toml").code == ExitCode.USAGE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from perhop.experiment.fault import Fault
 from perhop.experiment.vocabulary import words_of_design
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Published, read
 from perhop.judge.measured import Measurements
-from perhop.judge.quantity import PRINTED, Place, Subject, Words, asked, faults
+from perhop.judge.quantity import PRINTED, Place, Subject, Words, among, asked, faults
 from perhop.judge.verdict import ClaimPart, compound
 
 
@@ -67,12 +68,40 @@ def checked(path: Path, campaign: Campaign | None = None) -> tuple[Claims, Campa
             ) from error
         if campaign is None:
             campaign = own
-        elif (own.design.treatments, own.responses) != (campaign.design.treatments, campaign.responses):
-            rule = f"{name} has other treatments or responses than the store"
+        elif other := _differs(own, campaign):
+            rule = f"{name} has {other} than the store"
             claims.refuse([Fault(("campaign",), rule, f"run {path.parent / name} into a store of its own")])
     if campaign is not None:
-        claims.refuse(faults(claims, subject_of(campaign, claims)))
+        subject = subject_of(campaign, claims)
+        claims.refuse([*_unknown_words(claims, subject), *faults(claims, subject)])
     return claims, campaign
+
+
+def _differs(one: Campaign, other: Campaign) -> str | None:
+    """Return in what two campaigns measure something else, in words; how often they run may differ."""
+    if (one.design.treatments, one.responses) != (other.design.treatments, other.responses):
+        return "other treatments or responses"
+    own, key = one.scenario.key(), other.scenario.key()
+    if own.treatment != key.treatment:
+        return "another scenario or other settings (`set`)"
+    if (own.seed, one.design.seeds) != (key.seed, other.design.seeds):
+        return "another seed"
+    return None
+
+
+def _unknown_words(claims: Claims, subject: Subject) -> Iterator[Fault]:
+    """Yield the words for what is no response, no level, and no value of a group that a claim names."""
+    known = {*subject.responses, *chain(*subject.levels.values())}
+    for groups in subject.responses.values():
+        known.update(*(values for values in groups.values() if values is not None))
+    for part in (part for claim in claims.claims for part in claim.parts):
+        for place in (part.at, part.less, part.over, part.effect):
+            known.update((place or {}).values())
+        known.update(*(each for each in part.each.values() if isinstance(each, list)))
+    for name in claims.file.words:
+        if name not in known:
+            rule = f"no response and no level is called `{name}`"
+            yield Fault(("words", name), rule, _core.suggest(name, sorted(known)), of_key=True)
 
 
 def subject_of(campaign: Campaign, claims: Claims) -> Subject:
@@ -97,50 +126,107 @@ def subject_of(campaign: Campaign, claims: Claims) -> Subject:
             else sorted({*chain(*(own.get(column, ()) for own in tables))}) or None
             for column in one.by
         }
-    return Subject(
+    subject = Subject(
         responses,
         {factor.name: tuple(level.name for level in factor.levels) for factor in design.factors},
         [dict(zip(design.names, one.levels, strict=True)) for one in design.treatments],
-        _Printed(claims),
     )
+    return replace(subject, reference=_Printed(claims, subject))
+
+
+NOTES = ("note", "where")
+"""Columns of a printed table that are for its readers."""
 
 
 class _Printed:
     """Printed values, by response and place."""
 
-    def __init__(self, claims: Claims) -> None:
-        self.rows: dict[str, list[tuple[dict[str, str], float]]] = {}
-        for k, one in enumerate(claims.file.published):
+    def __init__(self, claims: Claims, subject: Subject) -> None:
+        self.rows: dict[str, list[tuple[Place, float]]] = {}
+        self.subject, self.tables = subject, claims.file.published
+        found = []
+        for k, one in enumerate(self.tables):
             wrong = self.add(claims.path.parent / one.file, one)
-            claims.refuse([Fault(("published", k, key), rule, hint) for key, rule, hint in wrong])
+            found += [] if wrong is None else [Fault(("published", k, wrong[0]), *wrong[1:])]
+        claims.refuse(found)
 
-    def add(self, path: Path, one: Published) -> list[tuple[str, str, str | None]]:
-        """Read a table, and return its mistakes: a key, a rule, a hint."""
+    def add(self, path: Path, one: Published) -> tuple[str, str, str | None] | None:
+        """Read a table, and return its first mistake: a key, a rule, a hint."""
+        if one.response not in self.subject.responses:
+            hint = _core.suggest(one.response, list(self.subject.responses))
+            return "response", f"there is no response `{one.response}`", hint
+        if one.unit == 0.0:
+            return "unit", "every value would be zero", "write what one of the column is, such as 1e3"
         try:
-            lines = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+            table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
+            lines, columns = list(table), list(table.fieldnames or ())
         except (OSError, UnicodeDecodeError) as error:
             hint = "the path begins at the folder of this file"
-            return [("file", f"{one.file}: {error.strerror if isinstance(error, OSError) else error}", hint)]
-        if not lines or one.column not in lines[0]:
-            near = _core.suggest(one.column, list(lines[0])) if lines else "it has no rows"
-            return [("column", f"{one.file} has no column `{one.column}`", near)]
+            return "file", f"{one.file}: {error.strerror if isinstance(error, OSError) else error}", hint
+        if not lines or one.column not in columns:
+            near = _core.suggest(one.column, columns) if lines else "it has no rows"
+            return "column", f"{one.file} has no column `{one.column}`", near
+        numbers: list[float | None] = []
         for n, line in enumerate(lines, 2):
-            if value := line[one.column]:
-                try:
-                    number = float(value) * one.unit
-                except ValueError:
-                    return [("column", f"{one.file}, line {n}: `{value}` is not a number", None)]
-                self.rows.setdefault(one.response, []).append((line, number))
-        return []
+            try:
+                numbers.append(float(line[one.column]) * one.unit if line[one.column] else None)
+            except ValueError:
+                return "column", f"{one.file}, line {n}: `{line[one.column]}` is not a number", None
+            if not math.isfinite(numbers[-1] or 0.0):
+                rule = f"{one.file}, line {n}: `{line[one.column]}` is not a finite number"
+                return "column", rule, "where nothing is printed, leave the cell empty"
+        wrong = self.columns_wrong(columns, one)
+        if wrong is not None:
+            return wrong
+        for n, (line, number) in enumerate(zip(lines, numbers, strict=True), 2):
+            row = self.add_row(line, number, one)
+            if row is not None:
+                return "file", f"{one.file}, line {n}: {row[0]}", row[1]
+        return None
+
+    def columns_wrong(self, columns: list[str], one: Published) -> tuple[str, str, str | None] | None:
+        """Return the first mistake in a table's columns."""
+        known = self.subject.known(one.response)
+        if one.column in known:
+            return "column", f"`{one.column}` says where a value is", "name the column of values"
+        values = {each.column for each in self.tables if each.file == one.file}
+        for name in columns:
+            if columns.count(name) > 1:
+                return "file", f"{one.file} has two columns `{name}`", "leave one out"
+            if name not in {*known, *values, *NOTES}:
+                rule = f"{one.file}: column `{name}` is no factor and no group of `{one.response}`"
+                return "file", rule, _core.suggest(name, [*known, *NOTES])
+        return None
+
+    def add_row(
+        self, line: Mapping[str, str], number: float | None, one: Published
+    ) -> tuple[str, str | None] | None:
+        """Take a row of a table, and return its first mistake: a rule, a hint."""
+        if None in line:
+            return "more cells than columns", "put a cell with a comma in quotes"
+        place = {}
+        for name, own in self.subject.known(one.response).items():
+            if name in line:
+                place[name] = level = line[name] or ""
+                if not level or (own is not None and level not in own):
+                    what = "level" if name in self.subject.levels else "value"
+                    return f"`{name}` has no {what} `{level}`", among(level, own or ())
+        if number is None:
+            return None
+        rows = self.rows.setdefault(one.response, [])
+        if any(all(place.get(name, level) == level for name, level in row.items()) for row, _ in rows):
+            return f"a second value of `{one.response}` for this place", "leave one out"
+        rows.append((place, number))
+        return None
 
     def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
         """Return the printed value at a place; None where there is none."""
         rows = self.rows.get(response, []) if name == PRINTED and effect is None else []
-        return next((value for line, value in rows if _fits(line, at)), None)
-
-
-def _fits(line: Mapping[str, str], at: Place) -> bool:
-    return all(line.get(name, level) == level for name, level in at.items())
+        if not rows:
+            return None
+        # with the factors that `at` may leave out, since they do not vary there
+        place = {**next(iter(self.subject.fitting(at)), {}), **at}
+        return next((value for row, value in rows if row.items() <= place.items()), None)
 
 
 def judge_all(claims: Claims, campaign: Campaign, scalars: pl.DataFrame) -> list[JudgedClaim]:

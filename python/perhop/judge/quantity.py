@@ -137,7 +137,7 @@ class Subject:
             elif (own := known[name]) is not None and level not in own:
                 wrong = True
                 what = "level" if name in self.levels else "value"
-                yield name, f"`{name}` has no {what} `{level}`", _among(level, own)
+                yield name, f"`{name}` has no {what} `{level}`", among(level, own)
         if wrong:
             return
         fitting = self.fitting(at)
@@ -224,6 +224,11 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
         if quantity is None:
             continue
         _check(part, subject, quantity)
+        # of levels in `each` one may be that which the others are compared with
+        own = {**(part.less or {}), **(part.over or {})}
+        if quantity.way != "alone" and quantity.first == quantity.second and not own.keys() & sets.keys():
+            hint = "write a level that differs from that in `at`"
+            raise DesignError([Fault((quantity.way,), "it is compared with itself", hint)])
         if PRINTED in part.each.values() and subject.printed(quantity) is None:
             continue
         try:
@@ -294,8 +299,13 @@ def _wrong(part: Part) -> Fault | None:
         )
     if part.low is not None and part.high is not None and part.low > part.high:
         return Fault(("low",), f"`low` is above `high`, {part.high:g}")
-    if any(isinstance(one, str) and _share(one) is None for one in _margins(part)):
+    shares = [one for one in _margins(part) if isinstance(one, str)]
+    if any(_share(one) is None for one in shares):
         return Fault(("within",), "a text is a share above zero", 'such as "10%"')
+    if any(not isinstance(one, str) and one < 0.0 for one in _margins(part)):
+        return Fault(("within",), "a distance is not below zero")
+    if shares and (part.about == 0.0 or (part.about is None and "over" not in two)):
+        return Fault(("within",), "a share of zero is zero", "write a number, in the unit of the response")
     if part.per == 0.0:
         return Fault(("per",), "nothing is divided by zero")
     return None
@@ -304,6 +314,9 @@ def _wrong(part: Part) -> Fault | None:
 def _levels(part: Part, subject: Subject, name: str, given: str | list[str]) -> Sequence[str]:
     """Return the levels that `each` stands for, of a factor, a group or `response`."""
     if isinstance(given, list):
+        twice = [k for k, level in enumerate(given) if level in given[:k]]
+        if twice:
+            raise DesignError([Fault(("each", name, twice[0]), f"`{given[twice[0]]}` is there twice")])
         return given
     known: Sequence[str] | None = [*subject.responses]
     if name != "response":
@@ -413,9 +426,9 @@ def _about(part: Part, subject: Subject, quantity: Quantity) -> float:
     return part.about if part.about is not None else 1.0 if quantity.way == "over" else 0.0
 
 
-def _among(level: str, known: Sequence[str]) -> str | None:
+def among(level: str, known: Sequence[str]) -> str | None:
     """Name the nearest of some levels, or a few of them."""
-    return _core.suggest(level, list(known)) or f"there is {_few(known)}"
+    return _core.suggest(level, list(known)) or (f"there is {_few(known)}" if known else None)
 
 
 def _few(names: Sequence[str], most: int = 8) -> str:
