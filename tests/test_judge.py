@@ -14,12 +14,14 @@ from perhop import Campaign
 from perhop.cli.exit import ExitCode
 from perhop.experiment.analyze import mean_rows
 from perhop.experiment.fault import DesignError
-from perhop.judge.campaign import checked, judge_all, subject_of
+from perhop.judge.campaign import checked, judge_all, rows, subject_of
 from perhop.judge.grammar import Claims, ClaimsError, is_claims, read, schema
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Subject, Words, asked
 from perhop.judge.spans import spans
 from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Verdict
+from perhop.papers.claims import as_measured
+from perhop.say.claims import of_claims
 from perhop.say.terminal import _folded
 from test_models_estimate import LINE, PLAIN
 
@@ -562,8 +564,26 @@ def test_verdicts_are_json_and_csv(cli: Cli, ran: Path, tmp_path: Path) -> None:
     assert second.startswith('X,not judged,"goodput at 1Mbit/s, 5ms, less that at 2Mbit/s, 5ms",,0,-')
     assert second.endswith(',2,not judged,"2 replications, 10 are needed"')
     assert cli("analyze", ran / "store", "--csv").out.startswith("rate,delay,response,class,mean,from,to,n\n")
-    assert cli(*judge, "--pairs").code == ExitCode.USAGE
-    assert cli(*judge, "--csv", "--json").code == ExitCode.USAGE
+    for beside in (("--pairs",), ("--level", "0.9"), ("--response", "goodput"), ("--keep", "rate")):
+        done = cli(*judge, *beside)
+        assert (done.code, f"--claims does not go with {beside[0]}" in done.err) == (ExitCode.USAGE, True)
+    assert cli("analyze", ran / "store", "--csv", "--response", "goodput").code == ExitCode.USAGE
+    assert "the option is given twice" in cli(*judge, "--claims", ran / "claims.toml").err
+    done = cli(*judge, "--csv", "--json")
+    assert (done.code, "--csv does not go with --json" in done.err) == (ExitCode.USAGE, True)
+
+
+def test_small_numbers_keep_their_digits(folder: Path) -> None:
+    small = scalars(lambda rate, _: 1.0 + rate).with_columns(pl.col("value") * 1.23456789e-7)
+    claims, campaign = claims_in(folder, HEAD + PLACE + "above = 0\nlow = 1.5e-7")[0], folder / "sweep.toml"
+    (one,) = judge_all(claims, Campaign.load(campaign), small)
+    assert [part[3:6] for part in rows([one])] == [("0", "", "1.296e-07"), ("1.5e-07", "", "1.296e-07")]
+    text = "\n".join(str(part) for part in of_claims([one._replace(units=["1", "1"])]))
+    assert "5ms: 1.296e-07 (1.25e-07 to 1.343e-07, 10 replications); claimed more than 0" in text
+    assert "claimed at least 1.5e-07" in text
+    first, second = (as_measured(part) for part in one.parts)
+    assert (first["claimed"], second["claimed"]) == ([0.0, None], [1.5e-7, None])
+    assert first["mean"] == pytest.approx(1.05 * 1.23456789e-7, rel=1e-12)
 
 
 def test_claims_of_another_campaign_are_refused(cli: Cli, ran: Path) -> None:

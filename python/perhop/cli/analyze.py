@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,7 +46,7 @@ def command(
         ),
     ] = None,
     claims: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option("--claims", metavar="FILE", help="Judge the claims of a file (TOML) instead."),
     ] = None,
     csv: Annotated[
@@ -68,11 +69,23 @@ def command(
     may_replace = options.target(out, force) if out is not None else never
     if margin is not None and compare is None:
         raise UsageError(f"--margin {margin}: of which treatments?", "add --compare A B")
+    if csv or claims:
+        others = {
+            "--pairs": pairs,
+            "--compare": compare,
+            "--response": response,
+            "--keep": keep is not None,
+            "--level": level != 0.95,
+        }
+        _refuse_beside("--claims" if claims else "--csv", others)
+        _refuse_beside("--csv", {"--json": csv and as_json, "-o": csv and out is not None})
+        if claims and len(claims) > 1:
+            given = " ".join(f"--claims {one}" for one in claims)
+            often = "twice" if len(claims) == 2 else f"{len(claims)} times"
+            raise UsageError(f"{given}: the option is given {often}", "judge one file after the other")
     opened = Store.open(store)
-    if csv or claims is not None:
-        if pairs or compare or (csv and (as_json or out is not None)):
-            raise UsageError("--csv and --claims print nothing else beside")
-        judged = _judge(opened, claims, csv, as_json)
+    if csv or claims:
+        judged = _judge(opened, claims[0] if claims else None, csv, as_json)
         if out is not None:
             write_file(out, json_text(judged), may_replace)
         return
@@ -99,6 +112,13 @@ def command(
         show(*analysis.printed(opened, found), *parts)
 
 
+def _refuse_beside(option: str, others: Mapping[str, object]) -> None:
+    """Refuse options that would be ignored beside another."""
+    for name, given in others.items():
+        if given:
+            raise UsageError(f"{option} does not go with {name}")
+
+
 def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict[str, Any]:
     """Print a store's means as CSV, or claims judged on it; return these as JSON has them."""
     import csv
@@ -106,7 +126,7 @@ def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict
 
     from perhop.experiment.analyze import mean_rows
     from perhop.judge.campaign import COLUMNS, checked, judge_all, rows
-    from perhop.papers.claims import claim_entry
+    from perhop.papers.claims import as_measured, claim_entry
     from perhop.say.claims import of_claims
 
     table = csv.writer(sys.stdout, lineterminator="\n")
@@ -115,7 +135,11 @@ def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict
         return {}
     claims, _ = checked(file, store.campaign)
     judged = judge_all(claims, store.campaign, store.scalars())
-    document = {"store": str(store.folder), "claims": [claim_entry(one.claim, one.parts) for one in judged]}
+    entries = [claim_entry(one.claim, one.parts) for one in judged]
+    for entry, one in zip(entries, judged, strict=True):
+        for part, measured in zip(entry["parts"], one.parts, strict=True):
+            part |= as_measured(measured)
+    document = {"store": str(store.folder), "claims": entries}
     if as_csv:
         table.writerows([COLUMNS, *rows(judged)])
     elif as_json:

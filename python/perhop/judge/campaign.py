@@ -262,7 +262,7 @@ def rows(judged: Sequence[JudgedClaim]) -> Iterator[tuple[str | int, ...]]:
 
 def _numbers(part: ClaimPart) -> list[str | int]:
     found = part.measured
-    ends = ["" if not math.isfinite(end) else f"{round(end, 6) + 0.0:g}" for end in (part.low, part.high)]
+    ends = ["" if end is None else f"{end:g}" for end in part.claimed]
     if found is None:
         return [*ends, "", "", "", 0]
     return [*ends, *(f"{value:.4g}" for value in (found.mean, found.low, found.high)), found.n]

@@ -78,6 +78,16 @@ class ClaimPart:
     reason: str | None = None
     as_printed: Interval | None = None
 
+    @property
+    def claimed(self) -> tuple[float | None, float | None]:
+        """Ends of the claimed range as written, None for none; those of a direction are outside."""
+        shift = (HIGHER, LOWER) if self.kind == "direction" else (0.0, 0.0)
+        low, high = (
+            float(f"{end - by:.12g}") + 0.0 if math.isfinite(end) else None
+            for end, by in zip((self.low, self.high), shift, strict=True)
+        )
+        return low, high
+
     def unjudged(self, reason: str) -> ClaimPart:
         """Return the part without a verdict; a reason of its own stays."""
         return replace(self, verdict=Verdict.NOT_JUDGED, reason=self.reason or reason)

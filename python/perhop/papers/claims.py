@@ -12,6 +12,7 @@ from perhop.judge.verdict import ClaimPart, Kind, Verdict, compound, interval_js
 from perhop.papers.error import PackError
 from perhop.papers.power import power_json
 from perhop.papers.readings import Reading, judged_under
+from perhop.stats.intervals import Interval
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,21 @@ def in_words(p: dict[str, Any]) -> str:
 def _end(value: float, bound: str, strict: str) -> str:
     """Return an end of a range in words; an end at 0 is strict."""
     return f"{strict} 0" if value == 0.0 else f"{bound} {value:.3g}"
+
+
+def as_measured(p: ClaimPart) -> dict[str, Any]:
+    """Return the numbers of a part as its entry has them, not rounded."""
+
+    def ends(found: Interval | None) -> list[float] | None:
+        return None if interval_json(found) is None or found is None else [found.low, found.high]
+
+    return {
+        "claimed": list(p.claimed),
+        "mean": None if p.measured is None else p.measured.mean,
+        "ci95": ends(p.measured),
+        "one_run": ends(p.one_run),
+        "printed": p.printed,
+    }
 
 
 def _finite(value: float) -> float | None:

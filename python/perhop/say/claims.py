@@ -26,19 +26,20 @@ def of_claims(judged: Sequence[JudgedClaim]) -> Iterator[Part]:
 
 def _measured(part: ClaimPart, unit: str | None) -> str:
     found = part.measured
-    ends = [end for end in (part.low, part.high) if math.isfinite(end)]
+    low, high = part.claimed
+    ends = [end for end in (low, high) if end is not None]
     scale = Scale.of(unit, max(map(abs, [*ends, *([found.mean] if found else [])]), default=0.0))
 
     def number(value: float) -> str:
-        return f"{(round(value, 6) + 0.0) / scale.factor:.4g}"
+        return f"{(value + 0.0) / scale.factor:.4g}"
 
     def with_unit(value: float) -> str:
         # no line is broken before a unit
-        return number(value) + (f"\N{NO-BREAK SPACE}{scale.unit}" if scale.unit and round(value, 6) else "")
+        return number(value) + (f"\N{NO-BREAK SPACE}{scale.unit}" if scale.unit and value else "")
 
     least, most = ("more than", "less than") if part.kind == "direction" else ("at least", "at most")
-    claimed = [f"{least} {with_unit(part.low)}"] if math.isfinite(part.low) else []
-    claimed += [f"{most} {with_unit(part.high)}"] if math.isfinite(part.high) else []
+    claimed = [] if low is None else [f"{least} {with_unit(low)}"]
+    claimed += [] if high is None else [f"{most} {with_unit(high)}"]
     said = [f"claimed {' and '.join(claimed)}", *([part.reason] if part.reason else [])]
     if found is not None:
         known = math.isfinite(found.half_width)
