@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import NamedTuple
 
 from perhop.experiment.digests import damage, seal_campaign, seal_run, seal_runs
@@ -265,11 +266,32 @@ class Ledger:
             ),
         )
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with _named_errors(self._folder), self.connection:
-            self.connection.execute("BEGIN IMMEDIATE")
-            yield self.connection
+    def _writing(self) -> _Transaction:
+        return _Transaction(self.connection, self._folder)
+
+
+class _Transaction:
+    """A transaction that is rolled back by any exception.
+
+    No generator: one that a signal leaves between two statements is closed later than its connection.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
+        self._connection = connection
+        self._folder = folder
+
+    def __enter__(self) -> sqlite3.Connection:
+        with _named_errors(self._folder):
+            self._connection.execute("BEGIN IMMEDIATE")
+        return self._connection
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with _named_errors(self._folder):
+            self._connection.__exit__(kind, raised, trace)
+            if raised is not None:
+                raise raised
 
 
 def make(folder: Path) -> None:
