@@ -26,6 +26,8 @@ pub struct Form {
     pub prefix: &'static str,
     /// Whether there is nothing that draws random numbers by the name of a flow or counts packets of a fixed length.
     pub plain: bool,
+    /// Whether no packet has options of a fixed length: the blocks of SACK.
+    pub scales: bool,
 }
 
 /// Scenario number `case`.
@@ -174,6 +176,7 @@ impl Made {
         let (mss, header, window) = (self.size(960), self.size(40), self.size(960 * 30));
         let cc = *self.numbers.pick(&["reno", "cubic"]);
         let recovery = *self.numbers.pick(&["tahoe", "reno", "newreno", "sack"]);
+        let recovery = if form.scales && recovery == "sack" { "newreno" } else { recovery };
         let drawn = !form.plain && self.numbers.once_in(4);
         let clock = if drawn { ", clock_tick = \"100ms\", clock_phase = \"random\"" } else { "" };
         let tcp = format!(

@@ -10,9 +10,11 @@ use perhop_core::time::Instant;
 use perhop_sim::{PacketEvent, Results, TraceKinds};
 use perhop_testkit::scenarios::cases;
 
-const AS_IS: Form = Form { scale: 1, prefix: "f", plain: false };
+const AS_IS: Form = Form { scale: 1, prefix: "f", plain: false, scales: false };
 /// Without what draws by name or counts packets of fixed length.
 const PLAIN: Form = Form { plain: true, ..AS_IS };
+/// Without options of a fixed length too.
+const SCALES: Form = Form { scales: true, ..PLAIN };
 /// Simulated time, short enough for a gigabit.
 const SHORT: [&str; 2] = ["run.duration=300ms", "run.interval=100ms"];
 
@@ -85,9 +87,9 @@ fn nothing_vanishes_and_little_was_right() {
 
 #[test]
 fn twice_the_rates_sizes_and_windows_is_twice_the_goodput() {
-    for_each_case(PLAIN, 20, |case, text| {
+    for_each_case(SCALES, 20, |case, text| {
         let once = run(text, TraceKinds::default());
-        let twice = run(&scenario(case, Form { scale: 2, ..PLAIN }), TraceKinds::default());
+        let twice = run(&scenario(case, Form { scale: 2, ..SCALES }), TraceKinds::default());
         assert_eq!(once.counts.events, twice.counts.events);
         for (a, b) in once.flows.iter().zip(&twice.flows) {
             assert_eq!(2 * a.delivered.0, b.delivered.0);
