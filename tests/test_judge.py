@@ -10,15 +10,14 @@ import polars as pl
 import pytest
 
 from conftest import Cli, run_cli
-from perhop import Campaign
+from perhop import _core
 from perhop.cli.exit import ExitCode
 from perhop.experiment.analyze import mean_rows
 from perhop.experiment.fault import DesignError
-from perhop.judge.campaign import checked, judge_all, rows, subject_of
+from perhop.judge.campaign import CheckedClaims, checked, judge_all, rows
 from perhop.judge.grammar import Claims, ClaimsError, is_claims, read, schema
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Subject, Words, asked
-from perhop.judge.spans import spans
 from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Verdict
 from perhop.papers.claims import as_measured
 from perhop.say.claims import of_claims
@@ -68,12 +67,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def claims_in(folder: Path, text: str) -> tuple[Claims, Subject]:
+def check(folder: Path, text: str) -> CheckedClaims:
     path = folder / "claims.toml"
     path.write_text(text)
-    claims, campaign = checked(path)
+    return checked(path)
+
+
+def claims_in(folder: Path, text: str) -> tuple[Claims, Subject]:
+    claims, campaign, subject = check(folder, text)
     assert campaign is not None
-    return claims, subject_of(campaign, claims)
+    assert subject is not None
+    return claims, subject
 
 
 # what a file may say
@@ -264,17 +268,18 @@ n = [ # {
 [t.u]
 w = 1979-05-27 07:32:00
 """
-    found = spans(text)
+    file = _core.File(text.encode(), "any.toml")
 
-    def at(*place: str | int) -> str:
-        return text[slice(*found[place][1])]
+    def at(*place: str | int) -> tuple[int | None, int | None, str | None]:
+        (one,) = file.diagnostics([(list(place), None, "rule", None, False, False)])
+        return one["line"], one["column"], one["value"]
 
-    assert at("a", "b") == "1"
-    assert at("q r") == "'''x]\n'''"
-    assert at("t", 0, "n", 0, "d") == '"}"'
-    assert at("t", 0, "n", 1) == "2.5"
-    assert at("t", 1, "u", "w") == "1979-05-27 07:32:00"
-    assert ("t", 1) in found
+    assert at("a", "b") == (1, 7, "1")
+    assert at("q r") == (2, 7, "x] ")
+    assert at("t", 0, "n", 0, "d") == (6, 15, "}")
+    assert at("t", 0, "n", 1) == (6, 21, "2.5")
+    assert at("t", 1, "u", "w") == (10, 5, "1979-05-27 07:32:00")
+    assert at("t", 1) == (8, 1, "[[t]]")
 
 
 def test_a_file_of_claims_is_told_from_others() -> None:
@@ -422,9 +427,7 @@ def scalars(value: Callable[[int, int], float], n: int = 10) -> pl.DataFrame:
 
 
 def judged(folder: Path, text: str, frame: pl.DataFrame) -> list[ClaimPart]:
-    claims, _ = claims_in(folder, HEAD + text)
-    campaign = Campaign.load(folder / "sweep.toml")
-    (one,) = judge_all(claims, campaign, frame)
+    (one,) = judge_all(check(folder, HEAD + text), frame)
     assert len(one.units) == len(one.parts)
     return one.parts
 
@@ -575,8 +578,7 @@ def test_verdicts_are_json_and_csv(cli: Cli, ran: Path, tmp_path: Path) -> None:
 
 def test_small_numbers_keep_their_digits(folder: Path) -> None:
     small = scalars(lambda rate, _: 1.0 + rate).with_columns(pl.col("value") * 1.23456789e-7)
-    claims, campaign = claims_in(folder, HEAD + PLACE + "above = 0\nlow = 1.5e-7")[0], folder / "sweep.toml"
-    (one,) = judge_all(claims, Campaign.load(campaign), small)
+    (one,) = judge_all(check(folder, HEAD + PLACE + "above = 0\nlow = 1.5e-7"), small)
     assert [part[3:6] for part in rows([one])] == [("0", "", "1.296e-07"), ("1.5e-07", "", "1.296e-07")]
     text = "\n".join(str(part) for part in of_claims([one._replace(units=["1", "1"])]))
     assert "5ms: 1.296e-07 (1.25e-07 to 1.343e-07, 10 replications); claimed more than 0" in text

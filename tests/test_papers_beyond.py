@@ -11,7 +11,7 @@ import pytest
 from conftest import Cli
 from perhop import Campaign
 from perhop.experiment.rules import is_campaign
-from perhop.judge.campaign import checked, subject_of
+from perhop.judge.campaign import checked
 from perhop.judge.quantity import Words, asked
 
 TOP = Path(__file__).parents[1]
@@ -51,9 +51,10 @@ def test_a_campaign_is_valid_and_plans(file: Path, cli: Cli) -> None:
 @pytest.mark.parametrize("file", CLAIMS, ids=name)
 def test_claims_are_those_on_record(file: Path) -> None:
     """Each quantity and its range, in order."""
-    claims, campaign = checked(file)
+    claims, campaign, subject = checked(file)
     assert campaign is not None
-    subject, words = subject_of(campaign, claims), Words(claims.file.quantities)
+    assert subject is not None
+    words = Words(claims.file.quantities)
     parts = [
         (claim.id, hypothesis.quantity, *(round(end, 6) + 0.0 for end in (hypothesis.low, hypothesis.high)))
         for claim in claims.claims

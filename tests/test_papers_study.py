@@ -55,7 +55,7 @@ tcp = { profile = "rfc" }
 """
 
 
-NO_CLAIMS = Claims(Path("claims.toml"), "", ClaimsFile(claim=[]), ())
+NO_CLAIMS = Claims(Path("claims.toml"), b"claim = []", ClaimsFile(claim=[]), ())
 NOTHING = Subject({}, {}, [])
 
 
@@ -322,7 +322,7 @@ def written(**parameters: object) -> Claims:
     """Give a claim that a predicate judges."""
     made = Part(predicate="_needs", parameters=parameters)
     file = ClaimsFile(claim=[WrittenClaim(id="X1", statement="It is so.", predicate="_needs")])
-    return Claims(Path("some/claims.toml"), "", file, (Claim("X1", "It is so.", parts=(made,)),))
+    return Claims(Path("some/claims.toml"), b"claim = []", file, (Claim("X1", "It is so.", parts=(made,)),))
 
 
 def test_a_claim_that_names_no_predicate_is_refused() -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 __all__ = [
     "FORMAT",
     "RESULTS_VERSION",
-    "Campaign",
+    "File",
     "Scenario",
     "ScenarioError",
     "Simulation",
@@ -76,12 +76,16 @@ class ScenarioError(ValueError):
     diagnostics: list[Diagnostic]
 
 @final
-class Campaign:
-    """A campaign file whose keys and kinds of values are in order."""
+class File:
+    """A TOML file, whose values have places."""
 
-    def __new__(cls, source: bytes, name: str) -> Campaign: ...
+    def __new__(cls, source: bytes, name: str) -> File: ...
+    @staticmethod
+    def campaign(source: bytes, name: str) -> File:
+        """Read a campaign file, whose keys and kinds of values are in order."""
+
     def json(self) -> str: ...
-    def told(
+    def diagnostics(
         self, remarks: list[tuple[list[str | int], tuple[int, int] | None, str, str | None, bool, bool]]
     ) -> list[Diagnostic]: ...
 

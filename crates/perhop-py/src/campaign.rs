@@ -54,16 +54,22 @@ enum Part {
 /// Where, which characters there, rule, hint, whether it is a warning, whether it is about the key.
 type RemarkParts = (Vec<Part>, Option<(usize, usize)>, String, Option<String>, bool, bool);
 
-/// A campaign file whose keys and kinds of values are in order.
+/// A TOML file, whose values have places.
 #[pyclass(frozen)]
-pub struct Campaign(campaign::Campaign);
+pub struct File(campaign::File);
 
 #[pymethods]
-impl Campaign {
-    /// Reads a file or raises everything that is wrong with its shape.
+impl File {
+    /// Reads a file or raises its mistakes of syntax.
     #[new]
     fn new(py: Python<'_>, source: &[u8], name: &str) -> PyResult<Self> {
-        campaign::Campaign::read(source, name).map(Self).map_err(|diagnostics| raise(py, &diagnostics))
+        campaign::File::read(source, name).map(Self).map_err(|diagnostics| raise(py, &diagnostics))
+    }
+
+    /// Reads a campaign file or raises everything that is wrong with its shape.
+    #[staticmethod]
+    fn campaign(py: Python<'_>, source: &[u8], name: &str) -> PyResult<Self> {
+        campaign::File::read_campaign(source, name).map(Self).map_err(|diagnostics| raise(py, &diagnostics))
     }
 
     /// The file as JSON, tables in the order of the file.
@@ -72,7 +78,7 @@ impl Campaign {
     }
 
     /// Remarks as diagnostics, from top to bottom.
-    fn told<'py>(&self, py: Python<'py>, remarks: Vec<RemarkParts>) -> PyResult<Bound<'py, PyList>> {
+    fn diagnostics<'py>(&self, py: Python<'py>, remarks: Vec<RemarkParts>) -> PyResult<Bound<'py, PyList>> {
         let remark = |(at, within, rule, hint, is_warning, is_of_key): RemarkParts| {
             let step = |part| match part {
                 Part::Index(index) => Step::from(index),

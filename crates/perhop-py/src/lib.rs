@@ -18,7 +18,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::campaign::{Campaign, campaign_schema, diagnostic, suggest};
+    use crate::campaign::{File, campaign_schema, diagnostic, suggest};
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Campaign files: read and checked for their shape as scenarios are, with a place for each further remark.
+//! Campaign files, read and checked for their shape as scenarios are, and any file with a place for each remark about it.
 
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -20,10 +20,9 @@ pub fn schema() -> &'static Json {
     &SCHEMA
 }
 
-/// A campaign file that has the keys and kinds of values it may have. What they mean together, and with the scenario, is
-/// not known here.
+/// A TOML file, whose values have places. What they mean is not known here.
 #[derive(Debug)]
-pub struct Campaign(Tree);
+pub struct File(Tree);
 
 /// Something about a value of the file.
 #[derive(Clone, Debug)]
@@ -42,15 +41,23 @@ pub struct Remark {
     pub is_warning: bool,
 }
 
-impl Campaign {
+impl File {
     /// Reads a file that messages call `name`.
     ///
     /// # Errors
-    /// Every mistake of syntax, or every unknown key, missing key and value of a wrong kind; the first hundred of them.
+    /// Every mistake of syntax.
     pub fn read(source: &[u8], name: &str) -> Result<Self, Vec<Diagnostic>> {
-        let tree = Tree::parse(crate::text(source, name).map_err(|d| vec![*d])?)?;
-        let found = Shape::check(&tree, schema()).0.found;
-        if found.is_empty() { Ok(Self(tree)) } else { Err(found.into_told()) }
+        Ok(Self(Tree::parse(crate::text(source, name).map_err(|d| vec![*d])?)?))
+    }
+
+    /// Reads a campaign file that messages call `name`: it has the keys and kinds of values that it may have.
+    ///
+    /// # Errors
+    /// Every mistake of syntax, or every unknown key, missing key and value of a wrong kind; the first hundred of them.
+    pub fn read_campaign(source: &[u8], name: &str) -> Result<Self, Vec<Diagnostic>> {
+        let file = Self::read(source, name)?;
+        let found = Shape::check(&file.0, schema()).0.found;
+        if found.is_empty() { Ok(file) } else { Err(found.into_told()) }
     }
 
     /// The file as JSON; tables are in the order of the file.

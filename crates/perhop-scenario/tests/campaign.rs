@@ -1,6 +1,6 @@
 //! Campaign files: their shape, and remarks about what is in them.
 
-use perhop_scenario::campaign::{Campaign, Remark, remark_on};
+use perhop_scenario::campaign::{File, Remark, remark_on};
 use perhop_scenario::{Step, render};
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ mean(flows.goodput_bit_s where name = "é")'''
 /// The mistakes of shape in a file.
 fn mistakes(text: &str) -> Vec<String> {
     let told = |d: &perhop_scenario::Diagnostic| format!("{}:{} {d}", d.line, d.column);
-    match Campaign::read(text.as_bytes(), "c.toml") {
+    match File::read_campaign(text.as_bytes(), "c.toml") {
         Ok(_) => Vec::new(),
         Err(found) => found.iter().map(told).collect(),
     }
@@ -38,7 +38,7 @@ fn remark(at: Vec<Step>, within: Option<std::ops::Range<usize>>) -> Remark {
 
 #[test]
 fn what_is_written_keeps_its_order() {
-    let json = Campaign::read(FILE.as_bytes(), "c.toml").expect("valid").json();
+    let json = File::read_campaign(FILE.as_bytes(), "c.toml").expect("valid").json();
     assert!(json.contains(r#""small":["flow.up.tcp.window=16KiB"],"large":[],"a b":"x=1""#), "{json}");
     assert!(json.contains(r#""levels":[0.2,1,"half",true]"#), "{json}");
     assert!(json.starts_with(r#"{"scenario":"two-way.toml","set""#), "{json}");
@@ -66,7 +66,7 @@ fn mistakes_of_shape_are_told_as_those_of_a_scenario() {
 
 #[test]
 fn a_remark_points_at_its_characters() {
-    let campaign = Campaign::read(FILE.as_bytes(), "c.toml").expect("valid");
+    let campaign = File::read_campaign(FILE.as_bytes(), "c.toml").expect("valid");
     let measure = || vec![Step::from("response"), Step::from(0), Step::from("measure")];
     let within = campaign.text(&measure()).and_then(|text| text.find("é")).expect("it is there");
     let remarks = vec![
@@ -88,14 +88,14 @@ fn a_remark_points_at_its_characters() {
 #[test]
 fn a_text_with_escapes_is_pointed_at_as_a_whole() {
     let file = FILE.replace("'''\nmean(flows.goodput_bit_s where name = \"é\")'''", r#""mean(\"x\")""#);
-    let campaign = Campaign::read(file.as_bytes(), "c.toml").expect("valid");
+    let campaign = File::read_campaign(file.as_bytes(), "c.toml").expect("valid");
     let at = vec![Step::from("response"), Step::from(0), Step::from("measure")];
     assert_eq!(campaign.diagnostics(vec![remark(at, Some(5..6))])[0].column, 11);
 }
 
 #[test]
 fn after_a_hundred_remarks_the_rest_is_counted() {
-    let campaign = Campaign::read(FILE.as_bytes(), "c.toml").expect("valid");
+    let campaign = File::read_campaign(FILE.as_bytes(), "c.toml").expect("valid");
     let many = (0..250).map(|i| Remark { rule: format!("rule {i}"), ..remark(Vec::new(), None) }).collect();
     let told = campaign.diagnostics(many);
     assert_eq!((told.len(), told[100].count), (101, 150));
@@ -118,7 +118,7 @@ proptest! {
     ) {
         let (start, end) = (FILE.floor_char_boundary(at), FILE.floor_char_boundary(at + cut));
         let text = format!("{}{put}{}", &FILE[..start], &FILE[end..]);
-        match Campaign::read(text.as_bytes(), "c.toml") {
+        match File::read_campaign(text.as_bytes(), "c.toml") {
             Ok(campaign) => {
                 let json: serde_json::Value = serde_json::from_str(&campaign.json()).expect("JSON");
                 prop_assert!(json["scenario"].is_string());

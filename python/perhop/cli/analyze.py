@@ -133,8 +133,7 @@ def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict
     if file is None:
         table.writerows(mean_rows(store.scalars()))
         return {}
-    claims, _ = checked(file, store.campaign)
-    judged = judge_all(claims, store.campaign, store.scalars())
+    judged = judge_all(checked(file, store.campaign), store.scalars())
     entries = [claim_entry(one.claim, one.parts) for one in judged]
     for entry, one in zip(entries, judged, strict=True):
         for part, measured in zip(entry["parts"], one.parts, strict=True):

@@ -17,7 +17,7 @@ from perhop.experiment.design import Design
 from perhop.experiment.design_check import setting_of
 from perhop.experiment.expression import SyntaxFault
 from perhop.experiment.factors import Factor, Level
-from perhop.experiment.fault import At, DesignError, Fault
+from perhop.experiment.fault import At, DesignError, Fault, FileError
 from perhop.experiment.fractions import Range
 from perhop.experiment.level_names import level_names
 from perhop.experiment.response import Response, ResponseError
@@ -33,15 +33,8 @@ if TYPE_CHECKING:
 _READ_AT_MOST = 64 * 1024 * 1024
 
 
-class CampaignError(ScenarioError):
-    """A campaign file, or its scenario, with mistakes; `diagnostics` lists every one."""
-
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        super().__init__("\n".join(one["rendered"] for one in diagnostics))
-        self.diagnostics = diagnostics
-
-    def __reduce__(self) -> tuple[type[CampaignError], tuple[list[Diagnostic]]]:
-        return CampaignError, (self.diagnostics,)
+class CampaignError(FileError):
+    """A campaign file, or its scenario, with mistakes."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +123,7 @@ def read(path: str | Path, overrides: Sequence[str] = ()) -> ReadCampaign:
     with open(path, "rb") as file:
         source = file.read(_READ_AT_MOST + 1)
     try:
-        core = _core.Campaign(source, str(path))
+        core = _core.File.campaign(source, str(path))
     except ScenarioError as error:
         return ReadCampaign(None, error.diagnostics, [])
     return _Reader(Path(path), source, core).read(overrides)
@@ -139,7 +132,7 @@ def read(path: str | Path, overrides: Sequence[str] = ()) -> ReadCampaign:
 class _Reader:
     """Collects the parts of a campaign, and its mistakes."""
 
-    def __init__(self, path: Path, source: bytes, core: _core.Campaign) -> None:
+    def __init__(self, path: Path, source: bytes, core: _core.File) -> None:
         self.path, self.source, self.core = path, source, core
         self.written: dict[str, Any] = msgspec.json.decode(core.json())
         self.faults: list[Fault] = []
@@ -168,7 +161,7 @@ class _Reader:
         return ReadCampaign(campaign, [], [*scenario.warnings(), *more])
 
     def diagnostics(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
-        return self.core.told(
+        return self.core.diagnostics(
             [(self.place(one.at), one.span, one.rule, one.hint, are_warnings, one.of_key) for one in faults]
         )
 

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perhop._core import ScenarioError
+
+if TYPE_CHECKING:
+    from perhop._core import Diagnostic
 
 At = tuple[str | int, ...]
 """Keys and positions from the top of a campaign file: ``("factor", 0, "levels", "low")``."""
@@ -34,6 +40,17 @@ class Fault:
         if self.shown:
             return f"{self.rule}\n{self.shown}"
         return f"{self.rule} ({self.hint})" if self.hint else self.rule
+
+
+class FileError(ScenarioError):
+    """A file with mistakes; `diagnostics` lists every one."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__("\n".join(one["rendered"] for one in diagnostics))
+        self.diagnostics = diagnostics
+
+    def __reduce__(self) -> tuple[type[FileError], tuple[list[Diagnostic]]]:
+        return type(self), (self.diagnostics,)
 
 
 class DesignError(ValueError):

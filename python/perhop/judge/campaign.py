@@ -32,7 +32,15 @@ class JudgedClaim(NamedTuple):
     """Unit of each part; `1` where it is a ratio."""
 
 
-def checked(path: Path, campaign: Campaign | None = None) -> tuple[Claims, Campaign | None]:
+class CheckedClaims(NamedTuple):
+    """Claims, and what they are about: without both where a study says it, not the file."""
+
+    claims: Claims
+    campaign: Campaign | None
+    subject: Subject | None
+
+
+def checked(path: Path, campaign: Campaign | None = None) -> CheckedClaims:
     """Read claims and their campaign, and check the claims against it.
 
     Parameters
@@ -41,11 +49,6 @@ def checked(path: Path, campaign: Campaign | None = None) -> tuple[Claims, Campa
         Of the claims.
     campaign
         That they are to be about, where a store has one: then the file must not name another.
-
-    Returns
-    -------
-    tuple
-        The claims, and what they are about: None where the file names none, as that of a study.
 
     Raises
     ------
@@ -71,10 +74,11 @@ def checked(path: Path, campaign: Campaign | None = None) -> tuple[Claims, Campa
         elif other := _differs(own, campaign):
             rule = f"{name} has {other} than the store"
             claims.refuse([Fault(("campaign",), rule, f"run {path.parent / name} into a store of its own")])
-    if campaign is not None:
-        subject = subject_of(campaign, claims)
-        claims.refuse([*_unknown_words(claims, subject), *faults(claims, subject)])
-    return claims, campaign
+    if campaign is None:
+        return CheckedClaims(claims, None, None)
+    subject = _subject(campaign, claims)
+    claims.refuse([*_unknown_words(claims, subject), *faults(claims, subject)])
+    return CheckedClaims(claims, campaign, subject)
 
 
 def _differs(one: Campaign, other: Campaign) -> str | None:
@@ -104,7 +108,7 @@ def _unknown_words(claims: Claims, subject: Subject) -> Iterator[Fault]:
             yield Fault(("words", name), rule, _core.suggest(name, sorted(known)), of_key=True)
 
 
-def subject_of(campaign: Campaign, claims: Claims) -> Subject:
+def _subject(campaign: Campaign, claims: Claims) -> Subject:
     """Return what the claims may be about: factors, groups and printed values.
 
     Raises
@@ -229,9 +233,18 @@ class _Printed:
         return next((value for row, value in rows if row.items() <= place.items()), None)
 
 
-def judge_all(claims: Claims, campaign: Campaign, scalars: pl.DataFrame) -> list[JudgedClaim]:
-    """Judge checked claims on what their campaign measured."""
-    subject, words = subject_of(campaign, claims), Words(claims.file.quantities, claims.file.words)
+def judge_all(of_campaign: CheckedClaims, scalars: pl.DataFrame) -> list[JudgedClaim]:
+    """Judge claims on what their campaign measured.
+
+    Raises
+    ------
+    ValueError
+        They are about no campaign.
+    """
+    claims, campaign, subject = of_campaign
+    if campaign is None or subject is None:
+        raise ValueError(f"{claims.path} names no campaign")
+    words = Words(claims.file.quantities, claims.file.words)
     units, measured = {one.name: one.unit for one in campaign.responses}, Measurements(scalars)
     found = []
     for claim in claims.claims:

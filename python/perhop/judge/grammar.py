@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 import msgspec
 
 from perhop import _core
-from perhop._core import ScenarioError
-from perhop.experiment.fault import At, Fault
-from perhop.judge.spans import spans
+from perhop.experiment.fault import At, Fault, FileError
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
@@ -33,21 +31,8 @@ def is_claims(source: bytes) -> bool:
     return _OF_CLAIMS.search(source) is not None
 
 
-class ClaimsError(ScenarioError):
-    """A file of claims with mistakes; `diagnostics` lists every one.
-
-    Parameters
-    ----------
-    diagnostics
-        At least one.
-    """
-
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
-        super().__init__("\n".join(one["rendered"] for one in diagnostics))
-        self.diagnostics = diagnostics
-
-    def __reduce__(self) -> tuple[type[ClaimsError], tuple[list[Diagnostic]]]:
-        return ClaimsError, (self.diagnostics,)
+class ClaimsError(FileError):
+    """A file of claims with mistakes."""
 
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -231,7 +216,7 @@ class Claims:
     ----------
     path
         Of the file.
-    text
+    source
         As read.
     file
         What it says.
@@ -240,13 +225,13 @@ class Claims:
     """
 
     path: Path
-    text: str = field(repr=False)
+    source: bytes = field(repr=False)
     file: ClaimsFile
     claims: tuple[Claim, ...]
 
     def diagnostics(self, faults: Iterable[Fault]) -> list[Diagnostic]:
         """Return mistakes with their places, from top to bottom."""
-        return _diagnostics(self.path, self.text, faults)
+        return _diagnostics(self.path, self.source, faults)
 
     def refuse(self, faults: Sequence[Fault]) -> None:
         """Raise a `ClaimsError` where there are mistakes."""
@@ -266,10 +251,12 @@ def read(path: Path, source: bytes | None = None) -> Claims:
     """
     source = path.read_bytes() if source is None else source
     try:
-        text = source.decode()
-        written = tomllib.loads(text)
+        _core.File(source, str(path))
+        written = _written(source)
+    except _core.ScenarioError as error:
+        raise ClaimsError(error.diagnostics) from None
     except ValueError as error:
-        raise ClaimsError(_syntax(path, source, error)) from None
+        raise ClaimsError([_core.diagnostic("", str(path), 0, 0, str(error))]) from None
     faults = [*_faults(written, ClaimsFile, ())]
     if not faults:
         file = msgspec.convert(written, ClaimsFile)
@@ -280,8 +267,12 @@ def read(path: Path, source: bytes | None = None) -> Claims:
             if one.id in {before.id for before in claims[:k]}
         ]
     if faults:
-        raise ClaimsError(_diagnostics(path, source.decode(), faults))
-    return Claims(path, text, file, claims)
+        raise ClaimsError(_diagnostics(path, source, faults))
+    return Claims(path, source, file, claims)
+
+
+def _written(source: bytes) -> dict[str, Any]:
+    return tomllib.loads(source.decode("utf-8-sig"))
 
 
 def place_of(written: WrittenClaim, claim: int, part: int) -> At:
@@ -379,28 +370,23 @@ def _some(kind: Any) -> Any:
     return reduce(or_, left) if len(left) < len(get_args(kind)) else kind
 
 
-def _syntax(path: Path, source: bytes, error: ValueError) -> list[Diagnostic]:
-    """Return where a text is no TOML, as the core reports it of its own files."""
+def _diagnostics(path: Path, source: bytes, faults: Iterable[Fault]) -> list[Diagnostic]:
+    written = _written(source)
+    return _core.File(source, str(path)).diagnostics(
+        [(_placed(written, one.at), None, one.rule, one.hint, False, one.of_key) for one in faults]
+    )
+
+
+def _placed(written: Mapping[str, Any], at: At) -> list[str | int]:
+    """Return where a setting of a part is: in its claim, where that has it for all."""
+    in_claim = (*at[:2], *at[4:])
+    return list(in_claim if len(at) > 4 and not _has(written, at) and _has(written, in_claim) else at)
+
+
+def _has(written: Any, at: At) -> bool:
+    if not at:
+        return True
     try:
-        _core.Campaign(source, str(path))
-    except ScenarioError as mistakes:
-        return mistakes.diagnostics
-    return [_core.diagnostic("", str(path), 0, 0, str(error))]
-
-
-def _diagnostics(path: Path, text: str, faults: Iterable[Fault]) -> list[Diagnostic]:
-    known, found = spans(text), []
-    for one in faults:
-        at = one.at
-        if len(at) > 4 and at not in known and (*at[:2], *at[4:]) in known:
-            at = (*at[:2], *at[4:])
-        there = at
-        while there and there not in known:
-            there = there[:-1]
-        key, value = known.get(there, ((0, 0), (0, 0)))
-        start, end = key if one.of_key or there != at else value
-        name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in at).lstrip(".")
-        rule = f"{name}: {one.rule}" if name else one.rule
-        diagnostic = _core.diagnostic(text, str(path), start, end, rule, one.hint)
-        found.append((start, {**diagnostic, "path": name, "rule": one.rule}))
-    return [one for _, one in sorted(found, key=lambda each: each[0])]  # type: ignore[misc]
+        return _has(written[at[0]], at[1:])
+    except (KeyError, IndexError, TypeError):
+        return False
