@@ -79,13 +79,10 @@ def command(
         }
         _refuse_beside("--claims" if claims else "--csv", others)
         _refuse_beside("--csv", {"--json": csv and as_json, "-o": csv and out is not None})
-        if claims and len(claims) > 1:
-            given = " ".join(f"--claims {one}" for one in claims)
-            often = "twice" if len(claims) == 2 else f"{len(claims)} times"
-            raise UsageError(f"{given}: the option is given {often}", "judge one file after the other")
+    file = options.once("--claims", claims, "judge one file after the other") if claims else None
     opened = Store.open(store)
-    if csv or claims:
-        judged = _judge(opened, claims[0] if claims else None, csv, as_json)
+    if csv or file:
+        judged = _judge(opened, file, csv, as_json)
         if out is not None:
             write_file(out, json_text(judged), may_replace)
         return

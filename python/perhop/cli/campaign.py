@@ -283,13 +283,7 @@ def with_stop(campaign: Campaign, until_ci: list[str]) -> Campaign:
     """Return a campaign with the rule that `--until-ci` asks for."""
     from perhop.experiment.rules import Stop, half_width
 
-    text, *others = until_ci
-    if others:
-        given = " ".join(f"--until-ci {one}" for one in until_ci)
-        often = "twice" if len(until_ci) == 2 else f"{len(until_ci)} times"
-        raise UsageError(
-            f"{given}: the option is given {often}", "give it once, for the response that is to be known"
-        )
+    text = options.once("--until-ci", until_ci, "give it once, for the response that is to be known")
     known = [response.name for response in campaign.responses]
     name, _, width = text.rpartition("=")
     value, relative = half_width(width)

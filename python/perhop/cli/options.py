@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from perhop.cli.exit import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from perhop.scenario.scenario import Scenario
 
@@ -26,6 +26,8 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same as -s run.duration=TIME.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+T = TypeVar("T")
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
@@ -110,3 +112,18 @@ def check_target(file: Path, may_replace: Callable[[Path], bool]) -> None:
     if not may_replace(file):
         what = "is a link" if file.is_symlink() else "exists"
         raise UsageError(f"{file} {what}", "give another file with -o, or replace it with --force")
+
+
+def once(name: str, given: Sequence[T], hint: str) -> T:
+    """Return the value of an option that may be given once, where it is given.
+
+    Raises
+    ------
+    UsageError
+        It is given several times.
+    """
+    if len(given) > 1:
+        often = "twice" if len(given) == 2 else f"{len(given)} times"
+        every = " ".join(f"{name} {one}" for one in given)
+        raise UsageError(f"{every}: the option is given {often}", hint)
+    return given[0]

@@ -35,11 +35,13 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
         Where all of them are.
     """
 
-    def table(name: str, title: str, rows: pl.DataFrame, *columns: str, picked: str = _IN_ORDER) -> Table:
-        """Return a table; rows of a choice, marked by `picked`, are of all that there are."""
+    def table(
+        name: str, title: str, rows: pl.DataFrame, *columns: str, picked: str = _IN_ORDER, each: str = ""
+    ) -> Table:
+        """Return a table; `each` is its column of flows where it shows the first of each table of the file."""
         shown, whole = rows, f"in {folder}/{name}.parquet"
-        if "first of each" in picked:
-            shown = summary.first_of_each(rows, MOST_ROWS, "flow" if name == "marks" else "name")
+        if each:
+            shown = summary.first_of_each(rows, MOST_ROWS, each)
         return filled(title, columns, shown.to_dicts(), whole=whole, picked=picked, of=rows.height)
 
     has_colors = summary.drops_have_colors(tables["queues"], meaning)
@@ -59,7 +61,8 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
         sent = "goodput: goodput_bit_s | srtt: srtt_s | sent: segments_sent | repeated: retransmissions"
         complete = "completed in: took_s" if flows["took_s"].is_not_null().any() else ""
         columns = [_ENDS, sent, "time-outs: timeouts", complete]
-        yield table("flows", "Flows after the warm-up", flows, *columns, picked="the first of each [[flow]]")
+        picked = "the first of each [[flow]]"
+        yield table("flows", "Flows after the warm-up", flows, *columns, picked=picked, each="name")
     yield from by_labels("flows", flows.drop("took_s"), f"in {folder}/flows.parquet")
     transfers = summary.transfers(tables["flows"], meaning).to_dicts()
     if transfers:
@@ -69,7 +72,7 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
         sent = "throughput: throughput_bit_s | sent: sent_packets | arrived: arrived_packets"
         columns = [_ENDS, sent, "mean delay: delay_mean_s"]
         title, picked = "UDP flows after the warm-up", "the first of each [[udp]]"
-        yield table("udp", title, tables["udp"], *columns, picked=picked)
+        yield table("udp", title, tables["udp"], *columns, picked=picked, each="name")
     yield from by_labels("udp", tables["udp"], f"in {folder}/udp.parquet")
     if tables["conditioners"].height:
         treated = (
@@ -83,12 +86,10 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
     marks, plain = every.filter(has_mark), int(every.filter(~has_mark)["flows"].sum())
     if marks.height:
         left_out = f"; {counted(plain, 'flow')} with BE alone left out" if plain else ""
-        title, picked = (
-            f"Arrived after the warm-up, by mark{left_out}",
-            "the first of each [[flow]] and [[udp]]",
-        )
+        title = f"Arrived after the warm-up, by mark{left_out}"
+        picked = "the first of each [[flow]] and [[udp]]"
         columns = ["flow | mark | packets: arrived_packets | bytes: arrived_bytes"]
-        yield table("marks", title, marks, *columns, picked=picked)
+        yield table("marks", title, marks, *columns, picked=picked, each="flow")
     links = tables["links"].sort("utilization", descending=True, maintain_order=True)
     lossy = "lost packets: lost_packets" if links["lost_packets"].sum() > 0 else ""
     title = "Links: shares of the time after the warm-up"
