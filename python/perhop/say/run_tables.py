@@ -38,7 +38,7 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
     def table(
         name: str, title: str, rows: pl.DataFrame, *columns: str, picked: str = _IN_ORDER, each: str = ""
     ) -> Table:
-        """Return a table; `each` is its column of flows where it shows the first of each table of the file."""
+        """Return a table; with a column `each` of flows it shows the first of each table of the file."""
         shown, whole = rows, f"in {folder}/{name}.parquet"
         if each:
             shown = summary.first_of_each(rows, MOST_ROWS, each)

@@ -1,18 +1,7 @@
 use super::*;
+use crate::settings::TcpParams;
 
-const PARAMS: RtoParams = RtoParams {
-    initial: Span::from_secs(1),
-    min: Span::from_millis(200),
-    min_bounds: MinRtoBounds::Timeout,
-    max: Span::from_secs(60),
-    tick: Span::ZERO,
-    phase: Span::ZERO,
-    arithmetic: RttArithmetic::Exact,
-    on_tick: false,
-    jiffy: Span::ZERO,
-    backoff_limit: 0,
-    forget_after: 0,
-};
+const PARAMS: RtoParams = RtoParams { min: Span::from_millis(200), ..TcpParams::RFC.rto };
 
 /// Jacobson's arithmetic with ticks of 500 ms, as BSD had it.
 const COARSE: RtoParams = RtoParams {

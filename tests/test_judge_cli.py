@@ -1,0 +1,108 @@
+"""Claims at the command line: checked, judged on a store, printed as text, JSON and CSV."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from claims_made import CAMPAIGN, HEAD, PLACE, laid
+from conftest import Cli, run_cli
+from perhop.cli.exit import ExitCode
+from perhop.say.terminal import _folded
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = laid(tmp_path_factory.mktemp("store"))
+    (folder / "claims.toml").write_text(
+        HEAD + PLACE + 'less = { rate = "2Mbit/s" }\nbelow = 0\nhigh = -1e5\n'
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ran(store: Path) -> Path:
+    assert run_cli(["campaign", "run", str(store / "sweep.toml"), "-o", str(store / "store")]) == 0
+    return store
+
+
+def test_claims_are_checked_before_anything_runs(cli: Cli, store: Path) -> None:
+    found = cli("check", store / "claims.toml", store / "sweep.toml", "--json").json()["files"]
+    assert [(one["kind"], one["ok"]) for one in found] == [("claims", True), ("campaign", True)]
+    assert "claims.toml: valid; 1 claim about sweep.toml" in cli("check", store / "claims.toml").out
+    (store / "bad.toml").write_text((store / "claims.toml").read_text().replace("5ms", "7ms"))
+    done = cli("check", store / "bad.toml")
+    assert done.code == ExitCode.INVALID
+    assert "claim[0].at.delay: `delay` has no level `7ms`" in done.out
+    assert "bad.toml: 1 mistake; claims" in done.out
+    own = cli("check", Path(__file__).parents[1] / "papers" / "laatu" / "claims.toml")
+    assert "valid; 6 claims of no campaign: what they name is not checked" in own.out
+    text = (store / "claims.toml").read_text().replace('campaign = "sweep.toml"\n', "")
+    (store / "alone.toml").write_text(text)
+    own = cli("check", store / "alone.toml")
+    assert "valid; 1 claim of no campaign: what it names is not checked" in own.out
+    assert '"WrittenClaim"' in cli("schema", "--claims").out
+    assert cli("schema", "--claims", "--campaign").code == ExitCode.USAGE
+
+
+def test_verdicts_are_printed_with_their_reason_and_no_number_is_cut(cli: Cli, ran: Path) -> None:
+    judge = ("analyze", ran / "store", "--claims", ran / "claims.toml")
+    done = cli(*judge)
+    assert done.code == 0
+    assert done.out.startswith(
+        "X not judged: Something arrives.\n  not judged    goodput at 1Mbit/s, 5ms, less"
+    )
+    assert "; claimed less than 0; 2 replications, 10 are needed\n" in done.out
+    assert "; claimed at most -100\N{NO-BREAK SPACE}kbit/s; 2 replications, 10 are needed\n" in done.out
+    narrow = [line for part in done.out.splitlines() for line in _folded(part, 40)]
+    assert max(map(len, narrow)) <= 40
+    # no number is parted from its unit
+    assert "\n".join(narrow).count("\N{NO-BREAK SPACE}kbit/s") == 3
+
+
+def test_verdicts_are_json_and_csv(cli: Cli, ran: Path, tmp_path: Path) -> None:
+    judge = ("analyze", ran / "store", "--claims", ran / "claims.toml")
+    (claim,) = cli(*judge, "--json").json()["claims"]
+    assert (claim["id"], claim["verdict"]) == ("X", "not judged")
+    assert claim["reason"] == "2 replications, 10 are needed"
+    assert [part["kind"] for part in claim["parts"]] == ["direction", "size"]
+    assert cli(*judge, "-o", tmp_path / "claims.json").code == 0
+    assert json.loads((tmp_path / "claims.json").read_text())["claims"] == [claim]
+    first, second, *_ = cli(*judge, "--csv").out.splitlines()
+    assert first == "claim,verdict,quantity,low,high,mean,from,to,n,part,reason"
+    assert second.startswith('X,not judged,"goodput at 1Mbit/s, 5ms, less that at 2Mbit/s, 5ms",,0,-')
+    assert second.endswith(',2,not judged,"2 replications, 10 are needed"')
+    assert cli("analyze", ran / "store", "--csv").out.startswith("rate,delay,response,class,mean,from,to,n\n")
+    for beside in (("--pairs",), ("--level", "0.9"), ("--response", "goodput"), ("--keep", "rate")):
+        done = cli(*judge, *beside)
+        assert (done.code, f"--claims does not go with {beside[0]}" in done.err) == (ExitCode.USAGE, True)
+    assert cli("analyze", ran / "store", "--csv", "--response", "goodput").code == ExitCode.USAGE
+    assert "the option is given twice" in cli(*judge, "--claims", ran / "claims.toml").err
+    done = cli(*judge, "--csv", "--json")
+    assert (done.code, "--csv does not go with --json" in done.err) == (ExitCode.USAGE, True)
+
+
+def test_claims_of_another_campaign_are_refused(cli: Cli, ran: Path) -> None:
+    other = ran / "other.toml"
+    other.write_text(CAMPAIGN.replace("3Mbit/s", "4Mbit/s"))
+    (ran / "others.toml").write_text((ran / "claims.toml").read_text().replace("sweep.toml", "other.toml"))
+    done = cli("analyze", ran / "store", "--claims", ran / "others.toml")
+    assert done.code == ExitCode.INVALID
+    assert "other.toml has other treatments or responses than the store" in done.err
+    assert "git checkout" not in done.err
+    for changed, told in (
+        (
+            CAMPAIGN.replace("\nrepl", '\nset = ["run.duration=1.5s"]\nrepl', 1),
+            "another scenario or other settings",
+        ),
+        (CAMPAIGN.replace("\nrepl", '\nset = ["run.seed=77"]\nrepl', 1), "another seed"),
+    ):
+        other.write_text(changed)
+        done = cli("analyze", ran / "store", "--claims", ran / "others.toml")
+        assert (done.code, f"other.toml has {told}" in done.err) == (ExitCode.INVALID, True), done.err
+    # more runs of the same
+    other.write_text(CAMPAIGN.replace("replications = 2", "replications = 3"))
+    assert cli("analyze", ran / "store", "--claims", ran / "others.toml").code == 0
+    assert cli("analyze", ran / "store", "--claims", ran / "none.toml").code == ExitCode.USAGE
