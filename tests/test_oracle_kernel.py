@@ -32,15 +32,20 @@ def _module(name: str, path: Path) -> ModuleType:
     return module
 
 
-compare = _module("oracle_compare", FOLDER / "compare.py")
+compare = _module("compare", FOLDER / "compare.py")
+effects = _module("oracle_effects", FOLDER / "effects.py")
 rig = _module("oracle_rig", FOLDER / "rig" / "rig.py")
 CELLS = {cell.name: cell for cell in rig.cells()}
 
 
-def test_the_page_has_the_tables_of_the_numbers() -> None:
-    words = [sys.executable, str(FOLDER / "compare.py")]
-    tables = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    assert tables.strip() in (FOLDER / "README.md").read_text()
+@pytest.mark.parametrize(("program", "many"), [("compare.py", 1), ("effects.py", len(effects.TABLES))])
+def test_the_page_has_the_tables_of_the_numbers(program: str, many: int) -> None:
+    words = [sys.executable, str(FOLDER / program)]
+    tables = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    parts = [tables] if many == 1 else tables.split("\n\n")
+    assert len(parts) == many
+    page = (FOLDER / "README.md").read_text()
+    assert [part for part in parts if f"\n{part}\n" not in page] == []
 
 
 @pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
@@ -61,6 +66,25 @@ def test_the_simulator_gives_what_is_recorded() -> None:
         assert flows["timeouts"].sum() == row["timeouts"]
         compared += 1
     assert compared == 36
+
+
+@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
+@pytest.mark.parametrize("name", ["clauses", "jitter-sizes", "processing-jitter"])
+def test_the_simulator_gives_the_effects_that_are_recorded(name: str) -> None:
+    """One treatment in seven, its first run."""
+    recorded = pl.read_csv(FOLDER / "effects.csv", schema_overrides={"level": pl.String})
+    campaign = Campaign.load(FOLDER / f"{name}.toml")
+    factor, *_ = names = campaign.design.names
+    runs = [run for run in each(campaign.design, campaign.scenario, range(1)) if run.treatment % 7 == 0]
+    assert len(runs) >= 3
+    for run in runs:
+        levels = dict(zip(names, campaign.design.treatments[run.treatment].levels, strict=True))
+        place = {"part": levels.get("part", "steady"), "cell": levels["cell"], "level": levels[factor]}
+        (row,) = recorded.filter(campaign=name, replication=0, **place).to_dicts()
+        flows = campaign.scenario.override(*run.overrides).run().flows
+        assert flows["timeouts"].sum() == row["timeouts"]
+        loss = flows["retransmissions"].sum() / flows["segments_sent"].sum()
+        assert loss == pytest.approx(row["loss"], rel=1e-12)
 
 
 def bursts() -> dict[tuple[int, int], tuple[int, int]]:

@@ -37,14 +37,18 @@ FEW = 5
 """Where the rig has fewer time-outs on average they are not judged: a share of them says nothing."""
 
 
-def measured(store: Path) -> pl.DataFrame:
-    """Return what a store measured, one row for each run."""
+def measured_by_cell(store: Path, factor: str) -> pl.DataFrame:
+    """Return the responses of a store, one row for each run, by a factor, part and cell."""
     from perhop.experiment.store import Store
 
-    keys = ["clock", "part", "cell", "replication"]
     scalars = Store.open(store).scalars()
-    wide = scalars.pivot("response", index=keys, values="value")
-    return wide.sort(keys).select(*keys, *SCALES)
+    keys = [name for name in (factor, "part", "cell", "replication") if name in scalars.columns]
+    return scalars.pivot("response", index=keys, values="value").sort(keys)
+
+
+def measured(store: Path) -> pl.DataFrame:
+    """Return what a store of `tcp.toml` measured, one row for each run."""
+    return measured_by_cell(store, "clock").select("clock", "part", "cell", "replication", *SCALES)
 
 
 def rig(path: Path) -> tuple[pl.DataFrame, int]:
@@ -72,16 +76,17 @@ def rows(runs: pl.DataFrame, part: str) -> Iterator[tuple[list[str], dict[tuple[
                 clock: own.filter(clock=clock)[response].to_numpy() * SCALES[response]
                 for clock in ("rig", *ARMS)
             }
-            line.append(_shown(found["rig"]))
+            line.append(shown(found["rig"]))
             for clock in ARMS:
                 verdict = _verdict(response, found["rig"], found[clock])
                 verdicts[response, clock] = verdict
                 mark = {"open": " ?", "differs": " **≠**"}.get(verdict, "")
-                line.append(f"{_shown(found[clock])}{mark}")
+                line.append(f"{shown(found[clock])}{mark}")
         yield line, verdicts
 
 
-def _shown(values: np.ndarray) -> str:
+def shown(values: np.ndarray) -> str:
+    """Return a mean with half its 95 % interval."""
     return f"{values.mean():.3g} ± {_half(values):.2g}"
 
 
