@@ -11,8 +11,9 @@ The tables of a run stand between `<!-- tables: all -->` and `<!-- /tables -->`,
 between `<!-- columns: NAME -->` and `<!-- /columns -->`.
 What is on record of a study (docs/recorded_tables.py) stands between `<!-- record: STUDY -->` and
 `<!-- /record -->`, and so with `verdicts`, `matrix`, `host`; its numbers between
-`<!-- numbers: STUDY/TABLE,TABLE -->` and `<!-- /numbers -->`. How many of its readings each claim is judged
-under stands between `<!-- readings: STUDY -->` and `<!-- /readings -->`.
+`<!-- numbers: STUDY/TABLE,TABLE -->` and `<!-- /numbers -->`, those of its arms, real packets among them,
+between `<!-- arms: STUDY/QUANTITY,QUANTITY -->` and `<!-- /arms -->`. How many of its readings each claim is
+judged under stands between `<!-- readings: STUDY -->` and `<!-- /readings -->`.
 An example is a block of TOML: a whole scenario if it has `[run]`, a campaign if it names a scenario, one of
 those that `perhop init` writes; otherwise what takes the place of the ports in that scenario.
 """
@@ -93,6 +94,7 @@ def _table(match: re.Match[str]) -> str:
         "verdicts": recorded_tables.verdicts,
         "matrix": recorded_tables.matrix,
         "numbers": recorded_tables.numbers,
+        "arms": recorded_tables.arms,
         "host": recorded_tables.host,
         "readings": recorded_tables.readings,
     }

@@ -111,9 +111,40 @@ def numbers(what: str) -> Rows:
     return [head, *rows]
 
 
+@lru_cache
+def _kernel(key: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        (PAPERS / key / "recorded" / "kernel.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def arms(what: str) -> Rows:
+    """Give quantities, `KEY/QUANTITY,QUANTITY`, and all claims of a study by arm, also on real packets."""
+    key, _, quantities = what.partition("/")
+    found, over = _kernel(key), {one["id"]: one["verdict"] for one in _claims(key)}
+    names = list(found["arms"])
+    head = ("", "paper", "simulator, over readings", "simulator, as fitted")
+    rows = [
+        (
+            f"{row['id']}: {_quantity(row)}",
+            _text(row["published"]),
+            "",
+            *(_text(row[arm]["mean"]) for arm in names),
+        )
+        for row in found["rows"]
+        if row["quantity"] in quantities.split(",") and row["published"] is not None
+    ]
+    verdicts = [
+        (claim["id"], "", over[claim["id"]], *(claim[arm]["verdict"] for arm in names))
+        for claim in found["claims"]
+    ]
+    return [(*head, *names[1:]), *rows, *verdicts]
+
+
 def host(key: str) -> str:
     """Say what the hosts of a study's runs on real packets were told, and how late packets were."""
-    found = json.loads((PAPERS / key / "recorded" / "kernel.json").read_text(encoding="utf-8"))
+    found = _kernel(key)
     if not found.get("hosts"):
         return (
             f"`recorded/kernel.json` ({found['kernel']}, results version {found['results_version']}) was "
