@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_type_hints
 
 from perhop.judge.grammar import Claim, Claims, Part
@@ -12,6 +12,9 @@ from perhop.judge.quantity import Subject, Words, faults
 from perhop.judge.verdict import ClaimPart, interval_json
 from perhop.papers.parameters import unfit
 from perhop.stats.intervals import Interval
+
+Judge = Callable[[Measured, Claim], list[ClaimPart]]
+"""Function that judges a study's claim on what was measured."""
 
 NO_FORM: Mapping[str, float | None] = {"printed": None, "bounded": None}
 """The closed forms of a quantity that has none."""
@@ -58,6 +61,23 @@ def row(
     }
 
 
+def document_of(
+    key: str,
+    command: str,
+    results_version: int,
+    rows: Sequence[Mapping[str, Any]],
+    claims: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """Return the document of a study."""
+    return {
+        "paper": key,
+        "results_version": results_version,
+        "command": command,
+        "rows": rows,
+        "claims": claims,
+    }
+
+
 def check_claims(claims: Claims, subject: Subject, predicates: Predicates) -> None:
     """Refuse claims that cannot be judged; before anything runs.
 
@@ -80,10 +100,8 @@ def check_claims(claims: Claims, subject: Subject, predicates: Predicates) -> No
     claims.refuse(faults(claims, subject, wrong))
 
 
-def judge_of(
-    claims: Claims, subject: Subject, predicates: Predicates
-) -> Callable[[Measured, Claim], list[ClaimPart]]:
-    """Return a function that judges a study's claims on what was measured."""
+def judge_of(claims: Claims, subject: Subject, predicates: Predicates) -> Judge:
+    """Return the judge of a study's claims."""
     words = Words(claims.file.quantities, claims.file.words)
     return lambda measured, claim: judged(claim, measured, subject, words, predicates)
 

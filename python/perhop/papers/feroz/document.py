@@ -8,7 +8,7 @@ from typing import Any
 
 from perhop.judge.grammar import Claim
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import guard_finding, judge_of, row
+from perhop.papers.document import Judge, document_of, guard_finding, judge_of, row
 from perhop.papers.feroz.cases import BUCKET, EXTRA, FITTED, FRIENDLY, MARKERS, Case
 from perhop.papers.feroz.measure import CaseValues, everything
 from perhop.papers.feroz.plan import Runs, subject_of
@@ -30,13 +30,10 @@ def reduce(plan: Runs, results: Results, command: str, results_version: int) -> 
     """Turn what was measured into rows and verdicts."""
     measured = everything(plan.cases, results)
     layout, listed = plan.pack.toml("page.toml"), load_readings(plan.pack)
-    document = {
-        "paper": plan.pack.key,
-        "results_version": results_version,
-        "command": command,
-        "rows": [one for case in plan.cases for one in case_rows(measured[FITTED], case, layout)],
-        "claims": [judge_claim(plan, measured, claim, listed) for claim in plan.pack.claims],
-    }
+    judge = judge_of(plan.pack.written, subject_of(plan.pack, plan.cases), {})
+    rows = [one for case in plan.cases for one in case_rows(measured[FITTED], case, layout)]
+    claims = [judge_claim(judge, plan, measured, claim, listed) for claim in plan.pack.claims]
+    document = document_of(plan.pack.key, command, results_version, rows, claims)
     found, warned = findings(plan, measured, layout), run_warnings(measured[FITTED])
     return Reproduction(
         document=document,
@@ -49,10 +46,9 @@ def reduce(plan: Runs, results: Results, command: str, results_version: int) -> 
 
 
 def judge_claim(
-    plan: Runs, measured: Mapping[str, CaseValues], claim: Claim, listed: Sequence[Reading]
+    judge: Judge, plan: Runs, measured: Mapping[str, CaseValues], claim: Claim, listed: Sequence[Reading]
 ) -> dict[str, Any]:
     """Judge a claim as fitted and under each reading; runs cut short judge nothing."""
-    judge = judge_of(plan.pack.written, subject_of(plan.pack, plan.cases), {})
     cases = [case for case in plan.cases if case.figure in claim.levels("figure")]
     short = {case.figure: case.duration_s for case in cases if case.shortened}
     unjudged = ", ".join(f"Table {figure} simulates {time:g} s here" for figure, time in short.items())

@@ -9,9 +9,9 @@ from typing import Any, get_args
 from perhop.judge.grammar import Claim
 from perhop.models import two_way
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import NO_FORM, judge_of, row
+from perhop.papers.document import NO_FORM, Judge, row
 from perhop.papers.kalampoukas.beyond import Grid
-from perhop.papers.kalampoukas.figures import Figure, FigureValues, subject_of
+from perhop.papers.kalampoukas.figures import Figure, FigureValues
 from perhop.papers.kalampoukas.notes import Read, notes
 from perhop.papers.kalampoukas.votes import Unfit, voting
 from perhop.papers.plan import Plan
@@ -62,6 +62,7 @@ def run_warnings(m: FigureValues) -> list[str]:
 
 
 def judge_claim(
+    judge: Judge,
     plan: Plan,
     m: FigureValues,
     under: Read,
@@ -75,7 +76,6 @@ def judge_claim(
     """
     if claim.levels("figure") - set(m.figures):
         return [claim_entry(claim, ())]
-    judge = judge_of(plan.pack.written, subject_of(m.figures.values()), {})
     parts = judge(m, claim)
     others = [
         UnderReading(one, [voting(part, unfit) for part in judge(own, claim)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from perhop.experiment.definition import Campaign
-from perhop.papers.document import check_claims
+from perhop.papers.document import check_claims, document_of, judge_of
 from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import Reproduction, judge_claim, rows_of, run_warnings
@@ -50,15 +50,11 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
     read = [(reading, FigureValues(figures, own)) for reading, own in results.read]
     listed, of_base = load_readings(plan.pack), errors(m)
     without = [unfit(of_base, own) for _, own in read]
-    document = {
-        "paper": KEY,
-        "results_version": results_version,
-        "command": command,
-        "rows": rows_of(m),
-        "claims": [
-            one for claim in plan.pack.claims for one in judge_claim(plan, m, read, claim, listed, without)
-        ],
-    }
+    judge = judge_of(plan.pack.written, subject_of(m.figures.values()), {})
+    claims = [
+        one for claim in plan.pack.claims for one in judge_claim(judge, plan, m, read, claim, listed, without)
+    ]
+    document = document_of(KEY, command, results_version, rows_of(m), claims)
     return Reproduction(
         document=document,
         measured=m,

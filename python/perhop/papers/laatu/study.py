@@ -9,7 +9,7 @@ from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import check_claims, judge_of, row
+from perhop.papers.document import check_claims, document_of, judge_of, row
 from perhop.papers.laatu.calibrate import record
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.findings import findings
@@ -87,13 +87,8 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
         others = [UnderReading(one, judge(own, claim)) for one, own in read if claim.id in one.claims]
         reason = less if claim.id in plan.unjudged else ""
         claims.append(claim_entry(claim, judge(m, claim), others, reason, listed=listed))
-    document = {
-        "paper": KEY,
-        "results_version": results_version,
-        "command": command,
-        "rows": [line for id_ in m.cases for line in case_rows(m, id_)],
-        "claims": claims,
-    }
+    rows = [line for id_ in m.cases for line in case_rows(m, id_)]
+    document = document_of(KEY, command, results_version, rows, claims)
     sweeps = [(sweep, cases_of(sweep.campaign, measured)) for sweep, measured in results.beyond]
     found = findings(pack, m, read) if len(plan.fitted) == len(CASES) else ()
     return Reproduction(

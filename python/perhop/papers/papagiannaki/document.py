@@ -12,7 +12,7 @@ import numpy as np
 from perhop.judge.grammar import Claim
 from perhop.judge.measured import Measurements
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import judge_of, row
+from perhop.papers.document import Judge, document_of, judge_of, row
 from perhop.papers.pack import Pack
 from perhop.papers.papagiannaki.cells import (
     CLASSES,
@@ -66,13 +66,9 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
     m = measured(results.fitted)
     under = [(reading, measured(one)) for reading, one in results.read]
     listed = load_readings(plan.pack)
-    document = {
-        "paper": KEY,
-        "results_version": results_version,
-        "command": command,
-        "rows": rows(plan, m),
-        "claims": [judge_claim(plan, m, under, claim, listed) for claim in plan.pack.claims],
-    }
+    judge = judge_of(plan.pack.written, claims_about(plan.pack), PREDICATES)
+    claims = [judge_claim(judge, plan, m, under, claim, listed) for claim in plan.pack.claims]
+    document = document_of(KEY, command, results_version, rows(plan, m), claims)
     findings = (
         *own_findings(plan.pack, m),
         *false_statements(plan.pack, published),
@@ -82,6 +78,7 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
 
 
 def judge_claim(
+    judge: Judge,
     plan: Plan,
     m: FactorialCells,
     under: Sequence[tuple[Reading, FactorialCells]],
@@ -89,7 +86,6 @@ def judge_claim(
     listed: Sequence[Reading],
 ) -> dict[str, Any]:
     """Judge a claim as fitted and under each reading, with a note on the paper's own tables."""
-    judge = judge_of(plan.pack.written, claims_about(plan.pack), PREDICATES)
     parts = judge(m, claim)
     others = [UnderReading(one, judge(own, claim)) for one, own in under if claim.id in one.claims]
     known = [part for part in parts if part.printed is not None]
