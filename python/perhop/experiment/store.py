@@ -295,7 +295,7 @@ def check_files(folder: Path, *, mine: bool = False) -> None:
     except FileNotFoundError:
         return  # not finished yet
     try:
-        hashes = msgspec.json.decode(text, type=_Hashes).hashes if is_whole(text) else None
+        hashes = _HASHES.decode(text).hashes if is_whole(text) else None
     except (ValueError, RecursionError):
         hashes = None
     if hashes is None:
@@ -312,6 +312,10 @@ class _Hashes(msgspec.Struct):
 
     hashes: dict[str, str]
 
+
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_HASHES = msgspec.json.Decoder(_Hashes)
+msgspec.json.Decoder(Stopped)
 
 _WRITTEN_AGAIN = (
     "move it away, and `perhop campaign run STORE` writes it again from the ledger, which is whole"

@@ -173,6 +173,11 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     words: dict[str, str] = {}
 
 
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+for _kind in (Part, ClaimsFile):
+    msgspec.json.Decoder(_kind)
+
+
 @dataclass(frozen=True)
 class Claim:
     """A sentence that measurements can contradict.

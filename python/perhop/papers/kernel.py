@@ -45,6 +45,10 @@ _KERNEL: Keys = {
 _VARIANT: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS}
 
 
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_LIVE = msgspec.json.Decoder(Live)
+
+
 @dataclass(frozen=True)
 class Arm:
     """Campaigns of a study under one clock and one set of settings, as fitted alone.
@@ -184,7 +188,7 @@ def _runs(
                 one = {"arm": arm.id, "treatment": name, "replication": replication, "seed": seed}
                 one["event_digest"] = digest
                 if live is not None:
-                    how = msgspec.to_builtins(msgspec.json.decode(live, type=Live))
+                    how = msgspec.to_builtins(_LIVE.decode(live))
                     one |= {each: how[each] for each in _LATE}
                     own = {"arm": arm.id, **{each: how[each] for each in _OF_HOSTS}}
                     same = next((each for each in hosts if own.items() <= each.items()), None)

@@ -99,6 +99,10 @@ class CostOfRuns(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...]
 
 
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_COST = msgspec.json.Decoder(CostOfRuns)
+
+
 def is_undistorted(step: Step, alone: Step) -> bool:
     """Return whether the runs of a step are as one alone is."""
     return not step.over_budget and abs(step.mean / alone.mean - 1) <= TOLERANCE
@@ -178,7 +182,7 @@ def keep(measured: CostOfRuns) -> Path:
 def kept() -> CostOfRuns | None:
     """Return the measurement of this machine: with this kernel and as many cores."""
     with suppress(OSError, msgspec.DecodeError):
-        found = msgspec.json.decode(place().read_bytes(), type=CostOfRuns)
+        found = _COST.decode(place().read_bytes())
         if (found.kernel, found.cores) == (platform.release(), count()):
             return found
     return None

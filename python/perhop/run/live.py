@@ -213,6 +213,11 @@ class Probe(msgspec.Struct, frozen=True):
     priority: str
 
 
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_PROBE = msgspec.json.Decoder(Probe)
+_RAW = msgspec.json.Decoder(_Raw)
+
+
 def probe(words: Sequence[str]) -> Probe | None:
     """Return the program's findings, started by `words`; None without it or a namespace."""
     try:
@@ -221,7 +226,7 @@ def probe(words: Sequence[str]) -> Probe | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return msgspec.json.decode(done.stdout, type=Probe) if done.returncode == 0 else None
+    return _PROBE.decode(done.stdout) if done.returncode == 0 else None
 
 
 def privileged() -> list[str]:
@@ -287,7 +292,7 @@ def run(
         errors = _listen(child, progress)
         _check(child.wait(), errors)
         out.seek(0)
-        raw = msgspec.json.decode(out.read(), type=_Raw)
+        raw = _RAW.decode(out.read())
     return Finished(
         tables={name: frame(name, columns) for name, columns in raw.tables.items()},
         trace={name: frame(name, columns) for name, columns in raw.trace.items()},

@@ -274,6 +274,11 @@ class _Mark(msgspec.Struct):
     results_version: int
 
 
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_FORMAT = msgspec.json.Decoder(_Format)
+_MARK = msgspec.json.Decoder(_Mark)
+_RECORD = msgspec.json.Decoder(Record)
+
 _MADE = re.compile(
     r"scenario(\.resolved)?\.toml|(record|iperf3)\.json|report\.html|[a-z.]+\.(parquet|csv)|.+\.pcapng|\.partial-\w+"
 )
@@ -294,12 +299,12 @@ def _read_record(folder: Path) -> Record:
     except OSError as error:
         raise DamagedRunError(f"{folder} is not a run folder: it has no readable record.json") from error
     try:
-        version = msgspec.json.decode(text, type=_Format).format
+        version = _FORMAT.decode(text).format
         if isinstance(version, int) and version > FORMAT:
             raise DamagedRunError(
                 f"{folder}: format {version} is from a newer perhop; this one reads up to {FORMAT}"
             )
-        found = msgspec.json.decode(text, type=Record)
+        found = _RECORD.decode(text)
         if not is_whole(text):
             raise DamagedRunError(f"{folder / 'record.json'} is damaged: it has not the hash that is in it")
         return found
@@ -312,7 +317,7 @@ def is_run(folder: Path) -> bool:
     if folder.is_symlink():
         return False
     try:
-        msgspec.json.decode((folder / "record.json").read_bytes(), type=_Mark)
+        _MARK.decode((folder / "record.json").read_bytes())
         return all(
             _MADE.fullmatch(path.name) and (not path.is_dir() or is_trace(path)) for path in folder.iterdir()
         )
@@ -366,7 +371,7 @@ def write(
         overrides=list(scenario.overrides),
         trace=list(trace),
         command=_command(scenario, trace),
-        counts=msgspec.convert(result.counts, Counts),
+        counts=Counts(*(result.counts[name] for name in Counts.__struct_fields__)),
         invariants=result.invariants,
         event_digest=result.event_digest,
         output_hash=combined_hash(hashes),
@@ -378,7 +383,7 @@ def write(
     )
     text = sealed(record)
     write_file(folder / "record.json", text)
-    return msgspec.json.decode(text, type=Record)
+    return _RECORD.decode(text)
 
 
 def _json(document: Any) -> bytes:

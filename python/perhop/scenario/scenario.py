@@ -179,7 +179,7 @@ class Description(msgspec.Struct, frozen=True):
     flows: list[FlowView]
 
 
-# made once: two threads that are the first to decode a type end in a crash of msgspec
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
 _DESCRIPTION = msgspec.json.Decoder(Description)
 
 

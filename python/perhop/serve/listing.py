@@ -46,6 +46,10 @@ class Campaign:
     fault: str = ""
 
 
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_HEAD = msgspec.json.Decoder(Head)
+
+
 def head(place: Place) -> Head:
     """Read the row of a run.
 
@@ -54,7 +58,7 @@ def head(place: Place) -> Head:
     ValueError, OSError, RecursionError
         It cannot be read.
     """
-    return msgspec.json.decode((place.path / "record.json").read_bytes(), type=Head)
+    return _HEAD.decode((place.path / "record.json").read_bytes())
 
 
 def run(place: Place) -> Run:
