@@ -17,6 +17,7 @@ from perhop.experiment.expression import (
     Number,
     Operation,
     Statistic,
+    columns,
 )
 from perhop.experiment.parser import COMPARISONS, KEYWORDS, parse
 from perhop.experiment.response import Response, ResponseError
@@ -27,6 +28,7 @@ WORDS = [
     "flows",
     "links",
     ".goodput_bit_s",
+    "completed_s",
     "class",
     "name",
     '"ef"',
@@ -59,8 +61,15 @@ conditions = st.recursive(
     lambda inner: st.builds(Not, inner) | st.builds(Junction, inner, st.sampled_from(["and", "or"]), inner),
     max_leaves=4,
 )
+operands = st.recursive(
+    names | numbers,
+    lambda inner: st.builds(Negative, inner) | st.builds(Operation, inner, st.sampled_from("+-*/"), inner),
+    max_leaves=3,
+).filter(lambda operand: any(columns(operand)))
 statistics = st.builds(
-    Statistic, names, names, st.none() | names, st.none() | numbers, st.none() | conditions
+    Statistic, names, names, operands, st.none() | numbers, st.none() | conditions
+) | st.builds(
+    Statistic, st.just(Name("count")), names, st.none(), st.none() | numbers, st.none() | conditions
 )
 expressions = st.recursive(
     numbers | statistics,
@@ -118,7 +127,11 @@ def test_not_binds_closer_than_and_and_closer_than_or():
 
 
 @pytest.mark.parametrize(
-    "text", ["1 - (2 - 3)", "1 / (2 * 3)", "-(1 + 2)", "(1 + 2) * 3", "1 - 2 - 3", "--1"]
+    "text",
+    [
+        *("1 - (2 - 3)", "1 / (2 * 3)", "-(1 + 2)", "(1 + 2) * 3", "1 - 2 - 3", "--1"),
+        "mean((flows.completed_s - flows.start_s) / 2)",
+    ],
 )
 def test_parentheses_are_those_that_matter(text: str):
     assert str(parse(text)) == text

@@ -107,8 +107,8 @@ class Statistic:
     ----------
     name
         One of `STATISTICS`.
-    column
-        Whose values; ``count`` can do without.
+    of
+        The value of a row: a column, or an expression over columns and numbers; ``count`` can do without.
     argument
         Of ``quantile``: which, from 0 to 1.
     where
@@ -117,18 +117,25 @@ class Statistic:
 
     name: Name
     table: Name
-    column: Name | None = None
+    of: Expression | None = None
     argument: Number | None = None
     where: Condition | None = None
 
     def __str__(self) -> str:
-        column = f".{self.column}" if self.column else ""
+        of = self.table if self.of is None else _qualified(self.of, self.table)
         argument = f", {self.argument}" if self.argument else ""
         where = f" where {self.where}" if self.where else ""
-        return f"{self.name}({self.table}{column}{argument}{where})"
+        return f"{self.name}({of}{argument}{where})"
+
+    @property
+    def column(self) -> Name | None:
+        """The column, where the values are those of one as they are."""
+        return self.of if isinstance(self.of, Name) else None
 
 
-Expression = Number | Negative | Operation | Statistic
+Expression = Number | Negative | Operation | Statistic | Name
+"""What may be computed; a name is a column, and stands in a statistic only."""
+
 Condition = Comparison | Not | Junction
 
 
@@ -154,6 +161,19 @@ def _inner(one: Expression, rank: int) -> str:
     return f"({one})" if _rank(one) < rank else str(one)
 
 
+def _qualified(one: Expression, table: Name) -> Expression:
+    """Return an expression over columns with the table before each of them."""
+    match one:
+        case Name():
+            return Name(f"{table}.{one}")
+        case Negative():
+            return Negative(_qualified(one.of, table))
+        case Operation():
+            left, right = _qualified(one.left, table), _qualified(one.right, table)
+            return Operation(left, one.operator, right)
+    return one
+
+
 def _written(constant: Constant) -> str:
     if isinstance(constant, float):
         return repr(constant).removesuffix(".0")
@@ -163,13 +183,23 @@ def _written(constant: Constant) -> str:
 
 def statistics(one: Expression) -> Iterator[Statistic]:
     """Yield the statistics in an expression, from left to right."""
-    if isinstance(one, Statistic):
-        yield one
-    elif isinstance(one, Negative):
-        yield from statistics(one.of)
-    elif isinstance(one, Operation):
-        yield from statistics(one.left)
-        yield from statistics(one.right)
+    return (leaf for leaf in _leaves(one) if isinstance(leaf, Statistic))
+
+
+def columns(one: Expression | None) -> Iterator[Name]:
+    """Yield the columns in the values of a statistic, from left to right."""
+    return (leaf for leaf in _leaves(one) if isinstance(leaf, Name))
+
+
+def _leaves(one: Expression | None) -> Iterator[Number | Statistic | Name]:
+    match one:
+        case Negative():
+            yield from _leaves(one.of)
+        case Operation():
+            yield from _leaves(one.left)
+            yield from _leaves(one.right)
+        case Number() | Statistic() | Name():
+            yield one
 
 
 def comparisons(one: Condition | None) -> Iterator[Comparison]:

@@ -15,6 +15,7 @@ from perhop.experiment.expression import (
     Number,
     Statistic,
     SyntaxFault,
+    columns,
     comparisons,
 )
 from perhop.experiment.vocabulary import Vocabulary, labels
@@ -38,7 +39,7 @@ class Checker(NamedTuple):
                 rule = f"`{table}` is a trace, which a campaign does not keep"
             yield SyntaxFault(one.table.span, rule, _suggest(table, TABLES))
             return
-        yield from self._column()
+        yield from self._columns()
         for comparison in comparisons(one.where):
             yield from self._comparison(comparison)
         for name in by:
@@ -54,11 +55,12 @@ class Checker(NamedTuple):
         one, name = self.statistic, self.statistic.name.text
         if name not in STATISTICS:
             yield SyntaxFault(one.name.span, f"there is no statistic `{name}`", _suggest(name, STATISTICS))
-        elif one.column is None and name != "count":
+        elif one.of is None and name != "count":
             hint = f"write a column, as in `{name}({one.table}.column)`"
             yield SyntaxFault(one.table.span, f"`{name}` is of a column, not of a table", hint)
         elif name == "quantile" and one.argument is None:
-            hint = f"write it behind the column: `quantile({one.table}.{one.column}, 0.95)`"
+            values = str(Statistic(one.name, one.table, one.of)).removesuffix(")")
+            hint = f"write it behind the column: `{values}, 0.95)`"
             yield SyntaxFault(one.name.span, "`quantile` needs to know which, from 0 to 1", hint)
         if one.argument is not None:
             if name in STATISTICS and name != "quantile":
@@ -68,15 +70,18 @@ class Checker(NamedTuple):
                 percent = f"write {one.argument.value / 100:g}" if one.argument.value <= 100 else None
                 yield SyntaxFault(one.argument.span, rule, percent)
 
-    def _column(self) -> Iterator[SyntaxFault]:
-        """Check a column that gives values."""
+    def _columns(self) -> Iterator[SyntaxFault]:
+        """Check the columns that give values."""
         one = self.statistic
-        column = self._known(one.column) if one.column else None
-        if isinstance(column, SyntaxFault):
-            yield column
-        elif one.column and column and column.type == "text" and one.name.text != "count":
-            rule = f"`{one.column}` is text, which has no {one.name}"
-            yield SyntaxFault(one.column.span, rule, f"count its rows: `count({one.table} where ...)`")
+        for name in columns(one.of):
+            column = self._known(name)
+            if isinstance(column, SyntaxFault):
+                yield column
+            elif column.type == "text" and not (name == one.of and one.name.text == "count"):
+                rule = f"`{name}` is text, which has no {one.name}"
+                if name != one.of:
+                    rule = f"`{name}` is text, with which nothing is computed"
+                yield SyntaxFault(name.span, rule, f"count its rows: `count({one.table} where ...)`")
 
     def _comparison(self, comparison: Comparison) -> Iterator[SyntaxFault]:
         column = self._known(comparison.column)
@@ -148,8 +153,13 @@ def _suggest(wrong: str, known: Sequence[str]) -> str | None:
     return _core.suggest(wrong, list(known))
 
 
-def unit(one: Expression) -> str | None:
+def unit(one: Expression, table: str = "") -> str | None:
     """Return the unit of an expression, None where its columns do not give one.
+
+    Parameters
+    ----------
+    table
+        Of the columns, where the expression is that of a row.
 
     A number that scales may turn bytes into megabytes: what is multiplied by one, or divided by one, has no
     unit that is known. Sums have the unit of their parts where these are of one unit.
@@ -157,10 +167,13 @@ def unit(one: Expression) -> str | None:
     if isinstance(one, Number):
         return "1"
     if isinstance(one, Negative):
-        return unit(one.of)
+        return unit(one.of, table)
     if isinstance(one, Statistic):
         return _of_statistic(one)
-    left, right = unit(one.left), unit(one.right)
+    if isinstance(one, Name):
+        known = SCHEMA[table].columns if table in SCHEMA else []
+        return next((column.unit for column in known if column.name == one.text), None)
+    left, right = unit(one.left, table), unit(one.right, table)
     scaled = isinstance(one.left, Number) or isinstance(one.right, Number)
     if left is None or right is None or (scaled and one.operator in "*/"):
         return None
@@ -176,7 +189,6 @@ def unit(one: Expression) -> str | None:
 def _of_statistic(one: Statistic) -> str | None:
     if one.name.text in ("jain", "cov"):
         return "1"
-    if one.name.text == "count" or one.column is None:
+    if one.name.text == "count" or one.of is None:
         return ""
-    columns = SCHEMA[one.table.text].columns if one.table.text in SCHEMA else []
-    return next((column.unit for column in columns if column.name == one.column.text), None)
+    return unit(one.of, one.table.text)

@@ -6,12 +6,15 @@
     sum        = product { ( "+" | "-" ) product }
     product    = value { ( "*" | "/" ) value }
     value      = number | "-" value | "(" sum ")" | statistic
-    statistic  = name "(" table [ "." column ] [ "," number ] [ "where" either ] ")"
+    statistic  = name "(" ( table | values ) [ "," number ] [ "where" either ] ")"
+    values     = a sum whose values are numbers and columns: [ table "." ] column
     either     = both { "or" both }
     both       = condition { "and" condition }
     condition  = "not" condition | "(" either ")" | column ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) constant
                | column "in" "(" constant { "," constant } ")"
     constant   = text in quotes, ' or " | [ "-" ] number
+
+The columns of a statistic are of one table, which one of them names unless only one table has them all.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import math
 import re
 from typing import NamedTuple, NoReturn
 
+from perhop import _core
 from perhop.experiment.expression import (
     Comparison,
     Condition,
@@ -36,7 +40,9 @@ from perhop.experiment.expression import (
     Span,
     Statistic,
     SyntaxFault,
+    columns,
 )
+from perhop.run.tables import SCHEMA, TABLES
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 KEYWORDS = ("where", "by", "and", "or", "not", "in")
@@ -88,6 +94,8 @@ class _Parser:
         self.tokens = _tokens(text)
         self.at = 0
         self.depth = 0
+        #: of the statistic that is being read: the tables that its columns name
+        self.tables: list[Name] | None = None
 
     @property
     def next(self) -> _Token:
@@ -161,7 +169,7 @@ class _Parser:
             return inner
         if self.next.kind == "number":
             return self.number()
-        return self.statistic()
+        return self.statistic() if self.tables is None else self.column()
 
     def number(self) -> Number:
         token = self.next
@@ -183,12 +191,31 @@ class _Parser:
     def statistic(self) -> Statistic:
         name = self.name("a number or a statistic", "such as `mean(flows.goodput_bit_s)`")
         opened = self.need("(", f"a statistic has its column in parentheses: `{name}(table.column)`")
-        table = self.name("a table", "such as `flows.goodput_bit_s`")
-        column = self.name("a column") if self.take(".") else None
+        start, self.tables = self.next, []
+        of: Expression | None = self.sum()
+        tables, self.tables = self.tables, None
         argument = self.number() if self.take(",") else None
         where = self.either() if self.take("where") else None
         self.close(opened)
-        return Statistic(name, table, column, argument, where)
+        if isinstance(of, Name) and not tables and (name.text == "count" or of.text in SCHEMA):
+            table, of = of, None
+        else:
+            table = tables[0] if tables else _table_of(list(columns(of)), start.span)
+        return Statistic(name, table, of, argument, where)
+
+    def column(self) -> Name:
+        name = self.name("a table", "such as `flows.goodput_bit_s`")
+        if self.next.text == "(":
+            hint = "compute with statistics outside: `mean(flows.srtt_s) - min(flows.srtt_s)`"
+            raise SyntaxFault(name.span, f"`{name}` is a statistic in another", hint)
+        if not self.take("."):
+            return name
+        assert self.tables is not None
+        if self.tables and self.tables[0] != name:
+            rule = f"`{name}` is another table than `{self.tables[0]}`: a statistic is of one"
+            raise SyntaxFault(name.span, rule, "compute with a statistic of each")
+        self.tables.append(name)
+        return self.name("a column")
 
     def either(self) -> Condition:
         one = self.both()
@@ -242,6 +269,34 @@ class _Parser:
             "sign": "compare with one sign, such as `=`",
         }
         return self.refuse("a text in quotes or a number", hints.get(token.kind))
+
+
+def _table_of(named: list[Name], start: Span) -> Name:
+    """Return the only table that has some columns, which do not say of which they are.
+
+    Raises
+    ------
+    SyntaxFault
+        None has them all, or several have.
+    """
+    if not named:
+        raise SyntaxFault(start, "a statistic is of a column", "such as `mean(flows.goodput_bit_s)`")
+    having = {table: {column.name for column in SCHEMA[table].columns} for table in TABLES}
+    for name in named:
+        if not any(name.text in own for own in having.values()):
+            known = [*TABLES, *sorted(set().union(*having.values()))]
+            hint = _core.suggest(name.text, known) or f"write its table before it: `flows.{name}`"
+            raise SyntaxFault(name.span, f"no table has a column `{name}`", hint)
+    found = [table for table, own in having.items() if own.issuperset(name.text for name in named)]
+    first = named[0]
+    if len(found) == 1:
+        return Name(found[0], first.span)
+    if found:
+        listed = ", ".join(f"`{table}`" for table in found)
+        hint = f"write which, as in `{found[0]}.{first}`"
+        raise SyntaxFault(first.span, f"`{first}` is a column of {listed}", hint)
+    listed = ", ".join(f"`{name}`" for name in named)
+    raise SyntaxFault(first.span, f"no table has all of {listed}", "compute with a statistic of each table")
 
 
 def parse(text: str) -> Measure:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from perhop.experiment.expression import (
     Number,
     Statistic,
     SyntaxFault,
+    columns,
     comparisons,
     statistics,
 )
@@ -170,7 +171,7 @@ class Response:
             raise ResponseError(self.name, self.text, [SyntaxFault(lacking[0].span, rule)])
         # no lazy query: planning one takes longer than all else here
         rows = table if one.where is None else table.filter(_filter(one.where))
-        values = _counted(one, pl) if one.name.text == "count" else _values(one, pl)
+        values = _counted(one) if one.name.text == "count" else _values(one)
         if not self.by:
             return {(): _aggregate(one, rows.select(values.alias("")).to_series().to_list())}
         by = list(self.by)
@@ -183,16 +184,40 @@ class Response:
 
 
 def _columns(one: Statistic) -> list[Name]:
-    return [*([one.column] if one.column else []), *(each.column for each in comparisons(one.where))]
+    return [*columns(one.of), *(each.column for each in comparisons(one.where))]
 
 
-def _counted(one: Statistic, pl: Any) -> Any:
+def _counted(one: Statistic) -> pl.Expr:
     """Return a single value: how many there are, of any type."""
-    return pl.len() if one.column is None else pl.col(one.column.text).count()
+    if one.of is None:
+        return pl.len()
+    return pl.col(one.column.text).count() if one.column else _row_value(one.of).count()
 
 
-def _values(one: Statistic, pl: Any) -> Any:
-    return pl.col(one.column.text if one.column else "").cast(pl.Float64).drop_nulls()
+def _values(one: Statistic) -> pl.Expr:
+    return _row_value(one.of or Number(0.0)).drop_nulls()
+
+
+def _row_value(one: Expression) -> pl.Expr:
+    """Return the value of each row; null where a column is, and where something is divided by zero."""
+    match one:
+        case Number():
+            return pl.lit(one.value)
+        case Name():
+            return pl.col(one.text).cast(pl.Float64)
+        case Negative():
+            return -_row_value(one.of)
+        case Statistic():
+            raise TypeError("a statistic in another")
+    left, right = _row_value(one.left), _row_value(one.right)
+    signs: dict[str, Callable[[], pl.Expr]] = {
+        "+": lambda: left + right,
+        "-": lambda: left - right,
+        "*": lambda: left * right,
+        "/": lambda: left / right,
+    }
+    value = signs[one.operator]()
+    return pl.when(value.is_finite()).then(value)
 
 
 def _aggregate(one: Statistic, x: list[float]) -> float | None:
@@ -267,6 +292,8 @@ def _value(one: Expression, known: Mapping[Statistic, float | None]) -> float | 
     if isinstance(one, Negative):
         inner = _value(one.of, known)
         return None if inner is None else -inner
+    if isinstance(one, Name):
+        raise TypeError("a column outside a statistic")
     left, right = _value(one.left, known), _value(one.right, known)
     if left is None or right is None or (one.operator == "/" and right == 0):
         return None
