@@ -99,7 +99,7 @@ def test_an_interrupted_study_leaves_the_old_folder_whole(cli: Cli, monkeypatch:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("perhop.experiment.campaign.run_campaign", interrupted)
+    monkeypatch.setattr("perhop.papers.reproduce.run_campaign", interrupted)
     assert cli("reproduce", "kalampoukas", "--quick").code == ExitCode.INTERRUPTED
     assert {path.name: path.read_text() for path in folder.iterdir()} == old
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import Reproduced
 from perhop import RESULTS_VERSION
-from perhop.cli.reproduce import PAPERS, run_campaigns
+from perhop.cli.reproduce import PAPERS
 from perhop.judge.measured import Measurements
 from perhop.models import two_way
 from perhop.models.two_way_setup import Setup
@@ -25,6 +25,7 @@ from perhop.papers.kalampoukas.document import run_warnings
 from perhop.papers.kalampoukas.figures import FigureValues, figures_of
 from perhop.papers.kalampoukas.study import STUDY
 from perhop.papers.pack import load_pack
+from perhop.papers.reproduce import run_campaigns
 from perhop.papers.study import load_study
 
 

@@ -11,12 +11,13 @@ import msgspec
 import pytest
 
 from conftest import Cli
-from perhop.cli.reproduce import PAPERS, run_campaigns
+from perhop.cli.reproduce import PAPERS
 from perhop.experiment import ledger
 from perhop.papers import kernel
 from perhop.papers.error import PackError
 from perhop.papers.pack import Pack, pack_dir
 from perhop.papers.plan import short
+from perhop.papers.reproduce import run_campaigns
 from perhop.papers.study import load_study
 from perhop.run import machine
 from perhop.run.live import Host, Live, Quantiles

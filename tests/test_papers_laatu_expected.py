@@ -14,12 +14,12 @@ import pytest
 
 from conftest import Reproduced
 from perhop import _core
-from perhop.cli.reproduce import run_plan
 from perhop.papers.behind import runs_behind
 from perhop.papers.laatu.document import Reproduction
 from perhop.papers.laatu.responses import AF_KBPS, CIR_KBPS, FLOWS
 from perhop.papers.laatu.study import FIGURE, STUDY
 from perhop.papers.pack import load_pack
+from perhop.papers.reproduce import run_plan
 
 DEPTHS = {"aggregate-deep": 4.0, "per-flow-shallow": 0.25}
 

@@ -15,7 +15,6 @@ import pytest
 from conftest import Cli
 from perhop import Scenario
 from perhop.cli.exit import ExitCode
-from perhop.cli.reproduce import run_campaigns
 from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
 from perhop.judge.measured import Measurements
@@ -43,6 +42,7 @@ from perhop.papers.papagiannaki.printed import false_statements, implied_errors
 from perhop.papers.papagiannaki.study import STUDY
 from perhop.papers.plan import Plan
 from perhop.papers.readings import Reading, load_readings
+from perhop.papers.reproduce import run_campaigns
 
 PACK = load_pack("papagiannaki")
 PRINTED = printed_cells(PACK)

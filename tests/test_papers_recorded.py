@@ -20,13 +20,14 @@ import pytest
 
 from conftest import Cli
 from perhop import RESULTS_VERSION, Scenario
-from perhop.cli.reproduce import PAPERS, run_plan
+from perhop.cli.reproduce import PAPERS
 from perhop.experiment.definition import Campaign
 from perhop.papers import recorded
 from perhop.papers.behind import judged, runs_behind
 from perhop.papers.pack import pack_dir
 from perhop.papers.plan import Plan, short
 from perhop.papers.records import encode
+from perhop.papers.reproduce import run_plan
 from perhop.papers.study import Study, load_study
 from perhop.run.folder import always, write_file
 from perhop.run.run import run as run_one

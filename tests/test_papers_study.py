@@ -231,7 +231,7 @@ def test_equal_runs_are_drawn_once(cli: Cli, tiny: Tiny, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Tiny, "plan", twice)
     monkeypatch.setattr(Tiny, "reduce", compared)
-    monkeypatch.setattr("perhop.papers.study.check_run", checked)
+    monkeypatch.setattr("perhop.papers.reproduce.check_run", checked)
     assert cli("reproduce", "tiny").code == ExitCode.DONE
     assert sorted(names) == ["and again", "tiny, traced"]
 
@@ -241,7 +241,7 @@ def test_a_broken_drawn_run_ends_the_study(cli: Cli, tiny: Tiny, monkeypatch: py
         if job[1] == "again":
             raise BrokenRun(f"{job[1]}: a packet vanished")
 
-    monkeypatch.setattr("perhop.papers.study.check_run", broken)
+    monkeypatch.setattr("perhop.papers.reproduce.check_run", broken)
     done = cli("reproduce", "tiny")
     assert done.code == ExitCode.FAILED_RUNS
     assert "again: a packet vanished" in done.err

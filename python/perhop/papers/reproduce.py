@@ -1,0 +1,304 @@
+"""Run studies: campaigns in a store, then a document, a page, and an index over several."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from perhop import _core
+from perhop.experiment import ledger
+from perhop.experiment.campaign import plan, run_campaign
+from perhop.experiment.definition import Campaign
+from perhop.experiment.executors import open_executor
+from perhop.experiment.store import Store
+from perhop.experiment.work import LIVE
+from perhop.judge.measured import Measurements
+from perhop.papers import kernel, recorded
+from perhop.papers.behind import runs_behind
+from perhop.papers.plan import Plan, Results
+from perhop.papers.records import encode
+from perhop.papers.study import BrokenRun, Outcome, Study, check_run
+from perhop.report.page import is_page
+from perhop.report.study import render_index
+from perhop.run import cores, run
+from perhop.run.folder import always, new_folder, write_file
+from perhop.run.machine import check_live
+from perhop.run.run import AnyJob, Progress, Result
+from perhop.units import counted
+
+
+class FailedRunError(RuntimeError):
+    """A run of a study that failed or broke an invariant; `hint` says how to make it again."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Means to tell whoever waits what is being done; by default nothing is told.
+
+    Attributes
+    ----------
+    note
+        Called with remarks, such as how long it will take.
+    progress
+        Called with what is being done; its context gives a function of the work done and all of it.
+    """
+
+    note: Callable[[str], None] = lambda _: None
+    progress: Callable[[str], AbstractContextManager[Progress]] = lambda _: nullcontext(lambda *_: None)
+
+
+SILENT = Teller()
+
+
+@dataclass(frozen=True)
+class Form:
+    """How much of a study is done; as text, the options of the command.
+
+    Attributes
+    ----------
+    quick
+        Its quick form.
+    fitted
+        The fitted point alone, without readings.
+    record
+        Its pack's `recorded/` is written anew as well.
+    """
+
+    quick: bool = False
+    fitted: bool = False
+    record: bool = False
+
+    def __str__(self) -> str:
+        return (" --quick" if self.quick else "") + (" --fitted" if self.fitted else "")
+
+
+def reproduce(
+    studies: Sequence[Study[Any, Any]],
+    form: Form,
+    folder: Path,
+    workers: int,
+    tell: Teller = SILENT,
+    index: bool = False,
+) -> list[Outcome]:
+    """Repeat studies; runs are kept in a store beside the folder of pages.
+
+    Parameters
+    ----------
+    index
+        Each study has a folder in the folder, and a page leads to all. Otherwise there is one study.
+
+    Raises
+    ------
+    FailedRunError
+        A run failed; there is no page, and what was run is kept.
+    """
+    plans = [_plan(study, form) for study in studies]
+    if form.record:
+        recorded.check_place(plans[0])
+    done: list[Outcome] = []
+    keys = [study.key for study in studies] if index else []
+    with new_folder(folder, partial(holds_studies, keys=keys)) as new:
+        with _drawing() as later:
+            for study, planned in zip(studies, plans, strict=True):
+                place, store = new / (study.key if index else ""), folder.parent / f"{study.key}.runs"
+                place.mkdir(exist_ok=True)
+                results = run_plan(study.key, planned, store, workers, tell)
+                again = f"perhop reproduce {study.key}{form}"
+                outcome: Outcome = study.reduce(planned, results, again, _core.RESULTS_VERSION)
+                outcome.document.update(runs_behind(planned))
+                write_file(place / "result.json", encode(outcome.document))
+                if form.record:
+                    whole = study.whole(planned, results)
+                    recorded.write(planned, results, whole, outcome.document, store)
+                done.append(outcome)
+                later(partial(_draw, study, planned, outcome, place))
+        if index:
+            each = zip(studies, done, strict=True)
+            rows = [(study.title, outcome.document, outcome.left_out) for study, outcome in each]
+            write_file(new / "report.html", render_index(rows, f"perhop reproduce{form}"))
+            write_file(new / "result.json", encode([outcome.document for outcome in done]))
+    return done
+
+
+def _plan(study: Study[Any, Any], form: Form) -> Any:
+    found = study.plan(form.quick)
+    return found.at_fit() if form.fitted else found
+
+
+def _draw(study: Study[Any, Any], planned: Plan, outcome: Outcome, place: Path) -> None:
+    write_file(place / "report.html", study.page(planned, outcome))
+
+
+@contextmanager
+def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
+    """Context that draws pages beside the next study's runs, and ends when all are drawn."""
+    pool = ThreadPoolExecutor(max_workers=1)
+    pages: list[Future[None]] = []
+    try:
+        yield lambda draw: pages.append(pool.submit(draw))
+        for page in pages:
+            page.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def on_kernel(
+    study: Study[Any, Any], folder: Path, workers: int | None, tell: Teller = SILENT, record: bool = False
+) -> dict[str, Any]:
+    """Run a study in virtual time and on real packets, put both beside the paper; return the document.
+
+    Raises
+    ------
+    FailedRunError
+        As of `reproduce`.
+    """
+    store = folder.parent / f"{study.key}-on-kernel.runs"
+    side_by_side, why = cores.allowed(workers)
+    if why:
+        tell.note(why)
+    measured = []
+    arms = kernel.arms(study)
+    check_live(one.scenario for arm in arms if arm.is_live for one in arm.plan.fitted)
+    at_once = {arm.id: side_by_side if arm.is_live else cores.count() for arm in arms}
+    whole = sum(
+        run.expected_s([sum(own.work for one in arm.plan.fitted for own in plan(one))], at_once[arm.id])
+        for arm in arms
+    )
+    tell.note(f"{study.key}, {len(arms)} arms: {_about(whole)} in all")
+    for arm in arms:
+        found = run_campaigns(f"{study.key}, {arm.id}", arm.plan.campaigns, store, at_once[arm.id], tell)
+        measured.append((arm, arm.plan.results(found, ())))
+    with ledger.read(store) as book:
+        how = {key: next(iter(of))[0] for key, of in book.values(LIVE).items()}
+        made = {key: (digest, how.get(key)) for key, digest, *_ in book.made()}
+    again = f"perhop reproduce {study.key} --on kernel"
+    document = kernel.document(study, measured, made, again, _core.RESULTS_VERSION)
+    if record:
+        own = measured[0][0].plan.pack.folder / recorded.FOLDER
+        own.mkdir(exist_ok=True)
+        write_file(own / kernel.RECORD, encode(document), always)
+    with new_folder(folder, holds_studies) as new:
+        write_file(new / "result.json", encode(document))
+        write_file(new / "report.html", kernel.render(study, document))
+    return document
+
+
+def calibrate(study: Study[Any, Any], store: Path, workers: int, tell: Teller = SILENT) -> dict[str, Any]:
+    """Search the free parameters of a study that has some, and return the record.
+
+    Raises
+    ------
+    FailedRunError
+        A run failed.
+    """
+    if study.calibrate is None:
+        raise ValueError(f"{study.key} fits no parameter")
+
+    def measured(campaigns: Sequence[Campaign], label: str) -> list[Measurements]:
+        found = run_campaigns(f"{study.key}, {label}", campaigns, store, workers, tell)
+        return [Measurements(one) for one in found]
+
+    return study.calibrate(measured)
+
+
+def holds_studies(folder: Path, keys: Sequence[str] = ()) -> bool:
+    """Return whether a folder holds only what a study, or studies named by `keys`, left."""
+
+    def ours(path: Path) -> bool:
+        if path.name in keys:
+            return not path.is_symlink() and holds_studies(path)
+        return is_page(path) if path.name == "report.html" else _is_document(path)
+
+    try:
+        return all(ours(path) for path in folder.iterdir())
+    except OSError:
+        return False
+
+
+def _is_document(file: Path) -> bool:
+    """Return whether a file is the `result.json` of a study or of several."""
+    if file.name != "result.json" or file.is_symlink():
+        return False
+    try:
+        found = json.loads(file.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    documents = found if isinstance(found, list) else [found]
+    return all(
+        isinstance(one, dict) and {"paper", "results_version", "claims"} <= one.keys() for one in documents
+    )
+
+
+def run_plan(key: str, planned: Plan, store: Path, workers: int, tell: Teller = SILENT) -> Results:
+    """Run or resume the campaigns of a study in one store, then make the runs that it draws."""
+    measured = run_campaigns(key, planned.campaigns, store, workers, tell)
+    label = f"{key}, {counted(len(planned.drawn), 'run')} to draw"
+    return planned.results(measured, _run_jobs(planned.drawn, label, workers, tell))
+
+
+def run_campaigns(
+    key: str, campaigns: Sequence[Campaign], store: Path, workers: int, tell: Teller = SILENT
+) -> list[pl.DataFrame]:
+    """Run or resume campaigns one after the other in one store; return each one's values.
+
+    Raises
+    ------
+    FailedRunError
+        A run failed.
+    """
+    work = [sum(own.work for own in plan(one)) for one in campaigns]
+    about = f"{_about(run.expected_s(work, workers))} by the packets, less what is there"
+    tell.note(f"{key}, {len(campaigns)} campaigns: {about}; runs are kept in {store}")
+    found = []
+    with open_executor(None, workers) as executor, tell.progress(key) as progress:
+        for place, one in enumerate(campaigns):
+            before, whole = sum(work[:place]), sum(work)
+
+            def update(done: float, _: float, before: float = before, whole: float = whole) -> None:
+                progress(before + done, whole)
+
+            outcome = run_campaign(one, store, executor, progress=update)
+            if outcome.failed:
+                failed = Store.open(store).runs().filter(state="failed").row(0, named=True)
+                raise FailedRunError(f"a run failed: {failed['failure']}", f"in {store}: {failed['replay']}")
+            found.append(Store.open(store).scalars())
+    return found
+
+
+def _checked(job: AnyJob, result: Result) -> Result:
+    check_run(job, result)
+    return result
+
+
+def _run_jobs(jobs: Sequence[AnyJob], label: str, workers: int, tell: Teller) -> list[Result]:
+    """Run each job, and equal ones once."""
+    if not jobs:
+        return []
+    keys = [(source, *overrides, *trace) for source, _, overrides, *trace in jobs]
+    different = dict(zip(keys, jobs, strict=True))
+    once = list(different.values())
+    work = run.job_work(once)
+    tell.note(f"{label}: {_about(run.expected_s(work, workers))} by its packets")
+    with tell.progress(label) as progress:
+        try:
+            kept = run.run_jobs(once, workers, progress, _checked, work)
+        except BrokenRun as error:
+            raise FailedRunError(f"a run broke an invariant: {error}") from error
+    found = dict(zip(different, kept, strict=True))
+    return [found[key] for key in keys]
+
+
+def _about(seconds: float) -> str:
+    return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"
