@@ -6,19 +6,16 @@ What they mean: `perhop.judge.quantity`; the grammar with an example for each ki
 from __future__ import annotations
 
 import re
-import sys
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from perhop import _core
+from perhop.experiment import shape
 from perhop.experiment.fault import At, Fault, FileError
+from perhop.experiment.shape import Text
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
@@ -35,7 +32,6 @@ class ClaimsError(FileError):
     """A file of claims with mistakes."""
 
 
-Text = Annotated[str, msgspec.Meta(min_length=1)]
 Margin = float | str
 """A number, or a share of what it is about, such as `10%`."""
 
@@ -236,7 +232,9 @@ class Claims:
 
     def diagnostics(self, faults: Iterable[Fault]) -> list[Diagnostic]:
         """Return mistakes with their places, from top to bottom."""
-        return _diagnostics(self.path, self.source, faults)
+        written = shape.written(self.source)
+        placed = [replace(one, at=tuple(_placed(written, one.at))) for one in faults]
+        return shape.diagnostics(self.path, self.source, placed)
 
     def refuse(self, faults: Sequence[Fault]) -> None:
         """Raise a `ClaimsError` where there are mistakes."""
@@ -255,29 +253,17 @@ def read(path: Path, source: bytes | None = None) -> Claims:
         It has mistakes.
     """
     source = path.read_bytes() if source is None else source
-    try:
-        _core.File(source, str(path))
-        written = _written(source)
-    except _core.ScenarioError as error:
-        raise ClaimsError(error.diagnostics) from None
-    except ValueError as error:
-        raise ClaimsError([_core.diagnostic("", str(path), 0, 0, str(error))]) from None
-    faults = [*_faults(written, ClaimsFile, ())]
-    if not faults:
-        file = msgspec.convert(written, ClaimsFile)
-        claims = tuple(_claim(one) for one in written["claim"])
-        faults = [
+    written = shape.read(path, source, ClaimsFile, ClaimsError)
+    claims = tuple(_claim(one) for one in written["claim"])
+    found = Claims(path, source, msgspec.convert(written, ClaimsFile), claims)
+    found.refuse(
+        [
             Fault(("claim", k, "id"), f"a second claim is called `{one.id}`")
             for k, one in enumerate(claims)
             if one.id in {before.id for before in claims[:k]}
         ]
-    if faults:
-        raise ClaimsError(_diagnostics(path, source, faults))
-    return Claims(path, source, file, claims)
-
-
-def _written(source: bytes) -> dict[str, Any]:
-    return tomllib.loads(source.decode("utf-8-sig"))
+    )
+    return found
 
 
 def place_of(written: WrittenClaim, claim: int, part: int) -> At:
@@ -287,7 +273,7 @@ def place_of(written: WrittenClaim, claim: int, part: int) -> At:
 
 def schema() -> str:
     """Return the JSON Schema of a file of claims."""
-    return msgspec.json.format(msgspec.json.encode(msgspec.json.schema(ClaimsFile)), indent=2).decode()
+    return shape.schema(ClaimsFile)
 
 
 _OF_PART = tuple(one.name for one in msgspec.structs.fields(Part))
@@ -305,81 +291,13 @@ def _joined(common: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any
     return {name: {**common.get(name, {}), **part.get(name, {})} for name in ("at", "each")}
 
 
-_WORDS: dict[Any, str] = {
-    str: "a string",
-    Text: "a string that is not empty",
-    float: "a finite number",
-    dict[str, Any]: "a table",
-    str | list[str]: 'a string or a list of strings, such as "all" or ["a", "b"]',
-    float | str: 'a number, or a string such as "printed"',
-    Margin | list[Margin]: 'a number, a share such as "10%", or both in a list',
-}
-_KINDS = {
-    str: "a string",
-    bool: "a boolean",
-    int: "an integer",
-    float: "a number",
-    list: "an array",
-    dict: "a table",
-}
-
-
-def _faults(value: Any, kind: Any, at: At) -> Iterator[Fault]:
-    """Yield the mistakes in the shape of a value."""
-    kind = _some(kind)
-    table = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
-    if get_origin(kind) is list and isinstance(value, list):
-        for k, one in enumerate(value):
-            yield from _faults(one, get_args(kind)[0], (*at, k))
-    elif table and isinstance(value, dict):
-        fields = {one.name: one for one in msgspec.structs.fields(kind)}
-        for key, own in value.items():
-            if key in fields:
-                yield from _faults(own, fields[key].type, (*at, key))
-            else:
-                hint = _core.suggest(key, list(fields))
-                yield Fault((*at, key), f"there is no setting `{key}` here", hint, of_key=True)
-        lacking = [name for name, one in fields.items() if one.required and name not in value]
-        yield from (Fault(at, f"`{name}` is missing", f"add `{name} = ...`") for name in lacking)
-    elif get_origin(kind) is dict and isinstance(value, dict):
-        for key, own in value.items():
-            yield from _faults(own, get_args(kind)[1], (*at, key))
-    elif table or not _is(value, kind):
-        wanted = "a table" if table or get_origin(kind) is dict else _WORDS.get(kind, "an array")
-        is_text = kind is str and isinstance(value, bool | int | float)
-        hint = f'write "{str(value).lower()}"' if is_text else None
-        what = _KINDS.get(type(value), "a time") if value != "" else "an empty one"
-        yield Fault(at, f"must be {wanted}, not {what}", hint)
-
-
-def _is(value: Any, kind: Any) -> bool:
-    """Return whether a value is of a kind; not for tables with known keys."""
-    if kind is Any:
-        return True
-    if kind == Text:
-        return isinstance(value, str) and value != ""
-    if get_origin(kind) is dict:
-        return isinstance(value, dict)
-    if get_origin(kind) is list:
-        return isinstance(value, list) and all(_is(one, get_args(kind)[0]) for one in value)
-    if get_args(kind):
-        return any(_is(value, one) for one in get_args(kind))
-    if kind is float:
-        return type(value) in (int, float) and abs(value) <= sys.float_info.max
-    return type(value) is kind
-
-
-def _some(kind: Any) -> Any:
-    """Return a kind of value without None."""
-    left = tuple(one for one in get_args(kind) if one is not type(None))
-    return reduce(or_, left) if len(left) < len(get_args(kind)) else kind
-
-
-def _diagnostics(path: Path, source: bytes, faults: Iterable[Fault]) -> list[Diagnostic]:
-    written = _written(source)
-    return _core.File(source, str(path)).diagnostics(
-        [(_placed(written, one.at), None, one.rule, one.hint, False, one.of_key) for one in faults]
-    )
+shape.WORDS.update(
+    {
+        str | list[str]: 'a string or a list of strings, such as "all" or ["a", "b"]',
+        float | str: 'a number, or a string such as "printed"',
+        Margin | list[Margin]: 'a number, a share such as "10%", or both in a list',
+    }
+)
 
 
 def _placed(written: Mapping[str, Any], at: At) -> list[str | int]:
