@@ -181,7 +181,7 @@ def _decided(claim: dict[str, Any]) -> str:
     """Name the readings that decide, and say of how many that were tried."""
     under = claim.get("judged_under")
     tried = f" (under {under['readings']} of {under['of']} readings)" if under else ""
-    return (", ".join(claim["decided_by"]) or "–") + tried
+    return (", ".join(claim["decided_by"]) or claim["evidence"]["decided"] or "–") + tried
 
 
 def _fitted(claim: dict[str, Any]) -> str:

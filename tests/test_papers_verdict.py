@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -125,11 +126,8 @@ def test_an_undefined_ratio_is_told_and_never_raised() -> None:
 def test_readings_that_differ_decide(
     fitted: Verdict, others: list[Verdict], verdict: Verdict, differ: list[str]
 ) -> None:
-    def part(outcome: Verdict) -> ClaimPart:
-        return ClaimPart("x", "direction", None, 0.0, 1.0, outcome)
-
-    named = [(f"r{k}", part(one)) for k, one in enumerate(others)]
-    assert over_readings(part(fitted), named) == (verdict, differ)
+    named = [(f"r{k}", one) for k, one in enumerate(others)]
+    assert over_readings(fitted, named) == (verdict, differ)
 
 
 def test_a_claim_names_what_decides_it() -> None:
@@ -146,17 +144,64 @@ def test_a_claim_names_what_decides_it() -> None:
     assert "inconclusive, decided by sack, near; supported as fitted" in entry["evidence"]["summary"]
 
 
-def test_the_whole_is_decided_by_readings_that_turn_it_or_else_a_part() -> None:
+def test_parts_hold_together_under_each_reading_before_readings_are_compared() -> None:
     fitted = [up(-1.0), up()]
     turned = [under("a", up(-1.0), up(-1.0)), under("b", up(), up())]
     entry = claim_entry(CLAIM, fitted, turned)
     assert (entry["verdict"], entry["decided_by"]) == ("inconclusive", ["b"])
     assert [part["decided_by"] for part in entry["parts"]] == [["b"], ["a"]]
     crossed = claim_entry(CLAIM, fitted, [under("c", up(), up(-1.0))])
-    assert (crossed["verdict"], crossed["decided_by"]) == ("inconclusive", ["c"])
+    assert (crossed["verdict"], crossed["direction"], crossed["decided_by"]) == ("contradicted",) * 2 + ([],)
+    assert [part["verdict"] for part in crossed["parts"]] == ["inconclusive"] * 2
+    told = "contradicted under every reading, though no single part is under all"
+    assert crossed["evidence"]["decided"] == told
     stands = claim_entry(CLAIM, fitted, [under("d", up(-1.0), up(-1.0))])
     assert (stands["verdict"], stands["decided_by"]) == ("contradicted", [])
     assert stands["parts"][1]["decided_by"] == ["d"]
+    assert stands["evidence"]["decided"] is None
+
+
+def test_direction_and_size_hold_together_apart() -> None:
+    asked = Hypothesis("x", "size", low=1.4)
+    fitted = [up(-1.0), up(1.0, asked=asked)]
+    entry = claim_entry(CLAIM, fitted, [under("a", up(), up(1.0, asked=asked))])
+    found = entry["verdict"], entry["direction"], entry["size"]
+    assert found == ("contradicted", "inconclusive", "contradicted")
+
+
+def test_a_part_that_a_reading_does_not_judge_stays_as_fitted() -> None:
+    unjudged = ABOVE.undefined("no value")
+    for fitted, other, verdict, of_reading, decided in (
+        ([up(-1.0), up()], [unjudged, up()], "contradicted", "contradicted", []),
+        ([up(-1.0), up()], [unjudged, ABOVE.mean(WIDE)], "contradicted", "contradicted", []),
+        ([up(), up()], [unjudged, up()], "supported", "supported", []),
+        ([up(), up()], [unjudged, up(-1.0)], "inconclusive", "contradicted", ["a"]),
+        ([up(-1.0), up()], [unjudged, unjudged], "contradicted", "not judged", []),
+    ):
+        entry = claim_entry(CLAIM, fitted, [under("a", *other)])
+        assert (entry["verdict"], entry["decided_by"]) == (verdict, decided)
+        assert entry["readings"][0]["verdict"] == of_reading
+    unknown = claim_entry(CLAIM, [up(), unjudged], [under("a", ABOVE.mean(WIDE), up())])
+    assert (unknown["verdict"], unknown["reason"]) == ("not judged", "no value")
+
+
+def test_the_order_matters_only_where_readings_contradict_different_parts() -> None:
+    """Parts first and readings after, as it was once, hid nothing but contradictions."""
+    of = {YES: up(), NO: up(-1.0), OPEN: ABOVE.mean(WIDE)}
+    crossed = 0
+    for drawn in product(of, repeat=6):
+        fitted, *others = (drawn[k : k + 2] for k in (0, 2, 4))
+        entry = claim_entry(
+            CLAIM,
+            [of[one] for one in fitted],
+            [under(f"r{k}", *(of[v] for v in one)) for k, one in enumerate(others)],
+        )
+        parts_first = compound(Verdict(part["verdict"]) for part in entry["parts"])
+        always = all(NO in one for one in (fitted, *others))
+        assert entry["verdict"] == (NO if always else parts_first)
+        assert parts_first is not NO or always
+        crossed += entry["verdict"] != parts_first
+    assert crossed == 5**3 - 2 * 3**3 + 1
 
 
 def test_a_contradiction_stands_only_if_no_reading_lifts_it() -> None:

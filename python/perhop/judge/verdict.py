@@ -206,26 +206,35 @@ def compound(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.SUPPORTED if found == {Verdict.SUPPORTED} else Verdict.NOT_JUDGED
 
 
-def over_readings(fitted: ClaimPart, others: Iterable[tuple[str, ClaimPart]]) -> tuple[Verdict, list[str]]:
-    """Return the verdict of a part over all readings, and the readings that decide it.
+def as_fitted_where_unjudged(fitted: Iterable[Verdict], under: Iterable[Verdict]) -> list[Verdict]:
+    """Return the verdicts of a claim's parts under a reading.
+
+    A part that was not judged under it stays as fitted: the reading says nothing about it.
+    """
+    pairs = zip(fitted, under, strict=True)
+    return [at_fit if own is Verdict.NOT_JUDGED else own for at_fit, own in pairs]
+
+
+def over_readings(fitted: Verdict, others: Iterable[tuple[str, Verdict]]) -> tuple[Verdict, list[str]]:
+    """Return the verdict over all readings, and the readings that decide it: of a part, or of a whole claim.
 
     Parameters
     ----------
     fitted
-        Judged at the fitted point.
+        Verdict at the fitted point.
     others
-        Name and part of each other reading.
+        Name and verdict of each other reading; of a claim with several parts that of its parts together.
 
     Returns
     -------
     tuple
         The verdict of the fitted point if no reading changes it, otherwise inconclusive; and the names of
-        the readings that have another. A reading under which the part could not be judged says nothing.
+        the readings that have another. A reading that could not judge says nothing.
     """
-    if fitted.verdict is Verdict.NOT_JUDGED:
+    if fitted is Verdict.NOT_JUDGED:
         return Verdict.NOT_JUDGED, []
-    differ = [name for name, one in others if one.verdict not in (fitted.verdict, Verdict.NOT_JUDGED)]
-    return (Verdict.INCONCLUSIVE if differ else fitted.verdict), differ
+    differ = [name for name, verdict in others if verdict not in (fitted, Verdict.NOT_JUDGED)]
+    return (Verdict.INCONCLUSIVE if differ else fitted), differ
 
 
 def interval_json(measured: Interval | None) -> list[float] | None:

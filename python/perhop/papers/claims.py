@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from perhop.judge.grammar import Claim
-from perhop.judge.verdict import ClaimPart, Kind, Verdict, compound, interval_json, over_readings
+from perhop.judge.verdict import (
+    ClaimPart,
+    Kind,
+    Verdict,
+    as_fitted_where_unjudged,
+    compound,
+    interval_json,
+    over_readings,
+)
 from perhop.papers.error import PackError
 from perhop.papers.power import power_json
 from perhop.papers.readings import Reading, judged_under
@@ -26,6 +34,11 @@ class UnderReading:
     def judges(self) -> bool:
         """Whether a part can be judged under it."""
         return any(one.verdict is not Verdict.NOT_JUDGED for one in self.parts)
+
+    def verdicts(self, fitted: Sequence[ClaimPart]) -> list[Verdict]:
+        """Return the verdict of each part; one that is not judged under the reading stays as fitted."""
+        own = [p.verdict for p in self.parts]
+        return as_fitted_where_unjudged((p.verdict for p in fitted), own) if self.judges else own
 
 
 def claim_entry(
@@ -62,22 +75,21 @@ def claim_entry(
     if unjudged:
         fitted = [p.unjudged(unjudged) for p in fitted]
     readings = [one.reading for one in others]
-    parts, verdicts = [], []
+    parts = []
     for place, p in enumerate(fitted):
         under = [(one.reading.id, one.parts[place]) for one in others]
-        verdict, differ = over_readings(p, under)
-        verdicts.append(verdict)
+        verdict, differ = over_readings(p.verdict, [(name, own.verdict) for name, own in under])
         entry = _part_json(p, verdict, _decisive(readings, differ), under)
         parts.append({**entry, "power": power_json([p], [[one] for _, one in under])})
-    whole = compound(verdicts)
-    decided = _deciding(whole, fitted, others, parts)
+    whole, differ = _together(fitted, others)
+    decided = _decisive(readings, differ)
     return {
         "id": claim.id,
         "statement": claim.statement,
         "verdict": str(whole),
         "reason": _reason(fitted) if whole is Verdict.NOT_JUDGED else None,
-        "direction": _of_kind("direction", fitted, verdicts),
-        "size": _of_kind("size", fitted, verdicts),
+        "direction": _of_kind("direction", fitted, others),
+        "size": _of_kind("size", fitted, others),
         "decided_by": decided,
         "judged_under": None
         if whole is Verdict.NOT_JUDGED
@@ -86,38 +98,37 @@ def claim_entry(
         "ours": claim.ours,
         "power": power_json(fitted, [one.parts for one in others]),
         "parts": parts,
-        "readings": [_reading_json(one) for one in others],
+        "readings": [_reading_json(one, compound(one.verdicts(fitted))) for one in others],
         "evidence": {
             "summary": _summary(parts),
             "where": claim.where,
-            "decided": _decided([one for one in others if one.reading.id in decided]),
+            "decided": _decided(whole, fitted, [one for one in others if one.reading.id in decided], parts),
             "notes": list(notes),
         },
     }
 
 
-def _deciding(
+def _together(fitted: Sequence[ClaimPart], others: Sequence[UnderReading]) -> tuple[Verdict, list[str]]:
+    """Return the verdict of parts together, and the readings that decide it.
+
+    They hold together or not under each reading; that is compared over readings, not part by part.
+    """
+    under = [(one.reading.id, compound(one.verdicts(fitted))) for one in others]
+    return over_readings(compound(p.verdict for p in fitted), under)
+
+
+def _decided(
     whole: Verdict,
     fitted: Sequence[ClaimPart],
-    others: Sequence[UnderReading],
+    deciding: Sequence[UnderReading],
     parts: Sequence[dict[str, Any]],
-) -> list[str]:
-    """Return the readings that judge the claim otherwise or, where none does, a part of it."""
-    at_fit = compound(p.verdict for p in fitted)
-    if at_fit is Verdict.NOT_JUDGED or (whole is at_fit and whole is not Verdict.INCONCLUSIVE):
-        return []
-    wholes = {one.reading.id: compound(p.verdict for p in one.parts) for one in others}
-    differ = [name for name, verdict in wholes.items() if verdict not in (at_fit, Verdict.NOT_JUDGED)]
-    if not differ and whole is not at_fit:
-        return [name for name in wholes if any(name in part["decided_by"] for part in parts)]
-    return _decisive([one.reading for one in others], differ)
-
-
-def _decided(others: Sequence[UnderReading]) -> str | None:
-    """Return the verdicts of the deciding readings in words, each with its readings."""
+) -> str | None:
+    """Return what decides in words: the verdicts of the deciding readings, each with its readings."""
+    if whole is Verdict.CONTRADICTED and all(part["verdict"] != whole for part in parts):
+        return "contradicted under every reading, though no single part is under all"
     groups: dict[str, list[str]] = {}
-    for one in others:
-        groups.setdefault(str(compound(p.verdict for p in one.parts)), []).append(one.reading.id)
+    for one in deciding:
+        groups.setdefault(str(compound(one.verdicts(fitted))), []).append(one.reading.id)
     words = [f"{', '.join(names)} ({verdict})" for verdict, names in groups.items()]
     return f"decided by {', '.join(words)}" if words else None
 
@@ -140,11 +151,11 @@ def _part_json(
     }
 
 
-def _reading_json(one: UnderReading) -> dict[str, Any]:
+def _reading_json(one: UnderReading, whole: Verdict) -> dict[str, Any]:
     return {
         "id": one.reading.id,
         "meaning": one.reading.meaning,
-        "verdict": str(compound(p.verdict for p in one.parts)),
+        "verdict": str(whole),
         "parts": [{**_measured_json(p), "verdict": str(p.verdict), "reason": p.reason} for p in one.parts],
     }
 
@@ -184,9 +195,12 @@ def _decisive(readings: Sequence[Reading], differ: Sequence[str]) -> list[str]:
     return [name for name in differ if not set(pairs[name]) & set(differ)]
 
 
-def _of_kind(kind: Kind, parts: Sequence[ClaimPart], verdicts: Sequence[Verdict]) -> str | None:
-    own = [verdict for p, verdict in zip(parts, verdicts, strict=True) if p.kind == kind]
-    return str(compound(own)) if own else None
+def _of_kind(kind: Kind, fitted: Sequence[ClaimPart], others: Sequence[UnderReading]) -> str | None:
+    places = [place for place, p in enumerate(fitted) if p.kind == kind]
+    if not places:
+        return None
+    under = [UnderReading(one.reading, [one.parts[place] for place in places]) for one in others]
+    return str(_together([fitted[place] for place in places], under)[0])
 
 
 def _reason(parts: Sequence[ClaimPart]) -> str:
