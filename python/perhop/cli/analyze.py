@@ -49,6 +49,7 @@ def command(
         list[Path] | None,
         typer.Option("--claims", metavar="FILE", help="Judge the claims of a file (TOML) instead."),
     ] = None,
+    where: options.Where = None,
     csv: Annotated[
         bool, typer.Option("--csv", help="Print the means, or with --claims the verdicts, as CSV.")
     ] = False,
@@ -59,7 +60,6 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Say what mattered in a campaign, and how sure that is: effects, shares of variation, residuals."""
-    from perhop.experiment.store import Store
     from perhop.run.folder import never, write_file
     from perhop.say import analysis, comparisons
     from perhop.say.campaign import without_values
@@ -80,14 +80,14 @@ def command(
         _refuse_beside("--claims" if claims else "--csv", others)
         _refuse_beside("--csv", {"--json": csv and as_json, "-o": csv and out is not None})
     file = options.once("--claims", claims, "judge one file after the other") if claims else None
-    opened = Store.open(store)
+    opened = options.opened(store, where)
     if csv or file:
         judged = _judge(opened, file, csv, as_json)
         if out is not None:
             write_file(out, json_text(judged), may_replace)
         return
     names = _known(opened, response or [])
-    document: dict[str, Any] = {"store": str(store)}
+    document: dict[str, Any] = _of(opened)
     parts: list[Part] = []
     found = [] if pairs or compare else _analyses(opened, keep, level, names)
     if pairs:
@@ -130,19 +130,24 @@ def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict
     if file is None:
         table.writerows(mean_rows(store.scalars()))
         return {}
-    judged = judge_all(checked(file, store.campaign), store.scalars())
+    judged = judge_all(checked(file, store.whole, store.only), store.scalars(), store.only)
     entries = [claim_entry(one.claim, one.parts) for one in judged]
     for entry, one in zip(entries, judged, strict=True):
         for part, measured in zip(entry["parts"], one.parts, strict=True):
             part |= as_measured(measured)
-    document = {"store": str(store.folder), "claims": entries}
+    document = _of(store) | {"claims": entries}
     if as_csv:
         table.writerows([COLUMNS, *rows(judged)])
     elif as_json:
         print_json(document)
     else:
-        show(*of_claims(judged))
+        show(*([] if store.only is None else [f"Only {store.only}.", ""]), *of_claims(judged))
     return document
+
+
+def _of(store: Store) -> dict[str, Any]:
+    """Return what a document is about."""
+    return {"store": str(store.folder)} | ({} if store.only is None else {"where": store.only.conditions})
 
 
 def _known(store: Store, names: list[str]) -> list[str]:

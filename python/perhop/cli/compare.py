@@ -35,6 +35,7 @@ def command(
             "--margin", metavar="WIDTH", help="Treatments: are both the same within it, 2% or a number?"
         ),
     ] = None,
+    where: options.Where = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="Page to write about runs, - for stdout."),
@@ -62,10 +63,11 @@ def command(
                 "-o and --figure are about runs",
                 f"the campaign's page: perhop report {what[0]}; its figures: perhop figure {what[0]}",
             )
-        _treatments(what, margin, as_json)
+        _treatments(what, margin, where, as_json)
         return
-    if margin is not None:
-        raise UsageError("--margin is about treatments of a campaign", "name its store first")
+    if margin is not None or where:
+        given = "--where" if margin is None else "--margin"
+        raise UsageError(f"{given} is about treatments of a campaign", "name its store first")
     if figure is not None:
         _figure(what, figure, out or Path(f"{figure}.svg"), force)
         return
@@ -84,12 +86,11 @@ def _figure(what: Sequence[str], name: str, out: Path, force: bool) -> None:
         print(out)
 
 
-def _treatments(what: Sequence[str], margin: str | None, as_json: bool) -> None:
-    from perhop.experiment.store import Store
+def _treatments(what: Sequence[str], margin: str | None, where: list[str] | None, as_json: bool) -> None:
     from perhop.say import comparisons
     from perhop.units import counted
 
-    store = Store.open(Path(what[0]))
+    store = options.opened(Path(what[0]), where)
     if len(what) != 3:
         names = ", ".join(shlex.quote(one.name) for one in store.campaign.design.treatments[:6])
         named = f"{counted(len(what) - 1, 'treatment')} {'is' if len(what) == 2 else 'are'} named, not two"
@@ -101,7 +102,7 @@ def _treatments(what: Sequence[str], margin: str | None, as_json: bool) -> None:
     if as_json:
         print_json([comparisons.comparison_document(one) for one in found])
     else:
-        show(*comparisons.of_two(found, 0.95))
+        show(*([] if store.only is None else [f"Only {store.only}."]), *comparisons.of_two(found, 0.95))
 
 
 def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> None:

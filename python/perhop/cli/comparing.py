@@ -56,12 +56,14 @@ def comparisons_of(
 
 
 def _treatment(store: Store, text: str) -> str:
-    """Return the name of a treatment, also where it is written as the level of the only factor."""
+    """Return the name of a treatment, also where it is written by what is varied, or by its only level."""
     from perhop import _core
 
     design = store.campaign.design
+    varied = [place for place, factor in enumerate(design.factors) if len(factor.levels) > 1] or [0]
     for one in design.treatments:
-        if text == one.name or (len(design.factors) == 1 and text == one.levels[0]):
+        short = " ".join(f"{design.names[place]}={one.levels[place]}" for place in varied)
+        if text in (one.name, short) or (len(varied) == 1 and text == one.levels[varied[0]]):
             return one.name
     names = [one.name for one in design.treatments]
     hint = _core.suggest(text, names) or f"such as {shlex.quote(names[0])}"

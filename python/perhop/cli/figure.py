@@ -14,6 +14,7 @@ from perhop.say.document import Table
 from perhop.say.terminal import show
 
 if TYPE_CHECKING:
+    from perhop.experiment.store import Store
     from perhop.report.figure import Figure, Format
 
 _FIRST = "response-1-"
@@ -46,6 +47,7 @@ def command(
         typer.Option("--from", metavar="TIME", help="Where the axis of time begins, such as 2.5s."),
     ] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where it ends.")] = None,
+    where: options.Where = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
@@ -56,15 +58,21 @@ def command(
     if of_store and (flow or begin or end):
         message = f"{run} is a campaign: its figures have no axis of time and no flows"
         raise UsageError(message, "take one of its runs")
+    if where and not of_store:
+        raise UsageError("--where is about campaigns, and this is a run", "leave it out")
     if name is None:
-        rows = _of_store(run) if of_store else _of_run(run)
+        rows = _of_store(options.opened(run, where)) if of_store else _of_run(run)
         if as_json:
             print_json({full: title for full, _, title in rows})
         else:
             show(Table("Figures", ("name", "or", "title"), rows))
         return
     to_stdout = options.to_stdout(out, as_json)
-    found = _in_store(run, name) if of_store else _in_run(run, name, flow or [], begin, end)
+    found = (
+        _in_store(options.opened(run, where), name)
+        if of_store
+        else _in_run(run, name, flow or [], begin, end)
+    )
     target = out or Path(f"{found.name}.svg")
     write(found, target, force)
     if to_stdout:
@@ -105,12 +113,11 @@ def _of_run(run: Path) -> list[tuple[str, str, str]]:
     return [(full, "" if short == full else short, title) for full, short, title in own]
 
 
-def _of_store(folder: Path) -> list[tuple[str, str, str]]:
+def _of_store(store: Store) -> list[tuple[str, str, str]]:
     """Return name, short name (of the first response) and title of each figure of a store."""
-    from perhop.experiment.store import Store
     from perhop.report import effects
 
-    own = effects.of_store(Store.open(folder))
+    own = effects.of_store(store)
     return [
         (one.name, one.name.removeprefix(_FIRST) if one.name.startswith(_FIRST) else "", one.title)
         for one in own
@@ -146,14 +153,13 @@ def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str |
     return found
 
 
-def _in_store(folder: Path, name: str) -> Figure:
-    from perhop.experiment.store import Store
+def _in_store(store: Store, name: str) -> Figure:
     from perhop.report import effects
 
-    own = {one.name: one for one in effects.of_store(Store.open(folder))}
+    own = {one.name: one for one in effects.of_store(store)}
     found = own.get(name) or own.get(f"{_FIRST}{name}")
     if found is None:
         known = ", ".join(own) or "none: nothing was varied, or nothing has run"
         hint = f"{meant(name, own)}there is {known}"
-        raise UsageError(f"{folder}: no figure {name!r}", hint)
+        raise UsageError(f"{store.folder}: no figure {name!r}", hint)
     return found

@@ -14,6 +14,7 @@ from perhop.cli.exit import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from perhop.experiment.store import Store
     from perhop.scenario.scenario import Scenario
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
@@ -26,6 +27,14 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same as -s run.duration=TIME.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="FACTOR=LEVEL",
+        help="Of a campaign only this level, or several: LEVEL|LEVEL; may be repeated.",
+    ),
+]
 
 T = TypeVar("T")
 
@@ -66,6 +75,17 @@ def read(
         seconds("--until", until)
         assignments.append(f"run.duration={until}")
     return Scenario.load(file, tuple(assignments))
+
+
+def opened(folder: Path, where: list[str] | None) -> Store:
+    """Open a store, or the slice of it that `--where` asks for."""
+    from perhop.experiment.slices import SliceError
+    from perhop.experiment.store import Store
+
+    try:
+        return Store.open(folder).where(where or [])
+    except SliceError as error:
+        raise UsageError(f"--where {error}", error.hint) from error
 
 
 def seconds(option: str, text: str) -> float:

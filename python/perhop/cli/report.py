@@ -26,6 +26,7 @@ def command(
         str | None, typer.Option("--from", metavar="TIME", help="Where its figures begin, such as 2.5s.")
     ] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where they end.")] = None,
+    where: options.Where = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -49,13 +50,17 @@ def command(
     stored = None if is_store(run) else StoredRun.load(run)
     if stored is None:
         _refuse_view(flow, begin, end)
+        if where and out is None:
+            raise UsageError("--where: a page of a slice has no place of its own", "add -o FILE")
+    elif where:
+        raise UsageError("--where is about campaigns, and this is a run", "leave it out")
     if options.to_stdout(page, as_json):
-        print(_campaign(run) if stored is None else _run(stored, flow or [], begin, end))
+        print(_campaign(run, where) if stored is None else _run(stored, flow or [], begin, end))
         return
     may_replace = always if force else is_page if real_name(page) == real_name(own) else never
     options.check_target(page, may_replace)
     _check_format(page)
-    html = _campaign(run) if stored is None else _run(stored, flow or [], begin, end)
+    html = _campaign(run, where) if stored is None else _run(stored, flow or [], begin, end)
     write_page(page, html, may_replace)
     if as_json:
         print_json({"report": str(page)})
@@ -70,11 +75,10 @@ def is_store(folder: Path) -> bool:
     return (folder / ledger.FILE).exists()
 
 
-def _campaign(folder: Path) -> str:
-    from perhop.experiment.store import Store
+def _campaign(folder: Path, where: list[str] | None) -> str:
     from perhop.report.campaign import render
 
-    return render(Store.open(folder))
+    return render(options.opened(folder, where))
 
 
 def _refuse_view(flow: list[str] | None, begin: str | None, end: str | None) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import json
 import shlex
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import msgspec
 import polars as pl
 
 from perhop import _core
-from perhop.experiment import kept, ledger
+from perhop.experiment import kept, ledger, slices
 from perhop.experiment.definition import Campaign
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Ledger, Planned, StoreError
 from perhop.experiment.response import Response, ResponseError
+from perhop.experiment.slices import Slice
 from perhop.experiment.stopping import Stopped
 from perhop.run.folder import always, is_there, new_folder, settle, write_file
 from perhop.run.record import commit
@@ -30,9 +32,16 @@ SCALARS = "scalars.parquet"
 
 @dataclass(frozen=True)
 class Store:
-    """A store to read."""
+    """A store to read.
+
+    Parameters
+    ----------
+    only
+        A slice of it; what a store says is of that.
+    """
 
     folder: Path
+    only: Slice | None = None
 
     @classmethod
     def open(cls, folder: str | Path) -> Store:
@@ -51,6 +60,30 @@ class Store:
             check_files(store.folder)
         return store
 
+    def where(self, conditions: Sequence[str]) -> Store:
+        """Return a slice: its design, runs and values, as if nothing else had been asked for.
+
+        Parameters
+        ----------
+        conditions
+            Each a factor, or what a response is grouped by, and its levels: ``net=over``,
+            ``net=over|exact``.
+
+        Raises
+        ------
+        SliceError
+            There is no such slice.
+        """
+        if not conditions:
+            return self
+        design, scalars = self.whole.design, self.scalars()
+        known = {factor.name: [level.name for level in factor.levels] for factor in design.factors}
+        groups = dict.fromkeys(name for one in self.whole.responses for name in one.by)
+        known |= {name: scalars[name].drop_nulls().unique(maintain_order=True).to_list() for name in groups}
+        found = replace(self, only=slices.read(conditions, known))
+        _ = found.campaign
+        return found
+
     @cached_property
     def _meta(self) -> dict[str, str]:
         with ledger.read(self.folder) as book:
@@ -58,7 +91,13 @@ class Store:
 
     @cached_property
     def campaign(self) -> Campaign:
-        """The campaign as it was last run."""
+        """The campaign as it was last run; of a slice with what is in it."""
+        whole = self.whole
+        return whole if self.only is None else replace(whole, design=self.only.design(whole.design))
+
+    @cached_property
+    def whole(self) -> Campaign:
+        """The campaign as it was last run, all of it."""
         if "campaign" not in self._meta:
             message = f"{self.folder}: the campaign was stopped before it had begun"
             raise StoreError(message, "`perhop campaign run FILE` begins it")
@@ -161,7 +200,7 @@ class Store:
 
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Put names in the place of the number of a treatment, and the levels beside it."""
-        design = self.campaign.design
+        design = self.whole.design
         names = pl.DataFrame(
             {
                 "treatment": range(len(design.treatments)),
@@ -179,7 +218,8 @@ class Store:
             pl.col("treatment").replace_strict(range(len(called)), called, return_dtype=pl.String)
         )
         first = ["key", "treatment", *factors]
-        return named.select(*first, *(name for name in named.columns if name not in first)).rechunk()
+        found = named.select(*first, *(name for name in named.columns if name not in first))
+        return (found if self.only is None else self.only.rows(found)).rechunk()
 
 
 def _measured(book: Ledger, number: int, response: Response) -> pl.DataFrame:

@@ -15,12 +15,13 @@ import polars as pl
 from perhop import _core
 from perhop.experiment.definition import Campaign, CampaignError
 from perhop.experiment.expression import statistics
-from perhop.experiment.fault import Fault
+from perhop.experiment.fault import At, DesignError, Fault
+from perhop.experiment.slices import Slice
 from perhop.experiment.vocabulary import words_of_design
-from perhop.judge.grammar import Claim, Claims, ClaimsError, Published, read
+from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, Published, place_of, read
 from perhop.judge.measured import Measurements
-from perhop.judge.quantity import PRINTED, Place, Subject, Words, among, asked, faults
-from perhop.judge.verdict import ClaimPart, compound
+from perhop.judge.quantity import PRINTED, Asked, Place, Quantity, Subject, Words, among, asked, faults
+from perhop.judge.verdict import ClaimPart, Hypothesis, compound
 
 
 class JudgedClaim(NamedTuple):
@@ -40,7 +41,7 @@ class CheckedClaims(NamedTuple):
     subject: Subject | None
 
 
-def checked(path: Path, campaign: Campaign | None = None) -> CheckedClaims:
+def checked(path: Path, campaign: Campaign | None = None, only: Slice | None = None) -> CheckedClaims:
     """Read claims and their campaign, and check the claims against it.
 
     Parameters
@@ -49,6 +50,9 @@ def checked(path: Path, campaign: Campaign | None = None) -> CheckedClaims:
         Of the claims.
     campaign
         That they are to be about, where a store has one: then the file must not name another.
+    only
+        A slice of it that they are to be judged on. In `at` they may leave out a factor of which it keeps one
+        level.
 
     Raises
     ------
@@ -77,8 +81,41 @@ def checked(path: Path, campaign: Campaign | None = None) -> CheckedClaims:
     if campaign is None:
         return CheckedClaims(claims, None, None)
     subject = _subject(campaign, claims)
-    claims.refuse([*_unknown_words(claims, subject), *faults(claims, subject)])
+    wrong = faults(claims, subject)
+    if only is not None and wrong:
+        sliced = _placed(claims, faults(claims, _sliced(subject, only)))
+        wrong = [one for place, own in _placed(claims, wrong).items() if place in sliced for one in own]
+    claims.refuse([*_unknown_words(claims, subject), *wrong])
     return CheckedClaims(claims, campaign, subject)
+
+
+def _placed(claims: Claims, wrong: Sequence[Fault]) -> dict[At, list[Fault]]:
+    """Return mistakes by the part that they are in."""
+    places = [
+        place_of(written, i, k)
+        for i, (claim, written) in enumerate(zip(claims.claims, claims.file.claim, strict=True))
+        for k in range(len(claim.parts))
+    ]
+    found = {place: [one for one in wrong if one.at[: len(place)] == place] for place in places}
+    return {place: own for place, own in found.items() if own}
+
+
+def _sliced(subject: Subject, only: Slice) -> Subject:
+    """Return what claims may be about in a slice."""
+    kept = {name: own for name, own in only.kept.items() if name in subject.levels}
+    treatments = [
+        one for one in subject.treatments if all(one.get(name) in own for name, own in kept.items())
+    ]
+    there = {name: {one.get(name) for one in treatments} for name in subject.levels}
+    return replace(
+        subject,
+        levels={name: [one for one in own if one in there[name]] for name, own in subject.levels.items()},
+        treatments=treatments,
+        responses={
+            name: {group: only.kept.get(group, values) for group, values in groups.items()}
+            for name, groups in subject.responses.items()
+        },
+    )
 
 
 def _differs(one: Campaign, other: Campaign) -> str | None:
@@ -233,8 +270,15 @@ class _Printed:
         return next((value for row, value in rows if row.items() <= place.items()), None)
 
 
-def judge_all(of_campaign: CheckedClaims, scalars: pl.DataFrame) -> list[JudgedClaim]:
+def judge_all(
+    of_campaign: CheckedClaims, scalars: pl.DataFrame, only: Slice | None = None
+) -> list[JudgedClaim]:
     """Judge claims on what their campaign measured.
+
+    Parameters
+    ----------
+    only
+        The slice that `scalars` are of; what is asked outside of it is not judged.
 
     Raises
     ------
@@ -245,20 +289,39 @@ def judge_all(of_campaign: CheckedClaims, scalars: pl.DataFrame) -> list[JudgedC
     if campaign is None or subject is None:
         raise ValueError(f"{claims.path} names no campaign")
     words = Words(claims.file.quantities, claims.file.words)
+    sliced = subject if only is None else _sliced(subject, only)
     units, measured = {one.name: one.unit for one in campaign.responses}, Measurements(scalars)
     found = []
     for claim in claims.claims:
         parts = JudgedClaim(claim, [], [])
-        for one in (one for part in claim.parts for one in asked(part, subject, words)):
-            of, unit = one.quantity, units[one.quantity.response]
-            for hypothesis in one.hypotheses:
-                try:
-                    parts.parts.append(measured.judged(hypothesis, of))
-                except (KeyError, ValueError) as error:
-                    parts.parts.append(hypothesis.undefined(f"not measured: {error}"))
-                parts.units.append("1" if of.way == "over" or of.per != 1.0 else unit)
+        for part in claim.parts:
+            outside, quantities = _asked(part, sliced, subject, words)
+            for one in quantities:
+                of, unit = one.quantity, units[one.quantity.response]
+                for hypothesis in one.hypotheses:
+                    if outside:
+                        judged = hypothesis.undefined(f"outside of {only}")
+                    else:
+                        judged = _judged(measured, hypothesis, of)
+                    parts.parts.append(judged)
+                    parts.units.append("1" if of.way == "over" or of.per != 1.0 else unit)
         found.append(parts)
     return found
+
+
+def _asked(part: Part, sliced: Subject, whole: Subject, words: Words) -> tuple[bool, list[Asked]]:
+    """Return whether a part is outside of a slice, and the quantities that it asks for."""
+    try:
+        return False, list(asked(part, sliced, words))
+    except DesignError:
+        return True, list(asked(part, whole, words))
+
+
+def _judged(measured: Measurements, hypothesis: Hypothesis, of: Quantity) -> ClaimPart:
+    try:
+        return measured.judged(hypothesis, of)
+    except (KeyError, ValueError) as error:
+        return hypothesis.undefined(f"not measured: {error}")
 
 
 COLUMNS = ("claim", "verdict", "quantity", "low", "high", "mean", "from", "to", "n", "part", "reason")

@@ -144,8 +144,11 @@ class Subject:
         varied = {name: {one[name] for one in fitting if name in one} for name in self.levels}
         left = {name: own for name, own in varied.items() if len(own) > 1 and name not in at}
         groups = [name for name in self.responses[response] if name not in at]
+        still = [name for name in effect or {} if len(varied.get(name, "  ")) < 2]
         if not fitting:
             yield "", f"no treatment has {_words(at)}", None
+        elif still:
+            yield still[0], f"`{still[0]}` does not vary here, so that it has no effect", None
         elif effect is None and left:
             name = next(iter(left))
             levels = [level for level in self.levels[name] if level in left[name]]

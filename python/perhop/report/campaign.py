@@ -54,15 +54,16 @@ def render(store: Store) -> str:
     scalars = store.scalars()
     analyses = analyze(scalars, asked_of(campaign))
     where = shlex.quote(str(store.folder))
-    sections = [_section(one, place, store.folder) for place, one in enumerate(analyses)]
-    answered = recommended(store)
+    view = _view(store)
+    sections = [_section(one, place, store.folder, view) for place, one in enumerate(analyses)]
+    answered = recommended(store) if store.only is None else None
     lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
     return page.render(
         "campaign.html.j2",
         {
-            "title": f"Recommendation for {campaign.scenario.name}" if answered else campaign.name,
+            "title": f"Recommendation for {campaign.scenario.name}" if answered else _title(store),
             "answer": answered[1] if answered else [],
-            "varied": varied(campaign, runs),
+            "varied": varied(store, runs),
             "within": _within(analyses),
             "sections": sections,
             "front": sections[:_MOST_IN_FRONT],
@@ -74,7 +75,7 @@ def render(store: Store) -> str:
             "without": without_values(scalars, [one.name for one in campaign.responses]),
             "unsettled": runs["unsettled"].is_not_null().sum() if "unsettled" in runs.columns else 0,
             "stopped": described(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
-            "next": _next(analyses, runs, where),
+            "next": _next(analyses, runs, where, view),
             "factors": campaign.design.factors,
             "levels": [_levels(factor) for factor in campaign.design.factors],
             "responses": campaign.responses,
@@ -85,12 +86,23 @@ def render(store: Store) -> str:
             "commands": {
                 "run": f"perhop campaign run {where}",
                 "status": f"perhop campaign status {where}",
-                "analyze": f"perhop analyze {where}",
-                "report": f"perhop report {where}",
+                "analyze": f"perhop analyze {where} {view}".rstrip(),
+                "report": f"perhop report {where} {view}{' -o FILE' if view else ''}".rstrip(),
                 "table": f"perhop table {where} scalars",
             },
         },
     )
+
+
+def _view(store: Store) -> str:
+    """Return the options that choose the slice of a store."""
+    conditions = [] if store.only is None else store.only.conditions
+    return shlex.join(word for one in conditions for word in ("--where", one))
+
+
+def _title(store: Store) -> str:
+    name = store.campaign.name
+    return name if store.only is None else f"{name}, {store.only}"
 
 
 def _within(analyses: list[Analysis]) -> str:
@@ -118,10 +130,11 @@ def _levels(factor: Factor) -> list[dict[str, str]]:
     ]
 
 
-def _section(one: Analysis, place: int, folder: Path) -> dict[str, Any]:
+def _section(one: Analysis, place: int, folder: Path, view: str) -> dict[str, Any]:
     """Return a response's part of the page, as its template takes it."""
     id = f"response-{place + 1}"
-    command = f"perhop analyze {shlex.quote(str(folder))} --response {shlex.quote(one.response)}"
+    own = f"{shlex.quote(str(folder))} {view}".rstrip()
+    command = f"perhop analyze {own} --response {shlex.quote(one.response)}"
     curve = effects.curve(one, f"{id}-curve")
     return {
         "id": id,
@@ -129,9 +142,9 @@ def _section(one: Analysis, place: int, folder: Path) -> dict[str, Any]:
         "mattered": what_mattered(one),
         "sure": how_sure(one),
         "doubt": any(check.holds is False for check in one.checks),
-        "curve": curve and curve.draw(folder),
-        "figures": [figure.draw(folder) for figure in effects.figures(one, id)],
-        "residuals": [figure.draw(folder) for figure in effects.residuals(one, id)],
+        "curve": curve and curve.draw(folder, view),
+        "figures": [figure.draw(folder, view) for figure in effects.figures(one, id)],
+        "residuals": [figure.draw(folder, view) for figure in effects.residuals(one, id)],
         "outliers": any(check.rows for check in one.checks),
         "tables": list(_tables(one, command)),
     }
@@ -151,7 +164,7 @@ def _tables(one: Analysis, command: str) -> Iterator[Table]:
         yield replace(table, title="Which levels differ", text=text, command=f"{command} --pairs")
 
 
-def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str) -> list[dict[str, str]]:
+def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, view: str) -> list[dict[str, str]]:
     """Return next steps: sentences, each with its command."""
     found = []
     if runs.filter(state="missing").height:
@@ -167,7 +180,6 @@ def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str) -> list[dict
             text = "One replication gives no intervals; add replications:"
             option = f"--until-ci {shlex.quote(f'{one.response}=2%')}"
             found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
-    found.append(
-        {"text": "Numbers of this page, as text or JSON:", "command": f"perhop analyze {where} --json"}
-    )
+    numbers = " ".join(filter(None, ("perhop analyze", where, view, "--json")))
+    found.append({"text": "Numbers of this page, as text or JSON:", "command": numbers})
     return found

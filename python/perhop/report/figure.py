@@ -53,13 +53,13 @@ class Figure:
         folder
             Of the run or the store.
         view
-            Options that choose the part of a trace that is shown.
+            Options that choose the part of a trace, or of a campaign, that is shown.
         """
         picture = self.svg()
         if picture is None:
             return None
         words = shlex.join(["perhop", "figure", str(folder), self.name])
-        again = f"{words} {view}".rstrip() if self.part == "tcp" else words
+        again = f"{words} {view}".rstrip() if self.part in ("tcp", "response") else words
         return page.drawing(
             self.name, self.title, picture, self.caption, again, self.data().write_csv().encode()
         )

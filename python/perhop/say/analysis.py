@@ -18,7 +18,6 @@ from perhop.stats.power import detectable, replications_for_half_width
 from perhop.units import Scale, counted
 
 if TYPE_CHECKING:
-    from perhop.experiment.definition import Campaign
     from perhop.experiment.factors import Factor
     from perhop.experiment.store import Store
 
@@ -46,10 +45,12 @@ def effect_name(source: str) -> str:
     return source.replace(":", " × ")
 
 
-def varied(campaign: Campaign, runs: pl.DataFrame) -> str:
-    """Describe the factors of a campaign, and the replications of each treatment."""
-    design = campaign.design
-    factors = [_in_words(factor) for factor in design.factors]
+def varied(store: Store, runs: pl.DataFrame) -> str:
+    """Describe the factors of a campaign or a slice of it, and the replications of each treatment."""
+    design = store.campaign.design
+    # what a slice keeps one level of is not varied there
+    own = [factor for factor in design.factors if store.only is None or len(factor.levels) > 1]
+    factors = [_in_words(factor) for factor in own] or ["nothing"]
     named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
     treatments = len(design.treatments)
     possible = math.prod(len(factor.levels) for factor in design.factors)
@@ -69,8 +70,13 @@ def varied(campaign: Campaign, runs: pl.DataFrame) -> str:
         if design.seeds == "common"
         else "each run with random numbers of its own"
     )
-    often = f"each in {counted(times, 'replication')}" + (f", {seeds}" if times > 1 else "")
-    return f"Varied: {named}; {taken}, {often}: {counted(len(runs), 'run')}."
+    missing = runs.filter(state="missing").height
+    up_to = "up to " if missing else ""
+    often = f"each in {up_to}{counted(times, 'replication')}" + (f", {seeds}" if times > 1 else "")
+    made = counted(len(runs), "run")
+    made = f"{len(runs) - missing} of {made} made so far" if missing else made
+    only = "" if store.only is None else f"Only {store.only}. "
+    return f"{only}Varied: {named}; {taken}, {often}: {made}."
 
 
 def _in_words(factor: Factor) -> str:
@@ -337,7 +343,7 @@ def differences(table: pl.DataFrame, unit: Scale, level: float) -> Table:
 def printed(store: Store, found: Iterable[Analysis]) -> Iterator[Part]:
     """Go through a store and analyses of its responses, as the terminal prints them."""
     runs = store.runs()
-    yield varied(store.campaign, runs)
+    yield varied(store, runs)
     for state in ("failed", "missing"):
         if count := runs.filter(state=state).height:
             yield f"{count} {state}: perhop campaign status {store.folder}"
