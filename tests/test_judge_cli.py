@@ -10,7 +10,10 @@ import pytest
 from claims_made import CAMPAIGN, HEAD, PLACE, laid
 from conftest import Cli, run_cli
 from perhop.cli.exit import ExitCode
+from perhop.experiment.store import Store
+from perhop.report.campaign import render
 from perhop.say.terminal import _folded
+from test_campaign_page import words
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +74,12 @@ def test_verdicts_are_json_and_csv(cli: Cli, ran: Path, tmp_path: Path) -> None:
     assert cli(*judge, "-o", tmp_path / "claims.json").code == 0
     assert json.loads((tmp_path / "claims.json").read_text())["claims"] == [claim]
     first, second, *_ = cli(*judge, "--csv").out.splitlines()
-    assert first == "claim,verdict,quantity,low,high,mean,from,to,n,part,reason"
-    assert second.startswith('X,not judged,"goodput at 1Mbit/s, 5ms, less that at 2Mbit/s, 5ms",,0,-')
-    assert second.endswith(',2,not judged,"2 replications, 10 are needed"')
+    columns = "claim,verdict_of_claim,part,verdict_of_part,quantity,kind,unit,low,high,mean,from,to,n,reason"
+    assert first == columns
+    quantity = '"goodput at 1Mbit/s, 5ms, less that at 2Mbit/s, 5ms"'
+    assert second.startswith(f"X,not judged,1,not judged,{quantity},direction,bit/s,,0,-")
+    assert second.endswith(',2,"2 replications, 10 are needed"')
+    assert [part["unit"] for part in claim["parts"]] == ["bit/s", "bit/s"]
     assert cli("analyze", ran / "store", "--csv").out.startswith("rate,delay,response,class,mean,from,to,n\n")
     for beside in (("--pairs",), ("--level", "0.9"), ("--response", "goodput"), ("--keep", "rate")):
         done = cli(*judge, *beside)
@@ -82,6 +88,29 @@ def test_verdicts_are_json_and_csv(cli: Cli, ran: Path, tmp_path: Path) -> None:
     assert "the option is given twice" in cli(*judge, "--claims", ran / "claims.toml").err
     done = cli(*judge, "--csv", "--json")
     assert (done.code, "--csv does not go with --json" in done.err) == (ExitCode.USAGE, True)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_claims_are_judged_on_the_page_of_a_campaign(cli: Cli, ran: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    judge = ("report", ran / "store", "--claims", ran / "claims.toml")
+    done = cli(*judge, "-o", page)
+    assert done.code == 0, done.err
+    html = page.read_text()
+    told = words(html)
+    first = told[told.index("What is claimed") : told.index("What mattered")]
+    assert "X not judged Something arrives. 2 not judged 2 replications, 10 are needed" in first
+    assert html.count('<span class="badge not-judged">not judged</span>') == 3
+    own = told[told.index("A part is judged by its 95 % interval") : told.index("How it was made", 900)]
+    assert "claimed replications why not judged" in own
+    assert "at most -100 kbit/s 2 2 replications, 10 are needed" in own
+    assert f"perhop analyze {ran / 'store'} --claims {ran / 'claims.toml'}" in own
+    assert f"perhop report {ran / 'store'} --claims {ran / 'claims.toml'}" in told
+    assert "What is claimed" not in render(Store.open(ran / "store"))
+    (ran / "wrong.toml").write_text((ran / "claims.toml").read_text().replace("5ms", "7ms"))
+    wrong = cli("report", ran / "store", "--claims", ran / "wrong.toml", "-o", page, "--force")
+    assert (wrong.code, page.read_text()) == (ExitCode.INVALID, html)
+    assert "`delay` has no level `7ms`" in wrong.err
 
 
 def test_claims_of_another_campaign_are_refused(cli: Cli, ran: Path) -> None:

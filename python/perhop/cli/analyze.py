@@ -122,7 +122,7 @@ def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict
     import sys
 
     from perhop.experiment.analyze import mean_rows
-    from perhop.judge.campaign import COLUMNS, checked, judge_all, rows
+    from perhop.judge.campaign import COLUMNS, judge_store, rows
     from perhop.papers.claims import as_measured, claim_entry
     from perhop.say.claims import of_claims
 
@@ -130,11 +130,11 @@ def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict
     if file is None:
         table.writerows(mean_rows(store.scalars()))
         return {}
-    judged = judge_all(checked(file, store.whole, store.only), store.scalars(), store.only)
+    judged = judge_store(file, store)
     entries = [claim_entry(one.claim, one.parts) for one in judged]
     for entry, one in zip(entries, judged, strict=True):
-        for part, measured in zip(entry["parts"], one.parts, strict=True):
-            part |= as_measured(measured)
+        for part, measured, unit in zip(entry["parts"], one.parts, one.units, strict=True):
+            part |= {"unit": unit, **as_measured(measured)}
     document = _of(store) | {"claims": entries}
     if as_csv:
         table.writerows([COLUMNS, *rows(judged)])

@@ -27,6 +27,10 @@ def command(
     ] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where they end.")] = None,
     where: options.Where = None,
+    claims: Annotated[
+        list[Path] | None,
+        typer.Option("--claims", metavar="FILE", help="Of a campaign: with the claims of a file, judged."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -52,15 +56,16 @@ def command(
         _refuse_view(flow, begin, end)
         if where and out is None:
             raise UsageError("--where: a page of a slice has no place of its own", "add -o FILE")
-    elif where:
-        raise UsageError("--where is about campaigns, and this is a run", "leave it out")
+    elif where or claims:
+        given = "--where" if where else "--claims"
+        raise UsageError(f"{given} is about campaigns, and this is a run", "leave it out")
     if options.to_stdout(page, as_json):
-        print(_campaign(run, where) if stored is None else _run(stored, flow or [], begin, end))
+        print(_campaign(run, where, claims) if stored is None else _run(stored, flow or [], begin, end))
         return
     may_replace = always if force else is_page if real_name(page) == real_name(own) else never
     options.check_target(page, may_replace)
     _check_format(page)
-    html = _campaign(run, where) if stored is None else _run(stored, flow or [], begin, end)
+    html = _campaign(run, where, claims) if stored is None else _run(stored, flow or [], begin, end)
     write_page(page, html, may_replace)
     if as_json:
         print_json({"report": str(page)})
@@ -75,10 +80,15 @@ def is_store(folder: Path) -> bool:
     return (folder / ledger.FILE).exists()
 
 
-def _campaign(folder: Path, where: list[str] | None) -> str:
+def _campaign(folder: Path, where: list[str] | None, claims: list[Path] | None) -> str:
+    from perhop.judge.campaign import judge_store
     from perhop.report.campaign import render
 
-    return render(options.opened(folder, where))
+    store = options.opened(folder, where)
+    if not claims:
+        return render(store)
+    file = options.once("--claims", claims, "judge one file after the other")
+    return render(store, str(file), judge_store(file, store))
 
 
 def _refuse_view(flow: list[str] | None, begin: str | None, end: str | None) -> None:

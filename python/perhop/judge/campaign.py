@@ -17,6 +17,7 @@ from perhop.experiment.definition import Campaign, CampaignError
 from perhop.experiment.expression import statistics
 from perhop.experiment.fault import At, DesignError, Fault
 from perhop.experiment.slices import Slice
+from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, Published, place_of, read
 from perhop.judge.measured import Measurements
@@ -309,6 +310,11 @@ def judge_all(
     return found
 
 
+def judge_store(path: Path, store: Store) -> list[JudgedClaim]:
+    """Judge the claims of a file on a store, or on a slice of it; errors as of `checked`."""
+    return judge_all(checked(path, store.whole, store.only), store.scalars(), store.only)
+
+
 def _asked(part: Part, sliced: Subject, whole: Subject, words: Words) -> tuple[bool, list[Asked]]:
     """Return whether a part is outside of a slice, and the quantities that it asks for."""
     try:
@@ -324,16 +330,20 @@ def _judged(measured: Measurements, hypothesis: Hypothesis, of: Quantity) -> Cla
         return hypothesis.undefined(f"not measured: {error}")
 
 
-COLUMNS = ("claim", "verdict", "quantity", "low", "high", "mean", "from", "to", "n", "part", "reason")
-"""Columns of the table of judged claims; numbers are in the response's own unit."""
+COLUMNS = (
+    *("claim", "verdict_of_claim", "part", "verdict_of_part", "quantity", "kind", "unit"),
+    *("low", "high", "mean", "from", "to", "n", "reason"),
+)
+"""Columns of the table of judged claims; numbers are in `unit`, `1` where it is a ratio."""
 
 
 def rows(judged: Sequence[JudgedClaim]) -> Iterator[tuple[str | int, ...]]:
     """Yield a row for each part."""
     for one in judged:
         whole = compound(part.verdict for part in one.parts)
-        for part in one.parts:
-            yield one.claim.id, whole, part.quantity, *_numbers(part), part.verdict, part.reason or ""
+        for place, (part, unit) in enumerate(zip(one.parts, one.units, strict=True), 1):
+            first = (one.claim.id, whole, place, part.verdict, part.quantity, part.kind, unit or "")
+            yield *first, *_numbers(part), part.reason or ""
 
 
 def _numbers(part: ClaimPart) -> list[str | int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from perhop.experiment.analyze import analyze, asked_of, without_values
 from perhop.experiment.stopping import described
 from perhop.report import effects, page
 from perhop.say import analysis
+from perhop.say import claims as said_of_claims
 from perhop.say.analysis import how_sure, varied, what_mattered
 from perhop.say.document import Table
 from perhop.say.recommendation import described as recommended
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from perhop.experiment.analysis import Analysis
     from perhop.experiment.factors import Factor
     from perhop.experiment.store import Store
+    from perhop.judge.campaign import JudgedClaim
 
 _SHOWN, _FOLDED = 12, 500
 _MOST_COMPARED = 8
@@ -41,13 +43,15 @@ def write(store: Store) -> Path:
     return file
 
 
-def render(store: Store) -> str:
+def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -> str:
     """Return the page of a store as HTML. The same runs give the same page.
 
     Parameters
     ----------
     store
         Of a campaign that has been run, whole or in part.
+    claims, judged
+        A file of claims, and they as judged on the store; without them the page has none.
     """
     campaign = store.campaign
     runs = store.runs()
@@ -65,6 +69,8 @@ def render(store: Store) -> str:
             "answer": answered[1] if answered else [],
             "varied": varied(store, runs),
             "within": _within(analyses),
+            "claims": [said_of_claims.overview(judged), *said_of_claims.each(judged)] if judged else [],
+            "judging": f"perhop analyze {where} {view}".rstrip() + f" --claims {shlex.quote(claims)}",
             "sections": sections,
             "front": sections[:_MOST_IN_FRONT],
             "sure": _sure(sections[:_MOST_IN_FRONT]),
@@ -87,7 +93,7 @@ def render(store: Store) -> str:
                 "run": f"perhop campaign run {where}",
                 "status": f"perhop campaign status {where}",
                 "analyze": f"perhop analyze {where} {view}".rstrip(),
-                "report": f"perhop report {where} {view}{' -o FILE' if view else ''}".rstrip(),
+                "report": _made_by(where, view, claims),
                 "table": f"perhop table {where} scalars",
             },
         },
@@ -98,6 +104,12 @@ def _view(store: Store) -> str:
     """Return the options that choose the slice of a store."""
     conditions = [] if store.only is None else store.only.conditions
     return shlex.join(word for one in conditions for word in ("--where", one))
+
+
+def _made_by(where: str, view: str, claims: str) -> str:
+    """Return the command that makes the page again."""
+    judging = f"--claims {shlex.quote(claims)}" if claims else ""
+    return " ".join(filter(None, ("perhop report", where, view, judging, "-o FILE" if view else "")))
 
 
 def _title(store: Store) -> str:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perhop.judge.verdict import compound
-from perhop.say.document import Part
+from perhop.say.document import MOST_ROWS, Part, Table, Verdict
 from perhop.units import Scale, counted
 
 if TYPE_CHECKING:
     from perhop.judge.campaign import JudgedClaim
     from perhop.judge.verdict import ClaimPart
+
+
+_WHY = "why not judged"
 
 
 def of_claims(judged: Sequence[JudgedClaim]) -> Iterator[Part]:
@@ -25,6 +29,16 @@ def of_claims(judged: Sequence[JudgedClaim]) -> Iterator[Part]:
 
 
 def _measured(part: ClaimPart, unit: str | None) -> str:
+    value, interval, claimed = _numbers(part, unit)
+    said = [f"claimed {claimed}", *([part.reason] if part.reason else [])]
+    if part.measured is not None:
+        of = counted(part.measured.n, "replication")
+        said.insert(0, f"{value} ({f'{interval}, ' if interval else ''}{of})")
+    return "; ".join(said)
+
+
+def _numbers(part: ClaimPart, unit: str | None) -> tuple[str, str, str]:
+    """Return what was measured, its interval, and what is claimed, all in one unit."""
     found = part.measured
     low, high = part.claimed
     ends = [end for end in (low, high) if end is not None]
@@ -40,9 +54,52 @@ def _measured(part: ClaimPart, unit: str | None) -> str:
     least, most = ("more than", "less than") if part.kind == "direction" else ("at least", "at most")
     claimed = [] if low is None else [f"{least} {with_unit(low)}"]
     claimed += [] if high is None else [f"{most} {with_unit(high)}"]
-    said = [f"claimed {' and '.join(claimed)}", *([part.reason] if part.reason else [])]
-    if found is not None:
-        known = math.isfinite(found.half_width)
-        interval = f"{number(found.low)} to {number(found.high)}, " if known else ""
-        said.insert(0, f"{with_unit(found.mean)} ({interval}{counted(found.n, 'replication')})")
-    return "; ".join(said)
+    if found is None:
+        return "", "", " and ".join(claimed)
+    known = math.isfinite(found.half_width)
+    interval = f"{number(found.low)} to {number(found.high)}" if known else ""
+    return with_unit(found.mean), interval, " and ".join(claimed)
+
+
+def overview(judged: Sequence[JudgedClaim]) -> Table:
+    """Return a table of claims with their verdicts, and why one is not judged or inconclusive."""
+    rows = [
+        (
+            one.claim.id,
+            Verdict(compound(part.verdict for part in one.parts)),
+            one.claim.statement,
+            _parts(one),
+            "; ".join(dict.fromkeys(part.reason for part in one.parts if part.reason)),
+        )
+        for one in judged
+    ]
+    return Table("", ("claim", "verdict", "statement", "parts", _WHY), rows, left=5)
+
+
+def _parts(one: JudgedClaim) -> str:
+    """Return how many parts have each verdict, where there are several."""
+    found = Counter(str(part.verdict) for part in one.parts)
+    if len(one.parts) == 1:
+        return ""
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in found)
+
+
+def each(judged: Sequence[JudgedClaim]) -> Iterator[Table]:
+    """Go through a table of the parts of each claim: measured, claimed, and the verdict."""
+    columns = (
+        "quantity",
+        "verdict",
+        "measured",
+        "95 % interval",
+        "claimed",
+        "replications",
+        "why not judged",
+    )
+    for one in judged:
+        rows = []
+        for part, unit in zip(one.parts, one.units, strict=True):
+            value, interval, claimed = _numbers(part, unit)
+            n = 0 if part.measured is None else part.measured.n
+            cells = (value or None, interval or None, claimed, n, part.reason or "")
+            rows.append((part.quantity, Verdict(part.verdict), *cells))
+        yield Table(one.claim.id, columns, rows, left=5, text=one.claim.statement, most=MOST_ROWS)
