@@ -8,7 +8,8 @@ A table stands between `<!-- schema: NAME -->` and `<!-- /schema -->`. NAME is a
 be given where the page speaks of it). The values of the profiles stand between `<!-- profiles: all -->` and
 `<!-- /profiles -->`, the reasons of one of them between `<!-- reasons: NAME -->` and `<!-- /reasons -->`.
 The tables of a run stand between `<!-- tables: all -->` and `<!-- /tables -->`, the columns of one of them
-between `<!-- columns: NAME -->` and `<!-- /columns -->`.
+between `<!-- columns: NAME -->` and `<!-- /columns -->`, those that responses have beside them between
+`<!-- derived: all -->` and `<!-- /derived -->`.
 What is on record of a study (docs/recorded_tables.py) stands between `<!-- record: STUDY -->` and
 `<!-- /record -->`, and so with `verdicts`, `matrix`, `host`; its numbers between
 `<!-- numbers: STUDY/TABLE,TABLE -->` and `<!-- /numbers -->`, those of its arms, real packets among them,
@@ -37,6 +38,7 @@ from recorded_tables import Rows
 import perhop
 from perhop import _core
 from perhop.cli.__main__ import run as perhop_command
+from perhop.experiment import derived
 from perhop.experiment.definition import read as read_campaign
 from perhop.experiment.rules import is_campaign
 from perhop.judge.grammar import ClaimsError, is_claims
@@ -90,6 +92,7 @@ def _table(match: re.Match[str]) -> str:
         "reasons": _reasons,
         "tables": _tables,
         "columns": _columns,
+        "derived": _derived,
         "record": recorded_tables.record,
         "verdicts": recorded_tables.verdicts,
         "matrix": recorded_tables.matrix,
@@ -150,6 +153,11 @@ def _tables(_: str) -> list[tuple[str, ...]]:
         for table in SCHEMA_OF_TABLES.values()
     ]
     return [("File", "What is in it", "Format"), *rows]
+
+
+def _derived(_: str) -> list[tuple[str, ...]]:
+    rows = [(f"`{one.table}`", f"`{one.name}`", one.unit, one.doc) for one in derived.COLUMNS]
+    return [("Table", "Column", "Unit", "Meaning"), *rows]
 
 
 def _columns(name: str) -> list[tuple[str, ...]]:

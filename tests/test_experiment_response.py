@@ -1,10 +1,8 @@
 """The language of responses: what it computes, what it refuses and where."""
 
 import os
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -140,7 +138,7 @@ def test_units_follow_from_columns(text: str, unit: str | None):
         ("mean(flows.srtt_s where clas = 'a')", "clas", "no column `clas`", "did you mean `class`?"),
         ("mean(flows.srtt_s) by clas", "clas", "no column `clas`", "did you mean `class`?"),
         ("mean(flows.goodput)", "goodput", "no column `goodput`", "did you mean `goodput_bit_s`?"),
-        ("mean(classes.pdv)", "pdv", "no column `pdv`", "one of `pdv_p50_s`, `pdv_p95_s`, `pdv_p999_s`?"),
+        ("mean(classes.pdv)", "pdv", "no column `pdv`", "`pdv_p999_s`, `pdv_pNN_s`?"),
         (
             "count(marks) by colour",
             "colour",
@@ -246,11 +244,3 @@ def test_values_do_not_depend_on_the_threads_of_polars() -> None:
         for threads in ("1", "4")
     }
     assert len(said) == 1
-
-
-def test_the_expressions_of_the_page_are_valid():
-    page = Path(__file__).parents[1] / "docs/campaigns.md"
-    [block] = re.findall(r"```text\n(.*?)```", page.read_text(), re.DOTALL)
-    assert len(block.splitlines()) > 3
-    for text in block.splitlines():
-        Response.parse("x", text).check({"flows": {"congestion": frozenset("r")}})

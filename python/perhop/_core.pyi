@@ -67,6 +67,7 @@ class Columns(TypedDict):
     tables: dict[str, _Columns]
     trace: dict[str, _Columns]
     counts: dict[str, int]
+    delays: dict[tuple[str, str], tuple[NDArray[np.uint64], NDArray[np.uint64]]]
     invariants: list[str]
     event_digest: str
 

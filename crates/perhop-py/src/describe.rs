@@ -158,6 +158,7 @@ fn conditioner(conditioner: &Conditioner, scenario: &Scenario) -> Value {
         "at": scenario.nodes[conditioner.node].name,
         "from": conditioner.from.iter().map(|l| scenario.links[*l].name.as_str()).collect::<Vec<_>>(),
         "meter": conditioner.meter.as_ref().map(Meter::kind),
+        "cir_bit_s": conditioner.meter.as_ref().and_then(Meter::committed).map(|cir| cir.bits_per_sec()),
         "per": conditioner.per.name(),
         "marker": { "green": action(marker.green), "yellow": action(marker.yellow), "red": action(marker.red) },
         "ack_marking": conditioner.ack_marking.is_some(),

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use numpy::PyArray1;
 use perhop_core::time::Instant;
 use perhop_scenario::Loaded;
 use perhop_sim::Results;
@@ -116,6 +117,22 @@ fn traces(names: &[String]) -> PyResult<Vec<&'static Table>> {
     names.iter().map(find).collect()
 }
 
+/// By class and quantity (delay, pdv, ipdv): values in order, ns, and of how many packets each is.
+fn delay_counts<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for class in &results.classes {
+        let counts = &class.delay_counts;
+        for (name, counted) in
+            [("delay", &counts.delays), ("pdv", &counts.variation), ("ipdv", &counts.changes)]
+        {
+            let values = PyArray1::from_iter(py, counted.iter().map(|(value, _)| *value));
+            let packets = PyArray1::from_iter(py, counted.iter().map(|(_, packets)| *packets));
+            dict.set_item((&class.name, name), (values, packets))?;
+        }
+    }
+    Ok(dict)
+}
+
 /// Everything a run leaves, with the tables of `trace`.
 fn to_python<'py>(
     py: Python<'py>,
@@ -127,6 +144,7 @@ fn to_python<'py>(
     let dict = PyDict::new(py);
     dict.set_item("tables", tables::to_python(py, &run, TABLES)?)?;
     dict.set_item("trace", tables::to_python(py, &run, trace.iter().copied())?)?;
+    dict.set_item("delays", delay_counts(py, results)?)?;
     let counts = PyDict::new(py);
     counts.set_item("events", results.counts.events)?;
     counts.set_item("packet_hops", results.counts.packet_hops)?;

@@ -13,7 +13,7 @@ mod simulation;
 pub use build::{Built, assemble, starts};
 pub use engine::capture::Captures;
 pub use engine::carried::{Carried, FlowOnWire};
-pub use engine::delays::{ClassDelays, DelayRange};
+pub use engine::delays::{ClassDelays, DelayCounts, DelayRange};
 pub use engine::marks::MarkCounts;
 pub use engine::observe::{
     PacketEvent, PacketRecord, PacketStore, QueueRecord, Recorder, TcpEvent, TcpRecord, Trace, TraceKinds,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from perhop import _core
+from perhop.experiment import derived
 from perhop.experiment.expression import (
     STATISTICS,
     Comparison,
@@ -102,15 +103,14 @@ class Checker(NamedTuple):
 
     def _known(self, name: Name) -> Column | SyntaxFault:
         """Return a column of the table, or a mistake."""
-        table = SCHEMA[self.statistic.table.text]
-        known = {column.name: column for column in table.columns}
-        if name.text in known:
-            return known[name.text]
-        own = labels(self.vocabulary, table.name)
+        table = self.statistic.table.text
+        own = labels(self.vocabulary, table)
         if name.text in own:
             return Column(name.text, "", 0, "label", "text")
-        rule = f"`{table.name}` has no column `{name}`"
-        return SyntaxFault(name.span, rule, self._column_hint(name.text, [*own, *known]))
+        if known := derived.column(table, name.text):
+            return known
+        rule = f"`{table}` has no column `{name}`"
+        return SyntaxFault(name.span, rule, self._column_hint(name.text, [*own, *derived.columns(table)]))
 
     def _column_hint(self, wrong: str, known: Sequence[str]) -> str | None:
         """Name the column that is meant, or the tables that have one called so."""
@@ -121,10 +121,7 @@ class Checker(NamedTuple):
             return f"did you mean one of {', '.join(f'`{name}`' for name in longer)}?"
         spelled = wrong.replace("colour", "color")
         having = [
-            table
-            for table in SCHEMA
-            if spelled
-            in [*labels(self.vocabulary, table), *(column.name for column in SCHEMA[table].columns)]
+            table for table in SCHEMA if spelled in [*labels(self.vocabulary, table), *derived.columns(table)]
         ]
         kept = [f"`{table}`" for table in having if table in TABLES]
         if kept:
@@ -171,8 +168,8 @@ def unit(one: Expression, table: str = "") -> str | None:
     if isinstance(one, Statistic):
         return _of_statistic(one)
     if isinstance(one, Name):
-        known = SCHEMA[table].columns if table in SCHEMA else []
-        return next((column.unit for column in known if column.name == one.text), None)
+        known = derived.column(table, one.text)
+        return known.unit if known else None
     left, right = unit(one.left, table), unit(one.right, table)
     scaled = isinstance(one.left, Number) or isinstance(one.right, Number)
     if left is None or right is None or (scaled and one.operator in "*/"):

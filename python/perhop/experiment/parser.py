@@ -25,6 +25,8 @@ import re
 from typing import NamedTuple, NoReturn
 
 from perhop import _core
+from perhop.experiment.derived import column
+from perhop.experiment.derived import columns as known_columns
 from perhop.experiment.expression import (
     Comparison,
     Condition,
@@ -281,13 +283,13 @@ def _table_of(named: list[Name], start: Span) -> Name:
     """
     if not named:
         raise SyntaxFault(start, "a statistic is of a column", "such as `mean(flows.goodput_bit_s)`")
-    having = {table: {column.name for column in SCHEMA[table].columns} for table in TABLES}
-    for name in named:
-        if not any(name.text in own for own in having.values()):
-            known = [*TABLES, *sorted(set().union(*having.values()))]
+    having = {name: [table for table in TABLES if column(table, name.text)] for name in named}
+    for name, tables in having.items():
+        if not tables:
+            known = [*TABLES, *sorted({one for table in TABLES for one in known_columns(table)})]
             hint = _core.suggest(name.text, known) or f"write its table before it: `flows.{name}`"
             raise SyntaxFault(name.span, f"no table has a column `{name}`", hint)
-    found = [table for table, own in having.items() if own.issuperset(name.text for name in named)]
+    found = [table for table in TABLES if all(table in tables for tables in having.values())]
     first = named[0]
     if len(found) == 1:
         return Name(found[0], first.span)

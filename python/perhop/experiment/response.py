@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from perhop import _core
 from perhop._core import ScenarioError
+from perhop.experiment import derived
+from perhop.experiment.derived import LackingSource, Measured
 from perhop.experiment.expression import (
     Condition,
     Expression,
@@ -35,6 +39,14 @@ from perhop.experiment.vocabulary import NO_WORDS, Vocabulary
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
     from perhop.run.run import Result
+    from perhop.scenario.scenario import Description
+
+_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
 
 Group = tuple[str, ...]
 """Values of the columns after ``by``; empty where there is none."""
@@ -124,8 +136,17 @@ class Response:
         if faults:
             raise ResponseError(self.name, self.text, faults)
 
-    def evaluate(self, result: Result | Mapping[str, pl.DataFrame]) -> dict[Group, float | None]:
+    def evaluate(
+        self, result: Result | Mapping[str, pl.DataFrame], meaning: Description | None = None
+    ) -> dict[Group, float | None]:
         """Measure a run.
+
+        Parameters
+        ----------
+        result
+            A run, or tables alone: they have no columns that are known from a scenario.
+        meaning
+            Of the run's scenario, for who has it already.
 
         Nulls are left out. The count and the sum of nothing are 0; any other statistic of nothing is None,
         and so are a division by zero and all that is computed from None.
@@ -142,7 +163,7 @@ class Response:
         ResponseError
             A table lacks a column.
         """
-        tables = result if isinstance(result, Mapping) else result.tables()
+        tables = self._tables(result, meaning)
         found = {one: self._statistic(one, tables[one.table.text]) for one in statistics(self.measure.of)}
         values = {
             group: _value(self.measure.of, {one: groups.get(group) for one, groups in found.items()})
@@ -153,6 +174,25 @@ class Response:
             for group, value in values.items()
             if value is not None or any(group in groups for groups in found.values())
         }
+
+    def _tables(
+        self, result: Result | Mapping[str, pl.DataFrame], meaning: Description | None
+    ) -> Mapping[str, pl.DataFrame]:
+        """Return the tables that are measured, with the columns that are computed for it."""
+        if isinstance(result, Mapping):
+            run = Measured(result, meaning)
+        else:
+            run = Measured(result.tables(), meaning or result.scenario.describe(), result.delays)
+        found = dict(run.tables)
+        for one in statistics(self.measure.of):
+            names = [*self.measure.by, *_columns(one)]
+            own = run._replace(tables=found)
+            try:
+                found[one.table.text] = derived.extended(own, one.table.text, [name.text for name in names])
+            except LackingSource as error:
+                fault = SyntaxFault(one.table.span, f"this run lacks a column: {error}")
+                raise ResponseError(self.name, self.text, [fault]) from None
+        return found
 
     def _groups(self, tables: Sequence[pl.DataFrame]) -> list[Group]:
         """Return the groups of all rows, whatever the conditions: a count of 0 is a value."""
@@ -171,7 +211,7 @@ class Response:
             raise ResponseError(self.name, self.text, [SyntaxFault(lacking[0].span, rule)])
         # no lazy query: planning one takes longer than all else here
         rows = table if one.where is None else table.filter(_filter(one.where))
-        values = _counted(one) if one.name.text == "count" else _values(one)
+        rows, values = _with_value(one, rows)
         if not self.by:
             return {(): _aggregate(one, rows.select(values.alias("")).to_series().to_list())}
         by = list(self.by)
@@ -187,37 +227,37 @@ def _columns(one: Statistic) -> list[Name]:
     return [*columns(one.of), *(each.column for each in comparisons(one.where))]
 
 
-def _counted(one: Statistic) -> pl.Expr:
-    """Return a single value: how many there are, of any type."""
+def _with_value(one: Statistic, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Expr]:
+    """Return the rows with what a statistic is of, and that value: its count where that is asked for."""
     if one.of is None:
-        return pl.len()
-    return pl.col(one.column.text).count() if one.column else _row_value(one.of).count()
+        return rows, pl.len()
+    column = one.column.text if one.column else ""
+    if one.column is None:
+        with np.errstate(all="ignore"):
+            values = _row_values(one.of, rows)
+        # NumPy's, not polars', which takes the inverse of a number that divides: another last digit
+        finite = np.where(np.isfinite(values), values, np.nan)
+        rows = rows.with_columns(pl.Series(column, finite, nan_to_null=True))
+    if one.name.text == "count":
+        return rows, pl.col(column).count()
+    return rows, pl.col(column).cast(pl.Float64).drop_nulls()
 
 
-def _values(one: Statistic) -> pl.Expr:
-    return _row_value(one.of or Number(0.0)).drop_nulls()
-
-
-def _row_value(one: Expression) -> pl.Expr:
-    """Return the value of each row; null where a column is, and where something is divided by zero."""
+def _row_values(one: Expression, rows: pl.DataFrame) -> Any:
+    """Return the value of each row; NaN where a column is null and where something is divided by 0."""
     match one:
         case Number():
-            return pl.lit(one.value)
+            return one.value
         case Name():
-            return pl.col(one.text).cast(pl.Float64)
+            return rows[one.text].cast(pl.Float64).to_numpy()
         case Negative():
-            return -_row_value(one.of)
+            return -_row_values(one.of, rows)
         case Statistic():
             raise TypeError("a statistic in another")
-    left, right = _row_value(one.left), _row_value(one.right)
-    signs: dict[str, Callable[[], pl.Expr]] = {
-        "+": lambda: left + right,
-        "-": lambda: left - right,
-        "*": lambda: left * right,
-        "/": lambda: left / right,
-    }
-    value = signs[one.operator]()
-    return pl.when(value.is_finite()).then(value)
+    left, right = _row_values(one.left, rows), _row_values(one.right, rows)
+    if one.operator == "/":
+        return np.divide(left, np.where(right == 0, np.nan, right))
+    return _SIGNS[one.operator](left, right)
 
 
 def _aggregate(one: Statistic, x: list[float]) -> float | None:
@@ -297,10 +337,5 @@ def _value(one: Expression, known: Mapping[Statistic, float | None]) -> float | 
     left, right = _value(one.left, known), _value(one.right, known)
     if left is None or right is None or (one.operator == "/" and right == 0):
         return None
-    value = {
-        "+": lambda: left + right,
-        "-": lambda: left - right,
-        "*": lambda: left * right,
-        "/": lambda: left / right,
-    }[one.operator]()
+    value = _SIGNS[one.operator](left, right)
     return value if math.isfinite(value) else None

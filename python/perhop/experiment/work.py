@@ -15,7 +15,7 @@ from perhop.experiment.response import Response
 from perhop.run import phase, summary
 from perhop.run.live import LackingError
 from perhop.run.run import Result, run
-from perhop.scenario.scenario import Scenario
+from perhop.scenario.scenario import Description, Scenario
 
 
 class Task(NamedTuple):
@@ -149,7 +149,7 @@ def _measured(task: Task) -> Finished:
             how = {LIVE: msgspec.json.encode(result.live).decode()}
         return Finished(
             (
-                *_values(result, task.measures),
+                *_values(result, meaning, task.measures),
                 *(Value(name, (text,), None) for name, text in how.items() if text),
             ),
             unsettled=summary.unsettled(result.series, meaning),
@@ -172,11 +172,11 @@ def _was_late(result: Result) -> bool:
     return result.live is not None and bool(result.live.over_budget)
 
 
-def _values(result: Result, measures: tuple[str, ...]) -> tuple[Value, ...]:
+def _values(result: Result, meaning: Description, measures: tuple[str, ...]) -> tuple[Value, ...]:
     return tuple(
         Value(measure, group, value)
         for measure in measures
-        for group, value in _response(measure).evaluate(result).items()
+        for group, value in _response(measure).evaluate(result, meaning).items()
     )
 
 

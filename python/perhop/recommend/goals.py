@@ -21,6 +21,7 @@ MEASURES = {
     "transfer_mean": ("transfer_mean_s", "mean time of a transfer", -1.0),
     "transfer_p50": ("transfer_p50_s", "median time of a transfer", -1.0),
     "transfer_p95": ("transfer_p95_s", "95 % time of a transfer", -1.0),
+    "transfer_p99": ("transfer_p99_s", "99 % time of a transfer", -1.0),
 }
 """Column of `classes`, what it is called, and whether more is better (1) or less (-1)."""
 

@@ -51,6 +51,13 @@ PART_ROWS = 1 << 18
 _SLICE_WALL_S = 0.1
 
 
+class DelayCounts(NamedTuple):
+    """Counters of the packets of a class: values in order, ns, and of how many packets each is."""
+
+    values: np.ndarray
+    packets: np.ndarray
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The result of a run. Two are equal if scenario, seed, events and tables are, traced or not.
@@ -72,6 +79,9 @@ class Result:
         Digest of the event log, the same with and without tracing.
     live
         How a run on real packets went; None of one in virtual time.
+    delays
+        By class and quantity (``delay``, ``pdv``, ``ipdv``): the counters of which the table of classes has
+        quantiles; none of a run on real packets.
     """
 
     scenario: Scenario
@@ -88,6 +98,7 @@ class Result:
     trace: dict[str, pl.DataFrame] = field(default_factory=dict)
     invariants: list[str] = field(default_factory=list)
     live: Live | None = None
+    delays: Mapping[tuple[str, str], DelayCounts] = field(default_factory=dict)
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables that are hashed, by name."""
@@ -175,6 +186,7 @@ def run(
         event_digest=raw["event_digest"],
         trace={kind: pl.concat(parts) for kind, parts in gathered.items() if parts},
         invariants=list(raw["invariants"]),
+        delays={of: DelayCounts(*counted) for of, counted in raw["delays"].items()},
     )
 
 

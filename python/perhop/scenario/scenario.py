@@ -157,6 +157,7 @@ class ConditionerView(msgspec.Struct, frozen=True, rename={"source": "from"}):
     ack_marking: bool
     shaper: bool
     meter: str | None = None
+    cir_bit_s: int | None = None
 
 
 class SettingsView(msgspec.Struct, frozen=True):

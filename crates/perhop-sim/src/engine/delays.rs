@@ -68,6 +68,18 @@ pub struct ClassDelays {
     pub ipdv: Option<(f64, Span)>,
 }
 
+/// Counters of a class's packets, in order: a value in ns, and of how many packets it is. Of each value 1/128 at most
+/// is off, of what a packet took beyond its links' delays.
+#[derive(Clone, Default, Debug)]
+pub struct DelayCounts {
+    /// Delays.
+    pub delays: Vec<(u64, u64)>,
+    /// Beyond the least delay, as [`ClassDelays::pdv`].
+    pub variation: Vec<(u64, u64)>,
+    /// Differences, as [`ClassDelays::ipdv`].
+    pub changes: Vec<(u64, u64)>,
+}
+
 impl Delays {
     /// Nothing has arrived. Of each flow, its class and the sum of its links' delays.
     pub fn new(flows: impl Iterator<Item = (usize, Span)>) -> Self {
@@ -120,8 +132,8 @@ impl Delays {
         self.flows[flow].range()
     }
 
-    /// The delays of class number `class`, if packets have arrived.
-    pub fn of_class(&self, class: usize) -> Option<ClassDelays> {
+    /// The delays of class number `class`, and what they are computed from, if packets have arrived.
+    pub fn of_class(&self, class: usize) -> Option<(ClassDelays, DelayCounts)> {
         let in_class = |flow: &&Flow| self.paths[flow.path as usize].class == class && flow.packets > 0;
         let mut all: Option<Flow> = None;
         let mut flows = 0;
@@ -135,21 +147,24 @@ impl Delays {
         }
         let all = all?;
         let paths = || least.iter().map(|(&path, &least)| (&self.paths[path as usize], least));
-        let delays = sorted(paths().map(|(path, _)| (path, 0)));
-        let variation = sorted(paths());
+        // the middle of the outermost bins may lie beyond what is in them
+        let mut delays = sorted(paths().map(|(path, _)| (path, 0)));
+        delays.iter_mut().for_each(|(value, _)| *value = (*value).clamp(all.least, all.most));
+        let mut variation = sorted(paths());
+        variation.iter_mut().for_each(|(value, _)| *value = (*value).min(all.most - all.least));
         let of = |values: &[(u64, u64)], permille| {
             quantile(values.iter().copied(), all.packets, permille).unwrap_or_default()
         };
         let mut changes = Histogram::new();
         paths().for_each(|(path, _)| changes.merge(&path.changes));
         let changed = paths().map(|(path, _)| path.changed).sum();
-        Some(ClassDelays {
+        let found = ClassDelays {
             range: all.range()?,
-            // the middle of the outermost bins may lie beyond what is in them
-            quantiles: [500, 950, 990, 999].map(|p| ns(of(&delays, p).clamp(all.least, all.most))),
-            pdv: [500, 950, 999].map(|p| ns(of(&variation, p).min(all.most - all.least))),
+            quantiles: [500, 950, 990, 999].map(|p| ns(of(&delays, p))),
+            pdv: [500, 950, 999].map(|p| ns(of(&variation, p))),
             ipdv: changes.quantile(950).map(|p95| (mean_s(changed, all.packets - flows), ns(p95))),
-        })
+        };
+        Some((found, DelayCounts { delays, variation, changes: changes.bins().collect() }))
     }
 }
 

@@ -6,7 +6,7 @@ use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model;
 
-use crate::engine::delays::{ClassDelays, Delays};
+use crate::engine::delays::{ClassDelays, DelayCounts, Delays};
 use crate::results::totals::Totals;
 use crate::results::{FlowResult, UdpResult};
 
@@ -46,6 +46,8 @@ pub struct ClassResult {
     pub completed: Vec<Span>,
     /// From the sending to the receiving host, if packets with data arrived.
     pub delays: Option<ClassDelays>,
+    /// The counters that these are computed from.
+    pub delay_counts: DelayCounts,
 }
 
 impl Contracts {
@@ -74,11 +76,15 @@ impl Contracts {
         from: &Totals,
         to: &Totals,
     ) -> Vec<ClassResult> {
-        let row = |(class, name): (usize, &String)| ClassResult {
-            name: name.clone(),
-            drops: to.classes[class].since(&from.classes[class]),
-            delays: delays.of_class(class),
-            ..ClassResult::default()
+        let row = |(class, name): (usize, &String)| {
+            let (delays, delay_counts) = delays.of_class(class).unzip();
+            ClassResult {
+                name: name.clone(),
+                drops: to.classes[class].since(&from.classes[class]),
+                delays,
+                delay_counts: delay_counts.unwrap_or_default(),
+                ..ClassResult::default()
+            }
         };
         let mut rows: Vec<ClassResult> = self.names.iter().enumerate().map(row).collect();
         let mut shares = vec![Vec::new(); rows.len()];

@@ -76,7 +76,8 @@ pub static CLASSES: Table = Table {
         "transfers_unfinished", "", 3, Count(class.transfers - class.completed.len() as u64),
             "of those, the others";
         "transfer_mean_s", "s", 3, Real(class.transfer_mean_s()),
-            "from start to end, of `transfers_completed`: the mean";
+            "from start to end, of `transfers_completed`: those of the warm-up count, and those that were not completed, mostly \
+             the slowest, are left out; the mean";
         "transfer_p50_s", "s", 3, Real(class.transfer_s(500)), "the median";
         "transfer_p95_s", "s", 3, Real(class.transfer_s(950)), "what 95 % do not exceed";
         "delay_mean_s", "s", 3, Real(class.delays.map_or(f64::NAN, |d| d.range.mean_s)),

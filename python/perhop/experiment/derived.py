@@ -1,0 +1,202 @@
+"""Columns that responses have beside those of tables: computed when asked for, in no file of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from perhop.run.tables import SCHEMA, Column
+
+if TYPE_CHECKING:
+    from perhop.run.run import DelayCounts
+    from perhop.scenario.scenario import Description
+
+
+class Measured(NamedTuple):
+    """The run that columns are computed from.
+
+    Parameters
+    ----------
+    meaning
+        Of the scenario; None where there are tables alone.
+    delays
+        What was counted of delays, by class and quantity; empty where there are tables alone, and of runs on
+        real packets.
+    """
+
+    tables: Mapping[str, pl.DataFrame]
+    meaning: Description | None = None
+    delays: Mapping[tuple[str, str], DelayCounts] = {}
+
+
+class LackingSource(Exception):
+    """A run has not what a column is computed from; the message says what."""
+
+
+class Derived(NamedTuple):
+    """A column, and how it is computed.
+
+    Parameters
+    ----------
+    name
+        ``NN`` in it stands for the digits of a quantile: 95 for 95 %, 999 for 99.9 %.
+    of
+        Called with a run and these digits.
+    """
+
+    table: str
+    name: str
+    unit: str
+    type: str
+    doc: str
+    of: Callable[[Measured, str], pl.Series]
+
+
+def _duration(run: Measured, _: str) -> pl.Series:
+    start, end = (run.tables["flows"][name].to_numpy() for name in ("start_s", "completed_s"))
+    # times are whole nanoseconds: so is what lies between two of them
+    return pl.Series(np.round((end - start) * 1e9) / 1e9, nan_to_null=True)
+
+
+def _size(run: Measured, _: str) -> pl.Series:
+    sizes = {flow.name: flow.size_bytes for flow in _meaning(run).flows}
+    return pl.Series([sizes[name] for name in run.tables["flows"]["name"]], dtype=pl.UInt64)
+
+
+def _cir(run: Measured, _: str) -> pl.Series:
+    rates = {one.path: one.cir_bit_s for one in _meaning(run).conditioners}
+    return pl.Series([rates[path] for path in run.tables["conditioners"]["path"]], dtype=pl.Float64)
+
+
+def _meaning(run: Measured) -> Description:
+    if run.meaning is None:
+        raise LackingSource("is known from a scenario, and these are tables alone")
+    return run.meaning
+
+
+def _transfer_quantile(run: Measured, digits: str) -> pl.Series:
+    flows = run.tables["flows"].select("class").with_columns(took=_duration(run, ""))
+    took = {class_: rows["took"].drop_nulls().sort() for (class_,), rows in flows.group_by("class")}
+    return _by_class(run, lambda class_: _nearest(took.get(class_), digits))
+
+
+def _nearest(values: pl.Series | None, digits: str) -> float | None:
+    if values is None or values.is_empty():
+        return None
+    return float(values[_rank(len(values), digits) - 1])
+
+
+def _delay_quantile(quantity: str, run: Measured, digits: str) -> pl.Series:
+    def of(class_: str) -> float | None:
+        values, packets = run.delays[class_, quantity]
+        if not len(values):
+            return None
+        counted = np.cumsum(packets)
+        return float(values[np.searchsorted(counted, _rank(int(counted[-1]), digits))]) / 1e9
+
+    if not run.delays:
+        known = [column.name for column in SCHEMA["classes"].columns if column.name.startswith(quantity)]
+        has = ", ".join(f"`{column}`" for column in known if re.search(r"_p\d+_s$", column))
+        raise LackingSource(f"needs the counters of a run in virtual time; these tables have {has}")
+    return _by_class(run, of)
+
+
+def _by_class(run: Measured, of: Callable[[str], float | None]) -> pl.Series:
+    return pl.Series([of(class_) for class_ in run.tables["classes"]["class"]], dtype=pl.Float64)
+
+
+def _rank(total: int, digits: str) -> int:
+    """Return which of values in order, from 1, is the first that a part 0.digits of all are not above."""
+    scale: int = 10 ** len(digits)
+    return max(1, -(-total * int(digits) // scale))
+
+
+COLUMNS = (
+    Derived(
+        *("flows", "duration_s", "s", "real"),
+        "how long a transfer with a `size` took, `completed_s` less `start_s`; null where it did not finish",
+        _duration,
+    ),
+    Derived(
+        *("flows", "size_bytes", "byte", "count"),
+        "the `size` of a transfer, drawn or written, also of one that did not finish; null of a flow without",
+        _size,
+    ),
+    Derived(
+        *("conditioners", "cir_bit_s", "bit/s", "real"),
+        "the rate that its meter commits; null without a meter, and of meters that commit none",
+        _cir,
+    ),
+    Derived(
+        *("classes", "transfer_pNN_s", "s", "real"),
+        "what NN % of the complete transfers do not exceed, with any digits: `transfer_p99_s`, "
+        "`transfer_p05_s`, `transfer_p999_s` for 99.9 %",
+        _transfer_quantile,
+    ),
+    *(
+        Derived(
+            *("classes", f"{quantity}_pNN_s", "s", "real"),
+            f"the same of {what}; of runs in virtual time",
+            partial(_delay_quantile, quantity),
+        )
+        for quantity, what in (
+            ("delay", "delays"),
+            ("pdv", "packet delay variation"),
+            ("ipdv", "inter-packet delay variation"),
+        )
+    ),
+)
+
+
+def columns(table: str) -> dict[str, Column]:
+    """Return the columns of a table by name, those that are computed after its own; ``NN`` are any digits."""
+    own = {column.name: column for column in SCHEMA[table].columns}
+    return own | {one.name: _column(one, one.name) for one in COLUMNS if one.table == table}
+
+
+def column(table: str, name: str) -> Column | None:
+    """Return a column of a table, its own or one that is computed."""
+    if table not in SCHEMA:
+        return None
+    own = next((one for one in SCHEMA[table].columns if one.name == name), None)
+    found = _derived(table, name)
+    return own or (found and _column(found[0], name))
+
+
+def _column(one: Derived, name: str) -> Column:
+    return Column(name, one.unit, 0, one.doc, one.type)
+
+
+def _derived(table: str, name: str) -> tuple[Derived, str] | None:
+    for one in COLUMNS:
+        found = (
+            re.fullmatch(one.name.replace("NN", r"(\d\d+)"), name, re.ASCII) if one.table == table else None
+        )
+        if found:
+            return one, "".join(found.groups())
+    return None
+
+
+def extended(run: Measured, table: str, names: Iterable[str]) -> pl.DataFrame:
+    """Return a table with those columns of some names that it has not and that can be computed.
+
+    Raises
+    ------
+    LackingSource
+        The run has not what one of them is computed from.
+    """
+    frame = run.tables[table]
+    for name in dict.fromkeys(names):
+        found = _derived(table, name) if name not in frame.columns else None
+        if found:
+            one, digits = found
+            try:
+                frame = frame.with_columns(one.of(run, digits).alias(name))
+            except LackingSource as error:
+                raise LackingSource(f"`{name}` {error}") from None
+    return frame
