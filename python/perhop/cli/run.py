@@ -166,6 +166,6 @@ def _status(written: Record) -> int:
     for law in written.invariants:
         print(f"broken invariant: {law}", file=sys.stderr)
     if written.live is not None and written.live.over_budget:
-        advice = "where packets were late, again with less beside it; perhop doctor tells its priority"
+        advice = "where packets were late, again with less beside it; perhop doctor shows its priority"
         print(f"hint: the run is not valid; {advice}", file=sys.stderr)
     return ExitCode.FAILED_RUNS if written.invariants else ExitCode.DONE

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from perhop.plot import style
 
 _SPOKEN = 60
-"""Of a line with more points only the range is told."""
+"""Of a line with more points only the range is written."""
 
 
 @dataclass(frozen=True)
