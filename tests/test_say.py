@@ -100,6 +100,15 @@ def test_each_part_of_a_wide_table_names_its_rows(width: int) -> None:
     assert max(map(len, narrow)) <= 30
 
 
+def test_a_column_of_names_that_begin_with_digits_is_set_to_the_left() -> None:
+    rows = [
+        ("2", "1 tcp-friendly", "1-other", "12.5 ms", "1.2 ± 0.1 Mbit/s", "5 of 40", "18.5"),
+        ("6", "20", "4.2", "98.7 %", "-", "1e-05 s", "−3"),
+    ]
+    lefts = Table("", ("table", "id", "row", "busy", "rate", "runs", "here"), rows).lefts()
+    assert lefts == [True, True, True, False, False, False, False]
+
+
 SAID = (
     "Mean 2.4782 ± 0.0036 Mbit/s over 30 runs; C from -0.2 to 0.4 lowers it by 0.00684 Mbit/s "
     "(3.882 ± 0.011 s). Of its variation: C 97 %, P 1 %; 2 µs of 3 packets."

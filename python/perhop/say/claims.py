@@ -48,8 +48,7 @@ def _numbers(part: ClaimPart, unit: str | None) -> tuple[str, str, str]:
         return f"{(value + 0.0) / scale.factor:.4g}"
 
     def with_unit(value: float) -> str:
-        # no line is broken before a unit
-        return number(value) + (f"\N{NO-BREAK SPACE}{scale.unit}" if scale.unit and value else "")
+        return number(value) + (f" {scale.unit}" if scale.unit and value else "")
 
     least, most = ("more than", "less than") if part.kind == "direction" else ("at least", "at most")
     claimed = [] if low is None else [f"{least} {with_unit(low)}"]

@@ -7,13 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perhop.units import bit_rate, duration, percent, size
+from perhop.units import UNITS, bit_rate, duration, percent, size
 
 MOST_ROWS = 20
 """Rows of a table that are shown at once unless it is told otherwise."""
 
 _FIELD = re.compile(r"\{(\w+)(?::([^}]*))?\}")
-_NUMBER = re.compile(r"[-+−±]?\d|[-–]$")
+_UNIT = "|".join(map(re.escape, (*UNITS, "of", "to")))
+_NUMBER = re.compile(rf"[-+−±]?\d[\d.,]*(?:e[-+]?\d+)?(?:$| (?:(?:{_UNIT})(?![\w-])|\W))|[-–]$")
+"""A number, alone or with a unit; `1 tcp-friendly` is a name."""
 
 
 class Heading(str):
@@ -58,7 +60,7 @@ class Table:
         From top to bottom.
     left
         That many first columns of a page's table are set to the left, the others to the right; without it,
-        as in a terminal: what begins with digits to the right.
+        as in a terminal: numbers to the right, with or without a unit.
     text
         A sentence below the title, on a page.
     command
