@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from perhop.cli.exit import UsageError
+from perhop.units import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,8 +38,6 @@ Where = Annotated[
 ]
 
 T = TypeVar("T")
-
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
 def load(
@@ -90,13 +89,13 @@ def opened(folder: Path, where: list[str] | None) -> Store:
 
 def seconds(option: str, text: str) -> float:
     """Return a time such as ``2.5s`` or ``300 ms`` in seconds."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|ms|us|µs|ns)", text.strip())
-    if found is None:
+    written = re.fullmatch(r"\d+(?:\.\d+)? ?(s|ms|us|µs|ns)", text.strip())
+    if written is None:
         raise UsageError(
             f"{option} {text}: not a time",
             f"write digits, with a point or without, and a unit, such as {option} 2.5s or {option} 300ms",
         )
-    return float(found[1]) * _SECONDS[found[2]]
+    return quantity(written[0])[0]
 
 
 def to_stdout(out: Path | None, as_json: bool) -> bool:
