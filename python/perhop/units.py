@@ -75,6 +75,7 @@ def split(text: str) -> tuple[float, str]:
 
 _STEPS = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
+    "B/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")),
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
 }

@@ -12,6 +12,7 @@ from perhop.judge.measured import Measurements
 from perhop.papers.plan import Plan, Results
 from perhop.report.study import Section, StudyPage, render
 from perhop.run.run import AnyJob, Result
+from perhop.units import Scale
 
 
 class BrokenRun(RuntimeError):
@@ -69,19 +70,16 @@ def published_rows(outcome: Outcome) -> Summary:
     return Summary(
         "Published and simulated",
         ("table", "id", "quantity", "unit", "published", "simulated"),
-        tuple(
-            (
-                str(row["table"]),
-                str(row["id"]),
-                row["quantity"],
-                row["unit"],
-                f"{row['published']:.4g}",
-                f"{row['simulated']['mean']:.4g}",
-            )
-            for row in outcome.document["rows"]
-            if row["published"] is not None
-        ),
+        tuple(_beside(row) for row in outcome.document["rows"] if row["published"] is not None),
     )
+
+
+def _beside(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a row, its two numbers in one unit that keeps both readable."""
+    published, simulated = row["published"], row["simulated"]["mean"]
+    scale = Scale.of(row["unit"], max(abs(published), abs(simulated)))
+    numbers = (f"{value / scale.factor:.4g}" for value in (published, simulated))
+    return str(row["table"]), str(row["id"]), row["quantity"], scale.unit, *numbers
 
 
 @dataclass(frozen=True)
