@@ -62,7 +62,7 @@ def command(
     """Say what mattered in a campaign, and how sure that is: effects, shares of variation, residuals."""
     from perhop.run.folder import never, write_file
     from perhop.say import analysis, comparisons
-    from perhop.say.campaign import without_values
+    from perhop.say.campaign import warm_up, without_values
 
     if not 0.0 < level < 1.0:
         raise UsageError(f"--level {level:g}: must lie inside (0, 1)", "such as 0.95")
@@ -105,7 +105,7 @@ def command(
     if as_json:
         print_json(document)
     else:
-        note(*without_values(opened))
+        note(*without_values(opened), *(f"warning: {text}" for text in warm_up(opened)))
         show(*analysis.printed(opened, found), *parts)
 
 

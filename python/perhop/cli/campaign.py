@@ -112,7 +112,7 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
     from perhop.experiment import ledger
     from perhop.experiment.campaign import plan
     from perhop.experiment.store import Store
-    from perhop.say.campaign import about, counted_states, failures
+    from perhop.say.campaign import about, counted_states, failures, warm_up
 
     if not file.is_dir():
         file.stat()
@@ -132,7 +132,7 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
         print(f"running: {who}" + (f"; {about(left_s)} left" if left_s is not None else ""))
     elif states["missing"]:
         print(f"not running; go on with: perhop campaign run {shlex.quote(str(folder))}")
-    note(*failures(failed))
+    note(*failures(failed), *(f"warning: {text}" for text in warm_up(store)))
 
 
 def load(file: Path, out: Path | None, until_ci: list[str] | None = None) -> tuple[Campaign, Path]:
@@ -207,7 +207,7 @@ def make(
         with Progress(campaign.name, bound=bool(campaign.stop or campaign.select)) as progress:
             outcome = run_campaign(campaign, folder, workers, progress=progress.update, runs=runs)
     store = Store.open(folder)
-    note(*words.changes(campaign, outcome))
+    note(*words.changes(campaign, outcome), *(f"warning: {text}" for text in words.warm_up(store)))
     return store, outcome, write(store), store.failures()
 
 

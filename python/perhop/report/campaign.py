@@ -16,6 +16,7 @@ from perhop.report import effects, page
 from perhop.say import analysis
 from perhop.say import claims as said_of_claims
 from perhop.say.analysis import how_sure, varied, what_mattered
+from perhop.say.campaign import warm_up
 from perhop.say.document import Table
 from perhop.say.recommendation import described as recommended
 from perhop.stats.contrasts import tukey_of
@@ -79,7 +80,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "states": {name: runs.filter(state=name).height for name in ("done", "failed", "missing")},
             "failed": store.failures(runs)[:_SHOWN],
             "without": without_values(scalars, [one.name for one in campaign.responses]),
-            "unsettled": runs["unsettled"].is_not_null().sum() if "unsettled" in runs.columns else 0,
+            "unsettled": warm_up(store, runs),
             "stopped": described(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
             "next": _next(analyses, runs, where, view),
             "factors": campaign.design.factors,

@@ -12,6 +12,7 @@ import polars as pl
 
 from perhop.experiment import analyze, ledger
 from perhop.experiment.expression import statistics
+from perhop.experiment.objections import Objection, objections
 from perhop.experiment.stopping import described as why_it_ended
 from perhop.experiment.vocabulary import words
 from perhop.run.run import expected_s
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from perhop.experiment.store import Store
 
 _MOST_FAILURES = 10
+_MOST_TREATMENTS = 5
 # Of the ledger and the table, measured at 24, 96 and 10,000 runs: what there is without runs, for a run
 # beside its overrides (which are there twice), for a value; of SQLite's log, gone at the end; of the page.
 _BYTES, _BYTES_A_RUN, _BYTES_A_VALUE = 50_000, 1200, 60
@@ -91,8 +93,6 @@ def counted_states(states: Mapping[str, int]) -> str:
     asked = states["done"] + states["failed"] + states["missing"]
     parts = [f"{states['done']} of {asked} runs done"]
     parts += [f"{states[name]} {name}" for name in ("failed", "missing") if states[name]]
-    if states["unsettled"]:
-        parts.append(f"{states['unsettled']} with a warm-up that MSER-5 objects to")
     return ", ".join(parts)
 
 
@@ -101,13 +101,37 @@ def changes(campaign: Campaign, outcome: Outcome) -> Iterator[str]:
     if outcome.kept or outcome.dropped:
         dropped = f", {outcome.dropped} no longer asked for" if outcome.dropped else ""
         yield f"{counted(outcome.kept, 'run')} kept, {outcome.made} new{dropped}"
-    if outcome.unsettled:
-        runs = counted(outcome.unsettled, "run")
-        yield f"warning: MSER-5 objects to the warm-up of {runs}; which: column unsettled of Store.runs()"
     if outcome.in_step:
         yield f"warning: in {counted(len(outcome.in_step), 'run')} flows are in step: {outcome.in_step[0]}"
     if campaign.stop is not None and outcome.stopped is not None:
         yield why_it_ended(campaign.stop, outcome.stopped)
+
+
+def warm_up(store: Store, runs: pl.DataFrame | None = None) -> list[str]:
+    """Return a sentence on treatments whose warm-up is too short; none where chance explains it.
+
+    Parameters
+    ----------
+    runs
+        As of `perhop.experiment.store.Store.runs`, for who has them already.
+    """
+    found = objections(store.campaign, store.runs() if runs is None else runs)
+    if not found:
+        return []
+    chance = f"{100 * max(one.by_chance for one in found):.0f} %"
+    named = "; ".join(map(_objected, found[:_MOST_TREATMENTS]))
+    if len(found) > _MOST_TREATMENTS:
+        named += f" and {counted(len(found) - _MOST_TREATMENTS, 'more treatment')}"
+    return [
+        f"MSER-5 objects to the warm-up of more runs than the {chance} that chance explains: {named}. "
+        "Lengthen `run.warmup` there, and `run.duration` by as much"
+    ]
+
+
+def _objected(one: Objection) -> str:
+    runs = f"{one.objecting} of {counted(one.runs, 'run')}"
+    until = "" if one.settles_s is None else f", the latest settles at {one.settles_s:.4g} s"
+    return f"{one.treatment or 'all treatments together'} ({runs}{until})"
 
 
 def failures(failed: Sequence[Mapping[str, Any]]) -> Iterator[str]:
