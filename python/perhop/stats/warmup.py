@@ -100,7 +100,7 @@ _SERIES, _CORRELATION, _LONGEST = 4000, 0.5, 500
 def objection_rate(values: int, warmup: int) -> float:
     """Estimate how often MSER-5 objects to a warm-up though a series is stationary from its first value on.
 
-    The shorter a series and its warm-up, the oftener: of 100 values with 5 of warm-up one time in five. Estimated
+    The shorter a series and its warm-up, the oftener: of 100 values with 5 of warm-up one in five. Estimated
     from 4,000 made series, each value half of that before plus noise; `LEAST_RATE` where that is more.
 
     Parameters
