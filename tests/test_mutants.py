@@ -133,7 +133,7 @@ def hold(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int,
     """Hold files of a study to the rule: it is planned, or an error of packs or scenarios says why."""
     folder, study = tmp_path / key, load_study(key)
     shutil.copytree(pack_dir(key), folder)
-    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     files = {name: (folder / name).read_text() for name in FILES if (folder / name).exists()}
     every = [(name, *done) for name, text in files.items() for done in changes(text)]
     crashed = []

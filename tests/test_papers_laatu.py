@@ -370,7 +370,7 @@ def test_a_published_case_that_is_not_run_is_refused(tmp_path: Path, monkeypatch
     figures = tmp_path / "laatu" / "figures.toml"
     named = 'case = "aggregate"\ntable = "published"'
     figures.write_text(figures.read_text().replace(named, named.replace("published", "extra")))
-    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     with pytest.raises(PackError, match="not run: aggregate"):
         STUDY.plan(quick=False)
 

@@ -127,7 +127,7 @@ def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
     whole = (tmp_path / file).read_text()
     assert text in whole
     (tmp_path / file).write_text(whole.replace(text, instead, 1))
-    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     with pytest.raises(PackError, match=told):
         load_study(key).plan(quick=False)
 
@@ -138,7 +138,7 @@ def test_a_quick_plan_reads_the_readings_it_leaves_out(
     shutil.copytree(PACK.folder.parent / "laatu", tmp_path / "laatu")
     with (tmp_path / "laatu" / "readings.toml").open("a") as file:
         file.write('[[reading]]\nid = "x"\nset = ["run.seed=2"]\n')
-    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     with pytest.raises(PackError, match="reading x has no 'meaning'"):
         LAATU.plan(quick=True)
 
@@ -179,7 +179,7 @@ def test_a_mistake_in_claims_is_told_with_its_place_before_anything_runs(
     whole = path.read_text()
     assert text in whole
     path.write_text(whole.replace(text, instead, 1))
-    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     with pytest.raises(ClaimsError) as caught:
         load_study(file).plan(quick=False)
     assert told in caught.value.diagnostics[0]["rule"]
@@ -190,7 +190,7 @@ def test_a_mistake_in_claims_is_told_with_its_place_before_anything_runs(
 def test_a_published_table_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(PACK.folder, tmp_path / PACK.key)
     (tmp_path / PACK.key / "published" / "figure3_2.csv").unlink()
-    monkeypatch.setattr("perhop.papers.pack._ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     with pytest.raises(PackError, match=r"figure3_2\.csv: is missing"):
         STUDY.plan(quick=False)
 

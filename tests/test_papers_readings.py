@@ -186,6 +186,19 @@ def test_a_reading_of_feroz_that_changes_nothing_known_is_refused(
 
 def test_a_campaign_is_not_run_under_a_change_of_parameters() -> None:
     (campaign, *_) = STUDY.plan(quick=True).fitted
-    reading = Reading("wider", "", (), {"share": 0.5}, ())
-    with pytest.raises(ValueError, match=r"^reading wider: 'change' is for a study with parameters"):
-        under(campaign, reading)
+    for change, told in (
+        ({"share": 0.5}, "'change' has share, which is no level of campaign laatu"),
+        ({"per-flow": 0.5}, "'change': per-flow is 0.5, not a list of texts"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            under(campaign, Reading("wider", "", (), change, ()))
+
+
+def test_what_changes_by_level_comes_after_the_settings_of_a_treatment() -> None:
+    (campaign, *_) = STUDY.plan(quick=True).fitted
+    setting = "run.duration=7s"
+    made = under(campaign, Reading("shorter", "", ("run.seed=3",), {"per-flow": [setting]}, ()))
+    assert made.scenario.overrides == (*campaign.scenario.overrides, "run.seed=3")
+    changed, same = made.design.treatments
+    assert changed.overrides == (*campaign.design.treatments[0].overrides, setting)
+    assert same == campaign.design.treatments[1]

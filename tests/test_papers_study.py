@@ -28,7 +28,7 @@ from perhop.papers.claims import claim_entry
 from perhop.papers.document import check_claims, row
 from perhop.papers.pack import Pack
 from perhop.papers.plan import Plan, Results
-from perhop.papers.study import BrokenRun, CampaignRunner, Outcome, Study, check_run
+from perhop.papers.study import BrokenRun, CampaignRunner, Outcome, Study, check_run, load_study
 from perhop.report.study import Section, StudyPage, Table, render
 from perhop.run.run import AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
 from perhop.scenario.scenario import HOPS_PER_S
@@ -126,6 +126,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Tiny:
         monkeypatch.setitem(sys.modules, package.__name__, package)
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr("perhop.cli.reproduce.PAPERS", ("tiny", "twin"))
+    monkeypatch.setattr("perhop.papers.of_folder.find_study", load_study)
     return study
 
 

@@ -1,4 +1,4 @@
-"""`perhop check`: every mistake in scenarios, campaigns and claims, its place and a remedy."""
+"""`perhop check`: every mistake in scenarios, campaigns, claims and studies, its place and a remedy."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 def command(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Scenario, campaign or claims files (TOML).")
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Scenario, campaign or claims files (TOML), or studies (DIR)."
+        ),
     ],
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:
-    """Validate scenarios, campaigns and claims: all mistakes in one pass, then warnings."""
+    """Validate scenarios, campaigns, claims and studies: all mistakes in one pass, then warnings."""
     return _check(files, overrides, as_json)
 
 
@@ -85,6 +88,8 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
     from perhop.experiment.rules import is_campaign
     from perhop.judge.grammar import is_claims
 
+    if file.name == "study.toml" or (file / "study.toml").is_file():
+        return _study(file)
     scenario = options.read(file, overrides)
     if is_claims(scenario.source):
         return _claims(file)
@@ -113,6 +118,19 @@ def _claims(file: Path) -> _Checked:
     names = "it names" if many == 1 else "they name"
     about = f"about {claims.file.campaign}" if campaign else f"of no campaign: what {names} is not checked"
     return _Checked("claims", [], [], f"{counted(many, 'claim')} {about}")
+
+
+def _study(path: Path) -> _Checked:
+    """Check the files of a study together."""
+    from perhop.papers.folder import check
+    from perhop.units import counted
+
+    found, mistakes, warnings = check(path)
+    if found is None:
+        return _Checked("study", mistakes, [], "study")
+    parts = ((found.claims, "claim"), (found.about, "campaign"), (found.readings, "reading"))
+    about = ", ".join(counted(len(own), what) for own, what in parts)
+    return _Checked("study", [], warnings, f"study: {about}")
 
 
 def _counted(diagnostics: list[Diagnostic], what: str) -> str:

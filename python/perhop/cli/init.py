@@ -1,4 +1,4 @@
-"""`perhop init`: an annotated scenario and a campaign on it to start from."""
+"""`perhop init`: an annotated scenario and a campaign on it, or a study, to start from."""
 
 from __future__ import annotations
 
@@ -36,17 +36,28 @@ def command(
     notebook: Annotated[
         bool, typer.Option("--notebook", help="A first look at it as well, for marimo and for Jupyter.")
     ] = False,
+    study: Annotated[
+        bool, typer.Option("--study", help="A study instead: claims of a paper, judged on a campaign.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Write an annotated scenario, a campaign on it, their schemas and a README with next steps."""
     from perhop import _core
     from perhop.cli.output import print_json
     from perhop.notebook import starter
+    from perhop.papers import form
     from perhop.run.folder import is_there, write_file
 
     scenario = f"{pack.value}.toml"
-    starters = (scenario, "campaign.toml", "README.md")
-    files = {directory / name: (_STARTERS / pack.value / name).read_text("utf-8") for name in starters}
+    if study and (pack is not Pack.TWO_WAY or notebook):
+        raise UsageError("--study: has a scenario of its own, and no notebook", "leave the other option out")
+    starters = [_STARTERS / pack.value / name for name in (scenario, "campaign.toml", "README.md")]
+    files = {directory / one.name: one.read_text("utf-8") for one in starters}
+    if study:
+        own = _STARTERS / "study"
+        texts = [one for one in own.rglob("*") if one.is_file()]
+        files |= {directory / one.relative_to(own): one.read_text("utf-8") for one in sorted(texts)}
+        files[directory / "perhop.study.schema.json"] = form.schema().rstrip() + "\n"
     files |= {
         directory / "perhop.schema.json": _core.schema().rstrip() + "\n",
         directory / "perhop.campaign.schema.json": _core.campaign_schema().rstrip() + "\n",
@@ -65,12 +76,15 @@ def command(
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for file, text in files.items():
+            file.parent.mkdir(exist_ok=True)
             write_file(file, text)
             written.append(file)
     except BaseException:
         with suppress(OSError):
             for file in written:
                 file.unlink(missing_ok=True)
+                if file.parent != directory:
+                    file.parent.rmdir()
             for folder in missing:
                 folder.rmdir()
         raise
@@ -79,7 +93,7 @@ def command(
     else:
         for file in files:
             print(file)
-        print(f"next: perhop run {directory / scenario}")
+        print(f"next: perhop {f'reproduce {directory} --quick' if study else f'run {directory / scenario}'}")
         if notebook:
             print(f"or:   marimo edit {directory / 'first-look.py'}  # pip install marimo")
             print(f"or:   jupyter lab {directory / 'first-look.ipynb'}  # pip install jupyterlab")

@@ -14,7 +14,7 @@ import typer
 import perhop
 from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError
-from perhop.cli.output import note
+from perhop.cli.output import meant, note
 from perhop.cli.progress import Progress
 from perhop.say.document import Heading, Table, Verdict
 from perhop.say.terminal import show
@@ -25,13 +25,18 @@ if TYPE_CHECKING:
     from perhop.run.run import Progress as Update
 
 _MOST_ROWS = 60
-PAPERS = tuple(sorted(path.parent.name for path in Path(perhop.__file__).parent.glob("papers/*/study.py")))
-"""The studies: whatever package of `perhop.papers` has a module `study`."""
+_OURS = Path(perhop.__file__).parent / "papers_data"
+PAPERS = tuple(sorted(path.parent.name for path in _OURS.glob("*/claims.toml")))
+"""Names of the project's studies."""
 
 
 def command(
     paper: Annotated[
-        str | None, typer.Argument(metavar="[PAPER]", help=f"One of: {', '.join(PAPERS)}; default: all.")
+        str | None,
+        typer.Argument(
+            metavar="[STUDY]",
+            help=f"A folder with a study.toml, or one of: {', '.join(PAPERS)}; default: all of these.",
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs; says what it leaves out.")] = False,
     fitted: Annotated[
@@ -63,40 +68,54 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Repeat published studies: their tables and figures beside ours, their claims judged."""
-    if paper is not None and paper not in PAPERS:
-        raise UsageError(f"no study {paper!r}", f"choose among {', '.join(PAPERS)}")
+    studies = [_study(one) for one in (PAPERS if paper is None else [paper])]
+    key = studies[0].key if paper is not None else "studies"
     if clock is not None:
         if clock != "kernel" or paper is None or quick or fitted or calibrate:
             raise UsageError("--on: kernel, of one study, and alone", "name one")
-        return _on_kernel(paper, record, out or Path("out") / f"{paper}-on-kernel", workers, as_json)
+        return _on_kernel(studies[0], record, out or Path("out") / f"{key}-on-kernel", workers, as_json)
     if record and (paper is None or quick or fitted or calibrate):
         raise UsageError(
             "--record: of one study, in full", "name one, without --quick, --fitted and --calibrate"
         )
     workers = workers or len(os.sched_getaffinity(0))
+    folder = out or Path("out") / key
     if calibrate:
-        return _calibrate(paper, workers, (out or Path("out") / str(paper)).parent / f"{paper}.runs")
+        if paper is None:
+            raise UsageError("--calibrate: of which study?", "name one")
+        return _calibrate(studies[0], workers, folder.parent / f"{key}.runs")
     if fitted and (paper is None or quick):
         raise UsageError("--fitted: of one study, in full", "name one, without --quick")
     from perhop.papers.reproduce import Form
 
-    folder = out or Path("out") / (paper or "studies")
-    return _reproduce(paper, Form(quick, fitted, record), folder, workers, as_json)
+    return _reproduce(studies, Form(quick, fitted, record), folder, workers, as_json, paper is None)
 
 
-def _reproduce(paper: str | None, form: Form, folder: Path, workers: int, as_json: bool) -> int:
+def _study(called: str) -> Study[Any, Any]:
+    """Return a study by its folder or its name."""
+    from perhop.papers.of_folder import find_study
+
+    found = find_study(called)
+    if found is None:
+        if Path(called).is_dir():
+            raise UsageError(f"{called}: has no study.toml", f"perhop init --study {called}-study writes one")
+        raise UsageError(f"no study {called!r}", f"{meant(called, PAPERS)}there is {', '.join(PAPERS)}")
+    return found
+
+
+def _reproduce(
+    studies: list[Study[Any, Any]], form: Form, folder: Path, workers: int, as_json: bool, index: bool
+) -> int:
     """Repeat one study, or each in a folder of its own with a page that leads to all."""
     from perhop.papers.reproduce import Teller, reproduce
-    from perhop.papers.study import load_study
 
-    _check_folder(folder, PAPERS if paper is None else ())
-    studies = [load_study(one) for one in (PAPERS if paper is None else [paper])]
-    done = reproduce(studies, form, folder, workers, Teller(note, _progress), index=paper is None)
+    _check_folder(folder, [study.key for study in studies] if index else ())
+    done = reproduce(studies, form, folder, workers, Teller(note, _progress), index)
     for outcome in done:
         note(*(f"left out: {left_out}" for left_out in outcome.left_out))
     if as_json:
         documents = [outcome.document for outcome in done]
-        _print_record(documents if paper is None else documents[0])
+        _print_record(documents if index else documents[0])
     else:
         for study, outcome in zip(studies, done, strict=True):
             _print(study, outcome)
@@ -104,14 +123,13 @@ def _reproduce(paper: str | None, form: Form, folder: Path, workers: int, as_jso
     return ExitCode.DONE
 
 
-def _on_kernel(paper: str, record: bool, folder: Path, workers: int | None, as_json: bool) -> int:
+def _on_kernel(study: Study[Any, Any], record: bool, folder: Path, workers: int | None, as_json: bool) -> int:
     """Run a study in virtual time and on real packets, and put both beside the paper."""
     from perhop.papers import kernel
     from perhop.papers.reproduce import Teller, on_kernel
-    from perhop.papers.study import load_study
 
     _check_folder(folder)
-    document = on_kernel(load_study(paper), folder, workers, Teller(note, _progress), record)
+    document = on_kernel(study, folder, workers, Teller(note, _progress), record)
     if as_json:
         _print_record(document)
     else:
@@ -139,15 +157,11 @@ def _check_folder(folder: Path, keys: Sequence[str] = ()) -> None:
         )
 
 
-def _calibrate(paper: str | None, workers: int, store: Path) -> int:
+def _calibrate(study: Study[Any, Any], workers: int, store: Path) -> int:
     from perhop.papers import reproduce
-    from perhop.papers.study import load_study
 
-    if paper is None:
-        raise UsageError("--calibrate: of which study?", "name one")
-    study = load_study(paper)
     if study.calibrate is None:
-        raise UsageError(f"--calibrate: {paper} fits no parameter")
+        raise UsageError(f"--calibrate: {study.key} fits no parameter")
     _print_record(reproduce.calibrate(study, store, workers, reproduce.Teller(note, _progress)))
     return ExitCode.DONE
 

@@ -1,4 +1,4 @@
-"""`perhop schema`: the JSON Schema of scenario, campaign or claims files, for editors."""
+"""`perhop schema`: the JSON Schema of scenario, campaign, claims or study files, for editors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from perhop.cli.exit import UsageError
 def command(
     campaign: Annotated[bool, typer.Option("--campaign", help="Of campaign files instead.")] = False,
     claims: Annotated[bool, typer.Option("--claims", help="Of claims files instead.")] = False,
+    study: Annotated[bool, typer.Option("--study", help="Of study.toml instead.")] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Write to this file instead; - is stdout.")
     ] = None,
@@ -22,13 +23,19 @@ def command(
 ) -> None:
     """Print the JSON Schema of scenario files (JSON, with or without --json)."""
     from perhop import _core
-    from perhop.judge.grammar import schema
+    from perhop.judge import grammar
+    from perhop.papers import form
     from perhop.run.folder import write_file
 
-    if campaign and claims:
-        raise UsageError("--campaign and --claims: of which files?", "give one of them")
-    text = schema() if claims else _core.campaign_schema() if campaign else _core.schema()
-    text = text.rstrip() + "\n"
+    kinds = {
+        "--campaign": (campaign, _core.campaign_schema),
+        "--claims": (claims, grammar.schema),
+        "--study": (study, form.schema),
+    }
+    asked = [name for name, (is_asked, _) in kinds.items() if is_asked]
+    if len(asked) > 1:
+        raise UsageError(f"{' and '.join(asked)}: of which files?", "give one of them")
+    text = (kinds[asked[0]][1] if asked else _core.schema)().rstrip() + "\n"
     if out is None or str(out) == "-":
         print(text, end="")
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -20,8 +20,19 @@ from perhop.experiment.slices import Slice
 from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, Published, place_of, read
-from perhop.judge.measured import Measurements
-from perhop.judge.quantity import PRINTED, Asked, Place, Quantity, Subject, Words, among, asked, faults
+from perhop.judge.measured import Measurements, Predicates
+from perhop.judge.quantity import (
+    PRINTED,
+    Asked,
+    Place,
+    Quantity,
+    Subject,
+    Words,
+    among,
+    asked,
+    faults,
+    no_predicate,
+)
 from perhop.judge.verdict import ClaimPart, Hypothesis, compound
 
 
@@ -42,7 +53,12 @@ class CheckedClaims(NamedTuple):
     subject: Subject | None
 
 
-def checked(path: Path, campaign: Campaign | None = None, only: Slice | None = None) -> CheckedClaims:
+def checked(
+    path: Path,
+    campaign: Campaign | None = None,
+    only: Slice | None = None,
+    predicates: Callable[[Part], str | None] = no_predicate,
+) -> CheckedClaims:
     """Read claims and their campaign, and check the claims against it.
 
     Parameters
@@ -54,6 +70,8 @@ def checked(path: Path, campaign: Campaign | None = None, only: Slice | None = N
     only
         A slice of it that they are to be judged on. In `at` they may leave out a factor of which it keeps one
         level.
+    predicates
+        As of `perhop.judge.quantity.faults`.
 
     Raises
     ------
@@ -82,9 +100,9 @@ def checked(path: Path, campaign: Campaign | None = None, only: Slice | None = N
     if campaign is None:
         return CheckedClaims(claims, None, None)
     subject = _subject(campaign, claims)
-    wrong = faults(claims, subject)
+    wrong = faults(claims, subject, predicates)
     if only is not None and wrong:
-        sliced = _placed(claims, faults(claims, _sliced(subject, only)))
+        sliced = _placed(claims, faults(claims, _sliced(subject, only), predicates))
         wrong = [one for place, own in _placed(claims, wrong).items() if place in sliced for one in own]
     claims.refuse([*_unknown_words(claims, subject), *wrong])
     return CheckedClaims(claims, campaign, subject)
@@ -173,18 +191,19 @@ def _subject(campaign: Campaign, claims: Claims) -> Subject:
         {factor.name: tuple(level.name for level in factor.levels) for factor in design.factors},
         [dict(zip(design.names, one.levels, strict=True)) for one in design.treatments],
     )
-    return replace(subject, reference=_Printed(claims, subject))
+    return replace(subject, reference=Printed(claims, subject))
 
 
 NOTES = ("note", "where")
 """Columns of a printed table that are for its readers."""
 
 
-class _Printed:
+class Printed:
     """Printed values, by response and place."""
 
     def __init__(self, claims: Claims, subject: Subject) -> None:
         self.rows: dict[str, list[tuple[Place, float]]] = {}
+        self.listed: list[tuple[Published, Place, float]] = []
         self.subject, self.tables = subject, claims.file.published
         found = []
         for k, one in enumerate(self.tables):
@@ -259,6 +278,7 @@ class _Printed:
         if any(all(place.get(name, level) == level for name, level in row.items()) for row, _ in rows):
             return f"a second value of `{one.response}` for this place", "leave one out"
         rows.append((place, number))
+        self.listed.append((one, place, number))
         return None
 
     def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
@@ -272,7 +292,10 @@ class _Printed:
 
 
 def judge_all(
-    of_campaign: CheckedClaims, scalars: pl.DataFrame, only: Slice | None = None
+    of_campaign: CheckedClaims,
+    scalars: pl.DataFrame,
+    only: Slice | None = None,
+    predicates: Predicates | None = None,
 ) -> list[JudgedClaim]:
     """Judge claims on what their campaign measured.
 
@@ -280,6 +303,8 @@ def judge_all(
     ----------
     only
         The slice that `scalars` are of; what is asked outside of it is not judged.
+    predicates
+        Functions of a study.
 
     Raises
     ------
@@ -296,6 +321,11 @@ def judge_all(
     for claim in claims.claims:
         parts = JudgedClaim(claim, [], [])
         for part in claim.parts:
+            if part.predicate is not None:
+                made = (predicates or {})[part.predicate](measured, **part.parameters)
+                parts.parts.extend(made)
+                parts.units.extend([None] * len(made))
+                continue
             outside, quantities = _asked(part, sliced, subject, words)
             for one in quantities:
                 of, unit = one.quantity, units[one.quantity.response]

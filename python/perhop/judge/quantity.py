@@ -241,8 +241,13 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
         yield Asked(quantity, tuple(_claimed(part, subject, quantity, described)))
 
 
+def no_predicate(part: Part) -> str:
+    """Return what is wrong with a part that names a predicate, where there is no study."""
+    return "a predicate is a function of a study; a campaign has none"
+
+
 def faults(
-    claims: Claims, subject: Subject, predicates: Callable[[Part], str | None] = lambda part: _NO_PREDICATE
+    claims: Claims, subject: Subject, predicates: Callable[[Part], str | None] = no_predicate
 ) -> list[Fault]:
     """Return what claims cannot ask of a subject, as faults, before anything runs.
 
@@ -271,9 +276,6 @@ def faults(
                     Fault((*place, *one.at), one.rule, one.hint, of_key=one.of_key) for one in error.faults
                 ]
     return found
-
-
-_NO_PREDICATE = "a predicate is a function of a study; a campaign has none"
 
 
 def _wrong(part: Part) -> Fault | None:
@@ -334,9 +336,9 @@ def _levels(part: Part, subject: Subject, name: str, given: str | list[str]) -> 
         raise DesignError([Fault(("each", name), f"`{given}` names no set of levels", hint)])
     if given in also or name not in subject.levels:
         return also.get(given, known)
-    # those that there are where the part is
+    # those that there are where the part is; where nothing is, the check of its place says why
     there = {one.get(name) for one in subject.fitting(part.at)}
-    return [level for level in known if level in there]
+    return [level for level in known if level in there] if there else known
 
 
 def _quantity(

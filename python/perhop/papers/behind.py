@@ -64,9 +64,9 @@ def judged(plan: Plan) -> Iterator[tuple[int, str, Campaign]]:
 
 
 def _file(pack: Pack, campaign: Campaign) -> str:
-    path = Path(campaign.scenario.name)
+    path = Path(campaign.scenario.name).resolve()
     inside = path.relative_to(pack.folder) if path.is_relative_to(pack.folder) else path
-    return shlex.quote(f"papers/{pack.key}/{inside.as_posix()}")
+    return shlex.quote(f"{pack.place}/{inside.as_posix()}")
 
 
 def _settings(overrides: Sequence[str]) -> str:

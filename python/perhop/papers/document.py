@@ -87,17 +87,22 @@ def check_claims(claims: Claims, subject: Subject, predicates: Predicates) -> No
         They name what the subject has not, or there is no such predicate, or a parameter of one is missing,
         not its own, or of another type.
     """
+    claims.refuse(faults(claims, subject, unfit_predicate(predicates)))
+
+
+def unfit_predicate(predicates: Predicates) -> Callable[[Part], str | None]:
+    """Return what says what is wrong with a part that names one of these predicates."""
 
     def wrong(part: Part) -> str | None:
         name = str(part.predicate)
         if name not in predicates:
-            return f"no predicate {name!r}; there is {', '.join(predicates)}"
+            return f"no predicate {name!r}; there is {', '.join(predicates) or 'none'}"
         # the first are the measurements
         _, *names = inspect.signature(predicates[name]).parameters
         types = get_type_hints(predicates[name], include_extras=True)
         return unfit(part.parameters, {one: types[one] for one in names})
 
-    claims.refuse(faults(claims, subject, wrong))
+    return wrong
 
 
 def judge_of(claims: Claims, subject: Subject, predicates: Predicates) -> Judge:

@@ -14,7 +14,8 @@ from perhop.judge.grammar import Claim, Claims, read
 from perhop.papers.error import PackError
 from perhop.papers.published import PublishedRow, read_table
 
-_ROOTS = (Path(__file__).parents[1] / "papers_data", Path(__file__).parents[3] / "papers")
+ROOTS = (Path(__file__).parents[1] / "papers_data", Path(__file__).parents[3] / "papers")
+"""Folders of the project's studies: in the installed package, in the repository."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Pack:
     """A paper's published numbers, figures and claims, and the scenarios that repeat it.
 
     `figures` are the tables of `figures.toml`, none without such a file; `written` is `claims.toml` as it was
-    read; `published` has the printed tables by file stem.
+    read; `published` has the printed tables by file stem. `called` is how commands name its folder.
     """
 
     key: str
@@ -53,6 +54,12 @@ class Pack:
     figures: tuple[dict[str, Any], ...]
     written: Claims
     published: dict[str, tuple[PublishedRow, ...]]
+    called: str = ""
+
+    @property
+    def place(self) -> str:
+        """How commands name its folder: by default as the project's."""
+        return self.called or f"papers/{self.key}"
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -107,10 +114,10 @@ def pack_dir(key: str) -> Path:
     PackError
         If there is no such pack; the message lists those there are.
     """
-    for root in _ROOTS:
+    for root in ROOTS:
         if (root / key / "claims.toml").is_file():
             return (root / key).resolve()
-    known = sorted({path.parent.name for root in _ROOTS for path in root.glob("*/claims.toml")})
+    known = sorted({path.parent.name for root in ROOTS for path in root.glob("*/claims.toml")})
     raise PackError(f"no pack {key!r}; there is {', '.join(known) or 'none'}")
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
-from perhop.papers.pack import Pack
+from perhop.papers.pack import TEXTS, Pack
 from perhop.papers.readings import Reading
 from perhop.run.run import AnyJob, Result
 
@@ -72,16 +72,19 @@ class Plan:
 
     def results(self, measured: Iterable[pl.DataFrame], drawn: Iterable[Result]) -> Results:
         """Sort the outcome of the runs: `Store.scalars` of each campaign, then what was drawn."""
-        found = iter(measured)
+        frames = list(measured)
+        found = iter(frames)
 
         def of(campaigns: Sequence[Campaign]) -> Measurements:
-            return Measurements(pl.concat(islice(found, len(campaigns)), how="diagonal"))
+            own = [*islice(found, len(campaigns))]
+            return Measurements(pl.concat(own, how="diagonal") if own else pl.DataFrame())
 
         return Results(
             of(self.fitted),
             tuple((reading, of(campaigns)) for reading, campaigns in self.read),
             tuple((sweep, of((sweep.campaign,))) for sweep in self.beyond),
             {job[1]: result for job, result in zip(self.drawn, drawn, strict=True)},
+            apart=tuple(Measurements(one) for one in frames),
         )
 
 
@@ -90,7 +93,7 @@ class Results:
     """Outcome of the runs of a plan.
 
     `drawn` are by name of the run. `whole` is of results on record, which have no runs: what those measured
-    that claims need whole, by name.
+    that claims need whole, by name. `apart` has what each campaign measured, in the order of the plan.
     """
 
     fitted: Measurements
@@ -98,6 +101,7 @@ class Results:
     beyond: tuple[tuple[Sweep, Measurements], ...]
     drawn: Mapping[str, Result]
     whole: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    apart: Sequence[Measurements] = ()
 
 
 def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int | None = None) -> Campaign:
@@ -124,13 +128,29 @@ def without(campaign: Campaign, levels: Sequence[str]) -> Campaign:
 
 
 def under(campaign: Campaign, reading: Reading) -> Campaign:
-    """Return a campaign under a reading, whose settings come before those of the treatments.
+    """Return a campaign under a reading.
+
+    Its settings come before those of the treatments, what it changes by level after those of a treatment that
+    has the level.
 
     Raises
     ------
     ValueError
-        The reading changes parameters of the study, which no campaign has.
+        It changes what is no level, or to what is no list of settings.
     """
-    if reading.change:
-        raise ValueError(f"reading {reading.id}: 'change' is for a study with parameters of its own")
-    return short(campaign, reading.settings_of(campaign.scenario.source))
+    levels = {level.name for factor in campaign.design.factors for level in factor.levels}
+    for name, settings in reading.change.items():
+        if name not in levels:
+            raise ValueError(f"'change' has {name}, which is no level of campaign {campaign.name}")
+        if not TEXTS.holds(settings):
+            raise ValueError(f"'change': {name} is {settings!r}, not {TEXTS.words}")
+    read = short(campaign, reading.settings_of(campaign.scenario.source))
+    if not reading.change:
+        return read
+    treatments = tuple(
+        replace(
+            one, overrides=(*one.overrides, *(s for name in one.levels for s in reading.change.get(name, ())))
+        )
+        for one in read.design.treatments
+    )
+    return replace(read, design=replace(read.design, treatments=treatments))

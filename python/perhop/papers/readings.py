@@ -126,7 +126,10 @@ def load_readings(pack: Pack) -> tuple[Reading, ...]:
         against = table.get("against")
         found[table["id"]] = Reading(table["id"], table["meaning"], settings, change, claims, against=against)
     for table in pack.tables("readings.toml", "pair", _PAIR, least=0):
-        pair = _pair(f"{path}: pair {table['of']}", table["of"], found, table.get("claims"))
+        try:
+            pair = paired(table["of"], found, table.get("claims"))
+        except ValueError as error:
+            raise PackError(f"{path}: pair {table['of']}: {error}") from None
         if pair.id in found:
             raise PackError(f"{path}: pair {table['of']}: is there already")
         found[pair.id] = pair
@@ -178,18 +181,23 @@ def _check_claims(where: str, claims: Sequence[Any], known: Sequence[str]) -> No
             raise PackError(f"{where}: no claim {claim!r}; there is {', '.join(known)}")
 
 
-def _pair(
-    where: str, of: Sequence[str], singles: Mapping[str, Reading], wanted: Sequence[str] | None
-) -> Reading:
+def paired(of: Sequence[str], singles: Mapping[str, Reading], wanted: Sequence[str] | None) -> Reading:
+    """Return two readings together; without `wanted` about the claims that both are about.
+
+    Raises
+    ------
+    ValueError
+        They are not two, both change the same, or neither is about what is wanted.
+    """
     if len(of) != 2 or not all(one in singles and not singles[one].of for one in of):
-        raise PackError(f"{where}: two readings of {', '.join(singles)} make a pair")
+        raise ValueError(f"two readings of {', '.join(singles)} make a pair")
     first, second = (singles[one] for one in of)
     if both := _changed(first) & _changed(second):
-        raise PackError(f"{where}: both change {', '.join(sorted(both))}")
+        raise ValueError(f"both change {', '.join(sorted(both))}")
     both_about = tuple(claim for claim in first.claims if claim in second.claims)
     claims = both_about if wanted is None else tuple(wanted)
     if not claims or not set(claims) <= set(both_about):
-        raise PackError(f"{where}: both are about {', '.join(both_about) or 'no claim'}")
+        raise ValueError(f"both are about {', '.join(both_about) or 'no claim'}")
     return Reading(
         f"{first.id} + {second.id}",
         f"{first.meaning}; {second.meaning}",

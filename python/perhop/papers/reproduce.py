@@ -115,7 +115,7 @@ def reproduce(
                 place, store = new / (study.key if index else ""), folder.parent / f"{study.key}.runs"
                 place.mkdir(exist_ok=True)
                 results = run_plan(study.key, planned, store, workers, tell)
-                again = f"perhop reproduce {study.key}{form}"
+                again = f"perhop reproduce {study.called or study.key}{form}"
                 outcome: Outcome = study.reduce(planned, results, again, _core.RESULTS_VERSION)
                 outcome.document.update(runs_behind(planned))
                 write_file(place / "result.json", encode(outcome.document))
@@ -183,7 +183,7 @@ def on_kernel(
     with ledger.read(store) as book:
         how = {key: next(iter(of))[0] for key, of in book.values(LIVE).items()}
         made = {key: (digest, how.get(key)) for key, digest, *_ in book.made()}
-    again = f"perhop reproduce {study.key} --on kernel"
+    again = f"perhop reproduce {study.called or study.key} --on kernel"
     document = kernel.document(study, measured, made, again, _core.RESULTS_VERSION)
     if record:
         own = measured[0][0].plan.pack.folder / recorded.FOLDER

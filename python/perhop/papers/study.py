@@ -86,6 +86,8 @@ def _beside(row: Mapping[str, Any]) -> tuple[str, ...]:
 class Study(Generic[Q, O]):
     """A published study that `perhop reproduce` repeats; `key` names its pack and its package.
 
+    Where commands name it otherwise, by its folder, that is `called`.
+
     Attributes
     ----------
     plan
@@ -110,6 +112,7 @@ class Study(Generic[Q, O]):
     summary: Callable[[O], Summary] = published_rows
     whole: Callable[[Q, Results], Mapping[str, Mapping[str, float]]] = lambda *_: {}
     calibrate: Callable[[CampaignRunner], dict[str, Any]] | None = None
+    called: str = ""
 
 
 def finding(words: Mapping[str, str], **values: object) -> Finding:

@@ -41,9 +41,9 @@ def curve(one: Analysis, id: str) -> Figure | None:
         return None
     factor = between[0]
     levels = one.means[factor].unique(maintain_order=True).to_list()
-    numbers = _numbers(levels)
+    numeric = numbers(levels)
     groups = one.means[one.within[0]].unique(maintain_order=True).to_list() if one.within else [""]
-    if len(groups) > _MOST_LINES or (numbers is None and len(levels) > 2 * _MOST_LEVELS):
+    if len(groups) > _MOST_LINES or (numeric is None and len(levels) > 2 * _MOST_LEVELS):
         return None
     unit = scale(one)
     lines = [
@@ -52,14 +52,14 @@ def curve(one: Analysis, id: str) -> Figure | None:
     ]
     other = one.within[0] if one.within else ""
     label, title = _label(one, unit), f"{one.name} by {factor}"
-    single = numbers is not None and len(groups) == 1 and len(one.frame) <= _MOST_DOTS
+    single = numeric is not None and len(groups) == 1 and len(one.frame) <= _MOST_DOTS
     caption = f"Mean and its {_percent(one)} interval over {_least_runs(one)} replications"
 
     def svg() -> str:
-        if numbers is None:
+        if numeric is None:
             panel = drawn.Panel(factor, levels, lines, other, apart=len(lines) == 1)
             return drawn.draw_means([panel], label, title)
-        x, ticks, suffix = numbers
+        x, ticks, suffix = numeric
         places = dict(zip(levels, x, strict=True))
         dots = [
             (places[str(level)], value / unit.factor)
@@ -72,7 +72,7 @@ def curve(one: Analysis, id: str) -> Figure | None:
     return Figure(id, title, caption, svg, lambda: one.means, "response")
 
 
-def _numbers(levels: Sequence[str]) -> tuple[list[float], list[str], str] | None:
+def numbers(levels: Sequence[str]) -> tuple[list[float], list[str], str] | None:
     """Return levels as numbers of one unit: places, ticks, and the unit's part of a label."""
     try:
         written = [split(level) for level in levels]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from perhop.experiment.definition import Campaign
@@ -15,7 +14,7 @@ from perhop.papers.kalampoukas.figures import FIGURE, FigureValues, figures_of, 
 from perhop.papers.kalampoukas.notes import findings
 from perhop.papers.kalampoukas.page import TITLE, page_of
 from perhop.papers.kalampoukas.votes import errors, unfit
-from perhop.papers.pack import TEXTS, Pack, load_pack
+from perhop.papers.pack import Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, under
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
 from perhop.papers.study import Study, Summary
@@ -85,28 +84,15 @@ def summary(outcome: Reproduction) -> Summary:
 def _under(fitted: Campaign, reading: Reading, pack: Pack) -> Campaign:
     """Return the campaign under a reading.
 
-    What the reading changes by level comes after a treatment's own settings.
-
     Raises
     ------
     PackError
         It changes what is no level, or to what is no list of settings.
     """
-    levels = {level.name for factor in fitted.design.factors for level in factor.levels}
-    for name, settings in reading.change.items():
-        where = f"{pack.folder / 'readings.toml'}: reading {reading.id}: 'change'"
-        if name not in levels:
-            raise PackError(f"{where} has {name}, which is no level of campaign.toml")
-        if not TEXTS.holds(settings):
-            raise PackError(f"{where}: {name} is {settings!r}, not {TEXTS.words}")
-    read = under(fitted, replace(reading, change={}))
-    treatments = tuple(
-        replace(
-            one, overrides=(*one.overrides, *(s for name in one.levels for s in reading.change.get(name, ())))
-        )
-        for one in read.design.treatments
-    )
-    return replace(read, design=replace(read.design, treatments=treatments))
+    try:
+        return under(fitted, reading)
+    except ValueError as error:
+        raise PackError(f"{pack.folder / 'readings.toml'}: reading {reading.id}: {error}") from None
 
 
 STUDY = Study(KEY, TITLE, make_plan, reduce, page_of, summary)

@@ -1,0 +1,425 @@
+"""A study that is a folder: its files read and checked together, before anything runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from string import Formatter
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from perhop import _core
+from perhop.experiment import definition, shape
+from perhop.experiment.definition import Campaign, CampaignError
+from perhop.experiment.design_check import setting_of
+from perhop.experiment.fault import At, DesignError, Fault
+from perhop.judge.campaign import CheckedClaims, checked
+from perhop.judge.grammar import Claim, Claims, ClaimsError, Part
+from perhop.judge.measured import Predicates
+from perhop.judge.quantity import Asked, Subject, Words, among, asked
+from perhop.papers import form
+from perhop.papers.document import unfit_predicate
+from perhop.papers.error import PackError
+from perhop.papers.form import FILE, ReadingsFile, StudyError, StudyFile
+from perhop.papers.plan import short, under
+from perhop.papers.readings import Reading, paired
+
+if TYPE_CHECKING:
+    from perhop._core import Diagnostic
+
+CODE, READINGS = "study.py", "readings.toml"
+KINDS = ("means", "main", "interactions", "shares")
+"""Kinds of figures."""
+
+
+@dataclass(frozen=True)
+class About:
+    """A campaign of a study, and the claims about it.
+
+    Attributes
+    ----------
+    name
+        Of the campaign's file, as files of claims write it.
+    """
+
+    name: str
+    claims: Claims
+    campaign: Campaign
+    subject: Subject
+
+    @property
+    def words(self) -> Words:
+        """Names of quantities."""
+        return Words(self.claims.file.quantities, self.claims.file.words)
+
+    @property
+    def checked(self) -> CheckedClaims:
+        """The same, as the judge takes it."""
+        return CheckedClaims(self.claims, self.campaign, self.subject)
+
+    def quantities(self, part: Part) -> list[Asked]:
+        """Return what a part that need not claim anything asks for.
+
+        Raises
+        ------
+        DesignError
+            The campaign has not what it names.
+        """
+        if not isinstance(part, form.Assumption):
+            nothing: dict[str, Any] = dict.fromkeys(("above", "below", "high", "within"))
+            part = msgspec.structs.replace(part, low=-math.inf, **nothing)
+        return list(asked(part, self.subject, self.words))
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """A study in a folder, whose files fit together.
+
+    Attributes
+    ----------
+    folder, called, place
+        Where it is, how `perhop reproduce` names it, and how other commands name its folder.
+    about
+        Its campaigns with their claims, in the order of `claims` in `study.toml`.
+    readings
+        Of what the paper leaves open, pairs last.
+    code
+        Its `study.py`; None without one.
+    """
+
+    folder: Path
+    called: str
+    file: StudyFile
+    about: tuple[About, ...]
+    readings: tuple[Reading, ...] = ()
+    code: ModuleType | None = field(default=None, repr=False)
+    place: str = ""
+
+    @property
+    def key(self) -> str:
+        """Name of the folder."""
+        return self.folder.name
+
+    @property
+    def claims(self) -> list[Claim]:
+        """All claims."""
+        return [claim for one in self.about for claim in one.claims.claims]
+
+    @property
+    def predicates(self) -> Predicates:
+        """Functions of `study.py` that judge parts of claims."""
+        return getattr(self.code, "PREDICATES", {})
+
+    def of(self, campaign: str | None) -> int:
+        """Return the place of a campaign by its name; without one the first."""
+        names = [one.name for one in self.about]
+        return 0 if campaign is None else names.index(campaign)
+
+    def reads(self, reading: Reading) -> list[int]:
+        """Return the places of the campaigns that a reading's claims are about."""
+        return [
+            k
+            for k, one in enumerate(self.about)
+            if any(claim.id in reading.claims for claim in one.claims.claims)
+        ]
+
+
+def is_study(path: Path) -> bool:
+    """Return whether a path is that of a study: of its folder, or of its `study.toml`."""
+    return path.name == FILE if path.is_file() else (path / FILE).is_file()
+
+
+def load(folder: Path, called: str = "", *, trust: bool = True) -> StudyFolder:
+    """Read a study.
+
+    Parameters
+    ----------
+    called
+        Its name, of a study of the project; others are named by their path.
+    trust
+        Whether its `study.py` may run.
+
+    Raises
+    ------
+    OSError
+        It has no `study.toml`, or a file cannot be read.
+    StudyError
+        Its files have mistakes; all that can be told at once.
+    PackError
+        Its `study.py` may not run, or ends with an error.
+    """
+    reader = _Reader(folder, called, trust)
+    found = reader.read()
+    if found is None:
+        raise StudyError(reader.mistakes)
+    return found
+
+
+def check(
+    folder: Path, *, trust: bool = True
+) -> tuple[StudyFolder | None, list[Diagnostic], list[Diagnostic]]:
+    """Return a study if it has no mistakes, its mistakes, and warnings of its campaigns.
+
+    Raises
+    ------
+    OSError, PackError
+        As of `load`.
+    """
+    reader = _Reader(folder, "", trust)
+    found = reader.read()
+    warnings = []
+    for one in () if found is None else found.about:
+        warnings += definition.read(found.folder / one.name).warnings if found else []
+    return found, reader.mistakes, warnings
+
+
+class _Reader:
+    """Reads the files of a study, and collects their mistakes."""
+
+    def __init__(self, folder: Path, called: str, trust: bool) -> None:
+        self.shown = folder.parent if folder.name == FILE else folder
+        self.folder, self.trust = self.shown.resolve(), trust
+        self.called = called or str(self.shown)
+        self.place = f"papers/{called}" if called else str(self.shown)
+        self.mistakes: list[Diagnostic] = []
+
+    def read(self) -> StudyFolder | None:
+        """Return the study; None where a file has mistakes."""
+        path = self.shown / FILE
+        try:
+            self.source, file = form.read(path)
+        except StudyError as error:
+            self.mistakes += error.diagnostics
+            return None
+        code = self.code()
+        predicates = getattr(code, "PREDICATES", {})
+        about = [self.about(k, name, predicates) for k, name in enumerate(file.claims)]
+        if not about:
+            self.tell([Fault(("claims",), "there is no file of claims", 'write `claims = ["claims.toml"]`')])
+        known = tuple(one for one in about if one is not None)
+        self.claimed_twice(known)
+        self.mistakes = list({one["rendered"]: one for one in self.mistakes}.values())
+        if self.mistakes:
+            return None
+        study = StudyFolder(self.folder, self.called, file, known, (), code, self.place)
+        study = replace(study, readings=self.readings(study))
+        self.tell([*_quick(study), *_drawn(study)])
+        return None if self.mistakes else study
+
+    def tell(self, faults: Iterable[Fault]) -> None:
+        """Note mistakes in `study.toml`."""
+        found = list(faults)
+        if found:
+            self.mistakes += shape.diagnostics(self.shown / FILE, self.source, found)
+
+    def code(self) -> ModuleType | None:
+        """Run `study.py`, if there is one."""
+        path = self.folder / CODE
+        if not path.is_file():
+            return None
+        if not self.trust:
+            raise PackError(f"{path}: is code, which runs only if it is trusted", "--trust")
+        spec = spec_from_file_location(f"perhop_study_{self.folder.name}", path)
+        if spec is None or spec.loader is None:
+            raise PackError(f"{path}: cannot be run")
+        module = module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:
+            raise PackError(f"{path}: {type(error).__name__}: {error}", f"python {path}") from error
+        return module
+
+    def about(self, k: int, name: str, predicates: Predicates) -> About | None:
+        """Return a file of claims with its campaign."""
+        path = self.shown / name
+        try:
+            found = checked(path, predicates=unfit_predicate(predicates))
+        except OSError as error:
+            self.tell([Fault(("claims", k), f"{name}: {error.strerror}", "the path begins at this folder")])
+            return None
+        except ClaimsError as error:
+            cause = error.__cause__
+            self.mistakes += cause.diagnostics if isinstance(cause, CampaignError) else error.diagnostics
+            return None
+        claims, campaign, subject, *_ = found
+        if campaign is None or subject is None or claims.file.campaign is None:
+            hint = 'add `campaign = "campaign.toml"` at the top'
+            self.mistakes += claims.diagnostics([Fault((), "which campaign is it about?", hint)])
+            return None
+        return About(claims.file.campaign, claims, campaign, subject)
+
+    def claimed_twice(self, about: Sequence[About]) -> None:
+        """Note claims whose name is taken, and campaigns with two files of claims."""
+        taken: dict[str, str] = {}
+        for place, one in enumerate(about):
+            if one.name in [other.name for other in about[:place]]:
+                rule = f"{one.name} has claims already"
+                self.mistakes += one.claims.diagnostics(
+                    [Fault(("campaign",), rule, "write them in one file")]
+                )
+            twice = [
+                Fault(("claim", k, "id"), f"{taken[claim.id]} has a claim `{claim.id}` already")
+                for k, claim in enumerate(one.claims.claims)
+                if claim.id in taken
+            ]
+            self.mistakes += one.claims.diagnostics(twice) if twice else []
+            taken |= {claim.id: one.claims.path.name for claim in one.claims.claims}
+
+    def readings(self, study: StudyFolder) -> tuple[Reading, ...]:
+        """Return the readings of `readings.toml`, none without one."""
+        path = self.shown / READINGS
+        if not path.is_file():
+            return ()
+        source, known = path.read_bytes(), [claim.id for claim in study.claims]
+        try:
+            written = msgspec.convert(shape.read(path, source, ReadingsFile, StudyError), ReadingsFile)
+        except StudyError as error:
+            self.mistakes += error.diagnostics
+            return ()
+        faults, found = list[Fault](), dict[str, Reading]()
+        for k, one in enumerate(written.reading):
+            at: At = ("reading", k)
+            claims = tuple(known if one.claims is None else one.claims)
+            reading = Reading(one.id, one.meaning, tuple(one.set), one.change, claims, against=one.against)
+            faults += _unknown((*at, "claims"), claims, known)
+            if one.id in found:
+                faults.append(Fault((*at, "id"), f"a second reading is called `{one.id}`"))
+            elif not claims:
+                faults.append(
+                    Fault((*at, "claims"), "it is about no claim", "without `claims` it is about all")
+                )
+            elif not (one.set or one.change):
+                faults.append(Fault(at, "it changes nothing", 'add `set = ["path=value"]`'))
+            else:
+                faults += _refused(study, reading, at)
+            found[one.id] = reading
+        for k, pair in enumerate(written.pair):
+            try:
+                both = paired(pair.of, found, pair.claims)
+                found[both.id] = both
+            except ValueError as error:
+                faults.append(Fault(("pair", k, "of"), str(error)))
+        if faults:
+            self.mistakes += shape.diagnostics(path, source, faults)
+        return tuple(found.values())
+
+
+def _unknown(at: At, names: Sequence[str], known: Sequence[str], what: str = "claim") -> Iterator[Fault]:
+    for k, name in enumerate(names):
+        if name not in known:
+            hint = _core.suggest(name, list(known)) or f"there is {', '.join(known)}"
+            yield Fault((*at, k), f"there is no {what} `{name}`", hint)
+
+
+def _refused(study: StudyFolder, reading: Reading, at: At) -> Iterator[Fault]:
+    """Yield the first mistake that each campaign has under a reading."""
+    for place in study.reads(reading):
+        own = study.about[place].campaign
+        try:
+            yield from _faulty(partial(under, own, reading), reading.settings, (*at, "set"))
+        except ValueError as error:
+            yield Fault((*at, "change"), str(error))
+
+
+def _faulty(make: Callable[[], Campaign], settings: Sequence[str], at: At) -> Iterator[Fault]:
+    """Yield the first mistake of a campaign that is made with settings, at the setting that makes it."""
+    try:
+        made = make()
+        scenarios = (made.scenario.unread(*one.overrides) for one in made.design.treatments)
+        wrong = next((wrong for one in scenarios for wrong in one.check()), None)
+    except _core.ScenarioError as error:
+        wrong = error.diagnostics[0]
+    if wrong is not None:
+        place = setting_of(settings, wrong["path"])
+        own = at if place is None else (*at, place)
+        yield Fault(own, f"{wrong['path']}: {wrong['rule']}", wrong["hint"])
+
+
+def _quick(study: StudyFolder) -> Iterator[Fault]:
+    """Yield the mistakes in the quick form, and in how often a reading is run."""
+    quick, known = study.file.quick, [claim.id for claim in study.claims]
+    times: dict[At, int | None] = {
+        ("replications",): study.file.replications,
+        ("quick", "replications"): quick.replications,
+    }
+    for at, many in times.items():
+        if many is not None and many < 1:
+            yield Fault(at, f"{many} replications are none", "write 10 or more, so that claims can be judged")
+    if quick.claims is not None:
+        yield from _unknown(("quick", "claims"), quick.claims, known)
+    for one in study.about:
+        yield from _faulty(partial(short, one.campaign, quick.set), quick.set, ("quick", "set"))
+
+
+def _drawn(study: StudyFolder) -> Iterator[Fault]:
+    """Yield what figures, assumptions and findings ask for and the campaigns have not."""
+    file = study.file
+    for k, figure in enumerate(file.figure):
+        at: At = ("figure", k)
+        yield from _asked(study, figure, at)
+        if figure.kind not in KINDS:
+            hint = _core.suggest(figure.kind, list(KINDS)) or f"there is {', '.join(KINDS)}"
+            yield Fault((*at, "kind"), f"there is no figure `{figure.kind}`", hint)
+        elif figure.kind == "means" and not 1 <= len(figure.each) <= 3:
+            hint = 'such as `each = { rtt = "all" }`; of two, a line for each of the first'
+            yield Fault(at, "a figure of means needs `each` of one, two or three", hint)
+    for k, one in enumerate(file.assumption):
+        yield from _asked(study, one, ("assumption", k))
+    for k, finding in enumerate(file.finding):
+        for name, value in finding.values.items():
+            yield from _asked(study, value, ("finding", k, "values", name), alone=True)
+        try:
+            fields = {name for _, name, *_ in Formatter().parse(finding.text) if name is not None}
+        except ValueError as error:
+            yield Fault(("finding", k, "text"), str(error), "a brace is written twice, {{ and }}")
+            continue
+        for name in sorted(fields - finding.values.keys()):
+            hint = _core.suggest(name, list(finding.values)) or f"add it to `values`, or write {{{{{name}}}}}"
+            yield Fault(("finding", k, "text"), f"there is no value `{name}`", hint)
+
+
+def _asked(study: StudyFolder, part: form.Asked, at: At, *, alone: bool = False) -> Iterator[Fault]:
+    """Yield why a part cannot be asked of its campaign."""
+    names = [one.name for one in study.about]
+    if part.campaign is not None and part.campaign not in names:
+        hint = _core.suggest(part.campaign, names) or f"there is {', '.join(names)}"
+        yield Fault((*at, "campaign"), f"no file of claims names `{part.campaign}`", hint)
+        return
+    if part.predicate is not None:
+        yield Fault((*at, "predicate"), "a predicate judges claims", of_key=True)
+        return
+    about = study.about[study.of(part.campaign)]
+    if isinstance(part, form.Figure) and part.kind != "means":
+        yield from _analysed(about.subject, part, at)
+        return
+    try:
+        found = about.quantities(part)
+    except DesignError as error:
+        for fault in error.faults:
+            yield Fault((*at, *fault.at), fault.rule, fault.hint, of_key=fault.of_key)
+        return
+    if not found or (alone and len(found) > 1):
+        yield Fault(at, "one value is needed" if found else "asks for nothing: no level is left in `each`")
+
+
+def _analysed(subject: Subject, figure: form.Figure, at: At) -> Iterator[Fault]:
+    """Yield the mistakes of a figure of an analysis, which has a response and levels alone."""
+    response = figure.response or ""
+    if response not in subject.responses:
+        hint = _core.suggest(response, list(subject.responses)) or f"there is {', '.join(subject.responses)}"
+        yield Fault((*at, "response") if response else at, f"there is no response `{response}`", hint)
+        return
+    known = subject.known(response)
+    for name, level in figure.at.items():
+        own = known.get(name)
+        if name not in known:
+            rule = f"`{response}` has no factor and no group `{name}`"
+            yield Fault((*at, "at", name), rule, _core.suggest(name, list(known)), of_key=True)
+        elif own is not None and level not in own:
+            yield Fault((*at, "at", name), f"`{name}` has no level `{level}`", among(level, own))

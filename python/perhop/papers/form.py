@@ -1,0 +1,209 @@
+"""`study.toml`: what a study in a folder is called, which claims it judges, what it draws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from perhop.experiment import shape
+from perhop.experiment.fault import FileError
+from perhop.experiment.shape import Text
+from perhop.judge.grammar import Part
+
+FILE = "study.toml"
+
+
+class StudyError(FileError):
+    """A study in a folder, one of whose files has mistakes."""
+
+
+class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The quick form: how `--quick` differs.
+
+    Attributes
+    ----------
+    set
+        Settings of all runs, before those of treatments.
+    replications
+        How many each treatment has; without it as many as the campaign says.
+    claims
+        Ids of those that are judged; without it all.
+    readings
+        Whether claims are judged under the readings too.
+    """
+
+    set: list[str] = []
+    replications: int | None = None
+    claims: list[str] | None = None
+    readings: bool = False
+
+
+class Asked(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A quantity of a campaign, as claims have it.
+
+    Attributes
+    ----------
+    campaign
+        File that it is of; without it the first that a file of claims names.
+    """
+
+    campaign: Text | None = None
+
+
+class Figure(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A figure: a quantity for `each` of some levels, or what an analysis of a response draws.
+
+    Attributes
+    ----------
+    title, caption
+        Its words.
+    kind
+        `"means"` of what stands in `each`: along the axis what stands last, a line for each before it,
+        a panel for each before that. Or `"main"` effects, `"interactions"` or `"shares"` of the variation.
+    label
+        Of the vertical axis; without it the response.
+    """
+
+    title: Text
+    caption: str = ""
+    kind: str = "means"
+    label: str = ""
+
+
+class Assumption(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An assumption about the runs of a study; the page warns where it does not hold.
+
+    Attributes
+    ----------
+    text
+        What is warned of.
+    """
+
+    text: Text
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A finding beyond the claims.
+
+    Attributes
+    ----------
+    title, text
+        Its words; `{name}` stands for a value.
+    values
+        Quantities by name.
+    """
+
+    title: Text
+    text: Text
+    values: dict[str, Asked] = {}
+
+
+class Citation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The paper that a study repeats, and the licence of the folder's files."""
+
+    title: Text
+    authors: list[str]
+    where: str = ""
+    year: int | None = None
+    doi: str = ""
+    url: str = ""
+    licence: str = ""
+
+
+class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A study in a folder.
+
+    Attributes
+    ----------
+    title, question
+        Of the page; what is asked, in a sentence or two.
+    about
+        What a reader needs to know to compare printed and simulated numbers.
+    claims
+        Files of claims; each names its campaign.
+    replications
+        How many each treatment has under a reading; without it as many as its campaign says.
+    quick
+        The quick form.
+    figure, assumption, finding
+        What is drawn, assumed, and said beyond the claims.
+    labels
+        Words for factors and responses in figures and tables, of files of printed values the title of
+        their table.
+    citation
+        The paper.
+    """
+
+    title: Text
+    question: Text
+    about: str = ""
+    claims: list[Text] = msgspec.field(default_factory=lambda: ["claims.toml"])
+    replications: int | None = None
+    quick: Quick = Quick()
+    figure: list[Figure] = []
+    assumption: list[Assumption] = []
+    finding: list[Finding] = []
+    labels: dict[str, str] = {}
+    citation: Citation | None = None
+
+
+class WrittenReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A reading of what the paper leaves open.
+
+    Attributes
+    ----------
+    id, meaning
+        Its name; what it takes the paper to say.
+    against
+        What in the paper speaks against it.
+    set
+        Settings of the scenario, before those of treatments.
+    change
+        Settings by level, after those of a treatment that has the level.
+    claims
+        Ids of those that it is about; without it all.
+    """
+
+    id: Text
+    meaning: Text
+    against: Text | None = None
+    set: list[str] = []
+    change: dict[str, list[str]] = {}
+    claims: list[str] | None = None
+
+
+class WrittenPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Two readings together; without `claims` about those that both are about."""
+
+    of: list[str]
+    claims: list[str] | None = None
+
+
+class ReadingsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of readings."""
+
+    reading: list[WrittenReading] = []
+    pair: list[WrittenPair] = []
+
+
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+for _kind in (Asked, StudyFile, ReadingsFile):
+    msgspec.json.Decoder(_kind)
+
+
+def read(path: Path) -> tuple[bytes, StudyFile]:
+    """Read `study.toml`.
+
+    Raises
+    ------
+    OSError, StudyError
+        It cannot be read, or has mistakes.
+    """
+    source = path.read_bytes()
+    return source, msgspec.convert(shape.read(path, source, StudyFile, StudyError), StudyFile)
+
+
+def schema() -> str:
+    """Return the JSON Schema of `study.toml`."""
+    return shape.schema(StudyFile)
