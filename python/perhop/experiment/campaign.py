@@ -22,7 +22,7 @@ from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.rules import Stop
 from perhop.experiment.selecting import Selecting
 from perhop.experiment.stopping import Stopped, Stopping, Values
-from perhop.experiment.work import PHASE, Finished, Task, VersionsDiffer, execute
+from perhop.experiment.work import PHASE, Finished, Measure, Task, VersionsDiffer, execute
 from perhop.run.live import LackingError
 
 if TYPE_CHECKING:
@@ -157,7 +157,10 @@ class _Driver:
         self._book = book
         self._executor = executor
         self._progress = progress
-        self._measures = tuple(dict.fromkeys(response.text for response in campaign.responses))
+        self._measures = tuple(
+            {one.key: Measure(one.key, one.text, one.source) for one in campaign.responses}.values()
+        )
+        self._keys = tuple(one.key for one in self._measures)
         self._tries: Counter[str] = Counter()
         self._lost = 0
         self._racing = 0
@@ -167,7 +170,7 @@ class _Driver:
         for run in runs:
             self._users[run.key].append(run)
         once = sorted((users[0] for users in self._users.values()), key=lambda run: run.run_order)
-        complete = book.complete(self._measures)
+        complete = book.complete(self._keys)
         self.kept = sum(run.key in complete for run in once)
         self._queue = deque(run for run in once if run.key not in complete)
         self._work = sum(run.work for run in once)
@@ -211,7 +214,7 @@ class _Driver:
             rule = Stopping(campaign.stop, treatments, campaign.design.replications)
         else:
             return None
-        found = {one.name: self._book.values(one.text) for one in campaign.responses}
+        found = {one.name: self._book.values(one.key) for one in campaign.responses}
         failed = self._book.failed()
         for key in complete:
             for run in self._users.get(key, ()):
@@ -250,7 +253,7 @@ class _Driver:
             run = self._pending.pop(future)
             finished = self._result(future, run)
             if finished is not None:
-                entries.append(Entry(run.key, self._replay(run), self._measures, finished))
+                entries.append(Entry(run.key, self._replay(run), self._keys, finished))
         self._book.add(entries)
         self.made += len(entries)
         for entry in entries:
@@ -303,7 +306,7 @@ class _Driver:
         found: dict[str, dict[tuple[str, ...], float | None]] = defaultdict(dict)
         for one in entry.finished.values:
             found[one.measure][one.group] = one.value
-        values = {one.name: found[one.text] for one in self._campaign.responses}
+        values = {one.name: found[one.key] for one in self._campaign.responses}
         for run in self._users[entry.key]:
             _give(self._rule, self._campaign.stop, run, values if entry.finished.failure is None else None)
 

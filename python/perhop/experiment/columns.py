@@ -26,7 +26,7 @@ SOURCES = ("blocks", "error", "error between runs", "error within runs", "total"
 
 
 def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> list[Fault]:
-    """Find groups that are called as another column of the table that they are to be in.
+    """Find responses that are called as a factor, and groups as another column of the table they are in.
 
     Parameters
     ----------
@@ -35,6 +35,9 @@ def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> lis
     """
     faults = []
     for i, response in enumerate(responses):
+        if response.name in factors:
+            rule = f"`{response.name}` is a factor too"
+            faults.append(Fault(("response", i, "name"), rule, "call one of the two otherwise"))
         for column in response.measure.by:
             if column.text in (*RESERVED, *SOURCES):
                 what = (

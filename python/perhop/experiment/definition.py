@@ -283,7 +283,9 @@ class _Reader:
                 rule = f"a second response is called `{one['name']}`"
                 self.faults.append(Fault(("response", i, "name"), rule))
             try:
-                found.append(Response.parse(one["name"], one["measure"], one.get("unit")))
+                found.append(
+                    Response.parse(one["name"], one["measure"], one.get("unit"), folder=self.path.parent)
+                )
             except ResponseError as error:
                 self.faults += _of_measure(i, error.faults)
                 self.unread.add(i)

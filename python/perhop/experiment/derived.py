@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,19 +59,29 @@ class Derived(NamedTuple):
 
 
 def _duration(run: Measured, _: str) -> pl.Series:
-    start, end = (run.tables["flows"][name].to_numpy() for name in ("start_s", "completed_s"))
+    flows = _having(run, "flows", "start_s", "completed_s")
+    start, end = (flows[name].cast(pl.Float64).to_numpy() for name in ("start_s", "completed_s"))
     # times are whole nanoseconds: so is what lies between two of them
     return pl.Series(np.round((end - start) * 1e9) / 1e9, nan_to_null=True)
 
 
 def _size(run: Measured, _: str) -> pl.Series:
     sizes = {flow.name: flow.size_bytes for flow in _meaning(run).flows}
-    return pl.Series([sizes[name] for name in run.tables["flows"]["name"]], dtype=pl.UInt64)
+    return pl.Series([sizes[name] for name in _having(run, "flows", "name")["name"]], dtype=pl.UInt64)
 
 
 def _cir(run: Measured, _: str) -> pl.Series:
     rates = {one.path: one.cir_bit_s for one in _meaning(run).conditioners}
-    return pl.Series([rates[path] for path in run.tables["conditioners"]["path"]], dtype=pl.Float64)
+    return pl.Series([rates[path] for path in _having(run, "conditioners", "path")["path"]], dtype=pl.Float64)
+
+
+def _having(run: Measured, table: str, *columns: str) -> pl.DataFrame:
+    """Return a table that has some columns."""
+    frame = run.tables.get(table, pl.DataFrame())
+    for name in columns:
+        if name not in frame.columns:
+            raise LackingSource(f"is computed from `{table}.{name}`, which is not there")
+    return frame
 
 
 def _meaning(run: Measured) -> Description:
@@ -80,7 +91,7 @@ def _meaning(run: Measured) -> Description:
 
 
 def _transfer_quantile(run: Measured, digits: str) -> pl.Series:
-    flows = run.tables["flows"].select("class").with_columns(took=_duration(run, ""))
+    flows = _having(run, "flows", "class").select("class").with_columns(took=_duration(run, ""))
     took = {class_: rows["took"].drop_nulls().sort() for (class_,), rows in flows.group_by("class")}
     return _by_class(run, lambda class_: _nearest(took.get(class_), digits))
 
@@ -182,6 +193,16 @@ def _derived(table: str, name: str) -> tuple[Derived, str] | None:
     return None
 
 
+def all_tables(run: Measured) -> dict[str, pl.DataFrame]:
+    """Return the tables with the computed columns that have one name, where the run has what they need."""
+    tables = dict(run.tables)
+    for one in COLUMNS:
+        if "NN" not in one.name:
+            with suppress(LackingSource):
+                tables[one.table] = extended(run._replace(tables=tables), one.table, [one.name])
+    return tables
+
+
 def extended(run: Measured, table: str, names: Iterable[str]) -> pl.DataFrame:
     """Return a table with those columns of some names that it has not and that can be computed.
 
@@ -190,7 +211,7 @@ def extended(run: Measured, table: str, names: Iterable[str]) -> pl.DataFrame:
     LackingSource
         The run has not what one of them is computed from.
     """
-    frame = run.tables[table]
+    frame = run.tables.get(table, pl.DataFrame())
     for name in dict.fromkeys(names):
         found = _derived(table, name) if name not in frame.columns else None
         if found:

@@ -56,6 +56,18 @@ class Name:
         return self.text
 
 
+@dataclass(frozen=True)
+class Function:
+    """A function of Python in a file: it stands in the place of an expression."""
+
+    file: str
+    name: str
+    span: Span = field(default=(0, 0), compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.name}"
+
+
 Constant = str | float
 
 
@@ -141,9 +153,9 @@ Condition = Comparison | Not | Junction
 
 @dataclass(frozen=True)
 class Measure:
-    """An expression, and the columns that make groups."""
+    """An expression or a function, and the columns that make groups."""
 
-    of: Expression
+    of: Expression | Function
     by: tuple[Name, ...] = ()
 
     def __str__(self) -> str:
@@ -181,7 +193,7 @@ def _written(constant: Constant) -> str:
     return quote + constant + quote
 
 
-def statistics(one: Expression) -> Iterator[Statistic]:
+def statistics(one: Expression | Function) -> Iterator[Statistic]:
     """Yield the statistics in an expression, from left to right."""
     return (leaf for leaf in _leaves(one) if isinstance(leaf, Statistic))
 
@@ -191,7 +203,7 @@ def columns(one: Expression | None) -> Iterator[Name]:
     return (leaf for leaf in _leaves(one) if isinstance(leaf, Name))
 
 
-def _leaves(one: Expression | None) -> Iterator[Number | Statistic | Name]:
+def _leaves(one: Expression | Function | None) -> Iterator[Number | Statistic | Name]:
     match one:
         case Negative():
             yield from _leaves(one.of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -19,8 +20,25 @@ for _kind in (Factor, Treatment, Stop, Select):
     msgspec.json.Decoder(_kind)
 
 
+CAMPAIGN = "campaign"
+"""What a ledger calls the campaign."""
+
+_FUNCTION = "function "
+"""What it calls the file of a function, before its hash."""
+
+
+def functions(responses: Iterable[Response]) -> dict[str, str]:
+    """Return the files of functions by what a ledger calls them."""
+    return {_FUNCTION + one.digest: one.source for one in responses if one.source is not None}
+
+
+def older_functions(meta: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of functions that a ledger has: its values are of these."""
+    return {name: text for name, text in meta.items() if name.startswith(_FUNCTION)}
+
+
 def encode(campaign: Campaign) -> str:
-    """Return a campaign as text, whole: its files may change, or not be there."""
+    """Return a campaign as text, whole but for files of functions: its own may change, or not be there."""
     scenario, design = campaign.scenario, campaign.design
     fraction = design.fraction
     return json.dumps(
@@ -33,16 +51,16 @@ def encode(campaign: Campaign) -> str:
             "design": [design.replications, design.seeds, design.order_seed],
             "generators": fraction
             and [[one.factor, sorted(one.of), one.sign] for one in fraction.generators],
-            "responses": [[each.name, each.text, each.given] for each in campaign.responses],
+            "responses": [_response(each) for each in campaign.responses],
             "stop": campaign.stop and msgspec.to_builtins(campaign.stop),
             **({"select": msgspec.to_builtins(campaign.select)} if campaign.select else {}),
         }
     )
 
 
-def decode(text: str) -> Campaign:
-    """Return the campaign that `encode` wrote."""
-    found = json.loads(text)
+def decode(meta: Mapping[str, str]) -> Campaign:
+    """Return the campaign that `encode` wrote, from what a ledger has of it and of its functions."""
+    found = json.loads(meta[CAMPAIGN])
     source, name, overrides = found["scenario"]
     replications, seeds, order_seed = found["design"]
     factors = msgspec.convert(found["factors"], tuple[Factor, ...])
@@ -58,11 +76,18 @@ def decode(text: str) -> Campaign:
             order_seed=order_seed,
             fraction=generators and _fraction(factors, generators),
         ),
-        responses=tuple(Response.parse(*each) for each in found["responses"]),
+        responses=tuple(
+            Response.parse(name, text, given, *(meta[_FUNCTION + digest] for digest in digests))
+            for name, text, given, *digests in found["responses"]
+        ),
         stop=found["stop"] and msgspec.convert(found["stop"], Stop),
         source=_bytes(found["source"]),
         select=msgspec.convert(found["select"], Select) if "select" in found else None,
     )
+
+
+def _response(one: Response) -> list[str | None]:
+    return [one.name, one.text, one.given, *([] if one.source is None else [one.digest])]
 
 
 def _fraction(factors: tuple[Factor, ...], generators: list[tuple[str, list[str], int]]) -> Fraction:

@@ -2,7 +2,8 @@
 
 ::
 
-    response   = sum [ "by" column { "," column } ]
+    response   = ( sum | function ) [ "by" column { "," column } ]
+    function   = file ".py:" name
     sum        = product { ( "+" | "-" ) product }
     product    = value { ( "*" | "/" ) value }
     value      = number | "-" value | "(" sum ")" | statistic
@@ -32,6 +33,7 @@ from perhop.experiment.expression import (
     Condition,
     Constant,
     Expression,
+    Function,
     Junction,
     Measure,
     Name,
@@ -44,6 +46,7 @@ from perhop.experiment.expression import (
     SyntaxFault,
     columns,
 )
+from perhop.experiment.function import written
 from perhop.run.tables import SCHEMA, TABLES
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -133,15 +136,16 @@ class _Parser:
         if self.depth > MOST_NESTED:
             raise SyntaxFault(self.next.span, f"nested more than {MOST_NESTED} deep")
 
-    def measure(self) -> Measure:
-        of = self.sum()
+    def measure(self, function: Function | None = None) -> Measure:
+        of = function or self.sum()
         by: list[Name] = []
         if self.take("by"):
             by.append(self.name("a column to group by"))
             while self.take(","):
                 by.append(self.name("a column to group by"))
         if self.next.kind != "end":
-            self.refuse("an operator, `by` or the end" if not by else "`,` or the end")
+            wanted = "`by` or the end" if function else "an operator, `by` or the end"
+            self.refuse("`,` or the end" if by else wanted)
         return Measure(of, tuple(by))
 
     def sum(self) -> Expression:
@@ -319,4 +323,6 @@ def parse(text: str) -> Measure:
     >>> str(parse("mean(flows.goodput_bit_s where class='ef')/1e6 by name"))
     'mean(flows.goodput_bit_s where class = "ef") / 1000000 by name'
     """
-    return _Parser(text).measure()
+    function, end = written(text) or (None, 0)
+    # spaces, so that what follows keeps its place
+    return _Parser(" " * end + text[end:]).measure(function)

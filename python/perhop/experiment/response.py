@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,11 +17,12 @@ import polars as pl
 
 from perhop import _core
 from perhop._core import ScenarioError
-from perhop.experiment import derived
+from perhop.experiment import derived, function
 from perhop.experiment.derived import LackingSource, Measured
 from perhop.experiment.expression import (
     Condition,
     Expression,
+    Function,
     Junction,
     Measure,
     Name,
@@ -75,29 +78,59 @@ class Response:
     Parameters
     ----------
     text
-        The expression, in the language of `perhop.experiment.parser`.
+        The expression, in the language of `perhop.experiment.parser`, or a function: ``my.py:p99 by class``.
     given
         Its unit, where that does not follow from the columns.
+    source
+        Of a function, the text of its file; None of an expression.
     """
 
     name: str
     text: str
     given: str | None = None
+    source: str | None = field(default=None, repr=False)
     measure: Measure = field(default=Measure(Number(0.0)), repr=False, compare=False)
 
     @classmethod
-    def parse(cls, name: str, text: str, unit: str | None = None) -> Response:
+    def parse(
+        cls,
+        name: str,
+        text: str,
+        unit: str | None = None,
+        source: str | None = None,
+        folder: str | Path = ".",
+    ) -> Response:
         """Read a response.
+
+        Parameters
+        ----------
+        source
+            Of a function, for who has it; else its file is read.
+        folder
+            Where the path of the file begins.
 
         Raises
         ------
         ResponseError
-            The text is no expression.
+            The text is no expression, or the function is not there.
         """
         try:
-            return cls(name, text, unit, parse(text))
+            measure = parse(text)
+            if isinstance(measure.of, Function) and source is None:
+                source = function.read(measure.of, Path(folder))
+            return cls(name, text, unit, source, measure)
         except SyntaxFault as fault:
             raise ResponseError(name, text, [fault]) from None
+
+    @cached_property
+    def key(self) -> str:
+        """The name of its values in a ledger: the text, of a function with the hash of its file."""
+        return self.text if self.source is None else f"{self.text} sha256:{self.digest}"
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file of a function, in hexadecimal."""
+        return hashlib.sha256((self.source or "").encode()).hexdigest()
 
     @property
     def by(self) -> Group:
@@ -105,14 +138,21 @@ class Response:
         return tuple(column.text for column in self.measure.by)
 
     @cached_property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """The statistics of the expression, from left to right; none of a function."""
+        return tuple(statistics(self.measure.of))
+
+    @cached_property
     def unit(self) -> str | None:
         """The unit: as given, or as it follows from the columns; None without either."""
-        return self.given if self.given is not None else unit(self.measure.of)
+        if self.given is not None or isinstance(self.measure.of, Function):
+            return self.given
+        return unit(self.measure.of)
 
     def faults(self, vocabulary: Vocabulary = NO_WORDS) -> list[SyntaxFault]:
         """Return mistakes in the names and values of the expression."""
         found = [fault for one in self._checkers(vocabulary) for fault in one.found(self.measure.by)]
-        if not self._checkers(vocabulary):
+        if not self.statistics and not isinstance(self.measure.of, Function):
             found.append(SyntaxFault((0, len(self.text)), "a response has at least one statistic of a table"))
         # a column after `by` is missing in one table after the other
         return list({(one.span, one.rule): one for one in found}.values())
@@ -122,7 +162,7 @@ class Response:
         return [fault for one in self._checkers(vocabulary) for fault in one.doubtful()]
 
     def _checkers(self, vocabulary: Vocabulary) -> list[Checker]:
-        return [Checker(one, vocabulary) for one in statistics(self.measure.of)]
+        return [Checker(one, vocabulary) for one in self.statistics]
 
     def check(self, vocabulary: Vocabulary = NO_WORDS) -> None:
         """Refuse names and values that no run has.
@@ -162,11 +202,16 @@ class Response:
         ------
         ResponseError
             A table lacks a column.
+        FunctionError
+            A function raises an error, or returns what is no value.
         """
-        tables = self._tables(result, meaning)
-        found = {one: self._statistic(one, tables[one.table.text]) for one in statistics(self.measure.of)}
+        of, run = self.measure.of, _measured(result, meaning)
+        if isinstance(of, Function):
+            return function.call(of, self.source or "", self.by, derived.all_tables(run))
+        tables = self._tables(run)
+        found = {one: self._statistic(one, tables[one.table.text]) for one in self.statistics}
         values = {
-            group: _value(self.measure.of, {one: groups.get(group) for one, groups in found.items()})
+            group: _value(of, {one: groups.get(group) for one, groups in found.items()})
             for group in self._groups([tables[one.table.text] for one in found])
         }
         return {
@@ -175,16 +220,10 @@ class Response:
             if value is not None or any(group in groups for groups in found.values())
         }
 
-    def _tables(
-        self, result: Result | Mapping[str, pl.DataFrame], meaning: Description | None
-    ) -> Mapping[str, pl.DataFrame]:
+    def _tables(self, run: Measured) -> Mapping[str, pl.DataFrame]:
         """Return the tables that are measured, with the columns that are computed for it."""
-        if isinstance(result, Mapping):
-            run = Measured(result, meaning)
-        else:
-            run = Measured(result.tables(), meaning or result.scenario.describe(), result.delays)
         found = dict(run.tables)
-        for one in statistics(self.measure.of):
+        for one in self.statistics:
             names = [*self.measure.by, *_columns(one)]
             own = run._replace(tables=found)
             try:
@@ -221,6 +260,12 @@ class Response:
             tuple(row[:-1]): _aggregate(one, row[-1] if isinstance(row[-1], list) else [row[-1]])
             for row in found.iter_rows()
         }
+
+
+def _measured(result: Result | Mapping[str, pl.DataFrame], meaning: Description | None) -> Measured:
+    if isinstance(result, Mapping):
+        return Measured(result, meaning)
+    return Measured(result.tables(), meaning or result.scenario.describe(), result.delays)
 
 
 def _columns(one: Statistic) -> list[Name]:

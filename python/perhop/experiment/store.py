@@ -98,11 +98,11 @@ class Store:
     @cached_property
     def whole(self) -> Campaign:
         """The campaign as it was last run, all of it."""
-        if "campaign" not in self._meta:
+        if kept.CAMPAIGN not in self._meta:
             message = f"{self.folder}: the campaign was stopped before it had begun"
             raise StoreError(message, "`perhop campaign run FILE` begins it")
         try:
-            found = kept.decode(self._meta["campaign"])
+            found = kept.decode(self._meta)
         except (LookupError, TypeError, ValueError, DesignError, ResponseError) as error:
             message = f"{self.folder / ledger.FILE}: this perhop cannot read the campaign in it: {error}"
             raise StoreError(message, ledger.ANEW) from error
@@ -228,7 +228,7 @@ def _measured(book: Ledger, number: int, response: Response) -> pl.DataFrame:
         """SELECT position, place, plan.key, treatment, replication, groups, value FROM plan
            JOIN run ON run.key = plan.key AND state = 'done' JOIN value ON value.run = run.id
            JOIN measure ON measure.id = value.measure AND measure.text = ?""",
-        (response.text,),
+        (response.key,),
     ).fetchall()
     columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * 7
     found: dict[str, list[str]] = {}
@@ -273,13 +273,15 @@ def make(folder: Path, campaign: Campaign) -> None:
 def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -> None:
     """Ask the store for these runs from now on."""
     text = kept.encode(campaign)
-    same = book.is_evaluated_so and book.meta().get("campaign") == text
+    meta = book.meta()
+    same = book.is_evaluated_so and meta.get(kept.CAMPAIGN) == text
     if same and [run[:2] for run in book.plan()] == [run[:2] for run in runs]:
         return
     # files first: killed in between, the next call finds another plan and writes them again
     _forget(folder)
     _write_files(folder, campaign)
-    book.replace_plan(runs, {"campaign": text})
+    functions = kept.older_functions(meta) | kept.functions(campaign.responses)
+    book.replace_plan(runs, {kept.CAMPAIGN: text} | functions)
 
 
 def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
@@ -296,7 +298,8 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
     _forget(folder)
     _write_files(folder, store.campaign)
     write_file(folder / SCALARS, out.getvalue(), always)
-    names = [name for name in (CAMPAIGN, SCENARIO, SCALARS) if (folder / name).exists()]
+    own = _functions(store.campaign)
+    names = [name for name in (CAMPAIGN, SCENARIO, SCALARS, *own) if (folder / name).exists()]
     where = shlex.quote(str(folder))
     record = {
         "format": ledger.VERSION,
@@ -368,8 +371,15 @@ def _forget(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
+def _functions(campaign: Campaign) -> dict[str, bytes]:
+    """Return the files of functions that are beside the campaign's: those stand beside its copy too."""
+    found = {str(one.measure.of).rpartition(":")[0]: one.source for one in campaign.responses}
+    return {name: text.encode() for name, text in found.items() if text and Path(name).name == name}
+
+
 def _write_files(folder: Path, campaign: Campaign) -> None:
-    for name, content in ((CAMPAIGN, campaign.source), (SCENARIO, campaign.scenario.source)):
+    own = _functions(campaign)
+    for name, content in ((CAMPAIGN, campaign.source), (SCENARIO, campaign.scenario.source), *own.items()):
         if content:
             write_file(folder / name, content, always)
         else:  # made in Python, without a file

@@ -11,11 +11,28 @@ from typing import NamedTuple
 import msgspec
 
 from perhop import _core
+from perhop.experiment.function import FunctionError
 from perhop.experiment.response import Response
 from perhop.run import phase, summary
 from perhop.run.live import LackingError
 from perhop.run.run import Result, run
 from perhop.scenario.scenario import Description, Scenario
+
+
+class Measure(NamedTuple):
+    """A response for a worker.
+
+    Parameters
+    ----------
+    key
+        How the ledger calls its values.
+    source
+        Of a function, its file: as text, for a worker may be another machine.
+    """
+
+    key: str
+    text: str
+    source: str | None = None
 
 
 class Task(NamedTuple):
@@ -34,7 +51,7 @@ class Task(NamedTuple):
     source: bytes
     name: str
     overrides: tuple[str, ...]
-    measures: tuple[str, ...]
+    measures: tuple[Measure, ...]
     perhop: str
     results_version: int
 
@@ -158,6 +175,8 @@ def _measured(task: Task) -> Finished:
     except LackingError:
         # not the run's fault: it is missing, not failed
         raise
+    except FunctionError as error:
+        return Finished(failure=str(error))
     except MemoryError as error:
         return Finished(failure=str(error) or "out of memory", lost=True)
     except BaseException as error:
@@ -172,14 +191,14 @@ def _was_late(result: Result) -> bool:
     return result.live is not None and bool(result.live.over_budget)
 
 
-def _values(result: Result, meaning: Description, measures: tuple[str, ...]) -> tuple[Value, ...]:
+def _values(result: Result, meaning: Description, measures: tuple[Measure, ...]) -> tuple[Value, ...]:
     return tuple(
-        Value(measure, group, value)
+        Value(measure.key, group, value)
         for measure in measures
-        for group, value in _response(measure).evaluate(result, meaning).items()
+        for group, value in _response(measure.text, measure.source).evaluate(result, meaning).items()
     )
 
 
 @lru_cache(maxsize=64)
-def _response(measure: str) -> Response:
-    return Response.parse("measure", measure)
+def _response(text: str, source: str | None) -> Response:
+    return Response.parse("measure", text, source=source)

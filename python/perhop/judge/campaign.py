@@ -14,7 +14,6 @@ import polars as pl
 
 from perhop import _core
 from perhop.experiment.definition import Campaign, CampaignError
-from perhop.experiment.expression import statistics
 from perhop.experiment.fault import At, DesignError, Fault
 from perhop.experiment.slices import Slice
 from perhop.experiment.store import Store
@@ -179,7 +178,7 @@ def _subject(campaign: Campaign, claims: Claims) -> Subject:
     known = words_of_design(campaign.scenario, design) if closed else {}
     responses: dict[str, dict[str, list[str] | None]] = {}
     for one in campaign.responses:
-        tables = [known.get(each.table.text, {}) for each in statistics(one.measure.of)]
+        tables = [known.get(each.table.text, {}) for each in one.statistics]
         responses[one.name] = {
             column: None
             if is_open({column})

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop.experiment import analyze, ledger
-from perhop.experiment.expression import statistics
 from perhop.experiment.objections import Objection, objections
 from perhop.experiment.stopping import described as why_it_ended
 from perhop.experiment.vocabulary import words
@@ -40,7 +39,7 @@ def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers:
     complete: set[str] = set()
     if (folder / ledger.FILE).exists():
         with ledger.read(folder) as book:
-            complete = book.complete([response.text for response in campaign.responses])
+            complete = book.complete(list(dict.fromkeys(response.key for response in campaign.responses)))
     missing = [run for key, run in once.items() if key not in complete]
     return {
         "treatments": len(campaign.design.treatments),
@@ -58,8 +57,9 @@ def _bytes(campaign: Campaign, missing: Sequence[Planned]) -> int:
     known = words(campaign.scenario)
     values = 0
     for response in campaign.responses:
-        tables = [known.get(one.table.text, {}) for one in statistics(response.measure.of)]
-        values += max(math.prod(len(table.get(name, " ")) for name in response.by) for table in tables)
+        tables = [known.get(one.table.text, {}) for one in response.statistics]
+        sizes = (math.prod(len(table.get(name, " ")) for name in response.by) for table in tables)
+        values += max(sizes, default=1)
     overrides = sum(len(one) + 4 for run in missing for one in run.overrides)
     kept = _BYTES + len(missing) * (_BYTES_A_RUN + _BYTES_A_VALUE * values) + 2 * overrides
     log = min(_BYTES_OF_LOG, len(missing) * _BYTES_OF_LOG_A_RUN)

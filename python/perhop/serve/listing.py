@@ -74,7 +74,7 @@ def campaign(place: Place) -> Campaign:
     try:
         with ledger.read(place.path) as book:
             meta, states = book.meta(), book.states()
-        name = kept.decode(meta["campaign"]).name
+        name = kept.decode(meta).name
     except (StoreError, OSError, ValueError, KeyError) as error:
         return Campaign(place, when(place), "", {}, "", str(error))
     return Campaign(place, when(place), name, states, ledger.driver(place.path) or "")

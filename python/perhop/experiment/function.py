@@ -1,0 +1,167 @@
+"""Responses that are functions of Python: read and kept as text, and called where the runs are made."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from math import isfinite
+from numbers import Real
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+
+from perhop import _core
+from perhop.experiment.expression import Function, SyntaxFault
+
+_MOST_BYTES = 1 << 20
+
+_WRITTEN = re.compile(r"\s*(?P<file>[^:\"'()*]*\.py)\s*:\s*(?P<name>[^\W\d]\w*)?", re.ASCII)
+
+Group = tuple[str, ...]
+
+
+class FunctionError(Exception):
+    """An error of a user's function: where in its file, and what."""
+
+
+def written(text: str) -> tuple[Function, int] | None:
+    """Return the function that a response begins with, and where it ends; None of an expression.
+
+    Raises
+    ------
+    SyntaxFault
+        It has no name.
+    """
+    found = _WRITTEN.match(text)
+    if found is None:
+        return None
+    if not found["name"]:
+        end = found.end()
+        raise SyntaxFault((end, end + 1), "a function of this file should stand here", "such as `my.py:p99`")
+    span = (found.start("file"), found.end())
+    return Function(found["file"].strip(), found["name"], span), found.end()
+
+
+def read(one: Function, folder: Path) -> str:
+    """Return the text of a function's file, which begins at a folder.
+
+    Raises
+    ------
+    SyntaxFault
+        It cannot be read, is no Python, or has no such function.
+    """
+    span = (one.span[0], one.span[0] + len(one.file))
+    try:
+        source = (folder / one.file).read_bytes()[: _MOST_BYTES + 1].decode()
+    except OSError as error:
+        hint = f"its path begins at {folder.resolve()}"
+        raise SyntaxFault(span, f"{one.file}: {error.strerror}", hint) from None
+    except UnicodeDecodeError:
+        raise SyntaxFault(span, f"{one.file} is not UTF-8, so that it is no Python") from None
+    if len(source) > _MOST_BYTES:
+        raise SyntaxFault(span, f"{one.file} is longer than a megabyte")
+    for fault in _faults(one, source, span):
+        raise fault
+    return source
+
+
+def _faults(one: Function, source: str, span: tuple[int, int]) -> Iterator[SyntaxFault]:
+    try:
+        module = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        why = error.msg if isinstance(error, SyntaxError) else error
+        yield SyntaxFault(span, f"{one.file}{line}: {why}")
+        return
+    own = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+    named = (one.span[1] - len(one.name), one.span[1])
+    if one.name not in own:
+        rule = f"{one.file} has no function `{one.name}`"
+        yield SyntaxFault(named, rule, _core.suggest(one.name, list(own)))
+        return
+    arguments = own[one.name].args
+    given = [*arguments.posonlyargs, *arguments.args]
+    needed = len(given) - len(arguments.defaults)
+    if None in arguments.kw_defaults or needed > 1 or not (given or arguments.vararg):
+        rule = f"{one.file}:{own[one.name].lineno}: `{one.name}` is called with one argument: the tables"
+        yield SyntaxFault(named, rule, f"`def {one.name}(tables):`")
+
+
+@lru_cache(maxsize=64)
+def _function(file: str, name: str, source: str) -> Callable[[dict[str, pl.DataFrame]], Any]:
+    """Return a function of a module that is made of its text."""
+    module = ModuleType(f"perhop_response_{hashlib.sha256(source.encode()).hexdigest()}")
+    module.__file__ = file
+    sys.modules[module.__name__] = module  # where dataclasses look for theirs
+    exec(compile(source, file, "exec"), module.__dict__)
+    found: Callable[[dict[str, pl.DataFrame]], Any] = getattr(module, name)
+    return found
+
+
+def call(
+    one: Function, source: str, by: Group, tables: Mapping[str, pl.DataFrame]
+) -> dict[Group, float | None]:
+    """Measure a run.
+
+    Parameters
+    ----------
+    by
+        The names of the groups that the function returns values of; without any it returns one value.
+
+    Raises
+    ------
+    FunctionError
+        It raises one, or returns what is no value.
+    """
+    try:
+        found = _function(one.file, one.name, source)(dict(tables))
+        return _values(one, by, found)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, FunctionError):
+            raise
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == one.file]
+        where = f"{one.file}:{lines[-1]}" if lines else one.file
+        why = next(iter(str(error).splitlines()), "")
+        raise FunctionError(f"{where}: {type(error).__name__}{f': {why}' if why else ''}") from None
+
+
+def _values(one: Function, by: Group, found: object) -> dict[Group, float | None]:
+    """Return the values that a function has returned, by group and sorted."""
+    if not by:
+        if isinstance(found, Mapping):
+            rule = f"`{one.name}` returned a mapping: say what its keys are, as in `{one} by class`"
+            raise FunctionError(f"{one.file}: {rule}")
+        return {(): _number(one, found)}
+    if not isinstance(found, Mapping):
+        rule = f"`{one.name}` returned {_described(found)}, not a mapping of {' and '.join(by)} to a value"
+        raise FunctionError(f"{one.file}: {rule}")
+    values = {}
+    for key, value in found.items():
+        group = key if isinstance(key, tuple) else (key,)
+        if len(group) != len(by):
+            rule = f"`{one.name}` returned a value of {key!r}, not one of {' and '.join(by)}"
+            raise FunctionError(f"{one.file}: {rule}")
+        values[tuple(map(str, group))] = _number(one, value)
+    return dict(sorted(values.items()))
+
+
+def _number(one: Function, value: object) -> float | None:
+    """Return a value; None also of what is not finite, as of an expression."""
+    if value is None:
+        return None
+    if not isinstance(value, Real):
+        raise FunctionError(f"{one.file}: `{one.name}` returned {_described(value)}, not a number or None")
+    number = float(value)
+    return number if isfinite(number) else None
+
+
+def _described(value: object) -> str:
+    return f"a value of type {type(value).__name__}"
