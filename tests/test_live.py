@@ -141,9 +141,9 @@ PORTS = {
         first="",
         second="",
     ),
-    "shaped": PORT.format(
+    "codel, and strict-priority": PORT.format(
         scheduler='{ kind = "strict-priority" }',
-        queue='{ kind = "fifo", limit = "20p" }',
+        queue='{ kind = "codel", limit = "40p", target = "2ms", interval = "20ms" }',
         first="",
         second="",
     ),

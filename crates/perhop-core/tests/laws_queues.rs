@@ -1,8 +1,12 @@
 //! The queue laws for every way to configure early detection.
 
-use perhop_core::queue::{Averaging, Conventions, GredParams, Queue, RedParams, RioParams, VirtualQueue};
+use perhop_core::queue::{
+    Averaging, Codel, CodelConventions, CodelParams, Conventions, GredParams, Queue, RedParams, RioParams,
+    VirtualQueue,
+};
 use perhop_core::sink::SiteId;
-use perhop_core::units::QueueSize;
+use perhop_core::time::Span;
+use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{self, GRED, RED, RIO, bytes, packets};
 use perhop_testkit::packet::TestPacket;
 use perhop_testkit::queue_laws;
@@ -151,3 +155,28 @@ laws_of_conventions! {
     idle_color: Conventions { idle_color: true, ..Conventions::FLOYD1993 },
     all: ALL,
 }
+
+/// Waits of the laws are tens of milliseconds.
+const CODEL: CodelParams = CodelParams {
+    limit: TEN,
+    target: Span::from_micros(50),
+    interval: Span::from_micros(400),
+    ecn: false,
+    ce_threshold: None,
+    conventions: CodelConventions::RFC8289,
+};
+const LINUX_CODEL: CodelParams = CodelParams { conventions: CodelConventions::linux(Bytes(1500)), ..CODEL };
+
+fn codel(site: SiteId, params: CodelParams) -> Built {
+    Box::new(Codel::new(site, params).expect("sound parameters"))
+}
+
+queue_laws!(codel_drops, |site| codel(site, CODEL), limit = TEN);
+queue_laws!(codel_marks, |site| codel(site, CodelParams { ecn: true, ..CODEL }), limit = TEN);
+queue_laws!(codel_by_bytes, |site| codel(site, CodelParams { limit: KILOBYTES, ..CODEL }), limit = KILOBYTES);
+queue_laws!(codel_of_linux, |site| codel(site, LINUX_CODEL), limit = TEN);
+queue_laws!(
+    codel_with_a_threshold,
+    |site| codel(site, CodelParams { ce_threshold: Some(Span::from_micros(70)), ecn: true, ..LINUX_CODEL }),
+    limit = TEN
+);

@@ -172,6 +172,17 @@ fn conventions_of_early_detection() {
 }
 
 #[test]
+fn controlled_delay() {
+    let codel = |rest: &str| one(RED, &format!("{{ kind = \"codel\"{rest} }}"));
+    assert_snapshot!(codel(""), @"no mistake");
+    assert_snapshot!(codel(r#", target = "0s""#), @"93:36 port.r2-r3.class.be.queue.target: target (0s) must exceed 0s");
+    assert_snapshot!(codel(r#", interval = "5ms""#), @"93:38 port.r2-r3.class.be.queue.interval: interval (5ms) must exceed target");
+    assert_snapshot!(codel(r#", conventions = { like = "ns3" }"#), @r#"93:50 port.r2-r3.class.be.queue.conventions.like: `ns3` is not one of "rfc8289", "linux" (`rfc8289`: the RFC's pseudo-code; `linux`: those of Linux)"#);
+    assert_snapshot!(codel(r#", conventions = { like = "linux", mtu = "9000B" }"#), @"no mistake");
+    assert_snapshot!(codel(r#", min_th = "5p""#), @"93:27 port.r2-r3.class.be.queue.min_th: there is no setting `min_th` here (known here: kind, limit, target, interval, ecn, ce_threshold, conventions)");
+}
+
+#[test]
 fn coloured_queues() {
     assert_snapshot!(one(r#"colors = { BE = "green" }"#, r#"colors = { EB = "green", AF11 = "blue", BE = "green", CS0 = "red" }"#), @r#"
     102:56 port.r3-r2.class.af.queue.colors.EB: `EB` is not a mark (did you mean `EF`?)
@@ -181,7 +192,7 @@ fn coloured_queues() {
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed" (`coupled`: those of its own and of every better colour; `decoupled`: its own; `shared`: all; `summed`: its own)"#);
-    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "custom" (did you mean `gred`?)"#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "custom" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
     87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)
     88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)

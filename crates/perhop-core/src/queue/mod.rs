@@ -2,6 +2,7 @@
 
 mod any;
 pub mod average;
+mod codel;
 mod colored;
 mod conventions;
 pub mod early;
@@ -11,6 +12,7 @@ mod red;
 mod rio;
 
 pub use any::AnyQueue;
+pub use codel::{Codel, CodelConventions, CodelParams};
 pub use colored::{Averaging, Colored};
 pub use conventions::Conventions;
 pub use early::{EarlyState, Thresholds};

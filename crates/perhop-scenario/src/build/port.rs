@@ -9,7 +9,7 @@ use perhop_core::outgoing::{LinkOptions, Outgoing};
 use perhop_core::packet::{ClassId, FlowId, Kind, OnWire, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
-use perhop_core::queue::{AnyQueue, Fifo, Gred, Red, Rio};
+use perhop_core::queue::{AnyQueue, Codel, Fifo, Gred, Red, Rio};
 use perhop_core::rng::Stream;
 use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wrr};
 use perhop_core::sink::SiteId;
@@ -83,6 +83,7 @@ pub(crate) fn own_queue<P: Packet>(
         model::Queue::Red(params) => Box::new(Red::new(site, *params, stream)?).into(),
         model::Queue::Rio(params) => Box::new(Rio::new(site, params.clone(), stream)?).into(),
         model::Queue::Gred(params) => Box::new(Gred::new(site, params.clone(), stream)?).into(),
+        model::Queue::Codel(params) => Box::new(Codel::new(site, *params)?).into(),
         model::Queue::Custom(_) => return Ok(None),
     }))
 }

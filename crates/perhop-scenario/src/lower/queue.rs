@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
-use perhop_core::queue::{GredParams, RedParams, RioParams, Thresholds, VirtualQueue};
+use perhop_core::queue::{CodelParams, GredParams, RedParams, RioParams, Thresholds, VirtualQueue};
 use perhop_core::rng::Stream;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
@@ -16,7 +16,7 @@ use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::Step;
 use crate::words::marks::{Colors, Mark};
-use crate::words::units::{Limit, Size};
+use crate::words::units::{Limit, Size, Time};
 use crate::written::defaults;
 use crate::written::file::schema;
 use crate::written::port::{self, Curve, Queue};
@@ -68,6 +68,16 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         (Queue::Custom { name, limit: Limit(limit), settings }, _) => {
             let (name, settings) = (name.to_string(), settings.clone());
             model::Queue::Custom(model::CustomQueue { name, limit: *limit, rate, settings })
+        }
+        (&Queue::Codel { limit: Limit(limit), target, interval, ecn, ce_threshold, conventions }, _) => {
+            model::Queue::Codel(CodelParams {
+                limit,
+                target: target.0,
+                interval: interval.0,
+                ecn,
+                ce_threshold: ce_threshold.map(|Time(span)| span),
+                conventions: conventions.model(),
+            })
         }
         (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
         (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),

@@ -10,7 +10,7 @@ use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::marker::Marker;
 use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams};
 use perhop_core::packet::Color;
-use perhop_core::queue::{GredParams, RedParams, RioParams, Thresholds};
+use perhop_core::queue::{CodelParams, GredParams, RedParams, RioParams, Thresholds};
 use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
@@ -179,6 +179,8 @@ pub enum Queue {
     Rio(RioParams),
     /// Generalised RED: a virtual queue for each colour.
     Gred(GredParams),
+    /// Controlled delay.
+    Codel(CodelParams),
     /// A queue from outside.
     Custom(CustomQueue),
 }
@@ -189,7 +191,7 @@ impl Queue {
     pub fn thresholds(&self) -> Vec<(Option<Color>, Thresholds)> {
         use Color::{Green, Red, Yellow};
         match self {
-            Self::Fifo { .. } | Self::Custom(_) => Vec::new(),
+            Self::Fifo { .. } | Self::Codel(_) | Self::Custom(_) => Vec::new(),
             Self::Red(red) => vec![(None, red.thresholds)],
             Self::Rio(rio) => vec![(Some(Green), rio.green), (Some(Red), rio.red)],
             Self::Gred(gred) => [(Green, &gred.green), (Yellow, &gred.yellow), (Red, &gred.red)]
@@ -206,6 +208,7 @@ impl Queue {
             Self::Red(_) => "red",
             Self::Rio(_) => "rio",
             Self::Gred(_) => "gred",
+            Self::Codel(_) => "codel",
             Self::Custom(given) => &given.name,
         }
     }
@@ -218,6 +221,7 @@ impl Queue {
             Self::Red(params) => params.limit,
             Self::Rio(params) => params.limit,
             Self::Gred(params) => params.limit,
+            Self::Codel(params) => params.limit,
             Self::Custom(given) => given.limit,
         }
     }
@@ -236,6 +240,7 @@ impl Queue {
             Self::Red(params) => params.ecn,
             Self::Rio(params) => params.ecn,
             Self::Gred(params) => params.ecn,
+            Self::Codel(params) => params.ecn || params.ce_threshold.is_some(),
             Self::Custom(_) => true,
         }
     }

@@ -1,8 +1,11 @@
-//! Conventions of early detection as they are written.
+//! Conventions of early detection and of `CoDel` as they are written.
 
 use perhop_core::queue;
+use perhop_core::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::words::units::Size;
 
 /// What early detection does otherwise than in its paper. A setting that is left out is as in `like`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -86,6 +89,62 @@ impl Conventions {
             idle_whole: self.idle_whole.unwrap_or(like.idle_whole),
             idle_again: self.idle_again.unwrap_or(like.idle_again),
             idle_color: self.idle_color.unwrap_or(like.idle_color),
+        }
+    }
+}
+
+/// What `CoDel` does otherwise than in RFC 8289. A setting that is left out is as in `like`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CodelConventions {
+    /// Whose conventions these are where nothing else is said.
+    pub like: LikeCodel,
+    /// The root of the count is Newton's, in 16 bits, one step for each drop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub newton: Option<bool>,
+    /// Time is counted in units of 1,024 ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub coarse_clock: Option<bool>,
+    /// The first drop comes later than an interval above the target, not at its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub strictly_after: Option<bool>,
+    /// A packet that leaves no more than this behind is kept. Without it the longest packet so far, or 1500B with `like = "linux"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub mtu: Option<Size>,
+}
+
+/// Whose conventions `CoDel` has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LikeCodel {
+    /// The RFC's pseudo-code: every setting false.
+    #[default]
+    Rfc8289,
+    /// Those of Linux: `newton`, `coarse_clock`, `strictly_after` and `mtu`.
+    Linux,
+}
+
+impl CodelConventions {
+    /// Whether nothing but the default is asked for.
+    pub(crate) fn are_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The conventions as the element takes them.
+    pub(crate) fn model(self) -> queue::CodelConventions {
+        let like = match self.like {
+            LikeCodel::Rfc8289 => queue::CodelConventions::RFC8289,
+            LikeCodel::Linux => queue::CodelConventions::linux(Bytes(1500)),
+        };
+        queue::CodelConventions {
+            newton: self.newton.unwrap_or(like.newton),
+            coarse_clock: self.coarse_clock.unwrap_or(like.coarse_clock),
+            strictly_after: self.strictly_after.unwrap_or(like.strictly_after),
+            mtu: self.mtu.map(|Size(mtu)| mtu).or(like.mtu),
         }
     }
 }

@@ -90,6 +90,16 @@ pub(crate) fn gred_averaging() -> Averaging {
     Averaging::Decoupled
 }
 
+/// 5 ms: RFC 8289 section 4.4.
+pub(crate) fn codel_target() -> Time {
+    Time(Span::from_millis(5))
+}
+
+/// 100 ms: RFC 8289 section 4.3.
+pub(crate) fn codel_interval() -> Time {
+    Time(Span::from_millis(100))
+}
+
 /// 500 bytes: the mean packet of ns-2's RED.
 pub(crate) fn mean_packet() -> Size {
     Size(Bytes(500))

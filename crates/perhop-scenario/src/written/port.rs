@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use perhop_core::units::QueueSize;
 
 use crate::words::choices::Averaging;
-use crate::words::conventions::Conventions;
+use crate::words::conventions::{CodelConventions, Conventions};
 use crate::words::marks::{Colors, Selector};
 use crate::words::names::{End, Label};
 use crate::words::setting::SettingsTable;
@@ -259,6 +259,29 @@ queues! {
         }
     }
     last {
+        /// Controlled delay (RFC 8289): packets are dropped at their turn once all of an interval have waited above a target.
+        Codel {
+            /// Most that may wait, in packets or in bytes.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
+            /// The wait that may stand.
+            #[serde(default = "defaults::codel_target")]
+            target: Time,
+            /// How long every packet must have waited for the target or longer before one is dropped; about the longest
+            /// usual round trip.
+            #[serde(default = "defaults::codel_interval")]
+            interval: Time,
+            /// Packets of flows with ECN are marked where they would be dropped for their wait.
+            #[serde(default)]
+            ecn: bool,
+            /// A packet that has waited longer than this is marked if it can carry a mark. Without it none is marked so.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Time")]
+            ce_threshold: Option<Time>,
+            /// What is done otherwise than in the RFC.
+            #[serde(default, skip_serializing_if = "CodelConventions::are_default")]
+            conventions: CodelConventions,
+        },
         /// A queue from outside of perhop, for the program that brings it.
         Custom {
             /// What that program calls it.
@@ -284,6 +307,7 @@ impl Queue {
             Self::Fifo { limit }
             | Self::Red { limit, .. }
             | Self::Rio { limit, .. }
+            | Self::Codel { limit, .. }
             | Self::Custom { limit, .. } => *limit,
             Self::Gred { limit, green, yellow, red, .. } => limit
                 .or_else(|| together([green.limit?, yellow.limit?, red.limit?]))
