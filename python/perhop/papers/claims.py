@@ -228,7 +228,7 @@ def in_words(p: dict[str, Any]) -> str:
     verdict = p["verdict"]
     if p["decided_by"]:
         verdict += f", decided by {', '.join(p['decided_by'])}; {p['at_fit']} as fitted"
-    return f"{p['quantity']}: {p['mean']:.3f} where {claimed} is claimed ({verdict})"
+    return f"{p['quantity']}: {p['mean']:.4g} where {claimed} is claimed ({verdict})"
 
 
 def _end(value: float, bound: str, strict: str) -> str:
