@@ -206,7 +206,7 @@ def test_points_of_a_hypercube_are_quantities_that_scenarios_take(
     scenario: Scenario, path: str, low: str, high: str
 ):
     design = Design.latin_hypercube([Range("x", path, low, high, "log")], 25)
-    assert design.check(scenario) == ([], [])
+    assert design.check(scenario).mistakes == []
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])

@@ -97,6 +97,7 @@ def _asked(
     from perhop.cli.sweep import factors
     from perhop.experiment.definition import Campaign
     from perhop.experiment.design import Design
+    from perhop.experiment.design_check import message
     from perhop.experiment.fault import DesignError
     from perhop.experiment.rules import Goal, Select
     from perhop.experiment.vocabulary import words_of_design
@@ -130,8 +131,8 @@ def _asked(
     mistakes, warnings = design.check(scenario)
     if mistakes:
         raise DesignError(mistakes)
-    for warning in warnings:
-        note(f"warning: {warning}")
+    own = {message(one) for one in scenario.warnings()}
+    note(*(f"warning: {one}" for one in warnings if one.rule not in own))
     select = Select(chosen, measure is None, worth, level, _in_use(scenario, design.treatments), most)
     return Campaign(f"{stem}-recommend", scenario, design, responses, select=select)
 

@@ -67,6 +67,7 @@ def _campaign(
     from perhop.cli.output import note
     from perhop.experiment.definition import Campaign
     from perhop.experiment.design import Design
+    from perhop.experiment.design_check import EVERYWHERE
     from perhop.experiment.fault import DesignError
     from perhop.experiment.response import Response
     from perhop.experiment.vocabulary import words_of_design
@@ -85,7 +86,7 @@ def _campaign(
     if mistakes:
         raise DesignError(mistakes)
     for warning in warnings:
-        note(f"warning: --vary: {warning}")
+        note(f"warning: {'' if warning.at == EVERYWHERE else '--vary: '}{warning}")
     return Campaign(name, scenario, design, responses)
 
 

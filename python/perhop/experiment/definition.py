@@ -14,7 +14,7 @@ from perhop import _core
 from perhop._core import ScenarioError
 from perhop.experiment.columns import faulty_columns
 from perhop.experiment.design import Design
-from perhop.experiment.design_check import setting_of
+from perhop.experiment.design_check import EVERYWHERE, message, setting_of
 from perhop.experiment.expression import SyntaxFault
 from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fault import At, DesignError, Fault, FileError
@@ -157,8 +157,11 @@ class _Reader:
         if diagnostics or scenario is None or design is None:
             return ReadCampaign(None, diagnostics, [])
         campaign = Campaign(name_of(self.path), scenario, design, tuple(responses), stop, self.source)
-        more = self.diagnostics(self.warnings, are_warnings=True)
-        return ReadCampaign(campaign, [], [*scenario.warnings(), *more])
+        everywhere = {one.rule for one in self.warnings if one.at == EVERYWHERE}
+        own = [one for one in scenario.warnings() if message(one) in everywhere]
+        told = {message(one) for one in own}
+        more = [one for one in self.warnings if one.at != EVERYWHERE or one.rule not in told]
+        return ReadCampaign(campaign, [], [*own, *self.diagnostics(more, are_warnings=True)])
 
     def diagnostics(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
         return self.core.diagnostics(
@@ -199,8 +202,7 @@ class _Reader:
             if index is None or (one["path"], one["rule"]) in before:
                 self.in_scenario.append(one)
             else:
-                message = f"{one['path']}: {one['rule']}"
-                self.faults.append(Fault(("set", index), message, one["hint"]))
+                self.faults.append(Fault(("set", index), message(one), one["hint"]))
         return None if found else scenario
 
     def design(self) -> Design | None:

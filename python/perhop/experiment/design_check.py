@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from perhop import _core
 from perhop.experiment.columns import RESERVED, SOURCES
 from perhop.experiment.fault import At, Fault
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
@@ -30,20 +32,62 @@ def check(design: Treatments, scenario: Scenario) -> Checked:
     mistakes = _drawn(design)
     warnings = _overwritten(design, scenario.overrides)
     wrong: dict[tuple[str, str], tuple[Diagnostic, set[int]]] = {}
+    doubtful: dict[tuple[str, str], dict[int, Diagnostic]] = {}
     same: dict[str, int] = {}
     for index, one in enumerate(design.treatments):
         changed = scenario.unread(*one.overrides)
-        found = changed.check()
+        found, doubts = changed.diagnose()
         for diagnostic in found:
             key = (diagnostic["path"], diagnostic["rule"])
             wrong.setdefault(key, (diagnostic, set()))[1].add(index)
+        for diagnostic in doubts:
+            # with other numbers it is the same warning
+            key = (diagnostic["path"], _NUMBER.sub("#", diagnostic["rule"]))
+            doubtful.setdefault(key, {})[index] = diagnostic
         if not found:
             first = same.setdefault(changed.key().treatment, index)
             if first < index:
                 warnings.append(_twins(design, design.treatments[first], one))
     for diagnostic, having in wrong.values():
         mistakes += _blamed(design, diagnostic, having)
+    warnings += [_doubted(design, having) for having in doubtful.values()]
     return Checked(mistakes, warnings)
+
+
+_NUMBER = re.compile(r"\b\d[\w./]*")
+"""A number with its unit."""
+
+EVERYWHERE: At = ("scenario",)
+"""Place of a warning that every treatment has."""
+
+
+def message(diagnostic: Diagnostic) -> str:
+    """Return where a scenario is wrong or doubtful, and why."""
+    path, rule = diagnostic["path"], diagnostic["rule"]
+    return f"{path}: {rule}" if path else rule
+
+
+def _doubted(design: Treatments, having: Mapping[int, Diagnostic]) -> Fault:
+    """Return a warning that some treatments have, with the levels that they have in common."""
+    first = design.treatments[min(having)].name
+    diagnostic = having[min(having)]
+    rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
+    differ = len({one["rule"] for one in having.values()}) > 1
+    said = message(diagnostic) + (f" (the numbers are those of {first})" if differ else "")
+    if len(having) == len(design.treatments):
+        return Fault(EVERYWHERE, said, *rest)
+    box = [{design.treatments[index].levels[i] for index in having} for i in range(len(design.factors))]
+    places = [i for i, factor in enumerate(design.factors) if len(box[i]) < len(factor.levels)]
+    inside = sum(all(one.levels[i] in box[i] for i in places) for one in design.treatments)
+    if inside == len(having):
+        levels = {
+            i: [level.name for level in design.factors[i].levels if level.name in box[i]] for i in places
+        }
+        where = " ".join(f"{design.names[i]}={_few(own)}" for i, own in levels.items())
+        at: At = ("factor", places[0], "levels", levels[places[0]][0])
+    else:
+        where, at = f"{first} and {counted(len(having) - 1, 'more treatment')}", ("factor",)
+    return Fault(at, f"{where}: {said}", *rest)
 
 
 def _drawn(design: Treatments) -> list[Fault]:
@@ -107,10 +151,14 @@ def _twins(design: Treatments, first: Treatment, second: Treatment) -> Fault:
     return Fault(("factor",), rule, "let levels differ in what they set, or leave one treatment out")
 
 
+def _few(levels: Sequence[str], most: int = 4) -> str:
+    more = f" and {len(levels) - most} more" if len(levels) > most else ""
+    return "|".join(levels[:most]) + more
+
+
 def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> list[Fault]:
     """Attribute a mistake that some treatments have to levels."""
-    path, rule = diagnostic["path"], diagnostic["rule"]
-    message = f"{path}: {rule}" if path else rule
+    path, said = diagnostic["path"], message(diagnostic)
     rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
     setters, alone = [], []
     for i, factor in enumerate(design.factors):
@@ -119,18 +167,16 @@ def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> lis
             index = setting_of(level.set, path)
             if index is not None and with_it and with_it <= having:
                 at = ("factor", i, "levels", level.name, index)
-                setters.append(Fault(at, f"{factor.name}={level.name}: {message}", *rest))
+                setters.append(Fault(at, f"{factor.name}={level.name}: {said}", *rest))
             elif with_it == having and len(factor.levels) > 1:
                 alone.append(
-                    Fault(
-                        ("factor", i, "levels", level.name), f"{factor.name}={level.name}: {message}", *rest
-                    )
+                    Fault(("factor", i, "levels", level.name), f"{factor.name}={level.name}: {said}", *rest)
                 )
     if setters or len(alone) == 1:
         return setters or alone
     name = design.treatments[min(having)].name
     more = f" (and {len(having) - 1} more)" if len(having) > 1 else ""
-    return [Fault(("factor",), f"treatment {name}{more}: {message}", *rest)]
+    return [Fault(("factor",), f"treatment {name}{more}: {said}", *rest)]
 
 
 def setting_of(overrides: Sequence[str], path: str) -> int | None:
