@@ -57,6 +57,7 @@ def command(
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the JSON there as well.")
     ] = None,
     force: options.Force = False,
+    whole: options.All = False,
     as_json: options.Json = False,
 ) -> None:
     """Say what mattered in a campaign, and how sure that is: effects, shares of variation, residuals."""
@@ -64,8 +65,7 @@ def command(
     from perhop.say import analysis, comparisons
     from perhop.say.campaign import warm_up, without_values
 
-    if not 0.0 < level < 1.0:
-        raise UsageError(f"--level {level:g}: must lie inside (0, 1)", "such as 0.95")
+    options.check_level(level)
     may_replace = options.target(out, force) if out is not None else never
     if margin is not None and compare is None:
         raise UsageError(f"--margin {margin}: of which treatments?", "add --compare A B")
@@ -86,7 +86,7 @@ def command(
         if out is not None:
             write_file(out, json_text(judged), may_replace)
         return
-    names = _known(opened, response or [])
+    names = comparing.known(opened, response or [])
     document: dict[str, Any] = _of(opened)
     parts: list[Part] = []
     found = [] if pairs or compare else _analyses(opened, keep, level, names)
@@ -106,7 +106,7 @@ def command(
         print_json(document)
     else:
         note(*without_values(opened), *(f"warning: {text}" for text in warm_up(opened)))
-        show(*analysis.printed(opened, found), *parts)
+        show(*analysis.printed(opened, found), *parts, whole=whole)
 
 
 def _refuse_beside(option: str, others: Mapping[str, object]) -> None:
@@ -148,15 +148,6 @@ def _judge(store: Store, file: Path | None, as_csv: bool, as_json: bool) -> dict
 def _of(store: Store) -> dict[str, Any]:
     """Return what a document is about."""
     return {"store": str(store.folder)} | ({} if store.only is None else {"where": store.only.conditions})
-
-
-def _known(store: Store, names: list[str]) -> list[str]:
-    """Refuse responses that the store does not have."""
-    known = [one.name for one in store.campaign.responses]
-    for name in names:
-        if name not in known:
-            raise UsageError(f"--response {name}: no such response", f"choose among {', '.join(known)}")
-    return names
 
 
 def _analyses(store: Store, keep: str | None, level: float, names: list[str]) -> list[Analysis]:

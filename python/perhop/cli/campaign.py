@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perhop.cli import options
+from perhop.cli import options, replications
 from perhop.cli.exit import ExitCode, UsageError
 from perhop.cli.output import note, print_json, warn
 from perhop.cli.progress import Progress
@@ -63,6 +63,13 @@ UntilCi = Annotated[
     ),
 ]
 
+Most = Annotated[
+    int | None,
+    typer.Option(
+        "--most", min=2, max=1_000_000, metavar="N", help="Most replications of --until-ci; default 100."
+    ),
+]
+
 
 @group.command("plan")
 def plan_command(
@@ -70,6 +77,8 @@ def plan_command(
     out: Out = None,
     jobs: Jobs = None,
     until_ci: UntilCi = None,
+    most: Most = None,
+    whole: options.All = False,
     as_json: options.Json = False,
 ) -> None:
     """Show what a campaign asks for, and about how long it takes; nothing is run or written."""
@@ -77,7 +86,7 @@ def plan_command(
     from perhop.run.cores import count as cores
     from perhop.say.campaign import estimate, planned
 
-    campaign, folder = load(file, out, until_ci)
+    campaign, folder = load(file, out, until_ci, most)
     found = estimate(campaign, plan(campaign), folder, jobs or cores())
     treatments = campaign.design.treatments
     if as_json:
@@ -85,8 +94,8 @@ def plan_command(
         print_json({"campaign": campaign.name, "store": str(folder), **found, "treatments": rows})
         return
     cells = [(*one.levels, ", ".join(one.overrides) or "-") for one in treatments]
-    whole = f"with perhop campaign plan {shlex.quote(str(file))} --json"
-    show(Table("Treatments", (*campaign.design.names, "sets"), cells, whole=whole, most=MOST_ROWS))
+    columns = (*campaign.design.names, "sets")
+    show(Table("Treatments", columns, cells, whole="with --all", most=MOST_ROWS), whole=whole)
     show(planned(campaign, found))
     words = ["perhop", "campaign", "run", str(file), *(["-o", str(out)] if out else [])]
     print(f"next: {shlex.join(words)}")
@@ -99,11 +108,13 @@ def run_command(
     jobs: Jobs = None,
     executor: Where = None,
     until_ci: UntilCi = None,
+    most: Most = None,
+    whole: options.All = False,
     as_json: options.Json = False,
 ) -> int:
     """Run what is missing of a campaign: begins it, or goes on after whatever stopped it."""
-    campaign, folder = load(file, out, until_ci)
-    return run_and_tell(campaign, folder, jobs, executor, as_json)
+    campaign, folder = load(file, out, until_ci, most)
+    return run_and_tell(campaign, folder, jobs, executor, as_json, whole)
 
 
 @group.command("status")
@@ -135,7 +146,12 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
     note(*failures(failed), *(f"warning: {text}" for text in warm_up(store)))
 
 
-def load(file: Path, out: Path | None, until_ci: list[str] | None = None) -> tuple[Campaign, Path]:
+group.command("replications")(replications.command)
+
+
+def load(
+    file: Path, out: Path | None, until_ci: list[str] | None = None, most: int | None = None
+) -> tuple[Campaign, Path]:
     """Return a campaign and its store, from its file or from the store."""
     from perhop.experiment.definition import CampaignError, read
     from perhop.experiment.store import Store
@@ -149,9 +165,7 @@ def load(file: Path, out: Path | None, until_ci: list[str] | None = None) -> tup
             raise CampaignError(mistakes)
         warn([*found.scenario.warnings(), *warnings])
         campaign, folder = found, out or _default(file)
-    if until_ci:
-        campaign = with_stop(campaign, until_ci)
-    return campaign, folder
+    return with_stop(campaign, until_ci, most), folder
 
 
 def refuse_scenario(file: Path) -> None:
@@ -167,7 +181,12 @@ def refuse_scenario(file: Path) -> None:
 
 
 def run_and_tell(
-    campaign: Campaign, folder: Path, jobs: int | None, executor: str | None, as_json: bool
+    campaign: Campaign,
+    folder: Path,
+    jobs: int | None,
+    executor: str | None,
+    as_json: bool,
+    whole: bool = False,
 ) -> int:
     """Run a campaign with progress on stderr; print its results and the path of its page."""
     from perhop.say import campaign as words
@@ -177,7 +196,7 @@ def run_and_tell(
         print_json(words.document(store, outcome, page, failed))
     else:
         note(*words.without_values(store))
-        show(*words.tables(store))
+        show(*words.tables(store), whole=whole)
         note(*words.failures(failed))
         print(f"report: {page.resolve()}")
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
@@ -279,10 +298,19 @@ _MOST = 100
 """Replications after which `--until-ci` gives up, unless the campaign says how many."""
 
 
-def with_stop(campaign: Campaign, until_ci: list[str]) -> Campaign:
-    """Return a campaign with the rule that `--until-ci` asks for."""
+def with_stop(campaign: Campaign, until_ci: list[str] | None, most: int | None = None) -> Campaign:
+    """Return a campaign with the rule that `--until-ci` and `--most` ask for."""
     from perhop.experiment.rules import Stop, half_width
 
+    if most is not None and most < campaign.design.replications:
+        message = f"--most {most}: below `replications`, {campaign.design.replications}"
+        raise UsageError(message, "the least and the most are of every treatment")
+    if not until_ci:
+        if most is None:
+            return campaign
+        if campaign.stop is None:
+            raise UsageError(f"--most {most}: of what?", "add --until-ci 2%; or set `replications`")
+        return replace(campaign, stop=replace(campaign.stop, most=most))
     text = options.once("--until-ci", until_ci, "give it once, for the response that is to be known")
     known = [response.name for response in campaign.responses]
     name, _, width = text.rpartition("=")
@@ -301,5 +329,6 @@ def with_stop(campaign: Campaign, until_ci: list[str]) -> Campaign:
         raise UsageError(
             message, f"write {' or '.join(shlex.quote(f'{each}={meant}') for each in known[:3])}"
         )
-    most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
+    if most is None:
+        most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
     return replace(campaign, stop=Stop(name, value, relative, most), select=None)

@@ -40,16 +40,11 @@ def comparisons_of(
     first, second = (_treatment(store, name) for name in arms)
     if first == second:
         raise UsageError(f"{first} is named twice", "name two treatments")
-    within = None if margin is None else _margin(margin)
+    within = None if margin is None else width("--margin", margin, store, responses)
     asked = asked_of(store.campaign, level=level)
     found = []
     for own in values(store.scalars(), asked, responses):
-        if within is not None and within[1] not in ("", own.unit):
-            raise UsageError(
-                f"--margin {margin}: {own.response} is in {own.unit or 'no unit'}",
-                "choose a response with --response, or give a part of the mean, such as --margin 2%",
-            )
-        one = compare(own, asked, first, second, within and within[0])
+        one = compare(own, asked, first, second, within)
         if one is not None:
             found.append(one)
     return found
@@ -70,8 +65,17 @@ def _treatment(store: Store, text: str) -> str:
     raise UsageError(f"no treatment {text!r}", hint)
 
 
-def _margin(text: str) -> tuple[Margin, str]:
-    """Return a margin, and its unit if it has one."""
+def known(store: Store, names: list[str]) -> list[str]:
+    """Return responses; refuse those that the store does not have."""
+    there = [one.name for one in store.campaign.responses]
+    for name in names:
+        if name not in there:
+            raise UsageError(f"--response {name}: no such response", f"choose among {', '.join(there)}")
+    return names
+
+
+def width(option: str, text: str, store: Store, responses: Sequence[str]) -> Margin:
+    """Return what an option says of responses: a part of the mean, or a number in their unit."""
     from perhop.experiment.comparisons import Margin
     from perhop.units import quantity
 
@@ -81,6 +85,12 @@ def _margin(text: str) -> tuple[Margin, str]:
     except ValueError:
         value, unit = math.nan, ""
     if not 0.0 < value < math.inf:
-        message = f"--margin {text}: not what two treatments may differ by"
-        raise UsageError(message, "such as 2%, or a number above zero such as 50kbit/s")
-    return Margin(value, relative), unit
+        message = f"{option} {text}: not above zero, or no number"
+        raise UsageError(message, f"such as {option} 2%, or a number above zero such as {option} 50kbit/s")
+    for one in store.campaign.responses:
+        if unit not in ("", one.unit) and (not responses or one.name in responses):
+            raise UsageError(
+                f"{option} {text}: {one.name} is in {one.unit or 'no unit'}",
+                f"choose a response with --response, or give a part of the mean, such as {option} 2%",
+            )
+    return Margin(value, relative)

@@ -28,6 +28,7 @@ Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same as -s run.duration=TIME.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+All = Annotated[bool, typer.Option("--all", help="Print every row of long tables.")]
 Where = Annotated[
     list[str] | None,
     typer.Option(
@@ -85,6 +86,12 @@ def opened(folder: Path, where: list[str] | None) -> Store:
         return Store.open(folder).where(where or [])
     except SliceError as error:
         raise UsageError(f"--where {error}", error.hint) from error
+
+
+def check_level(level: float) -> None:
+    """Refuse a confidence that is none."""
+    if not 0.0 < level < 1.0:
+        raise UsageError(f"--level {level:g}: must lie inside (0, 1)", "such as 0.95")
 
 
 def seconds(option: str, text: str) -> float:

@@ -49,16 +49,17 @@ def command(
     jobs: campaign.Jobs = None,
     executor: campaign.Where = None,
     until_ci: campaign.UntilCi = None,
+    most: campaign.Most = None,
+    whole: options.All = False,
     as_json: options.Json = False,
 ) -> int:
     """Vary settings of a scenario, or none, and measure: every combination, replicated, in a store."""
     loaded = options.load(scenario, overrides)
     varied = factors(vary) if vary else [_as_written()]
     asked = _campaign(f"{scenario.stem}-sweep", loaded, varied, measure, replications)
-    if until_ci:
-        asked = campaign.with_stop(asked, until_ci)
+    asked = campaign.with_stop(asked, until_ci, most)
     asked = replace(asked, source=_file(asked).encode())
-    return campaign.run_and_tell(asked, out or Path("out") / asked.name, jobs, executor, as_json)
+    return campaign.run_and_tell(asked, out or Path("out") / asked.name, jobs, executor, as_json, whole)
 
 
 def _campaign(

@@ -283,7 +283,7 @@ def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
     def table(
         title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], most: int, text: str = ""
     ) -> Table:
-        return Table(title, columns, rows, whole="with --json", most=most, text=text)
+        return Table(title, columns, rows, whole="with --all", most=most, text=text)
 
     if not one.tests.is_empty():
         rows = [
@@ -337,7 +337,7 @@ def differences(table: pl.DataFrame, unit: Scale, level: float) -> Table:
         for row in table.to_dicts()
     ]
     columns = ("first", "second", "difference", f"{100 * level:.3g} % interval", "p", "differ")
-    return Table(title, columns, rows, whole="with --json", picked="the furthest apart", most=40)
+    return Table(title, columns, rows, whole="with --all", picked="the furthest apart", most=40)
 
 
 def printed(store: Store, found: Iterable[Analysis]) -> Iterator[Part]:

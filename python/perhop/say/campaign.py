@@ -192,7 +192,7 @@ def tables(store: Store) -> Iterator[Table]:
         ]
         title = f"{response.name}: means{unit} with 95 % intervals{always}"
         columns = ("treatment", *response.by, "mean", "+-", "runs")
-        yield Table(title, columns, cells, whole=f"in {store.folder}/scalars.parquet", most=MOST_ROWS)
+        yield Table(title, columns, cells, whole="with --all", most=MOST_ROWS)
 
 
 def without_values(store: Store) -> list[str]:

@@ -8,7 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, zip_longest
 
 from perhop.say.document import Cell, Heading, Part, Table
@@ -24,8 +24,14 @@ _TIED = re.compile(
 _WORD = re.compile(r"[^ \n]+")
 
 
-def show(*parts: Part) -> None:
-    """Print a document to stdout, as wide as the terminal is."""
+def show(*parts: Part, whole: bool = False) -> None:
+    """Print a document to stdout, as wide as the terminal is.
+
+    Parameters
+    ----------
+    whole
+        Every row that a table has, not the first ones.
+    """
     at_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if at_terminal else _WIDTH_WITHOUT_TERMINAL
 
@@ -34,6 +40,7 @@ def show(*parts: Part) -> None:
 
     for part in parts:
         if isinstance(part, Table):
+            part = replace(part, most=None) if whole else part
             title, *rest = lines(part, width, at_terminal)
             print(_strong(title, at_terminal) if part.title else title, *rest, "", sep="\n")
         elif isinstance(part, Heading):

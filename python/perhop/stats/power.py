@@ -8,6 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
+from perhop.stats.sequential import half_width_over_s
+
 _SPREADS = 1000
 """Of how many equally likely sample deviations a probability is the mean."""
 
@@ -147,6 +149,62 @@ def replications_for_half_width(
         return df > 0 and float(scipy.special.stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * spread <= half_width
 
     return _least(enough, most)
+
+
+def replications_for_mean(
+    half_width: float, deviation: float, level: float = 0.95, most: int = 100_000
+) -> int | None:
+    """Compute the replications at which the interval of a mean has a half-width.
+
+    Parameters
+    ----------
+    half_width, deviation
+        In the unit of the response; the standard deviation between runs.
+    level
+        Confidence, inside (0, 1).
+
+    Returns
+    -------
+    int or None
+        Least n with ``t(n - 1) deviation / sqrt(n) <= half_width``; ``None`` beyond `most`.
+    """
+    # a design of two levels whose half-width is that of a single mean
+    return replications_for_half_width(half_width, deviation**2, 2, 1, level=level, most=most)
+
+
+def replications_until(
+    half_width: float, deviation: float, level: float = 0.95, most: int = 100_000
+) -> int | None:
+    """Compute the replications at which an interval that holds at every look has a half-width.
+
+    Parameters as of `replications_for_mean`, the interval is `perhop.stats.sequential.sequential_interval`.
+    """
+    return _least(lambda n: half_width_over_s(n, level) * deviation <= half_width, most)
+
+
+def replications_for_difference(
+    difference: float, variance: float, *, paired: bool, wanted: float = 0.8, most: int = 100_000
+) -> int | None:
+    """Compute the replications with which the t test finds a difference of two arms.
+
+    Parameters
+    ----------
+    difference
+        Of the means, in the unit of the response.
+    variance
+        Of the differences between the arms, replication by replication; of arms with seeds of their own the
+        sum of both variances.
+    paired
+        Whether replication i of both has the same seed.
+    wanted
+        Power, inside (0, 1).
+
+    Returns
+    -------
+    int or None
+        ``None`` beyond `most`.
+    """
+    return replications_needed(difference, variance / 2.0, 2, 2, blocked=paired, wanted=wanted, most=most)
 
 
 def interval_inside(

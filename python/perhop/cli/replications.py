@@ -1,0 +1,62 @@
+"""`perhop campaign replications`: how many runs of each treatment a question needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perhop.cli import comparing, options
+from perhop.cli.exit import UsageError
+from perhop.cli.output import print_json
+from perhop.say.terminal import show
+
+
+def command(
+    store: Annotated[
+        Path, typer.Argument(metavar="STORE", help="Folder of a campaign, or of a pilot with a few runs.")
+    ],
+    half_width: Annotated[
+        str | None,
+        typer.Option("--half-width", metavar="WIDTH", help="Of the interval of each mean: 5%, or 20kbit/s."),
+    ] = None,
+    difference: Annotated[
+        str | None,
+        typer.Option("--difference", metavar="WIDTH", help="Between two treatments: 5%, or 20kbit/s."),
+    ] = None,
+    response: Annotated[
+        list[str] | None,
+        typer.Option("--response", metavar="NAME", help="Response that is meant; may be repeated."),
+    ] = None,
+    level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")] = 0.95,
+    where: options.Where = None,
+    whole: options.All = False,
+    as_json: options.Json = False,
+) -> None:
+    """Say how many replications give a half-width, or find a difference; nothing is run."""
+    from perhop.experiment.analyze import asked_of
+    from perhop.experiment.replications import TooManyError, for_difference, for_half_width
+    from perhop.say.replications import document, of_needed
+
+    if (half_width is None) == (difference is None):
+        message = "one of --half-width and --difference says what is wanted"
+        raise UsageError(message, "such as --half-width 5%, of each mean")
+    options.check_level(level)
+    opened = options.opened(store, where)
+    names = comparing.known(opened, response or [])
+    option, text = ("--half-width", half_width) if half_width else ("--difference", difference or "")
+    wanted = comparing.width(option, text, opened, names)
+    asked = asked_of(opened.campaign, level=level)
+    try:
+        ask = for_half_width if half_width else for_difference
+        found = ask(opened.scalars(), asked, wanted, names)
+    except TooManyError as error:
+        raise UsageError(f"--difference: {error}", "choose some with --where FACTOR=LEVEL") from error
+    if as_json:
+        print_json({"store": str(store), "needed": document(found)})
+        return
+    if not found:
+        message = f"{store}: no treatment has two values, so that nothing is known of their spread"
+        raise UsageError(message, "make a pilot: a campaign with five replications")
+    show(*of_needed(found, wanted, level), whole=whole)

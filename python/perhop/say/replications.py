@@ -1,0 +1,82 @@
+"""How many replications are needed, in words and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from perhop.experiment.replications import FOUND
+from perhop.say.document import MOST_ROWS, Heading, Part, Table
+from perhop.units import Scale, counted
+
+if TYPE_CHECKING:
+    from perhop.experiment.comparisons import Margin
+    from perhop.experiment.replications import Needed
+
+_PLENTY = "more than 100,000"
+
+
+def of_needed(found: Sequence[Needed], wanted: Margin, level: float) -> Iterator[Part]:
+    """Go through the responses: what is enough everywhere, then each treatment, the worst first."""
+    for response in dict.fromkeys(one.response for one in found):
+        own = sorted((one for one in found if one.response == response), key=_many, reverse=True)
+        yield from ("", Heading(response), f"  {_sentence(own[0], wanted, level)}", "")
+        yield _table(own)
+
+
+def _many(one: Needed) -> float:
+    return math.inf if one.replications is None else one.replications
+
+
+def _sentence(worst: Needed, wanted: Margin, level: float) -> str:
+    """Describe what is enough in every treatment, or pair of them."""
+    width = (
+        f"{wanted} of the mean" if wanted.relative else Scale.of(worst.unit, worst.width).value(worst.width)
+    )
+    many = "More than 100,000 replications" if worst.replications is None else _counted(worst.replications)
+    where = " ".join([worst.treatment, *(f"{name}={value}" for name, value in worst.of.items())])
+    known = f"known from {counted(worst.runs, 'run')}"
+    if worst.second is not None:
+        often = f"in {100 * FOUND:.0f} % of campaigns"
+        return (
+            f"{many} find a difference of {width} {often}, between any two treatments. "
+            f"The worst pair, {known}, is {where} and {worst.second}."
+        )
+    until = _PLENTY if worst.until is None else str(worst.until)
+    return (
+        f"{many} make every {100 * level:.3g} % interval at most {width} to either side. "
+        f"The worst, {known}, is {where}. "
+        f"Intervals that hold at every look (`--until-ci`) take about {until}."
+    )
+
+
+def _counted(replications: int) -> str:
+    return counted(replications, "replication")
+
+
+def _table(own: Sequence[Needed]) -> Table:
+    paired = own[0].second is not None
+    scale = Scale.of(own[0].unit, max(abs(one.mean) for one in own))
+    groups = list(own[0].of)
+    unit = f" in {scale.unit}" if scale.unit else ""
+    rows = [
+        (
+            *(one.treatment, *([one.second] if one.second is not None else []), *one.of.values()),
+            *(f"{one.mean / scale.factor:.4g}", f"{one.deviation / scale.factor:.2g}", one.runs),
+            *(_PLENTY if each is None else each for each in (one.replications, one.up_to)),
+            *([] if paired else [_PLENTY if one.until is None else one.until]),
+        )
+        for one in own
+    ]
+    names = ("first", "second") if paired else ("treatment",)
+    spread = "deviation of the difference" if paired else "deviation"
+    counts = ("replications", "up to", *([] if paired else ["--until-ci"]))
+    columns = (*names, *groups, "mean", spread, "runs", *counts)
+    return Table(f"Needed{unit}", columns, rows, whole="with --all", picked="the worst", most=MOST_ROWS)
+
+
+def document(found: Sequence[Needed]) -> list[dict[str, Any]]:
+    """Return what is needed as JSON: numbers in the response's own unit."""
+    return [asdict(one) for one in found]
