@@ -44,6 +44,7 @@ from perhop.experiment.rules import is_campaign
 from perhop.judge.grammar import ClaimsError, is_claims
 from perhop.judge.grammar import read as read_claims
 from perhop.run.tables import SCHEMA as SCHEMA_OF_TABLES
+from perhop.scenario.files import Files
 
 TOP = Path(__file__).resolve().parents[1]
 PAGES = sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md"), *TOP.glob("papers/*/README.md")])
@@ -57,6 +58,8 @@ WORDS = {
     "phase-with-unit": "time, or `random`",
     "size-with-unit": "size",
     "rate-with-unit": "rate",
+    "link-rate": "rate, or `trace:` and a file",
+    "file-name": "file",
     "limit-with-unit": "packets or size",
     "node-name": "name",
     "label": "name",
@@ -264,15 +267,16 @@ def _invalid_examples() -> list[str]:
             perhop_command(["init", folder])
         for page in PAGES:
             for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
-                mistakes = _mistakes(block, page.name, Path(folder))
+                mistakes = _mistakes(block, page, Path(folder))
                 wrong += [
                     f"{page.relative_to(TOP)}: an example is wrong:\n{one['rendered']}" for one in mistakes
                 ]
     return wrong
 
 
-def _mistakes(block: str, name: str, folder: Path) -> list[Any]:
-    """Return what is wrong with an example; `folder` has what `perhop init` writes."""
+def _mistakes(block: str, page: Path, folder: Path) -> list[Any]:
+    """Return what is wrong with an example; `folder` has what `perhop init` writes, `page` its own files."""
+    name = page.name
     if is_claims(block.encode()):
         try:
             read_claims(folder / f"{name}.toml", block.encode())
@@ -286,7 +290,7 @@ def _mistakes(block: str, name: str, folder: Path) -> list[Any]:
     base = (folder / "two-way.toml").read_text(encoding="utf-8")
     head, tail = base[: base.index("[[port]]")], base[base.index("[[flow]]") :]
     source = block if "[run]" in block else head + block + "\n" + tail
-    return perhop.Scenario(source.encode(), name).check()
+    return perhop.Scenario(source.encode(), name, files=Files(page.parent)).check()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The compiled core: scenario files, their mistakes, runs. Columns cross as NumPy arrays or lists of str."""
 
-from typing import TypedDict, final, type_check_only
+from typing import Protocol, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,12 @@ class ScenarioError(ValueError):
 
     diagnostics: list[Diagnostic]
 
+@type_check_only
+class _Files(Protocol):
+    """A reader of the files that a scenario names."""
+
+    def read(self, name: str, /) -> tuple[bytes, str]: ...
+
 @final
 class File:
     """A TOML file, whose values have places."""
@@ -94,7 +100,9 @@ class File:
 class Scenario:
     """A scenario, read once: everything that is asked of it comes from here."""
 
-    def __new__(cls, source: bytes, name: str, overrides: list[str]) -> Scenario: ...
+    def __new__(
+        cls, source: bytes, name: str, overrides: list[str], files: _Files | None = None
+    ) -> Scenario: ...
     @property
     def seed(self) -> int: ...
     @property
@@ -103,6 +111,8 @@ class Scenario:
     def replication(self) -> int: ...
     @property
     def warnings(self) -> list[Diagnostic]: ...
+    @property
+    def files(self) -> dict[str, bytes]: ...
     @property
     def counts(self) -> list[tuple[str, int]]: ...
     @property

@@ -23,6 +23,7 @@ pub mod param_error;
 pub mod port;
 pub mod queue;
 pub mod range_table;
+pub mod rate_trace;
 pub mod rng;
 pub mod router;
 pub mod sched;

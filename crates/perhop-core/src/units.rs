@@ -1,6 +1,7 @@
 //! Quantities with their unit in the type.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Sub, SubAssign};
 
 /// A number of bytes.
@@ -9,7 +10,7 @@ pub struct Bytes(pub u64);
 
 /// A rate in bits per second; never zero.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct BitRate(u64);
+pub struct BitRate(NonZeroU64);
 
 /// A limit on a queue, in packets or in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,13 +25,16 @@ impl BitRate {
     /// `bits` per second, or `None` for a rate of zero, at which nothing would ever be sent.
     #[must_use]
     pub const fn new(bits: u64) -> Option<Self> {
-        if bits == 0 { None } else { Some(Self(bits)) }
+        match NonZeroU64::new(bits) {
+            None => None,
+            Some(bits) => Some(Self(bits)),
+        }
     }
 
     /// Bits per second.
     #[must_use]
     pub const fn bits_per_sec(self) -> u64 {
-        self.0
+        self.0.get()
     }
 }
 

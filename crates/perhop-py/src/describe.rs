@@ -64,6 +64,7 @@ fn link(link: &Link, from: &str, to: &str) -> Value {
         "rate_bit_s": link.rate.bits_per_sec(),
         "delay_s": link.delay.as_secs_f64(),
         "pure_ack_bytes": link.pure_ack_size.map(|size| size.0),
+        "trace": link.trace.as_ref().map(|(name, _)| name.as_str()),
         "port": {
             "path": link.port.path,
             "scheduler": match &link.port.scheduler {

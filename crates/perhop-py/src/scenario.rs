@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use perhop_scenario::elements::NoElements;
 use perhop_scenario::model::Clock;
-use perhop_scenario::{Loaded, cost, load};
+use perhop_scenario::{FileName, Files, Loaded, NamedFile, NoFiles, cost, load_with};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error::{raise, to_python};
 use crate::simulation::Simulation;
@@ -17,18 +18,40 @@ pub fn schema() -> String {
     format!("{:#}", perhop_scenario::schema())
 }
 
+/// An object of Python that reads files.
+struct GivenFiles(Py<PyAny>);
+
+impl Files for GivenFiles {
+    fn read(&self, name: &FileName) -> Result<NamedFile, String> {
+        Python::attach(|py| {
+            let read = self.0.call_method1(py, "read", (name.as_str(),));
+            let read = read.and_then(|found| found.extract::<(Vec<u8>, String)>(py));
+            let (bytes, sha256) = read.map_err(|error| error.value(py).to_string())?;
+            Ok(NamedFile { bytes: bytes.into(), sha256 })
+        })
+    }
+}
+
 /// A scenario, read once: everything that is asked of it comes from here.
 #[pyclass(frozen)]
 pub struct Scenario(Arc<Loaded>);
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario or raises everything that is wrong with it.
+    /// Reads a scenario or raises everything that is wrong with it; `files.read(name)` returns what it names.
     #[new]
-    #[pyo3(signature = (source, name, overrides))]
+    #[pyo3(signature = (source, name, overrides, files=None))]
     #[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
-    fn new(py: Python<'_>, source: &[u8], name: &str, overrides: Vec<String>) -> PyResult<Self> {
-        let loaded = py.detach(|| load(source, name, &overrides));
+    fn new(
+        py: Python<'_>,
+        source: &[u8],
+        name: &str,
+        overrides: Vec<String>,
+        files: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let given = files.map(GivenFiles);
+        let files: &(dyn Files + Sync) = given.as_ref().map_or(&NoFiles, |given| given);
+        let loaded = py.detach(|| load_with(source, name, &overrides, &NoElements, files));
         loaded.map(|loaded| Self(Arc::new(loaded))).map_err(|diagnostics| raise(py, &diagnostics))
     }
 
@@ -52,6 +75,16 @@ impl Scenario {
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         to_python(py, &self.0.warnings)
+    }
+
+    /// The files that it names, as they were read.
+    #[getter]
+    fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let files = PyDict::new(py);
+        for (name, file) in &self.0.files {
+            files.set_item(name.as_str(), PyBytes::new(py, &file.bytes))?;
+        }
+        Ok(files)
     }
 
     /// The tables of flows that stand for several, by name, and for how many.

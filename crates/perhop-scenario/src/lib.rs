@@ -20,6 +20,8 @@ pub use words::units;
 pub use written::file::{ScenarioFile, schema};
 pub use written::{file, profile};
 
+pub use words::files::{FileName, Files, NamedFile, NamedFiles, NoFiles};
+
 use elements::{Elements, NoElements};
 use read::diagnostic::Source;
 use read::diagnostics::Diagnostics;
@@ -38,6 +40,8 @@ pub struct Loaded {
     pub file: ScenarioFile,
     /// Its meaning.
     pub scenario: model::Scenario,
+    /// The files that it names, as they were read.
+    pub files: NamedFiles,
     /// Valid settings that are almost surely mistakes, from top to bottom; at most 100, as mistakes are.
     pub warnings: Vec<Diagnostic>,
 }
@@ -86,7 +90,7 @@ impl Loaded {
     }
 }
 
-/// Reads a scenario that has no elements from outside.
+/// Reads a scenario that has no elements from outside and names no files.
 ///
 /// `name` is how diagnostics call the file. `overrides` are `path=value`, applied in order.
 ///
@@ -94,18 +98,19 @@ impl Loaded {
 /// The mistakes in the file and in the overrides, the file's first and from top to bottom. After 100 a last one says how
 /// many more there are and where they begin.
 pub fn load(source: &[u8], name: &str, overrides: &[String]) -> Result<Loaded, Vec<Diagnostic>> {
-    load_with(source, name, overrides, &NoElements)
+    load_with(source, name, overrides, &NoElements, &NoFiles)
 }
 
-/// Reads a scenario that may name `elements` from outside.
+/// Reads a scenario that may name `elements` from outside, and `files`.
 ///
 /// # Errors
-/// As [`load`], and what `elements` say of their settings.
+/// As [`load`], what `elements` say of their settings, and what is wrong with files.
 pub fn load_with(
     source: &[u8],
     name: &str,
     overrides: &[String],
     elements: &dyn Elements,
+    files: &dyn Files,
 ) -> Result<Loaded, Vec<Diagnostic>> {
     let mut tree = Tree::parse(text(source, name).map_err(|d| vec![*d])?)?;
     let mut found = Diagnostics::default();
@@ -117,11 +122,12 @@ pub fn load_with(
     if found.is_endless() {
         return Err(found.into_told());
     }
-    let mut report = Report::new(&tree, &shape.damaged, filled.origins);
+    let mut report = Report::new(&tree, &shape.damaged, filled.origins, files);
     let loaded = match serde_json::from_value::<ScenarioFile>(json) {
         Ok(mut file) => {
             lower::check::check(&file, &mut report);
             let scenario = lower::lower(&mut file, elements, &mut report);
+            lower::pin_files(&mut file, &mut report);
             Some((file, scenario))
         }
         Err(error) => {
@@ -132,11 +138,12 @@ pub fn load_with(
             None
         }
     };
+    let read = std::mem::take(&mut report.read);
     let (mistakes, warnings) = report.into_found();
     found.join(mistakes);
     match loaded {
         Some((file, scenario)) if found.is_empty() => {
-            Ok(Loaded { file, scenario, warnings: warnings.into_told() })
+            Ok(Loaded { file, scenario, files: read, warnings: warnings.into_told() })
         }
         _ => Err(found.into_told()),
     }

@@ -7,6 +7,7 @@ mod conditioners;
 mod count;
 mod custom;
 mod domain;
+mod files;
 mod frames;
 mod fuzz;
 mod interfaces;

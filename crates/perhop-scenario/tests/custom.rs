@@ -9,7 +9,7 @@ use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_scenario::elements::{ElementError, Elements, FromSetting, Setting, Settings, SettingsTable};
 use perhop_scenario::model::{CustomMeter, CustomQueue, Meter, Queue};
-use perhop_scenario::{Diagnostic, Loaded, load, load_with};
+use perhop_scenario::{Diagnostic, Loaded, NoFiles, load, load_with};
 
 /// One queue, `own`, and one meter, `mine`; both take `gain`, a number, and nothing else.
 #[derive(Default)]
@@ -52,7 +52,7 @@ fn file(queue: &str, meter: &str) -> String {
 
 fn with_own(text: &str, changes: &[&str]) -> Result<Loaded, Vec<Diagnostic>> {
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    load_with(text.as_bytes(), "test.toml", &changes, &Own::default())
+    load_with(text.as_bytes(), "test.toml", &changes, &Own::default(), &NoFiles)
 }
 
 fn queue_of(loaded: &Loaded) -> CustomQueue {
@@ -101,7 +101,7 @@ fn what_is_resolved_loads_again() {
 fn they_are_asked_in_their_place() {
     let own = Own::default();
     let text = file(QUEUE, METER).replace("name = \"edge\"", "name = \"edge\"\nper = \"flow\"");
-    load_with(text.as_bytes(), "test.toml", &[], &own).expect("no mistake");
+    load_with(text.as_bytes(), "test.toml", &[], &own, &NoFiles).expect("no mistake");
     let rates: Vec<_> = own.asked.take().iter().map(|(rate, flow)| (rate.bits_per_sec(), *flow)).collect();
     assert_eq!(rates, [(100_000, false), (1, true)]);
 }

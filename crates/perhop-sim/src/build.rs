@@ -1,9 +1,13 @@
 //! From a scenario to nodes and links.
 
+use std::sync::Arc;
+
 use perhop_core::dscp::Dscp;
 use perhop_core::outgoing::Outgoing;
 use perhop_core::packet::{FlowId, Packet, PortId};
+use perhop_core::rate_trace::Traced;
 use perhop_core::rng::Stream;
+use perhop_core::serializer::Serializer;
 use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
@@ -18,7 +22,7 @@ use perhop_tcp::sender::Sender;
 
 use crate::Registry;
 use crate::engine::delays::Delays;
-use crate::engine::link::Link;
+use crate::engine::link::{Link, Transmitter};
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{Recorder, TraceKinds};
 use crate::engine::seam::HostNode;
@@ -112,7 +116,11 @@ fn link<P: Packet>(scenario: &model::Scenario, ports: &[PortId], l: usize) -> Li
     let link = &scenario.links[l];
     // the two directions of a link follow one another
     let back = l ^ 1;
-    Link::new(link.rate, link.delay, (small(link.from), ports[l]), (small(link.to), ports[back]))
+    let transmitter = match &link.trace {
+        None => Transmitter::Constant(Serializer::new(link.rate)),
+        Some((_, trace)) => Transmitter::Traced(Box::new(Traced::new(Arc::clone(trace), link.rate))),
+    };
+    Link::new(transmitter, link.delay, (small(link.from), ports[l]), (small(link.to), ports[back]))
 }
 
 /// Puts the ends of flows at their hosts.

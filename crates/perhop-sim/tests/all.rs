@@ -9,3 +9,4 @@ mod more_series;
 mod own_queue;
 mod random;
 mod tables;
+mod traced;

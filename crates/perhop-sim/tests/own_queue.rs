@@ -7,7 +7,7 @@ use perhop_core::packet::{Ecn, Meta, Packet};
 use perhop_core::queue::{Backlog, Fifo, Queue};
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
-use perhop_scenario::load_with;
+use perhop_scenario::{NoFiles, load_with};
 use perhop_sim::{Registry, Results, Simulation, TraceKinds};
 
 use crate::diffserv::queue;
@@ -97,7 +97,7 @@ fn run(text: &str, changes: &[&str]) -> (Results, Arc<Counted>) {
         Ok(Own { site: place.site, fifo, turns: 0, deadline: Instant::ZERO + PERIOD, counted })
     });
     let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    let loaded = load_with(text.as_bytes(), "path.toml", &changes, &elements).expect("no mistake");
+    let loaded = load_with(text.as_bytes(), "path.toml", &changes, &elements, &NoFiles).expect("no mistake");
     let run = Simulation::with_elements(&loaded.scenario, TraceKinds::default(), &elements);
     let results = run.expect("what was loaded is built").finish();
     assert_eq!(results.invariants, Vec::<String>::new());

@@ -263,14 +263,22 @@ def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
 
 
 def _is_as_run(file: Path, store: Store) -> bool:
-    """Return whether a campaign file and its scenario are, to the byte, those of the store."""
+    """Return whether a campaign file, its scenario and its files are, to the byte, those of the store."""
     import tomllib
+
+    from perhop.scenario.files import Files
 
     campaign = store.campaign
     if file.read_bytes() != campaign.source:
         return False
     scenario = file.parent / str(tomllib.loads(campaign.source.decode())["scenario"])
-    return scenario.is_file() and scenario.read_bytes() == campaign.scenario.source
+    if not scenario.is_file() or scenario.read_bytes() != campaign.scenario.source:
+        return False
+    beside = Files(scenario.parent)
+    try:
+        return all(beside.read(name)[0] == held for name, held in campaign.scenario.files.held.items())
+    except ValueError:
+        return False
 
 
 def check_store(folder: Path, runs: Sequence[Planned]) -> None:

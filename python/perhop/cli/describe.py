@@ -67,7 +67,8 @@ def _parts(meaning: Description) -> Iterator[Part]:
     tcp = "TCP: profile | segment: {mss_bytes:B} | header: {header_bytes:B} | window: {window_bytes:B}"
     yield _table("Nodes", "node: name | kind", to_builtins(meaning.nodes))
     columns = "link: name | rate: rate_bit_s | delay: delay_s | pure ACK: {pure_ack_bytes:B}"
-    yield _table("Links", columns, to_builtins(links))
+    traced = " | trace" if any(link.trace for link in links) else ""
+    yield _table("Links", columns + traced, to_builtins(links))
     yield _table("Ports", "port | scheduler | classes | backpressure", ports)
     for title, lines in (
         ("Queues", queue_lines(meaning.settings.port)),

@@ -245,7 +245,13 @@ class _Driver:
             measures=self._measures,
             perhop=_core.__version__,
             results_version=_core.RESULTS_VERSION,
+            files=self._files(run),
         )
+
+    def _files(self, run: Planned) -> tuple[tuple[str, bytes], ...]:
+        """Return the files that the scenario names in the treatment of a run."""
+        scenario = self._campaign.scenario
+        return tuple(scenario.unread(*run.overrides).core.files.items()) if scenario.files.held else ()
 
     def _collect(self, done: Iterable[Future[Finished]]) -> None:
         entries = []

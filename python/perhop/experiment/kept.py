@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable, Mapping
 
@@ -13,6 +14,7 @@ from perhop.experiment.factors import Factor, Treatment
 from perhop.experiment.fractions import Fraction, Generator
 from perhop.experiment.response import Response
 from perhop.experiment.rules import Select, Stop
+from perhop.scenario.files import Files
 from perhop.scenario.scenario import Scenario
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
@@ -41,6 +43,7 @@ def encode(campaign: Campaign) -> str:
     """Return a campaign as text, whole but for files of functions: its own may change, or not be there."""
     scenario, design = campaign.scenario, campaign.design
     fraction = design.fraction
+    files = {name: base64.b64encode(content).decode() for name, content in scenario.files.held.items()}
     return json.dumps(
         {
             "name": campaign.name,
@@ -54,6 +57,7 @@ def encode(campaign: Campaign) -> str:
             "responses": [_response(each) for each in campaign.responses],
             "stop": campaign.stop and msgspec.to_builtins(campaign.stop),
             **({"select": msgspec.to_builtins(campaign.select)} if campaign.select else {}),
+            **({"files": files} if files else {}),
         }
     )
 
@@ -65,9 +69,10 @@ def decode(meta: Mapping[str, str]) -> Campaign:
     replications, seeds, order_seed = found["design"]
     factors = msgspec.convert(found["factors"], tuple[Factor, ...])
     generators = found["generators"]
+    held = {name: base64.b64decode(content) for name, content in found.get("files", {}).items()}
     return Campaign(
         name=found["name"],
-        scenario=Scenario(_bytes(source), name, tuple(overrides)),
+        scenario=Scenario(_bytes(source), name, tuple(overrides), Files(held=held)),
         design=Design(
             factors,
             msgspec.convert(found["treatments"], tuple[Treatment, ...]),

@@ -23,8 +23,9 @@ from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.slices import Slice
 from perhop.experiment.stopping import Stopped
 from perhop.run.folder import always, is_there, new_folder, settle, write_file
-from perhop.run.record import commit
+from perhop.run.record import commit, write_named
 from perhop.run.seal import changed_files, file_hash, is_whole, sealed
+from perhop.scenario.files import FOLDER
 
 CAMPAIGN, SCENARIO, RECORD = "campaign.toml", "scenario.toml", "record.json"
 SCALARS = "scalars.parquet"
@@ -298,7 +299,7 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
     _forget(folder)
     _write_files(folder, store.campaign)
     write_file(folder / SCALARS, out.getvalue(), always)
-    own = _functions(store.campaign)
+    own = [*_functions(store.campaign), *(f"{FOLDER}/{name}" for name in store.campaign.scenario.files.held)]
     names = [name for name in (CAMPAIGN, SCENARIO, SCALARS, *own) if (folder / name).exists()]
     where = shlex.quote(str(folder))
     record = {
@@ -384,3 +385,4 @@ def _write_files(folder: Path, campaign: Campaign) -> None:
             write_file(folder / name, content, always)
         else:  # made in Python, without a file
             (folder / name).unlink(missing_ok=True)
+    write_named(folder, campaign.scenario.files.held)

@@ -16,6 +16,7 @@ from perhop.experiment.response import Response
 from perhop.run import phase, summary
 from perhop.run.live import LackingError
 from perhop.run.run import Result, run
+from perhop.scenario.files import Files
 from perhop.scenario.scenario import Description, Scenario
 
 
@@ -46,6 +47,8 @@ class Task(NamedTuple):
         All of them, with seed and replication.
     perhop, results_version
         Of the driver; a worker of another version refuses.
+    files
+        Names and contents of those that the scenario names.
     """
 
     source: bytes
@@ -54,6 +57,7 @@ class Task(NamedTuple):
     measures: tuple[Measure, ...]
     perhop: str
     results_version: int
+    files: tuple[tuple[str, bytes], ...] = ()
 
 
 _LIVE_TRIES = 3
@@ -150,7 +154,7 @@ def execute(task: Task) -> Finished:
 
 def _measured(task: Task) -> Finished:
     try:
-        scenario = Scenario(task.source, task.name, task.overrides)
+        scenario = Scenario(task.source, task.name, task.overrides, Files(held=dict(task.files)))
         result = run(scenario)
         for _ in range(_LIVE_TRIES - 1):
             if not _was_late(result):

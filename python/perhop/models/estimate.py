@@ -40,7 +40,9 @@ def estimates(scenario: Scenario) -> Sequence[Estimate]:
         estimate_links.overload,
     ):
         found += _grouped(form(network))
-    return found
+    traced = next((link.name for link in network.described.links if link.trace), None)
+    why = f"the rate of {traced} follows a trace"
+    return [replace(one, value=None, holds=False, why_not=why) for one in found] if traced else found
 
 
 def _grouped(every: Sequence[Estimate]) -> list[Estimate]:

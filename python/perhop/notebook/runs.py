@@ -29,7 +29,7 @@ class Scenario(read.Scenario):
     @classmethod
     def of(cls, plain: read.Scenario) -> Self:
         """Give a scenario that was read by other means as one that can be run."""
-        return cls(plain.source, plain.name, plain.overrides)
+        return cls(plain.source, plain.name, plain.overrides, plain.files)
 
     def run(
         self,

@@ -45,7 +45,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     """
     view = view or tcp.View()
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()
-    meaning = Scenario(resolved, "scenario.resolved.toml").describe()
+    meaning = Scenario(resolved, "scenario.resolved.toml", files=run.scenario().files).describe()
     single = summary.single(run.table("flows"), meaning)
     flows = summary.with_time(single)
     labels = [

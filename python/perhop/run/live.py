@@ -257,10 +257,18 @@ def differences(scenario: Scenario) -> list[str]:
         This machine lacks something.
     """
     done = subprocess.run(
-        [program(), "differences"], input=scenario.resolve(), capture_output=True, text=True, check=False
+        [program(), "differences"], input=_text(scenario), capture_output=True, text=True, check=False
     )
     _check(done.returncode, done.stderr)
     return msgspec.json.decode(done.stdout, type=list[str])
+
+
+def _text(scenario: Scenario) -> str:
+    """Return a scenario as the program reads it: text alone."""
+    if scenario.core.files:
+        named = ", ".join(scenario.core.files)
+        raise LiveError(f"the scenario names files ({named}), which only runs in virtual time can read")
+    return scenario.resolve()
 
 
 def run(
@@ -288,7 +296,7 @@ def run(
     with ExitStack() as opened:
         out = opened.enter_context(tempfile.TemporaryFile())
         captures = [opened.enter_context(path.open("wb")) for path in pcap.values()]
-        child = opened.enter_context(started(words, scenario.resolve(), [out, *captures]))
+        child = opened.enter_context(started(words, _text(scenario), [out, *captures]))
         errors = _listen(child, progress)
         _check(child.wait(), errors)
         out.seek(0)

@@ -18,12 +18,13 @@ import msgspec
 import polars as pl
 
 from perhop import _core
-from perhop.run.folder import write_file
+from perhop.run.folder import always, write_file
 from perhop.run.live import Live
 from perhop.run.run import Result
 from perhop.run.seal import changed_files, file_hash, is_whole, sealed
 from perhop.run.tables import FORMAT, TABLES, complete, tables_of
 from perhop.run.trace_files import TraceFiles, is_trace, trace_file, write_table
+from perhop.scenario.files import FOLDER, Files
 from perhop.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -112,7 +113,9 @@ class StoredRun:
         except OSError as error:
             message = f"{folder}: a scenario file cannot be read: {error.strerror}"
             raise DamagedRunError(message, again) from error
-        _refuse_changed(folder, record, [f"{name}.parquet" for name in tables_of(record.format)], again)
+        named = [name for name in record.file_hashes if name.startswith(f"{FOLDER}/")]
+        of_tables = [f"{name}.parquet" for name in tables_of(record.format)]
+        _refuse_changed(folder, record, [*named, *of_tables], again)
         tables = {}
         for name in tables_of(record.format):
             file = folder / f"{name}.parquet"
@@ -232,7 +235,8 @@ class StoredRun:
     @cached_property
     def _scenario(self) -> Scenario:
         source = (self.folder / "scenario.toml").read_bytes()
-        return Scenario(source, str(self.folder / "scenario.toml"), tuple(self.record.overrides))
+        name, overrides = str(self.folder / "scenario.toml"), tuple(self.record.overrides)
+        return Scenario(source, name, overrides, Files(self.folder / FOLDER))
 
 
 # a Parquet file that was tampered with can make polars panic, which no `except Exception` sees
@@ -272,6 +276,7 @@ class _Mark(msgspec.Struct):
     format: int
     perhop: str
     results_version: int
+    file_hashes: dict[str, str] = {}
 
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
@@ -317,12 +322,32 @@ def is_run(folder: Path) -> bool:
     if folder.is_symlink():
         return False
     try:
-        _MARK.decode((folder / "record.json").read_bytes())
+        mark = _MARK.decode((folder / "record.json").read_bytes())
         return all(
-            _MADE.fullmatch(path.name) and (not path.is_dir() or is_trace(path)) for path in folder.iterdir()
+            _has_only(path, mark.file_hashes)
+            if path.name == FOLDER
+            else _MADE.fullmatch(path.name) and (not path.is_dir() or is_trace(path))
+            for path in folder.iterdir()
         )
     except (OSError, ValueError, RecursionError):
         return False
+
+
+def _has_only(named: Path, hashes: Mapping[str, str]) -> bool:
+    """Return whether the files that a scenario names are all in their folder."""
+    found = (path.relative_to(named.parent).as_posix() for path in named.rglob("*") if not path.is_dir())
+    return all(name in hashes for name in found)
+
+
+def write_named(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
+    """Write the files that a scenario names; return their hashes by their paths in `folder`."""
+    hashes = {}
+    for name, content in files.items():
+        file = folder / FOLDER / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_file(file, content, always)
+        hashes[f"{FOLDER}/{name}"] = hashlib.sha256(content).hexdigest()
+    return hashes
 
 
 def write(
@@ -347,7 +372,7 @@ def write(
     texts = dict(zip(SCENARIOS, (scenario.source, scenario.resolve().encode()), strict=True))
     for name, source in texts.items():
         write_file(folder / name, source)
-    files = {}
+    files = write_named(folder, scenario.core.files)
     for name, table in tables.items():
         file = folder / f"{name}.parquet"
         files[file.name] = write_table(table.write_parquet, file).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -13,6 +13,7 @@ import msgspec
 # with this module, so as a rule by the main thread: the core's allocator ends with the thread that loads it
 from perhop import _core
 from perhop.scenario import overrides
+from perhop.scenario.files import Files
 from perhop.units import exact
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class PortView(msgspec.Struct, frozen=True):
 
 
 class LinkView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to"}):
-    """One direction of a link."""
+    """One direction of a link; `trace` is the file that its rate follows, and its rate then the mean."""
 
     name: str
     source: str
@@ -100,6 +101,7 @@ class LinkView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     delay_s: float
     port: PortView
     pure_ack_bytes: int | None = None
+    trace: str | None = None
 
 
 class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to", "class_": "class"}):
@@ -218,6 +220,8 @@ class Scenario:
         The file as read; it need not be valid, nor even text.
     overrides
         ``path=value`` each, applied in order.
+    files
+        Those that it names.
 
     Raises
     ------
@@ -228,12 +232,16 @@ class Scenario:
     source: bytes
     name: str
     overrides: tuple[str, ...] = ()
+    files: Files = field(default_factory=Files, compare=False)
 
     @classmethod
     def load(cls, path: str | Path, overrides: tuple[str, ...] = ()) -> Self:
-        """Read a file. Mistakes in it are reported by `check`, `resolve` and `run`, not here."""
+        """Read a file. Mistakes in it are reported by `check`, `resolve` and `run`, not here.
+
+        Files that it names are looked for in its folder.
+        """
         with open(path, "rb") as file:
-            return cls(file.read(_READ_AT_MOST + 1), str(path), overrides)
+            return cls(file.read(_READ_AT_MOST + 1), str(path), overrides, Files(Path(path).parent))
 
     @classmethod
     def from_text(cls, text: str, name: str = "scenario") -> Self:
@@ -264,8 +272,8 @@ class Scenario:
         overrides = f", overrides={self.overrides!r}" if self.overrides else ""
         return f"<Scenario {self.name!r}, {len(self.source)} bytes{overrides}>"
 
-    def __reduce__(self) -> tuple[type[Self], tuple[bytes, str, tuple[str, ...]]]:
-        return type(self), (self.source, self.name, self.overrides)
+    def __reduce__(self) -> tuple[type[Self], tuple[bytes, str, tuple[str, ...], Files]]:
+        return type(self), (self.source, self.name, self.overrides, self.files)
 
     def override(self, *assignments: str | Mapping[str, Value], **values: Value) -> Self:
         """Return the scenario with further overrides, applied after those it has.
@@ -307,7 +315,7 @@ class Scenario:
     @cached_property
     def core(self) -> _core.Scenario:
         """The scenario as the core read it."""
-        return _core.Scenario(self.source, self.name, list(self.overrides))
+        return _core.Scenario(self.source, self.name, list(self.overrides), self.files)
 
     @property
     def seed(self) -> int:

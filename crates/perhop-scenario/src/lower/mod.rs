@@ -7,12 +7,18 @@ mod losses;
 mod place_conditioner;
 mod ports;
 mod queue;
+mod rate_trace;
 mod resolve;
 mod tcp;
 mod transfers;
 mod warnings;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use perhop_core::rate_trace::RateTrace;
+use perhop_core::time::Span;
+use perhop_core::units::BitRate;
 
 use crate::lower::resolve::{MOST, Names, Pairs};
 use crate::meant::cost;
@@ -21,9 +27,10 @@ use crate::meant::model;
 use crate::meant::routes::{Route, routes};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, plain, steps};
+use crate::words::files::FileName;
 use crate::words::names::End;
 use crate::words::suggest;
-use crate::words::units::{Probability, Rate, Size, Time};
+use crate::words::units::{Probability, Size, Time};
 use crate::written::file::{self, Delay, PerDirection, ScenarioFile};
 use losses::Places;
 use warnings::Tables;
@@ -38,7 +45,7 @@ pub(crate) fn lower(
     let (names, nodes) = Names::new(&node, report);
     let mut network = Network { names, nodes, links: Vec::new(), by_ends: BTreeMap::new(), complete: true };
     network.complete = network.names.is_complete();
-    let joined = network.links(&file.link, report);
+    let joined = network.links(&file.link, file.run.duration.0, report);
     let ports = ports::place(file, &joined, &mut network, elements, report);
     let run = model::Run {
         seed: file.run.seed,
@@ -74,6 +81,20 @@ pub(crate) fn lower(
     scenario
 }
 
+/// Puts the hashes of the files that were read into `file`, in place of what was written there.
+pub(crate) fn pin_files(file: &mut ScenarioFile, report: &mut Report) {
+    let unread: Vec<_> = file.files.keys().filter(|name| !report.read.contains_key(name)).cloned().collect();
+    for name in unread {
+        let at = steps!["files", name.to_string()];
+        report.warn(
+            &at,
+            format!("nothing in the scenario names `{name}`"),
+            Some("leave the line out".to_owned()),
+        );
+    }
+    file.files = report.read.iter().map(|(name, read)| (name.clone(), read.sha256.clone())).collect();
+}
+
 /// Most values that the series of a run may hold: 400 MB.
 const MOST_VALUES: u64 = 50_000_000;
 
@@ -102,11 +123,11 @@ pub(crate) struct Network<'a> {
 
 impl Network<'_> {
     /// Makes the links; returns the pairs of nodes that each `[[link]]` joins.
-    fn links(&mut self, file: &[file::Link], report: &mut Report) -> Vec<Option<Pairs>> {
-        file.iter().enumerate().map(|(i, link)| self.link(link, i, report)).collect()
+    fn links(&mut self, file: &[file::Link], run: Span, report: &mut Report) -> Vec<Option<Pairs>> {
+        file.iter().enumerate().map(|(i, link)| self.link(link, i, run, report)).collect()
     }
 
-    fn link(&mut self, link: &file::Link, i: usize, report: &mut Report) -> Option<Pairs> {
+    fn link(&mut self, link: &file::Link, i: usize, run: Span, report: &mut Report) -> Option<Pairs> {
         let [a, b] = &link.ends;
         let at = |end: usize| steps!["link", i, "ends", end];
         let pairs = self.names.join((a, &at(0)), (b, &at(1)), report);
@@ -120,7 +141,7 @@ impl Network<'_> {
             (format!("{}->{}", a.plain(), b.plain()), format!("{}->{}", b.plain(), a.plain()));
         let ends_sound = report.is_sound(&steps!["link", i, "ends"]);
         let names = ends_sound.then_some([a_to_b.as_str(), b_to_a.as_str()]);
-        let rates = directed(&link.rate, names, true, &steps!["link", i, "rate"], report);
+        let rates = rates(link, names, i, run, report);
         let delays = delays(&link.delay, names, &steps!["link", i, "delay"], report);
         let sizes = link.pure_ack_size.as_ref().map_or([None; 2], |sizes| {
             directed(sizes, names, false, &steps!["link", i, "pure_ack_size"], report)
@@ -150,21 +171,46 @@ impl Network<'_> {
                 report.error(&steps!["link", i, "ends"], rule, Some(hint.to_owned()));
                 return None;
             }
-            let ahead = (from, to, rate, delay, sizes[0], losses[0]);
-            let back = (to, from, back, delay_back, sizes[1], losses[1]);
-            for (from, to, Rate(rate), Time(delay), size, loss) in [ahead, back] {
+            let ahead = (from, to, rate.clone(), delay, sizes[0], losses[0]);
+            let back = (to, from, back.clone(), delay_back, sizes[1], losses[1]);
+            for (from, to, (rate, trace), Time(delay), size, loss) in [ahead, back] {
                 let name = format!("{}->{}", self.nodes[from].name, self.nodes[to].name);
                 let path = format!("port.{}-{}", self.nodes[from].name, self.nodes[to].name);
                 let port = ports::plain_port(path, rate);
                 self.by_ends.insert((from, to), self.links.len());
                 let pure_ack_size = size.map(|Size(bytes)| bytes);
                 let losses = Vec::new();
-                let link = model::Link { name, from, to, rate, delay, pure_ack_size, loss, losses, port };
+                let link =
+                    model::Link { name, from, to, rate, trace, delay, pure_ack_size, loss, losses, port };
                 self.links.push(link);
             }
         }
         Some(pairs)
     }
+}
+
+/// A rate in bit/s, and the trace that it is the mean of.
+type TracedRate = (BitRate, Option<(FileName, Arc<RateTrace>)>);
+
+/// The rates of both directions; a file for both is read once.
+fn rates(
+    link: &file::Link,
+    names: Option<[&str; 2]>,
+    i: usize,
+    run: Span,
+    report: &mut Report,
+) -> [Option<TracedRate>; 2] {
+    let at = steps!["link", i, "rate"];
+    if let PerDirection::Both(rate) = &link.rate {
+        let read = rate_trace::read(rate, run, &at, report);
+        return [read.clone(), read];
+    }
+    let rates = directed(&link.rate, names, true, &at, report);
+    let mut read = |k: usize| {
+        let name = names.map_or(String::new(), |names| names[k].to_owned());
+        rate_trace::read(rates[k].as_ref()?, run, &[&at[..], &steps![name]].concat(), report)
+    };
+    [read(0), read(1)]
 }
 
 /// Reports a list of delays where there is one link to take them.
@@ -198,7 +244,7 @@ fn delays(
 }
 
 /// The values for `names[0]` and `names[1]`, the two directions. `None` for names: the ends are not known.
-fn directed<T: Copy>(
+fn directed<T: Clone>(
     value: &PerDirection<T>,
     names: Option<[&str; 2]>,
     both_needed: bool,
@@ -206,17 +252,17 @@ fn directed<T: Copy>(
     report: &mut Report,
 ) -> [Option<T>; 2] {
     let (values, names) = match (value, names) {
-        (PerDirection::Both(value), _) => return [Some(*value); 2],
-        (PerDirection::Each(_), None) => return [None; 2],
+        (PerDirection::Both(value), _) => return [Some(value.clone()), Some(value.clone())],
+        (PerDirection::Each(_), None) => return [None, None],
         (PerDirection::Each(values), Some(names)) => (values, names),
     };
-    let mut out = [None; 2];
+    let mut out = [None, None];
     let mut unknown = false;
     for (key, value) in values {
         let at = [at, &steps![key.clone()]].concat();
         match names.iter().position(|name| plain(key) == *name) {
             Some(k) if out[k].is_some() => report.error(&at, "this direction is given twice", None),
-            Some(k) => out[k] = Some(*value),
+            Some(k) => out[k] = Some(value.clone()),
             None => {
                 unknown = true;
                 let hint = suggest::among(key, names.into_iter());

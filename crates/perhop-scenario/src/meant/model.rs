@@ -11,6 +11,7 @@ use perhop_core::marker::Marker;
 use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams};
 use perhop_core::packet::Color;
 use perhop_core::queue::{CodelParams, GredParams, RedParams, RioParams, Thresholds};
+use perhop_core::rate_trace::RateTrace;
 use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
@@ -18,6 +19,7 @@ use perhop_core::units::{BitRate, Bytes, QueueSize};
 
 pub use crate::meant::flows::{AckPolicy, Flow, Tcp, Udp, UdpPattern};
 pub use crate::words::choices::{Clock, Endpoint, MoreSeries, NodeKind, Per};
+use crate::words::files::FileName;
 use crate::words::setting::SettingsTable;
 
 /// A complete, valid scenario.
@@ -90,8 +92,10 @@ pub struct Link {
     pub from: usize,
     /// Node index of the receiving end.
     pub to: usize,
-    /// Serialisation rate.
+    /// Serialisation rate; with a trace its mean.
     pub rate: BitRate,
+    /// The trace that the rate follows, and the file that has it.
+    pub trace: Option<(FileName, Arc<RateTrace>)>,
     /// Propagation delay.
     pub delay: Span,
     /// Length of a pure ACK on this link where headers are compressed.

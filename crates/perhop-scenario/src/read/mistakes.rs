@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::read::diagnostic::Diagnostic;
 use crate::read::diagnostics::Diagnostics;
-use crate::read::tree::{Step, Tree};
+use crate::read::tree::{Step, Tree, steps};
+use crate::words::files::{FileName, Files, NamedFile, NamedFiles};
+use crate::words::suggest;
 
 /// For settings that come from another table of the file: where they are written.
 pub(crate) type Origins = BTreeMap<Vec<Step>, Vec<Step>>;
@@ -15,14 +17,50 @@ pub(crate) struct Report<'a> {
     pub tree: &'a Tree,
     damaged: &'a BTreeSet<Vec<Step>>,
     origins: Origins,
+    files: &'a dyn Files,
+    /// Files that were read.
+    pub read: NamedFiles,
     found: Diagnostics,
     warnings: Diagnostics,
 }
 
 impl<'a> Report<'a> {
     /// Nothing found yet; `damaged` are values that the first check refused.
-    pub(crate) fn new(tree: &'a Tree, damaged: &'a BTreeSet<Vec<Step>>, origins: Origins) -> Self {
-        Self { tree, damaged, origins, found: Diagnostics::default(), warnings: Diagnostics::default() }
+    pub(crate) fn new(
+        tree: &'a Tree,
+        damaged: &'a BTreeSet<Vec<Step>>,
+        origins: Origins,
+        files: &'a dyn Files,
+    ) -> Self {
+        let (found, warnings) = (Diagnostics::default(), Diagnostics::default());
+        Self { tree, damaged, origins, files, read: NamedFiles::new(), found, warnings }
+    }
+
+    /// The file `name`, which the value at `steps` names; `None` if it cannot be read, which is reported.
+    pub(crate) fn file(&mut self, steps: &[Step], name: &FileName) -> Option<NamedFile> {
+        if !self.is_sound(steps) {
+            return None;
+        }
+        if let Some(file) = self.read.get(name) {
+            return Some(file.clone());
+        }
+        match self.files.read(name) {
+            Ok(file) => {
+                let own = steps!["files", name.to_string()];
+                if let Some(pinned) = self.tree.text(&own).filter(|pinned| *pinned != file.sha256) {
+                    let rule =
+                        format!("`{name}` has the SHA-256 {}, not {}", file.sha256, suggest::short(pinned));
+                    self.error(&own, rule, Some("take the file that was meant, or its hash".to_owned()));
+                }
+                self.read.insert(name.clone(), file.clone());
+                Some(file)
+            }
+            Err(why) => {
+                let hint = "the path begins at the folder of the scenario".to_owned();
+                self.error(steps, format!("`{name}` {why}"), Some(hint));
+                None
+            }
+        }
     }
 
     /// Whether the value at `steps`, all above it and all in it is what was written.

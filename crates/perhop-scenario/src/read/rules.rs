@@ -2,6 +2,8 @@
 
 use serde_json::Value as Json;
 
+use crate::words::files::FileName;
+use crate::words::link_rate::LinkRate;
 use crate::words::marks::{Mark, MarkerAction, Selector};
 use crate::words::names::{End, Label, NodeName};
 use crate::words::units::{Limit, Phase, Rate, Size, Time, UnitError};
@@ -108,6 +110,8 @@ pub(crate) fn placeholder(root: &Json, schema: &Json) -> Json {
 pub(crate) fn check_format(format: &str, text: &str) -> Result<(), UnitError> {
     match format {
         "rate-with-unit" => text.parse::<Rate>().map(drop),
+        "link-rate" => text.parse::<LinkRate>().map(drop),
+        "file-name" => text.parse::<FileName>().map(drop),
         "time-with-unit" => text.parse::<Time>().map(drop),
         "phase-with-unit" => text.parse::<Phase>().map(drop),
         "size-with-unit" => text.parse::<Size>().map(drop),

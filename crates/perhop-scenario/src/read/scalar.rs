@@ -35,7 +35,7 @@ impl<'a> Shape<'a> {
         rules: &'a Json,
     ) -> Json {
         let bare = match rules["format"].as_str() {
-            Some("rate-with-unit") => Rate::bare(number),
+            Some("rate-with-unit" | "link-rate") => Rate::bare(number),
             Some("time-with-unit" | "phase-with-unit") => Time::bare(number),
             Some("size-with-unit") => Size::bare(number),
             Some("limit-with-unit") => Limit::bare(number),

@@ -2,7 +2,9 @@
 
 pub mod choices;
 pub mod conventions;
+pub mod files;
 pub mod labels;
+pub mod link_rate;
 pub mod marks;
 pub mod names;
 pub(crate) mod quantity;

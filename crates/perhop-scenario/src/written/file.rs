@@ -9,10 +9,12 @@ use serde_json::Value as Json;
 
 use crate::read::schema::schema_of;
 use crate::words::choices::{Clock, Endpoint, MoreSeries, NodeKind};
+use crate::words::files::FileName;
 use crate::words::labels::Labels;
+use crate::words::link_rate::LinkRate;
 use crate::words::marks::Mark;
 use crate::words::names::{End, Label, NodeName};
-use crate::words::units::{Probability, Rate, Size, Time};
+use crate::words::units::{Probability, Size, Time};
 pub use crate::written::conditioner::{AckMarking, Conditioner};
 use crate::written::defaults;
 pub use crate::written::port::{Class, Port, Scheduler};
@@ -48,6 +50,10 @@ pub struct ScenarioFile {
     /// UDP flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub udp: Vec<Udp>,
+    /// SHA-256, in hexadecimal, of files that the scenario names: with another hash a file is refused. A resolved scenario has
+    /// that of each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<FileName, String>,
 }
 
 static SCHEMA: LazyLock<Json> = LazyLock::new(schema_of::<ScenarioFile>);
@@ -118,7 +124,8 @@ pub struct Link {
     /// pairwise.
     pub ends: [End; 2],
     /// Serialisation rate, one for both directions or one for each: `{ "a->b" = "1Mbit/s", "b->a" = "5Mbit/s" }`.
-    pub rate: PerDirection<Rate>,
+    /// `trace:FILE` follows a trace: a packet-delivery trace of mahimahi, or a CSV of times and rates.
+    pub rate: PerDirection<LinkRate>,
     /// Propagation delay: one for both directions, one for each, or a list whose values the links of `[*]` take in turn,
     /// for groups of round-trip times.
     #[serde(default = "no_delay")]

@@ -4,6 +4,7 @@
 
 use perhop_core::inline_queue::InlineQueue;
 use perhop_core::packet::{Kind, Packet, PortId};
+use perhop_core::rate_trace::{Taken, Traced};
 use perhop_core::serializer::Serializer;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
@@ -38,6 +39,24 @@ impl LinkStats {
     }
 }
 
+/// How fast a link sends.
+#[derive(Debug)]
+pub enum Transmitter {
+    /// At one rate.
+    Constant(Serializer),
+    /// As a trace says.
+    Traced(Box<Traced>),
+}
+
+/// The use of a link since the start of the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkUse {
+    /// Time spent transmitting data, and pure ACKs.
+    Busy(Span, Span),
+    /// Bits of what was offered.
+    Taken(Taken),
+}
+
 /// One direction of a link.
 ///
 /// Two cache lines, of which an arrival touches the first only.
@@ -61,7 +80,7 @@ pub struct Link<P> {
     pub busy_until: Instant,
     /// When an event will ask the port for the next packet; `Instant::MAX` for never.
     pub poll_due: Instant,
-    serializer: Serializer,
+    transmitter: Transmitter,
     delay: Span,
     bytes: Bytes,
     busy_acks: Span,
@@ -69,7 +88,7 @@ pub struct Link<P> {
 
 impl<P: Packet> Link<P> {
     /// An idle link.
-    pub const fn new(rate: BitRate, delay: Span, from: (u32, PortId), to: (u32, PortId)) -> Self {
+    pub const fn new(transmitter: Transmitter, delay: Span, from: (u32, PortId), to: (u32, PortId)) -> Self {
         Self {
             in_flight: InlineQueue::new(),
             to: to.0,
@@ -81,7 +100,7 @@ impl<P: Packet> Link<P> {
             from_port: from.1,
             busy_until: Instant::ZERO,
             poll_due: Instant::MAX,
-            serializer: Serializer::new(rate),
+            transmitter,
             delay,
             bytes: Bytes(0),
             busy_acks: Span::ZERO,
@@ -91,7 +110,10 @@ impl<P: Packet> Link<P> {
     /// Starts to transmit `pkt`, which arrives with sequence number `seq`. Returns when.
     pub fn transmit(&mut self, now: Instant, pkt: P, seq: u64) -> Due {
         let (len, is_ack) = (pkt.meta().len, pkt.meta().kind == Kind::PureAck);
-        let time = self.serializer.time(len);
+        let time = match &mut self.transmitter {
+            Transmitter::Constant(serializer) => serializer.time(len),
+            Transmitter::Traced(traced) => traced.time(now, len, is_ack),
+        };
         self.busy_until = now + time;
         self.packets += 1;
         self.bytes += len;
@@ -122,14 +144,18 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// Time spent transmitting data and pure ACKs up to `now`.
-    pub fn busy(&self, now: Instant) -> (Span, Span) {
-        let total = self.serializer.total(self.bytes).as_nanos();
+    /// Time spent transmitting data and pure ACKs up to `now`; of a trace what was taken of its offer.
+    pub fn used(&self, now: Instant) -> LinkUse {
+        let serializer = match &self.transmitter {
+            Transmitter::Constant(serializer) => serializer,
+            Transmitter::Traced(traced) => return LinkUse::Taken(traced.taken(now)),
+        };
+        let total = serializer.total(self.bytes).as_nanos();
         let ahead = self.busy_until.saturating_since(now).as_nanos();
         let on_ack = self.in_flight.back().is_some_and(|(_, pkt)| pkt.meta().kind == Kind::PureAck);
         let acks = self.busy_acks.as_nanos();
         let (data_ahead, acks_ahead) = if on_ack { (0, ahead) } else { (ahead, 0) };
-        (Span::from_nanos(total - acks - data_ahead), Span::from_nanos(acks - acks_ahead))
+        LinkUse::Busy(Span::from_nanos(total - acks - data_ahead), Span::from_nanos(acks - acks_ahead))
     }
 
     /// Whether every byte sent has arrived or is on its way.
@@ -138,9 +164,12 @@ impl<P: Packet> Link<P> {
         self.bytes.0 == self.delivered_bytes.0 + on_the_way
     }
 
-    /// Serialisation rate.
-    pub const fn rate(&self) -> BitRate {
-        self.serializer.rate()
+    /// Serialisation rate; of a trace its mean.
+    pub fn rate(&self) -> BitRate {
+        match &self.transmitter {
+            Transmitter::Constant(serializer) => serializer.rate(),
+            Transmitter::Traced(traced) => traced.rate(),
+        }
     }
 }
 
@@ -155,7 +184,9 @@ mod tests {
     #[test]
     fn busy_time_is_the_sum_of_transmission_times() {
         let rate = BitRate::new(9_999_991).expect("a rate");
-        let mut link = Link::new(rate, Span::from_micros(3), (0, PortId(0)), (1, PortId(0)));
+        let sends = Transmitter::Constant(Serializer::new(rate));
+        let mut link = Link::new(sends, Span::from_micros(3), (0, PortId(0)), (1, PortId(0)));
+        let busy = |data, acks| LinkUse::Busy(Span::from_nanos(data), Span::from_nanos(acks));
         let (mut now, mut sums) = (Instant::from_nanos(5), [0, 0]);
         for n in 0..1000u64 {
             let is_ack = n % 3 == 0;
@@ -169,14 +200,14 @@ mod tests {
             for (at, part) in [(now, 0), (middle, spent / 2), (link.busy_until, spent)] {
                 let mut expected = sums;
                 expected[usize::from(is_ack)] += part;
-                assert_eq!(link.busy(at), (Span::from_nanos(expected[0]), Span::from_nanos(expected[1])));
+                assert_eq!(link.used(at), busy(expected[0], expected[1]));
             }
             sums[usize::from(is_ack)] += spent;
             // an idle time now and then, in which all arrives
             now = link.busy_until + Span::from_nanos(n % 2 * 7);
             if n % 5 == 4 {
                 while link.deliver().is_some() {}
-                assert_eq!(link.busy(now), (Span::from_nanos(sums[0]), Span::from_nanos(sums[1])));
+                assert_eq!(link.used(now), busy(sums[0], sums[1]));
                 assert!(link.conserved());
             }
         }

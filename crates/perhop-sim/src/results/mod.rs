@@ -19,7 +19,7 @@ use crate::engine::observe::Trace;
 use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
 use crate::results::by_class::ClassResult;
-use crate::results::sample::{Series, busy_between, conditioners};
+use crate::results::sample::{Series, conditioners, used_between};
 use crate::results::totals::{QueueTotals, Totals, UdpTotals};
 use perhop_core::router::IngressConditioner;
 
@@ -274,13 +274,13 @@ pub fn queue_results<H: HostNode>(
 pub fn link_results<H: HostNode>(engine: &Engine<H>, from: &Totals, to: &Totals) -> Vec<LinkResult> {
     let secs = seconds(from, to);
     let row = |(i, link): (usize, &Link<H::Packet>)| {
-        let (data, acks) = busy_between(from.reading.links[i], to.reading.links[i]);
+        let ([data, acks], of) = used_between(from.reading.links[i], to.reading.links[i], secs);
         LinkResult {
             stats: to.links[i].0.since(&from.links[i].0),
             rate: link.rate(),
             lost: to.links[i].1 - from.links[i].1,
-            utilization_data: data / secs,
-            utilization_acks: acks / secs,
+            utilization_data: data / of,
+            utilization_acks: acks / of,
         }
     };
     engine.links.iter().enumerate().map(row).collect()

@@ -10,6 +10,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_scenario::model::{MoreSeries, Run};
 
+use crate::engine::link::LinkUse;
 use crate::engine::marks::MarkCounts;
 use crate::engine::seam::{HostNode, SenderReading};
 use crate::engine::{AnyNode, Engine};
@@ -122,8 +123,8 @@ pub struct Reading {
     pub flows: Vec<FlowReading>,
     /// For each UDP flow: what arrived.
     pub udp: Vec<Bytes>,
-    /// For each link: busy with data, with pure ACKs.
-    pub links: Vec<(Span, Span)>,
+    /// For each link: its use.
+    pub links: Vec<LinkUse>,
     /// For each queue: packets dropped, packets waiting.
     pub queues: Vec<(u64, u64)>,
     /// Values that only [`Self::with`] reads: always of the same subjects and quantities, in one order.
@@ -150,7 +151,7 @@ impl Reading {
             at,
             flows: flows.collect(),
             udp: udp_ends(engine, first, udp).map(|(_, arrived)| arrived.total().bytes).collect(),
-            links: engine.links.iter().map(|link| link.busy(at)).collect(),
+            links: engine.links.iter().map(|link| link.used(at)).collect(),
             queues: queues.collect(),
             more: Vec::new(),
         }
@@ -285,8 +286,8 @@ fn value(before: &Reading, now: &Reading, subject: Subject, quantity: Quantity) 
         }
         Subject::Udp(i) => (now.udp[i] - before.udp[i]).bits() as f64 / secs,
         Subject::Link(i) => {
-            let (data, acks) = busy_between(before.links[i], now.links[i]);
-            if quantity == Quantity::UtilizationData { data / secs } else { (data + acks) / secs }
+            let ([data, acks], of) = used_between(before.links[i], now.links[i], secs);
+            if quantity == Quantity::UtilizationData { data / of } else { (data + acks) / of }
         }
         Subject::Queue(i) => match quantity {
             Quantity::Dropped => (now.queues[i].0 - before.queues[i].0) as f64,
@@ -296,10 +297,22 @@ fn value(before: &Reading, now: &Reading, subject: Subject, quantity: Quantity) 
     }
 }
 
-/// Seconds spent on data and on pure ACKs between two readings of a link.
-pub fn busy_between(before: (Span, Span), now: (Span, Span)) -> (f64, f64) {
-    let secs = |before: Span, now: Span| Span::from_nanos(now.as_nanos() - before.as_nanos()).as_secs_f64();
-    (secs(before.0, now.0), secs(before.1, now.1))
+/// The use of a link for data and for pure ACKs between two readings, and of how much: seconds of `secs`, or bits of those
+/// that were offered; where nothing was, of one.
+#[expect(clippy::cast_precision_loss, reason = "bits of a run, far below 2^53")]
+pub fn used_between(before: LinkUse, now: LinkUse, secs: f64) -> ([f64; 2], f64) {
+    let spent = |before: Span, now: Span| Span::from_nanos(now.as_nanos() - before.as_nanos()).as_secs_f64();
+    match (before, now) {
+        (LinkUse::Busy(data, acks), LinkUse::Busy(more_data, more_acks)) => {
+            ([spent(data, more_data), spent(acks, more_acks)], secs)
+        }
+        (LinkUse::Taken(before), LinkUse::Taken(now)) => {
+            let offered = (now.offered - before.offered).max(1);
+            let of_kind = [now.data.saturating_sub(before.data), now.acks.saturating_sub(before.acks)];
+            (of_kind.map(|bits| bits as f64), offered as f64)
+        }
+        _ => unreachable!("two readings of one link"),
+    }
 }
 
 /// Every conditioner, by node.

@@ -21,7 +21,7 @@ pub static LINKS: Table = Table {
             "lost on arrival by `loss` or `drop`, before the queue";
         "utilization", "1", 1,
             Real(link.utilization_data + link.utilization_acks),
-            "part of the time spent transmitting";
+            "part of the time spent transmitting; where the rate follows a trace, of the bits it offered";
         "utilization_data", "1", 1, Real(link.utilization_data), "the same, of data";
         "utilization_acks", "1", 1, Real(link.utilization_acks), "the same, of pure ACKs";
     },
