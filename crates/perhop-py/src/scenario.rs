@@ -93,6 +93,12 @@ impl Scenario {
         self.0.counts()
     }
 
+    /// The results version since which it gives what it gives now.
+    #[getter]
+    fn results_since(&self) -> u32 {
+        perhop_sim::results_since(&self.0.scenario)
+    }
+
     /// Roughly how often packets will cross links in a run.
     #[getter]
     fn packet_hops(&self) -> f64 {

@@ -9,6 +9,7 @@ mod engine;
 mod hosts;
 mod results;
 mod simulation;
+mod version;
 
 pub use build::{Built, assemble, starts};
 pub use engine::capture::Captures;
@@ -31,9 +32,7 @@ pub use results::{
     ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results, UdpResult,
 };
 pub use simulation::Simulation;
+pub use version::{RESULTS_VERSION, results_since};
 
 /// The queues and meters that a program brings to a simulation.
 pub type Registry = perhop_scenario::build::Registry<SimPacket>;
-
-/// Raised by one with every change that makes any scenario's results differ.
-pub const RESULTS_VERSION: u32 = 9;

@@ -108,6 +108,20 @@ fn the_build_profile_and_the_version_change_nothing() {
     }
 }
 
+/// A scenario that a version did not change keeps what was recorded before it.
+#[test]
+fn results_hold_since_the_version_that_changed_the_scenario() {
+    let since = |overrides: &[&str]| {
+        let overrides: Vec<_> = overrides.iter().map(ToString::to_string).collect();
+        let loaded = perhop_scenario::load(DIFFSERV.as_bytes(), "diffserv.toml", &overrides).expect("sound");
+        perhop_sim::results_since(&loaded.scenario)
+    };
+    assert_eq!(since(&[]), 7);
+    assert_eq!(since(&["flow.bulk.tcp.ack_delay=40ms", "flow.bulk.tcp.ack_delay_adapts=true"]), 8);
+    assert_eq!(since(&["flow.bulk.tcp.ack_delay=40ms"]), 7);
+    assert_eq!(since(&["flow.bulk.tcp.profile=linux"]), 9);
+}
+
 #[test]
 fn another_seed_or_replication_is_another_run() {
     for (text, overrides, _) in CASES {
