@@ -18,6 +18,7 @@ from perhop.experiment.function import FunctionError
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.store import Store
 from perhop.experiment.work import Measure, Task
+from perhop.scenario.trust import TRUST
 from test_campaign_run import Here, campaign, ran, table
 
 SOURCE = """\
@@ -90,6 +91,21 @@ def test_its_errors_are_told_with_file_and_line(body: str, told: str) -> None:
         given("my.py:f", f"def f(tables):\n    return {body}\n").evaluate({"flows": FLOWS})
     assert str(caught.value).startswith(told)
     assert "\n" not in str(caught.value)
+
+
+def test_it_is_not_run_where_programs_of_users_are_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = (
+        f"__import__('pathlib').Path({str(tmp_path / 'ran')!r}).touch()\ndef f(tables):\n    return 1.0\n"
+    )
+    monkeypatch.setenv(TRUST, "no")
+    with pytest.raises(FunctionError, match=r"my\.py: is a program"):
+        given("my.py:f", source).evaluate({"flows": FLOWS})
+    assert not (tmp_path / "ran").exists()
+    monkeypatch.setenv(TRUST, "yes")
+    assert given("my.py:f", source).evaluate({"flows": FLOWS}) == {(): 1.0}
+    assert (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ _ERRORS = (
     ("perhop.experiment.ledger", "StoreError", ExitCode.STORE),
     ("perhop.experiment.executors", "ExecutorError", ExitCode.MACHINE),
     ("perhop.papers.error", "PackError", ExitCode.INVALID),
+    ("perhop.papers.packed", "PackedError", ExitCode.STORE),
     ("perhop.papers.reproduce", "FailedRunError", ExitCode.FAILED_RUNS),
 )
 """Errors that a command ends with, and what each means."""

@@ -22,7 +22,8 @@ class ExitCode(IntEnum):
     MACHINE = 7
     """This machine lacks something."""
     STORE = 8
-    """A folder is in use, damaged or from a newer version, or came into being during the run."""
+    """A folder, or a packed study, is damaged or from a newer version; or a folder is in use, or came into
+    being during the run."""
     INTERRUPTED = 130
     """Ctrl-C."""
     PIPE = 141

@@ -24,6 +24,7 @@ COMMANDS = (
     "analyze",
     "replay",
     "reproduce",
+    "pack",
     "schema",
     "bench",
     "doctor",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,7 +36,8 @@ def command(
         str | None,
         typer.Argument(
             metavar="[STUDY]",
-            help=f"A folder with a study.toml, or one of: {', '.join(PAPERS)}; default: all of these.",
+            help="A folder with a study.toml, a file that `perhop pack` made, or one of: "
+            f"{', '.join(PAPERS)}; default: all of these.",
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs; says what it leaves out.")] = False,
@@ -65,9 +67,14 @@ def command(
         int | None,
         typer.Option("-j", "--jobs", min=1, metavar="N", help="Runs side by side; default: all cores."),
     ] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Let a packed study run the programs in it, with all your rights.")
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Repeat published studies: their tables and figures beside ours, their claims judged."""
+    if paper is not None and Path(paper).is_file() and Path(paper).name != "study.toml":
+        paper = str(_unpacked(Path(paper), out, trust))
     studies = [_study(one) for one in (PAPERS if paper is None else [paper])]
     key = studies[0].key if paper is not None else "studies"
     if clock is not None:
@@ -91,11 +98,35 @@ def command(
     return _reproduce(studies, Form(quick, fitted, record), folder, workers, as_json, paper is None)
 
 
+def _unpacked(file: Path, out: Path | None, trust: bool) -> Path:
+    """Open a packed study near what it is to give, and return its folder.
+
+    What follows, in processes too, runs no program of it unless it is trusted.
+    """
+    from perhop.papers.packed import manifest_of, unpack
+    from perhop.scenario.trust import set_trust
+
+    manifest = manifest_of(file)
+    if manifest.programs and not trust:
+        raise UsageError(
+            f"{file} holds programs, which would run with all your rights: {', '.join(manifest.programs)}",
+            f"read them first, as with `unzip -p {shlex.quote(str(file))} NAME`; then --trust",
+        )
+    set_trust(trust)
+    if manifest.results_version != perhop.RESULTS_VERSION:
+        versions = f"{manifest.results_version}; this perhop has {perhop.RESULTS_VERSION}"
+        note(f"{file} was packed under results version {versions}: numbers may differ")
+    place = (out or Path("out") / file.stem).parent / "unpacked" / file.stem
+    unpack(file, place)
+    return place
+
+
 def _study(called: str) -> Study[Any, Any]:
     """Return a study by its folder or its name."""
     from perhop.papers.of_folder import find_study
+    from perhop.scenario.trust import is_trusted
 
-    found = find_study(called)
+    found = find_study(called, trust=is_trusted())
     if found is None:
         if Path(called).is_dir():
             raise UsageError(f"{called}: has no study.toml", f"perhop init --study {called}-study writes one")

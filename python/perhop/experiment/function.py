@@ -19,6 +19,7 @@ import polars as pl
 
 from perhop import _core
 from perhop.experiment.expression import Function, SyntaxFault
+from perhop.scenario.trust import is_trusted
 
 _MOST_BYTES = 1 << 20
 
@@ -118,8 +119,10 @@ def call(
     Raises
     ------
     FunctionError
-        It raises one, or returns what is no value.
+        It raises one, or returns what is no value; or no program of a user may run here.
     """
+    if not is_trusted():
+        raise FunctionError(f"{one.file}: is a program, and programs of users do not run here")
     try:
         found = _function(one.file, one.name, source)(dict(tables))
         return _values(one, by, found)

@@ -1,0 +1,58 @@
+"""`perhop pack`: a study as one file, for an archive or another machine."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perhop.cli import options
+from perhop.cli.exit import UsageError
+from perhop.cli.output import note, print_json
+
+
+def command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study, with a study.toml.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: out/<folder's name>.zip.")
+    ] = None,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> None:
+    """Make one file of a study: all files of its folder with their hashes, the same bytes each time."""
+    from perhop.papers import packed
+    from perhop.papers.folder import is_study, load
+    from perhop.run.folder import always
+    from perhop.units import counted, size
+
+    if not directory.is_dir() or not is_study(directory):
+        raise UsageError(
+            f"{directory}: has no study.toml", "perhop init --study DIR writes one to start from"
+        )
+    file = out or Path("out") / f"{directory.resolve().name}.zip"
+    if out is None:
+        file.parent.mkdir(exist_ok=True)
+    may_replace = always if force else packed.is_packed
+    options.check_target(file, may_replace)
+    load(directory)
+    manifest = packed.pack(directory, file, load, may_replace)
+    lacking = packed.lacks(directory, manifest)
+    content = file.read_bytes()
+    found = {
+        "file": str(file),
+        "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "files": len(manifest.files),
+        "programs": manifest.programs,
+        "lacks": lacking,
+    }
+    note(*lacking)
+    if manifest.programs:
+        note(f"holds programs, which others run with --trust alone: {', '.join(manifest.programs)}")
+    if as_json:
+        print_json(found)
+    else:
+        files, bytes_ = counted(len(manifest.files), "file"), size(len(content))
+        print(f"{file}: {files}, {bytes_}, SHA-256 {found['sha256']}")
