@@ -110,8 +110,8 @@ fn meters_have_rates_and_bursts() {
     43:9 conditioner.customer.meter.cbs: `cbs` is missing (add `cbs = "88p"`: committed burst size.)
     43:9 conditioner.customer.meter.ebs: `ebs` is missing (add `ebs = "88p"`: excess burst size; zero is allowed if the committed one is not.)
     "#);
-    assert_snapshot!(meter(r#"{ kind = "tr-tmc", cir = "1Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tmc` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tcp-friendly", "custom" (did you mean `tr-tcm`?)"#);
-    assert_snapshot!(meter(r#"{ cir = "1Mbit/s" }"#), @r#"43:9 conditioner.customer.meter.kind: `kind` is missing (`kind` is one of "token-bucket", "sr-tcm", "tr-tcm", "tcp-friendly", "custom")"#);
+    assert_snapshot!(meter(r#"{ kind = "tr-tmc", cir = "1Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tmc` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tcp-friendly", "custom", "python" (did you mean `tr-tcm`?)"#);
+    assert_snapshot!(meter(r#"{ cir = "1Mbit/s" }"#), @r#"43:9 conditioner.customer.meter.kind: `kind` is missing (`kind` is one of "token-bucket", "sr-tcm", "tr-tcm", "tcp-friendly", "custom", "python")"#);
     assert_snapshot!(meter(r#""tr-tcm""#), @r#"43:9 conditioner.customer.meter: must be a table, not a string (write a table, as in `{ kind = "tr-tcm" }`)"#);
     assert_snapshot!(meter("[]"), @r#"43:9 conditioner.customer.meter: must be a table, not a list (write a table, as in `{ kind = "token-bucket" }`)"#);
 }

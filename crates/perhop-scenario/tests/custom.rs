@@ -7,9 +7,11 @@ use perhop_core::dscp::Dscp;
 use perhop_core::packet::Color;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
-use perhop_scenario::elements::{ElementError, Elements, FromSetting, Setting, Settings, SettingsTable};
+use perhop_scenario::elements::{
+    ElementError, Elements, FromSetting, NoElements, Setting, Settings, SettingsTable,
+};
 use perhop_scenario::model::{CustomMeter, CustomQueue, Meter, Queue};
-use perhop_scenario::{Diagnostic, Loaded, NoFiles, load, load_with};
+use perhop_scenario::{Diagnostic, FileName, Files, Loaded, NamedFile, NoFiles, load, load_with};
 
 /// One queue, `own`, and one meter, `mine`; both take `gain`, a number, and nothing else.
 #[derive(Default)]
@@ -68,7 +70,8 @@ fn a_file_says_what_they_are_built_from() {
     let loaded = with_own(&file(QUEUE, METER), &[]).expect("no mistake");
     let settings = SettingsTable::from([("gain".to_owned(), Setting::Integer(2))]);
     let rate = BitRate::new(100_000).expect("not zero");
-    let wanted = CustomQueue { name: "own".to_owned(), limit: QueueSize::Packets(9), rate, settings };
+    let wanted =
+        CustomQueue { name: "own".to_owned(), limit: QueueSize::Packets(9), rate, settings, code: None };
     assert_eq!(queue_of(&loaded), wanted);
     let edge = &loaded.scenario.conditioners[0];
     let Some(Meter::Custom(meter)) = &edge.meter else { panic!("{:?}", edge.meter) };
@@ -194,4 +197,81 @@ fn a_queue_from_outside_may_mark_packets() {
     assert_eq!(with_own(&file(QUEUE, METER), &ecn).expect("no mistake").warnings.len(), 0);
     let fifo = r#"{ kind = "fifo" }"#;
     assert_eq!(with_own(&file(fifo, METER), &ecn).expect("no mistake").warnings.len(), 1);
+}
+
+const IN_PYTHON: &str =
+    r#"{ kind = "python", file = "mine.py", name = "Mine", limit = "9p", settings = { gain = 2 } }"#;
+const METER_IN_PYTHON: &str = r#"{ kind = "python", file = "mine.py", name = "Own" }"#;
+
+/// Any queue and meter in Python.
+struct Interpreted;
+
+impl Elements for Interpreted {
+    fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
+        let code = queue.code.as_ref().expect("it is in Python");
+        assert_eq!((code.file.as_str(), &code.text[..11]), ("mine.py", "class Mine:"));
+        gain(&queue.settings)
+    }
+
+    fn check_meter(&self, meter: &CustomMeter, _: bool) -> Result<(), ElementError> {
+        meter.code.as_ref().map(drop).ok_or_else(ElementError::no_python)
+    }
+}
+
+/// A file `mine.py`.
+struct Program(&'static [u8]);
+
+impl Files for Program {
+    fn read(&self, name: &FileName) -> Result<NamedFile, String> {
+        if name.as_str() == "mine.py" {
+            return Ok(NamedFile { bytes: self.0.into(), sha256: self.0.len().to_string() });
+        }
+        Err("cannot be read".to_owned())
+    }
+}
+
+const PROGRAM: Program = Program(b"class Mine:\n    pass\n");
+
+fn in_python(changes: &[&str], program: &Program) -> Result<Loaded, Vec<Diagnostic>> {
+    let text = file(IN_PYTHON, METER_IN_PYTHON);
+    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    load_with(text.as_bytes(), "test.toml", &changes, &Interpreted, program)
+}
+
+#[test]
+fn an_element_in_python_has_the_text_of_its_file() {
+    let loaded = in_python(&[], &PROGRAM).expect("no mistake");
+    let text = loaded.resolved_toml();
+    let again = load_with(text.as_bytes(), "test.toml", &[], &Interpreted, &PROGRAM).expect("no mistake");
+    assert_eq!(queue_of(&again), queue_of(&loaded));
+    let other = in_python(&[], &Program(b"class Mine: pass")).expect("no mistake");
+    assert_ne!(other.treatment_toml(), loaded.treatment_toml(), "another program is another treatment");
+}
+
+#[test]
+fn mistakes_about_programs_have_their_place() {
+    let first = |changes: &[&str], program: &Program| {
+        let said = lines(in_python(changes, program));
+        said.lines().next().map(ToOwned::to_owned).unwrap_or_default()
+    };
+    let path = "port.slow-fast.class.data.queue";
+    assert_eq!(
+        first(&[&format!("{path}.file=mien.py")], &PROGRAM),
+        format!("1:38 {path}.file: `mien.py` cannot be read (the path begins at the folder of the scenario)")
+    );
+    assert_eq!(
+        first(&[], &Program(b"class Mine: \xff")),
+        format!("42:35 {path}.file: `mine.py` is not text: byte 12 is not UTF-8 (save it as UTF-8)")
+    );
+    assert_eq!(
+        first(&["run.clock=live"], &PROGRAM),
+        format!(
+            "42:18 {path}.kind: an element in Python runs in virtual time alone: real packets would wait for its \
+             calls (take an element of perhop, or leave `run.clock` out)"
+        )
+    );
+    let text = file(IN_PYTHON, METER_IN_PYTHON);
+    let said = lines(load_with(text.as_bytes(), "test.toml", &[], &NoElements, &PROGRAM));
+    let refused = format!("42:18 {path}.kind: this program runs no elements in Python (`perhop run` does)");
+    assert_eq!(said.lines().next(), Some(refused.as_str()));
 }

@@ -192,7 +192,7 @@ fn coloured_queues() {
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed" (`coupled`: those of its own and of every better colour; `decoupled`: its own; `shared`: all; `summed`: its own)"#);
-    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "custom" (did you mean `gred`?)"#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "custom", "python" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
     87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)
     88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)

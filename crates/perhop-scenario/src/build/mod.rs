@@ -15,6 +15,6 @@ pub(crate) use conditioner::own_meter;
 pub use network::{Network, Parts};
 pub(crate) use port::own_queue;
 pub use port::{queue, scheduler};
-pub use registry::{MeterPlace, QueuePlace, Registry};
+pub use registry::{Interpreter, MeterPlace, QueuePlace, Registry};
 pub use scope::MeterScope;
 pub use sites::Sites;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::MeterScope;
 use crate::elements::{ElementError, Elements, Settings};
-use crate::model::{CustomMeter, CustomQueue};
+use crate::model::{Code, CustomMeter, CustomQueue};
 use perhop_core::meter::Meter;
 use perhop_core::packet::Packet;
 use perhop_core::param_error::ParamError;
@@ -47,6 +47,28 @@ type QueueBuilder<P> = Box<dyn Fn(QueuePlace, &mut Settings<'_>) -> Built<AnyQue
 type MeterBuilder =
     Box<dyn Fn(&mut MeterPlace, &mut Settings<'_>, &MeterScope) -> Built<Box<dyn Meter>> + Send + Sync>;
 
+/// A maker of the elements of `kind = "python"`, from the program text that comes with them.
+pub trait Interpreter<P: Packet>: Send + Sync {
+    /// The queue.
+    ///
+    /// # Errors
+    /// What the program says of its settings, or why it cannot be built.
+    fn queue(
+        &self,
+        code: &Code,
+        given: &CustomQueue,
+        site: SiteId,
+        stream: Stream,
+    ) -> Result<AnyQueue<P>, ElementError>;
+
+    /// The meter, one for all packets.
+    ///
+    /// # Errors
+    /// As of a queue.
+    fn meter(&self, code: &Code, given: &CustomMeter, stream: Stream)
+    -> Result<Box<dyn Meter>, ElementError>;
+}
+
 /// The queues and meters that a program brings: what `kind = "custom"` can name.
 ///
 /// Pass the same to [`load_with`](crate::load_with) and to
@@ -54,11 +76,12 @@ type MeterBuilder =
 pub struct Registry<P: Packet> {
     queues: BTreeMap<String, QueueBuilder<P>>,
     meters: BTreeMap<String, MeterBuilder>,
+    interpreter: Option<Box<dyn Interpreter<P>>>,
 }
 
 impl<P: Packet> Default for Registry<P> {
     fn default() -> Self {
-        Self { queues: BTreeMap::new(), meters: BTreeMap::new() }
+        Self { queues: BTreeMap::new(), meters: BTreeMap::new(), interpreter: None }
     }
 }
 
@@ -92,6 +115,11 @@ impl<P: Packet> Registry<P> {
         self.meters.insert(name.to_owned(), boxed);
     }
 
+    /// Takes `interpreter` for the elements in Python.
+    pub fn interpreter(&mut self, interpreter: impl Interpreter<P> + 'static) {
+        self.interpreter = Some(Box::new(interpreter));
+    }
+
     /// The queue that the scenario names.
     ///
     /// # Errors
@@ -102,6 +130,10 @@ impl<P: Packet> Registry<P> {
         site: SiteId,
         stream: Stream,
     ) -> Result<AnyQueue<P>, ElementError> {
+        if let Some(code) = &given.code {
+            let interpreter = self.interpreter.as_ref().ok_or_else(ElementError::no_python)?;
+            return interpreter.queue(code, given, site, stream);
+        }
         let unknown = || ElementError::unknown("queue", &given.name, self.queues.keys());
         let build = self.queues.get(&given.name).ok_or_else(unknown)?;
         let place = QueuePlace { site, limit: given.limit, rate: given.rate, stream };
@@ -118,22 +150,33 @@ impl<P: Packet> Registry<P> {
         scope: &MeterScope,
         stream: Stream,
     ) -> Result<Box<dyn Meter>, ElementError> {
+        if let Some(code) = &given.code {
+            let interpreter = self.interpreter.as_ref().ok_or_else(ElementError::no_python)?;
+            one_for_all(scope, "each of several meters would be a copy of the first, its objects included")?;
+            return interpreter.meter(code, given, stream);
+        }
         let unknown = || ElementError::unknown("meter", &given.name, self.meters.keys());
         let build = self.meters.get(&given.name).ok_or_else(unknown)?;
         let mut place = MeterPlace { stream, draws: false };
         let built = Settings::read(&given.settings, |settings| build(&mut place, settings, scope))?;
-        if place.draws && !matches!(scope, MeterScope::One) {
-            return Err(ElementError {
-                path: "name".to_owned(),
-                rule: format!(
-                    "`{}` draws random numbers, and each of several meters would draw the same",
-                    given.name
-                ),
-                hint: Some("leave `per` out: one meter for all of them".to_owned()),
-            });
+        if place.draws {
+            let name = &given.name;
+            one_for_all(
+                scope,
+                &format!("`{name}` draws random numbers, and each of several meters would draw the same"),
+            )?;
         }
         Ok(built)
     }
+}
+
+/// Refuses a meter that cannot be copied where there are several, for this reason.
+fn one_for_all(scope: &MeterScope, why: &str) -> Result<(), ElementError> {
+    if matches!(scope, MeterScope::One) {
+        return Ok(());
+    }
+    let hint = Some("leave `per` out: one meter for all of them".to_owned());
+    Err(ElementError { path: "name".to_owned(), rule: why.to_owned(), hint })
 }
 
 impl<P: Packet> Elements for Registry<P> {

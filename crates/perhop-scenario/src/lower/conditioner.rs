@@ -28,7 +28,7 @@ pub(crate) fn parts(
         Some(
             Meter::SrTcm { color_aware: true, colors, .. } | Meter::TrTcm { color_aware: true, colors, .. },
         ) => Some(color_map(colors)),
-        Some(Meter::Custom { .. }) => Some(color_map(&BTreeMap::new())),
+        Some(Meter::Custom { .. } | Meter::Python { .. }) => Some(color_map(&BTreeMap::new())),
         _ => None,
     };
     model::Conditioner {
@@ -100,7 +100,12 @@ pub(crate) fn model_meter(meter: &Meter, packet_size: Option<Size>) -> model::Me
             forget_after: *forget_after,
         }),
         Meter::Custom { name, settings } => {
-            model::Meter::Custom(model::CustomMeter { name: name.to_string(), settings: settings.clone() })
+            let (name, settings) = (name.to_string(), settings.clone());
+            model::Meter::Custom(model::CustomMeter { name, settings, code: None })
+        }
+        Meter::Python { file, name, settings } => {
+            let (name, settings, code) = (name.to_string(), settings.clone(), Some(model::Code::named(file)));
+            model::Meter::Custom(model::CustomMeter { name, settings, code })
         }
     }
 }

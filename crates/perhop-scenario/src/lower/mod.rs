@@ -6,6 +6,7 @@ mod flows;
 mod losses;
 mod place_conditioner;
 mod ports;
+mod programs;
 mod queue;
 mod rate_trace;
 mod resolve;

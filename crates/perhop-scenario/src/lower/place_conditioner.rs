@@ -9,6 +9,7 @@ use crate::lower::Network;
 use crate::lower::check::conditioner;
 use crate::lower::conditioner::parts;
 use crate::lower::flows::Made;
+use crate::lower::programs;
 use crate::lower::queue::refuse_element;
 use crate::meant::elements::Elements;
 use crate::meant::model;
@@ -59,8 +60,9 @@ pub(crate) fn place(
             report.error(&steps!["conditioner", i, "match"], rule, Some(hint));
             return (made, from_file);
         }
-        let parts = parts(conditioner, pattern, file.run.packet_size, &flows.classes);
-        if let Some(model::Meter::Custom(meter)) = &parts.meter
+        let mut parts = parts(conditioner, pattern, file.run.packet_size, &flows.classes);
+        if let Some(model::Meter::Custom(meter)) = &mut parts.meter
+            && programs::give(meter.code.as_mut(), file.run.clock, &steps!["conditioner", i, "meter"], report)
             && let Err(error) = elements.check_meter(meter, parts.per != model::Per::Aggregate)
         {
             refuse_element(error, &steps!["conditioner", i, "meter"], report);

@@ -1,5 +1,6 @@
 //! Ports of the file put on the links they feed; links without one get the default port.
 
+use crate::lower::programs;
 use crate::lower::queue::{model_queue, refuse_element};
 use crate::lower::resolve::Pairs;
 use crate::lower::{Network, ends_of};
@@ -44,11 +45,13 @@ pub(crate) fn place(
             let path = std::mem::take(&mut link.port.path);
             link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
             check_shares(&link.port, link.rate, *i, report);
-            for (j, class) in link.port.classes.iter().enumerate() {
-                if let model::Queue::Custom(queue) = &class.queue
+            for (j, class) in link.port.classes.iter_mut().enumerate() {
+                let model::Queue::Custom(queue) = &mut class.queue else { continue };
+                let at = steps!["port", *i, "class", j, "queue"];
+                if programs::give(queue.code.as_mut(), file.run.clock, &at, report)
                     && let Err(error) = elements.check_queue(queue)
                 {
-                    refuse_element(error, &steps!["port", *i, "class", j, "queue"], report);
+                    refuse_element(error, &at, report);
                 }
             }
         }

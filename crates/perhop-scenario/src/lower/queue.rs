@@ -15,7 +15,10 @@ use crate::meant::elements::ElementError;
 use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::Step;
+use crate::words::files::FileName;
 use crate::words::marks::{Colors, Mark};
+use crate::words::names::Label;
+use crate::words::setting::SettingsTable;
 use crate::words::units::{Limit, Size, Time};
 use crate::written::defaults;
 use crate::written::file::schema;
@@ -65,9 +68,9 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
                 }
             ))
         }
-        (Queue::Custom { name, limit: Limit(limit), settings }, _) => {
-            let (name, settings) = (name.to_string(), settings.clone());
-            model::Queue::Custom(model::CustomQueue { name, limit: *limit, rate, settings })
+        (Queue::Custom { name, limit, settings }, _) => outside(name, *limit, settings, None, rate),
+        (Queue::Python { file, name, limit, settings }, _) => {
+            outside(name, *limit, settings, Some(file), rate)
         }
         (&Queue::Codel { limit: Limit(limit), target, interval, ecn, ce_threshold, conventions }, _) => {
             model::Queue::Codel(CodelParams {
@@ -82,6 +85,19 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
         (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),
     }
+}
+
+/// A queue from outside; of one in Python `file` is where its class is.
+fn outside(
+    name: &Label,
+    limit: Limit,
+    settings: &SettingsTable,
+    file: Option<&FileName>,
+    rate: BitRate,
+) -> model::Queue {
+    let code = file.map(model::Code::named);
+    let (name, settings) = (name.to_string(), settings.clone());
+    model::Queue::Custom(model::CustomQueue { name, limit: limit.0, rate, settings, code })
 }
 
 /// The kinds of queues that have `setting`, for a hint: `` `rio` or `gred` ``.

@@ -292,7 +292,7 @@ fn short_burst(
                 ("meter", "pbs", *pbs, "every such packet is red".to_owned()),
             ]
         }
-        Some(Meter::TcpFriendly { .. } | Meter::Custom { .. }) | None => Vec::new(),
+        Some(Meter::TcpFriendly { .. } | Meter::Custom { .. } | Meter::Python { .. }) | None => Vec::new(),
     };
     if let Some(shaper) = &conditioner.shaper {
         bursts.push(("shaper", "burst", shaper.burst, "no such packet passes".to_owned()));

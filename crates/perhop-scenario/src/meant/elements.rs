@@ -149,6 +149,13 @@ impl ElementError {
         Self { path: "name".to_owned(), rule, hint: Some(hint) }
     }
 
+    /// This program runs no elements in Python.
+    #[must_use]
+    pub fn no_python() -> Self {
+        let rule = "this program runs no elements in Python".to_owned();
+        Self { path: "kind".to_owned(), rule, hint: Some("`perhop run` does".to_owned()) }
+    }
+
     /// The same error of the element at `path`.
     #[must_use]
     pub fn at(self, path: &str) -> Self {
@@ -179,6 +186,7 @@ pub trait Elements {
     /// # Errors
     /// Why it cannot.
     fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
+        queue.code.as_ref().map_or(Ok(()), |_| Err(ElementError::no_python()))?;
         Err(ElementError::unknown("queue", &queue.name, std::iter::empty()))
     }
 
@@ -187,6 +195,7 @@ pub trait Elements {
     /// # Errors
     /// Why it cannot.
     fn check_meter(&self, meter: &CustomMeter, _several: bool) -> Result<(), ElementError> {
+        meter.code.as_ref().map_or(Ok(()), |_| Err(ElementError::no_python()))?;
         Err(ElementError::unknown("meter", &meter.name, std::iter::empty()))
     }
 }

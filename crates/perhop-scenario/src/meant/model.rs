@@ -261,6 +261,24 @@ pub struct CustomQueue {
     pub rate: BitRate,
     /// Further settings.
     pub settings: SettingsTable,
+    /// The program text that it is a class of, if it is in Python.
+    pub code: Option<Code>,
+}
+
+/// The program text of elements in Python.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    /// Its file, as the scenario calls it.
+    pub file: FileName,
+    /// The text of it.
+    pub text: Arc<str>,
+}
+
+impl Code {
+    /// The file, with nothing in it yet.
+    pub(crate) fn named(file: &FileName) -> Self {
+        Self { file: file.clone(), text: "".into() }
+    }
 }
 
 /// How a port chooses among its classes.
@@ -355,4 +373,6 @@ pub struct CustomMeter {
     pub name: String,
     /// Its settings.
     pub settings: SettingsTable,
+    /// The program text that it is a class of, if it is in Python.
+    pub code: Option<Code>,
 }

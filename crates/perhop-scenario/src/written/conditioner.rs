@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::tree::{Step, steps};
 use crate::words::choices::{BeyondTokens, CarrySpacing, CopyRule, Fraction, NewFlow, Per, Shortage};
+use crate::words::files::FileName;
 use crate::words::marks::{Colors, Mark, MarkerAction};
 use crate::words::names::{End, Label};
 use crate::words::setting::SettingsTable;
@@ -261,6 +262,17 @@ pub enum Meter {
         /// What that program calls it.
         name: Label,
         /// What it is built from.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        settings: SettingsTable,
+    },
+    /// A meter in Python: a class of a file beside the scenario. Packets come to it with the colour of
+    /// their drop precedence of AF, others red.
+    Python {
+        /// The file.
+        file: FileName,
+        /// The class.
+        name: Label,
+        /// What it is given, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         settings: SettingsTable,
     },

@@ -9,6 +9,7 @@ use perhop_core::units::QueueSize;
 
 use crate::words::choices::Averaging;
 use crate::words::conventions::{CodelConventions, Conventions};
+use crate::words::files::FileName;
 use crate::words::marks::{Colors, Selector};
 use crate::words::names::{End, Label};
 use crate::words::setting::SettingsTable;
@@ -293,6 +294,19 @@ queues! {
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             settings: SettingsTable,
         },
+        /// A queue in Python: a class of a file beside the scenario.
+        Python {
+            /// The file.
+            file: FileName,
+            /// The class.
+            name: Label,
+            /// Most that may wait, in packets or in bytes.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
+            /// What else the class is given, by name.
+            #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+            settings: SettingsTable,
+        },
     }
 }
 
@@ -308,7 +322,8 @@ impl Queue {
             | Self::Red { limit, .. }
             | Self::Rio { limit, .. }
             | Self::Codel { limit, .. }
-            | Self::Custom { limit, .. } => *limit,
+            | Self::Custom { limit, .. }
+            | Self::Python { limit, .. } => *limit,
             Self::Gred { limit, green, yellow, red, .. } => limit
                 .or_else(|| together([green.limit?, yellow.limit?, red.limit?]))
                 .unwrap_or_else(defaults::queue_limit),

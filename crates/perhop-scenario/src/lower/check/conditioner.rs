@@ -132,7 +132,7 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
         Meter::TokenBucket { cbs, .. } => &[("cbs", *cbs)],
         Meter::SrTcm { cbs, ebs, .. } => &[("cbs", *cbs), ("ebs", *ebs)],
         Meter::TrTcm { cbs, pbs, .. } => &[("cbs", *cbs), ("pbs", *pbs)],
-        Meter::Custom { .. } => &[],
+        Meter::Custom { .. } | Meter::Python { .. } => &[],
         Meter::TcpFriendly { packet_size: own, .. } => {
             if own.or(packet_size).is_none() {
                 let hint = Some("add `packet_size = \"1460B\"` here or to [run]".to_owned());
@@ -212,7 +212,9 @@ fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
         None => "",
         Some(Meter::TokenBucket { .. }) => "token-bucket",
         Some(Meter::TcpFriendly { .. }) => "tcp-friendly",
-        Some(Meter::SrTcm { .. } | Meter::TrTcm { .. } | Meter::Custom { .. }) => return,
+        Some(Meter::SrTcm { .. } | Meter::TrTcm { .. } | Meter::Custom { .. } | Meter::Python { .. }) => {
+            return;
+        }
     };
     if marker.yellow.0 != Action::Pass {
         let hint =
