@@ -43,6 +43,7 @@ PAGES = (
     "docs/coming-from.md",
     "docs/estimate.md",
     "docs/figures.md",
+    "docs/own-elements.md",
     "docs/recommend.md",
     "docs/statistics.md",
 )

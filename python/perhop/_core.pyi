@@ -8,17 +8,25 @@ from numpy.typing import NDArray
 __all__ = [
     "FORMAT",
     "RESULTS_VERSION",
+    "ElementError",
     "File",
+    "MeterPlace",
+    "Packet",
+    "Place",
+    "Rng",
     "Scenario",
     "ScenarioError",
+    "SchedulerPlace",
     "Simulation",
     "__version__",
     "campaign_schema",
     "diagnostic",
+    "element_laws",
     "nearest_rank",
     "schema",
     "suggest",
     "tables",
+    "try_elements",
 ]
 
 __version__: str
@@ -82,6 +90,81 @@ class _Files(Protocol):
 
     def read(self, name: str, /) -> tuple[bytes, str]: ...
 
+class ElementError(RuntimeError):
+    """An element in Python raised an error or broke the rules of elements; its cause has the traceback."""
+
+@final
+class Rng:
+    """An element's own random numbers: they depend on seed, replication and its path alone."""
+
+    def unit(self) -> float: ...
+    def below(self, bound: int) -> int: ...
+
+@final
+class Packet:
+    """A packet, as an element in Python sees it."""
+
+    @property
+    def length(self) -> int: ...
+    @property
+    def flow(self) -> int: ...
+    @property
+    def traffic_class(self) -> int: ...
+    @property
+    def dscp(self) -> int: ...
+    @property
+    def color(self) -> str: ...
+    @property
+    def ecn(self) -> str: ...
+    @property
+    def is_ack(self) -> bool: ...
+    @property
+    def is_reverse(self) -> bool: ...
+    @property
+    def arrived(self) -> int: ...
+    @property
+    def seq_end(self) -> int | None: ...
+    @property
+    def ack(self) -> int | None: ...
+
+@final
+class Place:
+    """The place of a queue in Python: its limit, what waits, and what it may do with packets."""
+
+    @property
+    def limit_packets(self) -> int | None: ...
+    @property
+    def limit_bytes(self) -> int | None: ...
+    @property
+    def rate_bit_s(self) -> int: ...
+    @property
+    def rng(self) -> Rng: ...
+    @property
+    def packets(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    def has_room(self, packet: Packet) -> bool: ...
+    def drop(self, packet: Packet, why: str) -> None: ...
+    def mark(self, packet: Packet) -> bool: ...
+
+@final
+class MeterPlace:
+    """The place of a meter in Python."""
+
+    @property
+    def rng(self) -> Rng: ...
+
+@final
+class SchedulerPlace:
+    """The place of a scheduler in Python."""
+
+    @property
+    def rng(self) -> Rng: ...
+    @property
+    def rate_bit_s(self) -> int: ...
+    @property
+    def classes(self) -> list[str]: ...
+
 @final
 class File:
     """A TOML file, whose values have places."""
@@ -107,6 +190,8 @@ class Scenario:
     def seed(self) -> int: ...
     @property
     def live(self) -> bool: ...
+    @property
+    def has_programs(self) -> bool: ...
     @property
     def replication(self) -> int: ...
     @property
@@ -144,6 +229,17 @@ def nearest_rank(total: int, permille: int) -> int:
 def schema() -> str: ...
 def tables() -> list[Table]: ...
 def campaign_schema() -> str: ...
+def try_elements(source: bytes, name: str, overrides: list[str], files: _Files) -> None: ...
+def element_laws(
+    kind: str,
+    element: tuple[str, str, str],
+    settings: list[tuple[str, str | int | float | bool]],
+    limit: str,
+    classes: list[str],
+    aware: bool,
+) -> list[tuple[str, str | None]]:
+    """Ask the laws of elements of a class, given by file, text and name; return each, and what broke it."""
+
 def suggest(wrong: str, known: list[str]) -> str | None: ...
 def diagnostic(
     text: str, name: str, start: int, end: int, rule: str, hint: str | None = None

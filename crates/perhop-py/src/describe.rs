@@ -76,6 +76,7 @@ fn link(link: &Link, from: &str, to: &str) -> Value {
                 Scheduler::Drr(quanta) => json!({
                     "kind": "drr", "quanta_bytes": quanta.iter().map(|q| q.0).collect::<Vec<_>>(),
                 }),
+                Scheduler::Custom(given) => json!({"kind": given.name}),
                 Scheduler::Cbq(classes) => json!({
                     "kind": "cbq", "shares": classes.iter().map(|c| c.share).collect::<Vec<_>>(),
                 }),

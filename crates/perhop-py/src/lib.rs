@@ -2,6 +2,7 @@
 
 mod campaign;
 mod describe;
+mod element;
 mod error;
 mod scenario;
 mod simulation;
@@ -20,9 +21,17 @@ mod _core {
     #[pymodule_export]
     use crate::campaign::{File, campaign_schema, diagnostic, suggest};
     #[pymodule_export]
+    use crate::element::failure::ElementError;
+    #[pymodule_export]
+    use crate::element::laws::element_laws;
+    #[pymodule_export]
+    use crate::element::packet::Packet;
+    #[pymodule_export]
+    use crate::element::place::{MeterPlace, Place, Rng, SchedulerPlace};
+    #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]
-    use crate::scenario::{Scenario, schema};
+    use crate::scenario::{Scenario, schema, try_elements};
     #[pymodule_export]
     use crate::simulation::Simulation;
     #[pymodule_export]

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use perhop_scenario::elements::NoElements;
-use perhop_scenario::model::Clock;
+use perhop_scenario::model::{Class, Clock, Meter, Port, Queue, Scheduler};
 use perhop_scenario::{FileName, Files, Loaded, NamedFile, NoFiles, cost, load_with};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::element::Reading;
 use crate::error::{raise, to_python};
 use crate::simulation::Simulation;
 
@@ -32,6 +32,21 @@ impl Files for GivenFiles {
     }
 }
 
+/// Builds the elements in Python of a scenario, or raises everything that is wrong with it: this runs its programs.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "how Python hands over a list")]
+pub fn try_elements(
+    py: Python<'_>,
+    source: &[u8],
+    name: &str,
+    overrides: Vec<String>,
+    files: Py<PyAny>,
+) -> PyResult<()> {
+    let files = GivenFiles(files);
+    let loaded = py.detach(|| load_with(source, name, &overrides, &Reading::new(true), &files));
+    loaded.map(drop).map_err(|diagnostics| raise(py, &diagnostics))
+}
+
 /// A scenario, read once: everything that is asked of it comes from here.
 #[pyclass(frozen)]
 pub struct Scenario(Arc<Loaded>);
@@ -51,7 +66,7 @@ impl Scenario {
     ) -> PyResult<Self> {
         let given = files.map(GivenFiles);
         let files: &(dyn Files + Sync) = given.as_ref().map_or(&NoFiles, |given| given);
-        let loaded = py.detach(|| load_with(source, name, &overrides, &NoElements, files));
+        let loaded = py.detach(|| load_with(source, name, &overrides, &Reading::new(false), files));
         loaded.map(|loaded| Self(Arc::new(loaded))).map_err(|diagnostics| raise(py, &diagnostics))
     }
 
@@ -64,6 +79,17 @@ impl Scenario {
     #[getter]
     fn live(&self) -> bool {
         self.0.scenario.run.clock == Clock::Live
+    }
+
+    /// Whether it has elements in Python: there are no others from outside here.
+    #[getter]
+    fn has_programs(&self) -> bool {
+        let scenario = &self.0.scenario;
+        let of_class = |class: &Class| matches!(class.queue, Queue::Custom(_));
+        let of_port =
+            |port: &Port| matches!(port.scheduler, Scheduler::Custom(_)) || port.classes.iter().any(of_class);
+        scenario.links.iter().any(|link| of_port(&link.port))
+            || scenario.conditioners.iter().any(|edge| matches!(edge.meter, Some(Meter::Custom(_))))
     }
 
     #[getter]

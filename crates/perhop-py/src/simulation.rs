@@ -14,6 +14,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::element::failure::{ElementError, Failure};
+use crate::element::registry;
 use crate::tables;
 
 /// A run of a scenario in virtual time.
@@ -24,14 +26,21 @@ pub struct Simulation {
     trace: Vec<&'static Table>,
     /// Absent once finished; locked, since Python may share the object between threads.
     run: Mutex<Option<perhop_sim::Simulation>>,
+    /// The first error of its elements in Python.
+    failure: Arc<Failure>,
 }
 
 impl Simulation {
     /// A run at time zero that records the tables called `trace`.
     pub fn new(py: Python<'_>, loaded: Arc<Loaded>, trace: &[String]) -> PyResult<Self> {
         let trace = traces(trace)?;
-        let run = py.detach(|| perhop_sim::Simulation::new(&loaded.scenario, trace_kinds(&trace)));
-        Ok(Self { loaded, trace, run: Mutex::new(Some(run)) })
+        let failure = Arc::default();
+        let built = py.detach(|| {
+            let elements = registry(&failure);
+            perhop_sim::Simulation::with_elements(&loaded.scenario, trace_kinds(&trace), &elements)
+        });
+        let run = built.map_err(|error| ElementError::new_err(error.to_string()))?;
+        Ok(Self { loaded, trace, run: Mutex::new(Some(run)), failure })
     }
 }
 
@@ -87,6 +96,7 @@ impl Simulation {
                 run.map(perhop_sim::Simulation::finish)
             })
             .ok_or_else(over)?;
+        self.end_if_failed()?;
         to_python(py, &self.loaded, &results, &self.trace)
     }
 }
@@ -98,8 +108,16 @@ impl Simulation {
         py: Python<'_>,
         call: impl FnOnce(&mut perhop_sim::Simulation) -> T + Send,
     ) -> PyResult<T> {
-        py.detach(|| self.run.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(call))
-            .ok_or_else(over)
+        let called = py.detach(|| self.run.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(call));
+        self.end_if_failed()?;
+        called.ok_or_else(over)
+    }
+
+    /// Ends the run if an element in Python has failed, with its error.
+    fn end_if_failed(&self) -> PyResult<()> {
+        let Some(error) = self.failure.take() else { return Ok(()) };
+        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Err(error)
     }
 }
 

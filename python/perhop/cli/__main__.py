@@ -25,6 +25,7 @@ _WRONG_PLACE = (
 
 _ERRORS = (
     ("perhop._core", "ScenarioError", ExitCode.INVALID),
+    ("perhop._core", "ElementError", ExitCode.FAILED_RUNS),
     ("perhop.run.live", "LiveError", ExitCode.INVALID),
     ("perhop.run.live", "LackingError", ExitCode.MACHINE),
     ("perhop.run.record", "DamagedRunError", ExitCode.STORE),
@@ -204,7 +205,7 @@ def _explain(error: BaseException) -> tuple[ExitCode, str]:
         # the error can be one of these only if its module is loaded already
         if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
             hint = getattr(error, "hint", "")
-            begin = "" if module == "perhop._core" else "error: "
+            begin = "" if name == "ScenarioError" else "error: "
             return code, f"{begin}{error}".rstrip() + (f"\nhint: {hint}" if hint else "")
     return ExitCode.INTERNAL, str(error)
 

@@ -98,9 +98,15 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
 
         campaign, mistakes, warnings = read(file, scenario.overrides)
         return _Checked("campaign", mistakes, warnings, f"campaign: {campaign}" if campaign else "campaign")
+    from perhop._core import ScenarioError
     from perhop.cli.output import expanded
 
     mistakes, warnings = scenario.diagnose()
+    if not mistakes:
+        try:
+            scenario.try_elements()
+        except ScenarioError as error:
+            mistakes = error.diagnostics
     return _Checked("scenario", mistakes, warnings, "" if mistakes else expanded(scenario))
 
 

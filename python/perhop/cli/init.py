@@ -23,6 +23,14 @@ class Pack(StrEnum):
     ACCESS = "access"
 
 
+class Element(StrEnum):
+    """A kind of elements in Python, named as its folder in `starters/elements`."""
+
+    QUEUE = "queue"
+    METER = "meter"
+    SCHEDULER = "scheduler"
+
+
 def command(
     directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to; made if missing.")] = Path(),
     pack: Annotated[
@@ -33,6 +41,12 @@ def command(
             "access: a line of 100 Mbit/s down and 5 up, with a call, uploads, downloads and the web.",
         ),
     ] = Pack.TWO_WAY,
+    element: Annotated[
+        Element | None,
+        typer.Option(
+            "--element", help="An element of your own in Python instead, in a scenario that uses it."
+        ),
+    ] = None,
     notebook: Annotated[
         bool, typer.Option("--notebook", help="A first look at it as well, for marimo and for Jupyter.")
     ] = False,
@@ -48,11 +62,18 @@ def command(
     from perhop.papers import form
     from perhop.run.folder import is_there, write_file
 
-    scenario = f"{pack.value}.toml"
     if study and (pack is not Pack.TWO_WAY or notebook):
         raise UsageError("--study: has a scenario of its own, and no notebook", "leave the other option out")
-    starters = [_STARTERS / pack.value / name for name in (scenario, "campaign.toml", "README.md")]
-    files = {directory / one.name: one.read_text("utf-8") for one in starters}
+    if element and (study or pack is not Pack.TWO_WAY or notebook):
+        raise UsageError(
+            "--element: has a scenario of its own, and no notebook", "leave the other option out"
+        )
+    scenario = "scenario.toml" if element else f"{pack.value}.toml"
+    place = _STARTERS / "elements" / element if element else _STARTERS / pack.value
+    # a program to start from is none of perhop's modules: its name has an end more here
+    programs = sorted(place.glob("*.py.txt"))
+    starters = [*programs, *(place / name for name in (scenario, "campaign.toml", "README.md"))]
+    files = {directory / one.name.removesuffix(".txt"): one.read_text("utf-8") for one in starters}
     if study:
         own = _STARTERS / "study"
         texts = [one for one in own.rglob("*") if one.is_file()]
@@ -93,7 +114,10 @@ def command(
     else:
         for file in files:
             print(file)
-        print(f"next: perhop {f'reproduce {directory} --quick' if study else f'run {directory / scenario}'}")
+        command = f"reproduce {directory} --quick" if study else f"run {directory / scenario}"
+        for program in programs:
+            command = f"test-element {directory / program.stem}"
+        print(f"next: perhop {command}")
         if notebook:
             print(f"or:   marimo edit {directory / 'first-look.py'}  # pip install marimo")
             print(f"or:   jupyter lab {directory / 'first-look.ipynb'}  # pip install jupyterlab")

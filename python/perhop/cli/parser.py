@@ -23,6 +23,7 @@ COMMANDS = (
     "serve",
     "analyze",
     "replay",
+    "test-element",
     "reproduce",
     "pack",
     "schema",
@@ -68,7 +69,7 @@ def build_app(asked: str = "") -> typer.Typer:
     known = asked in (*COMMANDS, *GROUPS)
     for name in COMMANDS:
         if name == asked or not known:
-            app.command(name)(import_module(f"perhop.cli.{name}").command)
+            app.command(name)(import_module(f"perhop.cli.{name.replace('-', '_')}").command)
     for name, module in GROUPS.items():
         if name == asked or not known:
             app.add_typer(import_module(f"perhop.cli.{module}").group, name=name)

@@ -24,11 +24,19 @@ def command(
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, metavar="N", help="Port; 0 is a free one.")
     ] = 0,
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="Run elements in Python of the scenarios: their programs can do anything."
+        ),
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Show runs and campaigns in the browser, change settings and run them; on this machine alone."""
     from perhop.cli.output import note, print_json
+    from perhop.scenario.trust import set_trust
 
+    set_trust(trust)
     given = list(dict.fromkeys(places or [Path("out")]))
     for place in places or []:
         place.stat()

@@ -76,7 +76,10 @@ def plan(campaign: Campaign) -> list[Planned]:
     faults = faulty_columns(design.names, campaign.responses)
     if faults:
         raise DesignError(faults)
-    work = [campaign.scenario.override(*one.overrides).work() for one in design.treatments]
+    scenarios = [campaign.scenario.override(*one.overrides) for one in design.treatments]
+    for scenario in scenarios:
+        scenario.try_elements()
+    work = [scenario.work() for scenario in scenarios]
     runs = sorted(each(design, campaign.scenario, range(campaign.most)), key=lambda run: run[1:3])
     return [Planned(position, *run, work=work[run.treatment]) for position, run in enumerate(runs)]
 

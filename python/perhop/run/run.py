@@ -142,6 +142,8 @@ def run(
     ------
     ScenarioError
         The scenario has mistakes.
+    ElementError
+        An element in Python failed; what the run has done is lost.
     MemoryError
         It needs more memory than there is; told before anything runs.
     OSError
@@ -151,6 +153,7 @@ def run(
     if scenario.core.live:
         return _run_live(scenario, kinds, keep, progress, pcap or {})
     check_memory(scenario.core.memory_bytes)
+    scenario.try_elements()
     gathered: dict[str, list[pl.DataFrame]] = {kind: [] for kind in kinds}
 
     def record(rows: Mapping[str, dict[str, Any]]) -> None:

@@ -308,6 +308,17 @@ class Scenario:
         """Return the scenario with further overrides, whatever mistakes it has with them: for `check`."""
         return replace(self, overrides=(*self.overrides, *assignments))
 
+    def try_elements(self) -> None:
+        """Build the elements in Python, if there are any; this runs their programs.
+
+        Raises
+        ------
+        ScenarioError
+            One cannot be built from its settings.
+        """
+        if self.core.has_programs:
+            _core.try_elements(self.source, self.name, list(self.overrides), self.files)
+
     def _read(self) -> Self:
         _ = self.core
         return self

@@ -43,8 +43,10 @@ pub(super) fn outgoing<P: OnWire>(
         (1, Some(class)) if takes_all(&port.classes[0]) && !regulates(&port.scheduler) => Port::single(class),
         (_, last) => {
             classes.extend(last);
-            let scheduler = scheduler(&port.scheduler, link.rate)
-                .map_err(|error| ElementError::from(error).at(&format!("{}.scheduler", port.path)))?;
+            let path = format!("{}.scheduler", port.path);
+            let stream = Stream::new(run.seed, run.replication, &path);
+            let scheduler =
+                scheduler(&port.scheduler, link.rate, stream, outside).map_err(|error| error.at(&path))?;
             Port::new(site, classifier(&port.classes), classes, scheduler)
         }
     };
@@ -92,8 +94,24 @@ pub(crate) fn own_queue<P: Packet>(
 ///
 /// # Errors
 /// What the element says of them.
-pub fn scheduler(params: &model::Scheduler, rate: BitRate) -> Result<Box<dyn Scheduler>, ParamError> {
-    Ok(match params {
+fn scheduler<P: Packet>(
+    params: &model::Scheduler,
+    rate: BitRate,
+    stream: Stream,
+    outside: &Registry<P>,
+) -> Result<Box<dyn Scheduler>, ElementError> {
+    match params {
+        model::Scheduler::Custom(given) => outside.build_scheduler(given, stream),
+        own => Ok(own_scheduler(own, rate)?.unwrap_or_else(|| unreachable!("it is not from outside"))),
+    }
+}
+
+/// The scheduler, unless it is from outside.
+pub(crate) fn own_scheduler(
+    params: &model::Scheduler,
+    rate: BitRate,
+) -> Result<Option<Box<dyn Scheduler>>, ParamError> {
+    Ok(Some(match params {
         model::Scheduler::StrictPriority => Box::new(StrictPriority),
         model::Scheduler::PairedCounter { data, share } => {
             let id = |i: usize| ClassId(u16::try_from(i).unwrap_or(u16::MAX));
@@ -103,7 +121,8 @@ pub fn scheduler(params: &model::Scheduler, rate: BitRate) -> Result<Box<dyn Sch
         model::Scheduler::Wrr(weights) => Box::new(Wrr::new(weights)?),
         model::Scheduler::Drr(quanta) => Box::new(Drr::new(quanta)?),
         model::Scheduler::Cbq(classes) => Box::new(Cbq::new(rate, classes)?),
-    })
+        model::Scheduler::Custom(_) => return Ok(None),
+    }))
 }
 
 fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Option<Losses> {
@@ -129,7 +148,7 @@ fn takes_all(class: &model::Class) -> bool {
 
 /// Whether a scheduler may keep its only class waiting.
 fn regulates(scheduler: &model::Scheduler) -> bool {
-    matches!(scheduler, model::Scheduler::Cbq(_))
+    matches!(scheduler, model::Scheduler::Cbq(_) | model::Scheduler::Custom(_))
 }
 
 fn classifier(classes: &[model::Class]) -> Box<dyn Classifier> {

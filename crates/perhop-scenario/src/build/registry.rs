@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::MeterScope;
 use crate::elements::{ElementError, Elements, Settings};
-use crate::model::{Code, CustomMeter, CustomQueue};
+use crate::model::{Code, CustomMeter, CustomQueue, CustomScheduler};
 use perhop_core::meter::Meter;
 use perhop_core::packet::Packet;
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{AnyQueue, Queue};
 use perhop_core::rng::Stream;
+use perhop_core::sched::Scheduler;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{BitRate, QueueSize};
 
@@ -60,6 +61,12 @@ pub trait Interpreter<P: Packet>: Send + Sync {
         site: SiteId,
         stream: Stream,
     ) -> Result<AnyQueue<P>, ElementError>;
+
+    /// The scheduler.
+    ///
+    /// # Errors
+    /// As of a queue.
+    fn scheduler(&self, given: &CustomScheduler, stream: Stream) -> Result<Box<dyn Scheduler>, ElementError>;
 
     /// The meter, one for all packets.
     ///
@@ -140,6 +147,18 @@ impl<P: Packet> Registry<P> {
         Settings::read(&given.settings, |settings| build(place, settings))
     }
 
+    /// The scheduler in Python that the scenario names.
+    ///
+    /// # Errors
+    /// When nothing here runs Python, or the program refuses its settings.
+    pub fn build_scheduler(
+        &self,
+        given: &CustomScheduler,
+        stream: Stream,
+    ) -> Result<Box<dyn Scheduler>, ElementError> {
+        self.interpreter.as_ref().ok_or_else(ElementError::no_python)?.scheduler(given, stream)
+    }
+
     /// The meter that the scenario names, one for all packets or a bank of it.
     ///
     /// # Errors
@@ -182,6 +201,10 @@ fn one_for_all(scope: &MeterScope, why: &str) -> Result<(), ElementError> {
 impl<P: Packet> Elements for Registry<P> {
     fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
         self.build_queue(queue, SiteId(0), Stream::new(0, 0, "")).map(drop)
+    }
+
+    fn check_scheduler(&self, scheduler: &CustomScheduler) -> Result<(), ElementError> {
+        self.build_scheduler(scheduler, Stream::new(0, 0, "")).map(drop)
     }
 
     fn check_meter(&self, meter: &CustomMeter, several: bool) -> Result<(), ElementError> {

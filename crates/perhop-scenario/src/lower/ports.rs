@@ -45,6 +45,14 @@ pub(crate) fn place(
             let path = std::mem::take(&mut link.port.path);
             link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
             check_shares(&link.port, link.rate, *i, report);
+            if let model::Scheduler::Custom(scheduler) = &mut link.port.scheduler {
+                let at = steps!["port", *i, "scheduler"];
+                if programs::give(Some(&mut scheduler.code), file.run.clock, &at, report)
+                    && let Err(error) = elements.check_scheduler(scheduler)
+                {
+                    refuse_element(error, &at, report);
+                }
+            }
             for (j, class) in link.port.classes.iter_mut().enumerate() {
                 let model::Queue::Custom(queue) = &mut class.queue else { continue };
                 let at = steps!["port", *i, "class", j, "queue"];
@@ -193,6 +201,13 @@ fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size
             model::Scheduler::Drr(port.class.iter().map(quantum).collect())
         }
         Scheduler::Cbq => model::Scheduler::Cbq(port.class.iter().map(cbq_class).collect()),
+        Scheduler::Python { file, name, settings } => model::Scheduler::Custom(model::CustomScheduler {
+            name: name.to_string(),
+            settings: settings.clone(),
+            rate,
+            classes: port.class.iter().map(|class| class.name.to_string()).collect(),
+            code: model::Code::named(file),
+        }),
     };
     let classes = port.class.iter().map(|class| model_class(class, rate, packet_size)).collect();
     model::Port { path, classes, scheduler, backpressure: port.backpressure }

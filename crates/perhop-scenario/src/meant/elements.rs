@@ -11,7 +11,7 @@ use perhop_core::param_error::ParamError;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
-use crate::meant::model::{CustomMeter, CustomQueue};
+use crate::meant::model::{CustomMeter, CustomQueue, CustomScheduler};
 use crate::words::marks::Mark;
 pub use crate::words::setting::{Setting, SettingsTable};
 use crate::words::suggest;
@@ -188,6 +188,14 @@ pub trait Elements {
     fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
         queue.code.as_ref().map_or(Ok(()), |_| Err(ElementError::no_python()))?;
         Err(ElementError::unknown("queue", &queue.name, std::iter::empty()))
+    }
+
+    /// Whether this scheduler can be built.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn check_scheduler(&self, _scheduler: &CustomScheduler) -> Result<(), ElementError> {
+        Err(ElementError::no_python())
     }
 
     /// Whether this meter can be built, one for all packets or `several` of it.

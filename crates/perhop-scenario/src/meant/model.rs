@@ -299,6 +299,23 @@ pub enum Scheduler {
     Drr(Vec<Bytes>),
     /// Class-based queueing: what each class may use.
     Cbq(Vec<CbqClass>),
+    /// A scheduler from outside.
+    Custom(CustomScheduler),
+}
+
+/// A scheduler from outside; so far there are those in Python.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomScheduler {
+    /// Its class.
+    pub name: String,
+    /// Its settings.
+    pub settings: SettingsTable,
+    /// Rate of the link behind the port.
+    pub rate: BitRate,
+    /// Names of the classes of the port, in order.
+    pub classes: Vec<String>,
+    /// The program text that it is a class of.
+    pub code: Code,
 }
 
 /// An edge's treatment of packets that arrive at a router.

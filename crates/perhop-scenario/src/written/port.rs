@@ -428,4 +428,14 @@ pub enum Scheduler {
     Drr,
     /// Class-based queueing (Floyd and Van Jacobson 1995): each class has its `share` of the link, and what others leave.
     Cbq,
+    /// A scheduler in Python: a class of a file beside the scenario.
+    Python {
+        /// The file.
+        file: FileName,
+        /// The class.
+        name: Label,
+        /// What it is given, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        settings: SettingsTable,
+    },
 }

@@ -128,6 +128,7 @@ fn needs(class: &Class, scheduler: &Scheduler, at: &[Step], report: &mut Report)
         Scheduler::Wrr => "wrr",
         Scheduler::Drr => "drr",
         Scheduler::Cbq => "cbq",
+        Scheduler::Python { .. } => "python",
     };
     let settings = [
         ("weight", "wrr", class.weight.is_some(), true),
@@ -186,7 +187,7 @@ fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
         (Scheduler::Cbq, Class { share: Some(_), .. }) => model::Scheduler::Cbq(vec![cbq_class(class)]),
         _ => return Ok(()),
     };
-    build::scheduler(&given, any_rate()).map(drop)
+    build::own_scheduler(&given, any_rate()).map(drop)
 }
 
 /// A rate for checks that do not depend on the link's.

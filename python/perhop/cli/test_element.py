@@ -1,0 +1,114 @@
+"""`perhop test-element`: the laws of perhop's own elements, asked of one in Python."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perhop.cli import options
+from perhop.cli.exit import ExitCode, UsageError
+
+LAWS = {
+    "books_balance": "every packet is kept, sent or dropped, and told; flows stay in order; the limit holds",
+    "repeats": "equal calls get equal answers",
+    "a_port_counts_it_all": "a port counts every drop and every mark",
+    "early_timeouts_change_nothing": "a call before its time changes nothing",
+    "serves_what_waits": "a class with a packet is served; the link idles if none has, or to a time ahead",
+    "respects_colors": "a colour is never improved, or makes no difference",
+}
+"""The laws, each in words."""
+
+
+def command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with elements in Python.")],
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="CLASS", help="One class; default every element of the file."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("-s", "--set", metavar="NAME=VALUE", help="A setting of the class; may be repeated."),
+    ] = None,
+    limit: Annotated[str, typer.Option("--limit", metavar="SIZE", help="Most that waits in a queue.")] = "8p",
+    classes: Annotated[
+        str, typer.Option("--classes", metavar="NAMES", help="Classes of a scheduler's port.")
+    ] = "a,b,c",
+    aware: Annotated[
+        bool, typer.Option("--color-aware", help="A meter looks at the colours that packets come with.")
+    ] = False,
+    cases: Annotated[
+        int, typer.Option("--cases", min=1, metavar="N", help="Random sequences of calls for each law.")
+    ] = 256,
+    as_json: options.Json = False,
+) -> int:
+    """Ask of elements in Python what perhop's own must obey; this runs the file."""
+    from perhop import _core
+    from perhop.cli.output import print_json
+    from perhop.scenario.element import Mistake, kinds
+
+    try:
+        text = file.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 text", "save it as UTF-8") from error
+    try:
+        found = kinds(str(file), text)
+    except Mistake as mistake:
+        raise UsageError(mistake.rule) from mistake
+    if name is not None and name not in found:
+        hint = _core.suggest(name, list(found)) or f"elements: {', '.join(found) or 'none'}"
+        raise UsageError(f"{file} has no element `{name}`", hint)
+    asked = {name: found[name]} if name else found
+    if not asked:
+        raise UsageError(
+            f"{file} has no element",
+            "a queue has `enqueue` and `dequeue`, a meter `measure`, a scheduler `select`",
+        )
+    os.environ["PROPTEST_CASES"] = str(cases)
+    given = [_setting(one) for one in settings or []]
+    verdicts = {
+        one: _core.element_laws(kind, (str(file), text, one), given, limit, classes.split(","), aware)
+        for one, kind in asked.items()
+    }
+    broken = [law for one in verdicts.values() for law, why in one if why is not None]
+    if as_json:
+        print_json(
+            {
+                "file": str(file),
+                "cases": cases,
+                "elements": [
+                    {
+                        "name": one,
+                        "kind": asked[one],
+                        "laws": [{"law": law, "holds": why is None, "broken": why} for law, why in of],
+                    }
+                    for one, of in verdicts.items()
+                ],
+            }
+        )
+    else:
+        for one, of in verdicts.items():
+            print(f"{file}: {one}, a {asked[one]}, in {cases} random sequences of calls for each law")
+            for law, why in of:
+                print(f"  {'holds ' if why is None else 'BROKEN'}  {law}: {LAWS[law]}")
+                for line in (why or "").strip().splitlines():
+                    print(f"          {line}")
+    return ExitCode.INVALID if broken else ExitCode.DONE
+
+
+def _setting(text: str) -> tuple[str, str | int | float | bool]:
+    """Read ``name=value``; a value that is no number and no flag is text."""
+    import tomllib
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"-s {text}: no value", "write -s name=value, such as -s min_th=5")
+    try:
+        read = tomllib.loads(f"value = {value}")["value"]
+    except ValueError:
+        read = value
+    if not isinstance(read, str | int | float | bool):
+        raise UsageError(f"-s {text}: a setting is text, a number, true or false")
+    return name.strip(), read
