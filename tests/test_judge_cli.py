@@ -58,11 +58,11 @@ def test_verdicts_are_printed_with_their_reason_and_no_number_is_cut(cli: Cli, r
         "X not judged: Something arrives.\n  not judged    goodput at 1Mbit/s, 5ms, less"
     )
     assert "; claimed less than 0; 2 replications, 10 are needed\n" in done.out
-    assert "; claimed at most -100\N{NO-BREAK SPACE}kbit/s; 2 replications, 10 are needed\n" in done.out
+    assert "; claimed at most -100 kbit/s; 2 replications, 10 are needed\n" in done.out
     narrow = [line for part in done.out.splitlines() for line in _folded(part, 40)]
     assert max(map(len, narrow)) <= 40
     # no number is parted from its unit
-    assert "\n".join(narrow).count("\N{NO-BREAK SPACE}kbit/s") == 3
+    assert "\n".join(narrow).count(" kbit/s") == 3
 
 
 def test_verdicts_are_json_and_csv(cli: Cli, ran: Path, tmp_path: Path) -> None:
@@ -135,3 +135,13 @@ def test_claims_of_another_campaign_are_refused(cli: Cli, ran: Path) -> None:
     other.write_text(CAMPAIGN.replace("replications = 2", "replications = 3"))
     assert cli("analyze", ran / "store", "--claims", ran / "others.toml").code == 0
     assert cli("analyze", ran / "store", "--claims", ran / "none.toml").code == ExitCode.USAGE
+
+
+@pytest.mark.parametrize("words", [("run",), ("describe",), ("campaign", "run")])
+def test_claims_in_the_place_of_another_file_are_told_as_such(
+    cli: Cli, store: Path, words: tuple[str, ...]
+) -> None:
+    done = cli(*words, store / "claims.toml")
+    assert done.code == ExitCode.USAGE
+    assert "claims.toml is a file of claims, which are judged on what a campaign measured" in done.err
+    assert "perhop analyze STORE --claims" in done.err

@@ -10,6 +10,7 @@ import pytest
 from claims_made import CAMPAIGN, HEAD, PLACE, PRINTED, claims_in, laid
 from perhop import _core
 from perhop.judge.grammar import ClaimsError, is_claims, schema
+from perhop.judge.quantity import Words, asked
 from test_models_estimate import LINE
 
 
@@ -228,3 +229,25 @@ def test_the_schema_has_every_key() -> None:
     parts = json.loads(schema())["$defs"]
     assert {"response", "each", "within", "effect"} <= set(parts["Part"]["properties"])
     assert {"id", "statement", "part"} <= set(parts["WrittenClaim"]["properties"])
+
+
+def test_a_group_is_known_where_names_are(folder: Path) -> None:
+    campaign = CAMPAIGN.replace("by class", "by name")
+    (folder / "sweep.toml").write_text(campaign)
+    place = 'response = "each"\nat = {{ rate = "1Mbit/s", delay = "5ms", name = "{}" }}\nlow = 1.0\n'
+    assert claims_in(folder, HEAD + place.format("f"))[1].responses["each"] == {"name": ["f"]}
+    with pytest.raises(ClaimsError, match="`name` has no value `ff`"):
+        claims_in(folder, HEAD + place.format("ff"))
+    # transfers have names of their own in each run
+    line = (folder / "line.toml").read_text()
+    arrivals = 'arrivals = { mean_interval = "1s", size = { kind = "fixed", size = "10kB" } }'
+    (folder / "line.toml").write_text(line.replace('name = "f"', f'name = "f"\n{arrivals}'))
+    assert claims_in(folder, HEAD + place.format("f[7]"))[1].responses["each"] == {"name": None}
+
+
+def test_an_effect_says_where_it_is(folder: Path) -> None:
+    text = 'response = "goodput"\nat = { delay = "5ms" }\neffect = { rate = "1Mbit/s" }\nbelow = 0\n'
+    claims, subject = claims_in(folder, HEAD + text)
+    ((part,),) = (claim.parts for claim in claims.claims)
+    (one,) = asked(part, subject, Words(claims.file.quantities, claims.file.words))
+    assert one.hypotheses[0].quantity == "goodput at 5ms: effect of rate=1Mbit/s"

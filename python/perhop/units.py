@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _PREFIXES = {
@@ -103,6 +104,22 @@ class Scale:
         if unit == "s" and largest:
             return cls(*steps[-1])
         return cls(1.0, "" if unit is None or unit == "1" else unit)
+
+    @classmethod
+    def spanning(cls, unit: str | None, values: Iterable[float]) -> Scale:
+        """Choose one unit for a column: smaller than the largest asks for, where the smallest would be lost.
+
+        >>> Scale.spanning("bit/s", [4.17e6, 2.5e6]).unit, Scale.spanning("bit/s", [4.17e6, 19.6e3]).unit
+        ('Mbit/s', 'kbit/s')
+        """
+        known = [abs(value) for value in values if value and math.isfinite(value)]
+        largest = max(known, default=0.0)
+        own = cls.of(unit, largest)
+        if largest and min(known) < largest / 100:
+            finer = cls.of(unit, min(known))
+            # four digits before the point are written as they are
+            return finer if largest / finer.factor < 1e4 else own
+        return own
 
     def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
         """Return a value, with what is to either side of it if that is finite, and the unit."""

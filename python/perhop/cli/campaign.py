@@ -169,10 +169,12 @@ def load(
 
 
 def refuse_scenario(file: Path) -> None:
-    """Refuse a scenario in place of a campaign's file."""
+    """Refuse a scenario or a file of claims in place of a campaign's file."""
     from perhop.scenario.scenario import Scenario
 
-    if not Scenario.load(file).check():
+    scenario = Scenario.load(file)
+    options.refuse_claims(file, scenario.source)
+    if not scenario.check():
         word = shlex.quote(str(file))
         raise UsageError(
             f"{file} is a scenario, not the file of a campaign",

@@ -44,17 +44,30 @@ T = TypeVar("T")
 def load(
     file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
 ) -> Scenario:
-    """Read a scenario as `read` does; refuse a campaign's file in its place."""
+    """Read a scenario as `read` does; refuse a file of a campaign or of claims in its place."""
     scenario = read(file, overrides, seed, until)
     if scenario.check():
         from perhop.experiment.rules import is_campaign
 
+        refuse_claims(file, scenario.source)
         if is_campaign(scenario.source):
             raise UsageError(
                 f"{file} is the file of a campaign, not a scenario",
                 f"perhop campaign run {shlex.quote(str(file))}; its scenario stands after `scenario =`",
             )
     return scenario
+
+
+def refuse_claims(file: Path, source: bytes) -> None:
+    """Refuse a file of claims in place of a scenario or a campaign."""
+    from perhop.judge.grammar import is_claims
+
+    if is_claims(source):
+        word = shlex.quote(str(file))
+        raise UsageError(
+            f"{file} is a file of claims, which are judged on what a campaign measured",
+            f"perhop check {word}, and perhop analyze STORE --claims {word}",
+        )
 
 
 def read(

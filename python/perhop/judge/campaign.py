@@ -163,6 +163,12 @@ def _unknown_words(claims: Claims, subject: Subject) -> Iterator[Fault]:
             yield Fault(("words", name), rule, _core.suggest(name, sorted(known)), of_key=True)
 
 
+def _has_transfers(campaign: Campaign) -> bool:
+    """Return whether flows come and go in any treatment."""
+    scenarios = (campaign.scenario.override(*one.overrides) for one in campaign.design.treatments)
+    return any(flow.size_bytes is not None for one in scenarios for flow in one.describe().flows)
+
+
 def _subject(campaign: Campaign, claims: Claims) -> Subject:
     """Return what the claims may be about: factors, groups and printed values.
 
@@ -172,8 +178,10 @@ def _subject(campaign: Campaign, claims: Claims) -> Subject:
         A table of printed values cannot be used.
     """
     design = campaign.design
-    # names of flows that come and go are known only after a run
-    is_open = {"name", "flow", "path"}.issuperset
+    by = {column for one in campaign.responses for column in one.by}
+    # those of transfers are known only after a run
+    names = {"name", "flow"} if by & {"name", "flow"} and _has_transfers(campaign) else set()
+    is_open = {*names, "path"}.issuperset
     closed = not all(is_open(one.by) for one in campaign.responses)
     known = words_of_design(campaign.scenario, design) if closed else {}
     responses: dict[str, dict[str, list[str] | None]] = {}

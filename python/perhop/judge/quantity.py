@@ -191,6 +191,8 @@ class Words:
         template: str = part.quantity or getattr(self.templates, quantity.way)
         if quantity.effect is not None and not part.quantity:
             template = self.templates.effect
+            if quantity.at and template == Quantities().effect:
+                template = "{response} at {at}: effect of {effect}"
         if quantity.effect is not None:
             known["effect"] = _effect(quantity.effect)
             known["effect"] += f" less {_effect(second)}" if quantity.way == "less" else ""

@@ -37,7 +37,7 @@ _EFFECTS = (
 
 def scale(one: Analysis) -> Scale:
     """Choose the unit of an analysis."""
-    return Scale.of(one.unit, max((abs(value) for value in one.means["mean"].to_list()), default=0.0))
+    return Scale.spanning(one.unit, one.means["mean"].to_list())
 
 
 def effect_name(source: str) -> str:

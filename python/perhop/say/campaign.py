@@ -178,7 +178,7 @@ def tables(store: Store) -> Iterator[Table]:
         mine = [row for row in rows if row["response"] == response.name]
         if not mine:
             continue
-        scale = Scale.of(response.unit, max(abs(row["mean"]) for row in mine))
+        scale = Scale.spanning(response.unit, [row["mean"] for row in mine])
         unit = f" in {scale.unit}" if scale.unit else ""
         always = ", which hold at every look" if mine[0]["holds_at_every_look"] else ""
         cells = [

@@ -58,7 +58,7 @@ def _counted(replications: int) -> str:
 
 def _table(own: Sequence[Needed]) -> Table:
     paired = own[0].second is not None
-    scale = Scale.of(own[0].unit, max(abs(one.mean) for one in own))
+    scale = Scale.spanning(own[0].unit, [one.mean for one in own])
     groups = list(own[0].of)
     unit = f" in {scale.unit}" if scale.unit else ""
     rows = [
