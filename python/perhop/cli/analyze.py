@@ -29,6 +29,10 @@ def command(
         str | None,
         typer.Option("--keep", metavar="EFFECTS", help="Effects of a trimmed model, such as C,P,C:P."),
     ] = None,
+    order: Annotated[
+        int | None,
+        typer.Option("--order", min=1, metavar="N", help="Show effects of up to N factors, such as 3."),
+    ] = None,
     level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")] = 0.95,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Compare all pairs of treatments (Tukey) instead.")
@@ -75,6 +79,7 @@ def command(
             "--compare": compare,
             "--response": response,
             "--keep": keep is not None,
+            "--order": order is not None,
             "--level": level != 0.95,
         }
         _refuse_beside("--claims" if claims else "--csv", others)
@@ -89,7 +94,7 @@ def command(
     names = comparing.known(opened, response or [])
     document: dict[str, Any] = _of(opened)
     parts: list[Part] = []
-    found = [] if pairs or compare else _analyses(opened, keep, level, names)
+    found = [] if pairs or compare else _analyses(opened, keep, level, order, names)
     if pairs:
         paired = comparing.pairs_of(opened, level, names)
         document["pairs"] = [comparisons.pairs_document(one) for one in paired]
@@ -150,13 +155,15 @@ def _of(store: Store) -> dict[str, Any]:
     return {"store": str(store.folder)} | ({} if store.only is None else {"where": store.only.conditions})
 
 
-def _analyses(store: Store, keep: str | None, level: float, names: list[str]) -> list[Analysis]:
+def _analyses(
+    store: Store, keep: str | None, level: float, order: int | None, names: list[str]
+) -> list[Analysis]:
     from perhop.experiment.analyze import analyze, asked_of
 
     campaign = store.campaign
     effects = None if keep is None else tuple(part.strip() for part in keep.split(","))
     try:
-        found = analyze(store.scalars(), asked_of(campaign, effects, level))
+        found = analyze(store.scalars(), asked_of(campaign, effects, level, order))
     except ValueError as error:
         if keep is None:
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
@@ -15,6 +16,7 @@ from perhop.say.terminal import show
 
 if TYPE_CHECKING:
     from perhop.experiment.store import Store
+    from perhop.plot.style import Look
     from perhop.report.figure import Figure, Format
 
 _FIRST = "response-1-"
@@ -48,18 +50,40 @@ def command(
     ] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where it ends.")] = None,
     where: options.Where = None,
+    over: Annotated[
+        str | None,
+        typer.Option("--over", metavar="FACTOR", help="Of a campaign's curve: the axis; others are lines."),
+    ] = None,
+    response: Annotated[
+        str | None, typer.Option("--response", metavar="NAME", help="Of a campaign's curve: what is drawn.")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option("--size", metavar="WxH", help="For print: 3.5x2.6in, 88x66mm or 8.8x6.6cm.")
+    ] = None,
+    font: Annotated[
+        str | None,
+        typer.Option("--font", metavar="FONT", help="For print: its points, its family, or FAMILY POINTS."),
+    ] = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
     """Draw one figure of a run or a campaign, for a paper, a slide, or a program of your own."""
     from perhop.experiment import ledger
+    from perhop.plot import style
 
     of_store = (run / ledger.FILE).exists()
     if of_store and (flow or begin or end):
         message = f"{run} is a campaign: its figures have no axis of time and no flows"
         raise UsageError(message, "take one of its runs")
+    curve = of_store and name == "curve"
     if where and not of_store:
         raise UsageError("--where is about campaigns, and this is a run", "leave it out")
+    if (over or response) and not curve:
+        given = "--over" if over else "--response"
+        raise UsageError(
+            f"{given} is about the curve of a campaign", "perhop figure STORE curve --over FACTOR"
+        )
+    look = _look(size, font)
     if name is None:
         rows = _of_store(options.opened(run, where)) if of_store else _of_run(run)
         if as_json:
@@ -68,19 +92,72 @@ def command(
             show(Table("Figures", ("name", "or", "title"), rows))
         return
     to_stdout = options.to_stdout(out, as_json)
-    found = (
-        _in_store(options.opened(run, where), name)
-        if of_store
-        else _in_run(run, name, flow or [], begin, end)
-    )
+    if of_store:
+        store = options.opened(run, where)
+        found = _curve(store, over, response) if over or response else _in_store(store, name)
+    else:
+        found = _in_run(run, name, flow or [], begin, end)
     target = out or Path(f"{found.name}.svg")
-    write(found, target, force)
+    with style.looking(look):
+        write(found, target, force)
     if to_stdout:
         return
     if as_json:
         print_json({"figure": str(target), "name": found.name, "title": found.title})
     else:
         print(target)
+
+
+def _curve(store: Store, over: str | None, response: str | None) -> Figure:
+    """Return the curve of a response over a factor; say what is to be fixed where that is no figure."""
+    from perhop import _core
+    from perhop.report.effects import CurveError, curve_of
+
+    known = [one.name for one in store.campaign.responses]
+    if response is not None and response not in known:
+        raise UsageError(f"--response {response}: no such response", _core.suggest(response, known) or "")
+    varied = [factor.name for factor in store.campaign.design.factors if len(factor.levels) > 1]
+    if over is None:
+        if len(varied) != 1:
+            raise UsageError(f"over which factor? {', '.join(varied)} vary", "add --over FACTOR")
+        over = varied[0]
+    try:
+        return curve_of(store, over, response)
+    except CurveError as error:
+        rest = " and ".join(f"--where {name}=LEVEL" for name in varied if name != over)
+        raise UsageError(
+            f"--over {over}: {error}", f"keep fewer of the others: {rest}" if rest else ""
+        ) from None
+
+
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "": 1.0}
+
+
+def _look(size: str | None, font: str | None) -> Look:
+    """Read how a figure is to look in print."""
+    from perhop import _core
+    from perhop.plot.style import Look, families
+
+    inches = points = None
+    if size is not None:
+        found = re.fullmatch(r"([\d.]+) ?[x×] ?([\d.]+) ?(in|cm|mm|)", size.strip())
+        try:
+            wide, high = (float(found[k]) * _INCHES[found[3]] for k in (1, 2)) if found else (0.0, 0.0)
+        except ValueError:
+            wide = high = 0.0
+        if not (1.0 <= wide <= 40.0 and 1.0 <= high <= 40.0):
+            raise UsageError(f"--size {size}: no width and height of 1 to 40 inches", "such as 88x66mm")
+        inches = (wide, high)
+    family = (font or "").strip() or None
+    if family is not None:
+        parted = re.fullmatch(r"(.*?) ?(\d+(?:\.\d+)?)(?: ?pt)?", family)
+        family, points = (parted[1] or None, float(parted[2])) if parted else (family, None)
+    if points is not None and not 4.0 <= points <= 40.0:
+        raise UsageError(f"--font {font}: no size of 4 to 40 points", "such as --font 8")
+    if family is not None and family not in families():
+        near = _core.suggest(family, families())
+        raise UsageError(f"--font {font}: this machine has no font {family!r}", near or "")
+    return Look(inches, points, family)
 
 
 def write(figure: Figure, target: Path, force: bool) -> None:

@@ -48,6 +48,9 @@ class AnalysisRequest:
         The response whose intervals decided how many replications there are.
     treatments
         How many the design has; without it every combination of the levels.
+    order
+        Effects of up to so many factors are given one by one; without it two, and all tests of designs with
+        few effects.
     """
 
     factors: Mapping[str, Sequence[str]]
@@ -58,6 +61,7 @@ class AnalysisRequest:
     keep: tuple[str, ...] | None = None
     looked_at: str | None = None
     treatments: int | None = None
+    order: int | None = None
 
     @property
     def planned(self) -> int:

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 
 def asked_of(
-    campaign: Campaign, keep: tuple[str, ...] | None = None, level: float = LEVEL
+    campaign: Campaign,
+    keep: tuple[str, ...] | None = None,
+    level: float = LEVEL,
+    order: int | None = None,
 ) -> AnalysisRequest:
     """Return the facts that an analysis needs of a campaign; the rest as of `AnalysisRequest`."""
     design = campaign.design
@@ -46,6 +49,7 @@ def asked_of(
         keep,
         None if campaign.stop is None else campaign.stop.response,
         len(design.treatments),
+        order,
     )
 
 

@@ -58,7 +58,8 @@ def factorial(
         keep, remark = _without_replications(data.factors)
         remarks.append(remark)
     parts = strata(data, within=start.within, block=block, keep=keep)
-    tests = anova_of(parts, None if all_orders or len(parts.terms) <= _MOST_TERMS else 2).table
+    order = asked.order or (None if all_orders or len(parts.terms) <= _MOST_TERMS else 2)
+    tests = anova_of(parts, order).table
     total = parts.total.squares
     if _constant(frame):
         return remarked(start, _SAME)
@@ -76,7 +77,7 @@ def factorial(
         checks=tuple(assumptions(left, df, names)),
         frame=left,
         strata=parts,
-        effects=effects_of(parts, order=len(factors) if all_orders else 2, level=asked.level),
+        effects=effects_of(parts, order=len(factors) if all_orders else asked.order or 2, level=asked.level),
     )
 
 

@@ -36,7 +36,7 @@ def draw(panels: Sequence[tuple[str, Sequence[Bar]]], title: str) -> str:
                 if bar.ci95 is not None:
                     axes.plot((place + 0.2, place + 0.2), bar.ci95, color=style.INK, linewidth=1.4)
             axes.set_xticks(range(len(bars)), [bar.label.replace("-", "-\n", 1) for bar in bars])
-            axes.tick_params(axis="x", length=0, labelsize=9)
+            axes.tick_params(axis="x", length=0, labelsize=style.points(9))
             axes.set_title(quantity)
             axes.grid(False, axis="x")
             axes.set_ylim(bottom=0)

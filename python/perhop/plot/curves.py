@@ -94,7 +94,7 @@ def draw(
             axes.set_title(panel.title)
             axes.set_xlabel(across)
             if panel.ticks:
-                axes.set_xticks(range(len(panel.ticks)), panel.ticks, fontsize=9)
+                axes.set_xticks(range(len(panel.ticks)), panel.ticks, fontsize=style.points(9))
             if "y" not in logarithmic:
                 axes.set_ylim(bottom=min(0.0, *axes.get_ylim()))
             for which in logarithmic:

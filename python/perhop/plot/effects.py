@@ -86,7 +86,10 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
                 style.legend_beside(axes)
                 axes.get_legend().set_title(panel.other)
             elif len(panel.lines) > 1:
-                axes.legend(title=panel.other, fontsize=9, title_fontsize=9, loc="best", handlelength=2.4)
+                small = style.points(9)
+                axes.legend(
+                    title=panel.other, fontsize=small, title_fontsize=small, loc="best", handlelength=2.4
+                )
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
         for row in grid:

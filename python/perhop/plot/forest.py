@@ -68,7 +68,7 @@ def draw(rows: Sequence[ForestRow], title: str) -> str:
             axes.spines[side].set_visible(False)
         right = axes.secondary_yaxis("right")
         right.set_yticks(range(len(rows)), [row.printed for row in rows])
-        right.tick_params(axis="y", length=0, labelsize=9)
+        right.tick_params(axis="y", length=0, labelsize=style.points(9))
         right.spines["right"].set_visible(False)
         _legend(axes, rows)
         description = "; ".join(f"{row.label} {row.verdict}: {row.printed}" for row in rows)

@@ -217,7 +217,7 @@ def draw(
         if cut or left_out:
             grid[0, 0].get_legend().set_title("\n".join(cut + left_out))
         grid[-1, 0].set_xlabel("time in s")
-        made.supylabel(quantity.label, fontsize=11, color=style.INK)
+        made.supylabel(quantity.label, fontsize=style.points(11), color=style.INK)
         return style.svg(made, quantity.title, f"{quantity.label} against time for {count} paths")
 
 

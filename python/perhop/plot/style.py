@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.font_manager import get_font_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,6 +70,57 @@ _SETTINGS: Any = {
 }
 
 
+class Look(NamedTuple):
+    """How figures are to look that are made for a page of print; what is None is as on pages.
+
+    Parameters
+    ----------
+    size
+        Width and height in inches.
+    points
+        Of the text of axes; other text is in proportion.
+    family
+        Of the font.
+    """
+
+    size: tuple[float, float] | None = None
+    points: float | None = None
+    family: str | None = None
+
+
+_ON_PAGES = Look()
+_LOOK: ContextVar[Look] = ContextVar("_LOOK", default=_ON_PAGES)
+_GENERIC = ("sans-serif", "serif", "monospace")
+
+
+@contextmanager
+def looking(look: Look) -> Iterator[None]:
+    """Make the figures inside look so."""
+    token = _LOOK.set(look)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)
+
+
+def families() -> list[str]:
+    """Return the families of fonts that there are."""
+    return [*_GENERIC, *get_font_names()]
+
+
+def points(usual: float) -> float:
+    """Return the size of a text that usually has so many points."""
+    wanted = _LOOK.get().points
+    return usual if wanted is None else usual * wanted / _SETTINGS["font.size"]
+
+
+def _settings() -> Any:
+    """Return the settings of matplotlib by the look that is wanted."""
+    family = _LOOK.get().family
+    scaled = {name: points(_SETTINGS[name]) for name in _SETTINGS if name.endswith("size")}
+    return _SETTINGS | scaled | ({} if family is None else {"font.family": family})
+
+
 @contextmanager
 def figure(width: float = 7.6, height: float = 3.0, **subplots: Any) -> Iterator[tuple[Figure, Any]]:
     """Make a figure and its axes in the common style.
@@ -78,7 +130,8 @@ def figure(width: float = 7.6, height: float = 3.0, **subplots: Any) -> Iterator
     width, height
         Inches; 7.6 fills the column of a page.
     """
-    with mpl.rc_context(_SETTINGS):
+    width, height = _LOOK.get().size or (width, height)
+    with mpl.rc_context(_settings()):
         made = Figure(figsize=(width, height))
         FigureCanvasSVG(made)
         yield made, made.subplots(**subplots)

@@ -137,7 +137,7 @@ def _label(axes: Axes, text: str, where: tuple[float, float], above: float, va: 
         textcoords="offset points",
         ha="center",
         va=va,
-        fontsize=10,
+        fontsize=style.points(10),
         bbox={"boxstyle": "square,pad=0.1", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.7},
         zorder=2,
     )

@@ -39,18 +39,45 @@ def curve(one: Analysis, id: str) -> Figure | None:
     between = [name for name in one.factors if name not in one.within]
     if len(between) != 1 or len(one.within) > 1:
         return None
-    factor = between[0]
+    try:
+        return curve_over(one, between[0], id)
+    except CurveError:
+        return None
+
+
+class CurveError(ValueError):
+    """A curve that would have too many lines, or too many levels along its axis."""
+
+
+def curve_over(one: Analysis, factor: str, id: str) -> Figure:
+    """Return the response over a factor, with a line for each combination of the others.
+
+    Raises
+    ------
+    CurveError
+        It does not vary, has too many levels, or there would be too many lines.
+    """
+    if factor not in one.factors:
+        raise CurveError(f"{factor} does not vary: {', '.join(one.factors) or 'nothing'} does")
     levels = one.means[factor].unique(maintain_order=True).to_list()
     numeric = numbers(levels)
-    groups = one.means[one.within[0]].unique(maintain_order=True).to_list() if one.within else [""]
-    if len(groups) > _MOST_LINES or (numeric is None and len(levels) > 2 * _MOST_LEVELS):
-        return None
+    others = [name for name in one.factors if name != factor]
+    groups = one.means.select(others).unique(maintain_order=True).rows() if others else [()]
+    if len(groups) > _MOST_LINES:
+        raise CurveError(f"{', '.join(others)} make {len(groups)} lines; at most {_MOST_LINES} are drawn")
+    if numeric is None and len(levels) > 2 * _MOST_LEVELS:
+        raise CurveError(f"{factor} has {len(levels)} levels that are no numbers")
     unit = scale(one)
+    means = {
+        (row[factor], *(row[name] for name in others)): drawn.Mean(
+            *(row[end] / unit.factor for end in ("mean", "low", "high"))
+        )
+        for row in one.means.to_dicts()
+    }
     lines = [
-        drawn.Line(group, [_own_mean(one, factor, level, group, unit) for level in levels])
-        for group in groups
+        drawn.Line(", ".join(group), [means.get((level, *group)) for level in levels]) for group in groups
     ]
-    other = one.within[0] if one.within else ""
+    other = ", ".join(others)
     label, title = _label(one, unit), f"{one.name} by {factor}"
     single = numeric is not None and len(groups) == 1 and len(one.frame) <= _MOST_DOTS
     caption = f"Mean and its {_percent(one)} interval over {_least_runs(one)} replications"
@@ -88,16 +115,6 @@ def numbers(levels: Sequence[str]) -> tuple[list[float], list[str], str] | None:
     if len(set(x)) < len(x):
         return None
     return x, [f"{value:g}" for value in x], f" in {unit}" if unit else ""
-
-
-def _own_mean(one: Analysis, factor: str, level: str, group: str, unit: Scale) -> drawn.Mean | None:
-    rows = one.means.filter(pl.col(factor) == level)
-    if one.within:
-        rows = rows.filter(pl.col(one.within[0]) == group)
-    if rows.is_empty():
-        return None
-    row = rows.row(0, named=True)
-    return drawn.Mean(*(row[name] / unit.factor for name in ("mean", "low", "high")))
 
 
 def figures(one: Analysis, id: str) -> list[Figure]:
@@ -261,6 +278,26 @@ def residuals(one: Analysis, id: str) -> list[Figure]:
         "response",
     )
     return [qq, spread]
+
+
+def curve_of(store: Store, factor: str, response: str | None) -> Figure:
+    """Return the curve of a response, the first unless it is named, over a factor.
+
+    Raises
+    ------
+    CurveError
+        As of `curve_over`; or the response has no value, or groups that are analysed one by one.
+    """
+    found = analyze(store.scalars(), asked_of(store.campaign))
+    wanted = response or next((one.response for one in found), "any response")
+    own = [(place, one) for place, one in enumerate(found, 1) if one.response == wanted]
+    if not own:
+        raise CurveError(f"there is no value of {wanted}")
+    if len(own) > 1:
+        groups = " or ".join(f"{name}={value}" for _, one in own for name, value in one.of.items())
+        raise CurveError(f"values of {wanted} are missing, so that each group is drawn for itself: {groups}")
+    place, one = own[0]
+    return curve_over(one, factor, f"response-{place}-curve")
 
 
 def of_store(store: Store) -> list[Figure]:

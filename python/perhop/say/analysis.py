@@ -30,8 +30,8 @@ _FOUND = (
     "Hochberg): of the effects below 0.05, 5 % are expected to be false."
 )
 _EFFECTS = (
-    "By how much the mean at a level differs from the mean of all; of two factors, what both together do "
-    "beyond each alone."
+    "By how much the mean at a level differs from the mean of all; of several factors, what they do together "
+    "beyond what fewer of them do."
 )
 
 
@@ -124,7 +124,11 @@ def _shares(one: Analysis) -> list[str]:
     blocks = one.tests.filter(source="blocks")["percent"].sum()
     if blocks >= 1.0:
         parts.append(f"the random numbers of a replication {blocks:.2g} %")
-    return [f"Of its variation: {', '.join(parts)}; {error:.2g} % is left to chance."]
+    said = f"Of its variation: {', '.join(parts)}; {error:.2g} % is left to chance."
+    shown = max(row.count(":") for row in one.tests["source"].to_list()) + 1
+    if any(row["source"].startswith("higher orders") for row in large.to_dicts()):
+        said += f" `--order {shown + 1}` shows effects of {shown + 1} factors one by one."
+    return [said]
 
 
 def _found(one: Analysis) -> list[str]:
