@@ -1,4 +1,4 @@
-# make demo       build, then reproduce every study, shortened; prints the path of the report
+# make demo       build, then every study's verdicts on record, a dozen runs of each made again; prints the path of the report
 # make emulate-demo  fifteen flows of the kernel's TCP through a DiffServ network, for 20 s; prints the path of the page
 # make build      .venv with the locked packages and .venv/bin/perhop
 # make test       everything CI runs
@@ -53,7 +53,7 @@ $(VENV)/.synced: pyproject.toml uv.lock
 	touch $@
 
 demo: build
-	$(BIN)/perhop reproduce --quick -o $(DEMO)
+	$(BIN)/perhop reproduce -o $(DEMO)
 
 emulate-demo: build
 	$(BIN)/perhop emulate examples/emulate.toml -o out/emulate --force --report
@@ -103,7 +103,7 @@ test-long: test
 	echo "laws with PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED PROPTEST_CASES=$$PROPTEST_CASES SCENARIO_CASES=$$SCENARIO_CASES"
 	cargo test --workspace --exclude perhop-py --locked --quiet
 	$(BIN)/pytest -m long
-	$(BIN)/perhop reproduce --json >/dev/null
+	$(BIN)/perhop reproduce --verify all --json >/dev/null
 	$(BIN)/python docs/laws.py --check
 
 docs: build

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from perhop.plot import forest
-from perhop.report.answer_study import deciding, of_study, questions, stand
+from perhop.report.answer_study import deciding, of_study, on_record, questions, stand
 
 
 def part(
@@ -68,7 +68,7 @@ def test_the_claims_are_counted_by_verdict() -> None:
     stands = "Of 3 claims 1 holds here, 1 does not, 1 is not judged."
     shorter = (
         "These runs are shorter than the study's, too short for some verdicts: "
-        "perhop reproduce x makes them as long."
+        "perhop reproduce x has them in full."
     )
     assert of_study(DOCUMENT).sentences == (stands, shorter)
     assert of_study(DOCUMENT | {"command": "perhop reproduce x"}).sentences == (stands,)
@@ -104,3 +104,27 @@ def test_places_keep_the_order_of_the_numbers(
 
 def test_a_row_of_one_number_is_in_the_middle() -> None:
     assert forest.place_of(forest.ForestRow("C", "", "supported", (0.0, 0.0), 0.0, None), 0.0) == 0.5
+
+
+def test_what_was_made_again_of_a_record_follows_how_the_claims_stand() -> None:
+    made = {"commit": f"{'0123456789' * 4}-dirty", "date": "2026-11-25"}
+    of_record = {"command": "perhop reproduce x", "results_version": 9, "made": made, "claims": [YES]}
+    sample = {"runs": 12, "of": 2930, "drawn": 12, "seed": 7, "results_version": 9}
+    stands, again = of_study(of_record | {"verified": sample}).sentences
+    assert stands == "Of 1 claim 1 holds here."
+    assert again == (
+        "Recorded by perhop reproduce x --record at results_version 9, commit 012345678901-dirty, "
+        "2026-11-25; 12 of 2,930 runs made again just now, all equal. "
+        "The same runs again: perhop reproduce x --verify 12 --seed 7."
+    )
+    (found,) = on_record(of_record | {"verified": sample | {"results_version": 10}})
+    assert "at results_version 9, " in found
+    assert "12 of 2,930 runs made again just now under 10, all equal." in found
+    made["commit"] = None  # type: ignore[assignment]
+    (found,) = on_record(of_record | {"verified": sample})
+    assert "results_version 9, 2026-11-25; 12 of" in found
+    whole = {"runs": 2930, "of": 2930}
+    assert on_record(DOCUMENT | {"verified": whole}) == (
+        "On record: 2,930 of 2,930 runs made again just now, all equal.",
+    )
+    assert on_record(of_record) == ()

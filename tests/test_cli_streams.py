@@ -106,7 +106,9 @@ LONG = ("run", "two-way.toml", "--until", "10000000s", "-s", "run.interval=1000s
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
-@pytest.mark.parametrize("command", [LONG, ("reproduce", "laatu", "-j", "2")], ids=["run", "reproduce"])
+@pytest.mark.parametrize(
+    "command", [LONG, ("reproduce", "laatu", "--verify", "all", "-j", "2")], ids=["run", "reproduce"]
+)
 def test_a_signal_leaves_nothing_half_written(
     process: Cli, tmp_path: Path, command: tuple[str, ...], number: signal.Signals
 ) -> None:

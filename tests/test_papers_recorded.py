@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import random
 import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -15,15 +13,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import polars as pl
 import pytest
 
 from conftest import Cli
 from perhop import RESULTS_VERSION, Scenario
 from perhop.cli.reproduce import PAPERS
 from perhop.experiment.definition import Campaign
-from perhop.papers import recorded
-from perhop.papers.behind import judged, runs_behind
+from perhop.papers import on_record, recorded
+from perhop.papers.behind import runs_behind
+from perhop.papers.on_record import Record, results_of
 from perhop.papers.pack import pack_dir
 from perhop.papers.plan import Plan, short
 from perhop.papers.records import encode
@@ -49,74 +47,44 @@ def tables() -> ModuleType:
     return module
 
 
-Lines = list[dict[str, str]]
+def read(plan: Plan) -> Record:
+    """Give the record of a plan's pack."""
+    found = on_record.read(plan.pack)
+    assert found is not None
+    return found
 
 
-def read(folder: Path) -> tuple[dict[str, Any], Lines]:
-    with (folder / recorded.RUNS).open(newline="") as file:
-        return json.loads((folder / recorded.RESULTS).read_text()), list(csv.DictReader(file))
-
-
-def scalars(campaign: Campaign, names: list[str], lines: Lines) -> pl.DataFrame:
-    """Give the values of a campaign as its store would."""
-    by = {one.name: one.by for one in campaign.responses}
-    levels = {name: one.levels for name, one in zip(names, campaign.design.treatments, strict=True)}
-    rows = []
-    for line in lines:
-        place = {"replication": int(line["replication"])}
-        place |= dict(zip(campaign.design.names, levels[line["treatment"]], strict=True))
-        for name, value in line.items():
-            response, _, group = (
-                name.removesuffix("]").partition("[") if name.endswith("]") else (name, "", "")
-            )
-            if value and response in by:
-                groups = zip(by[response], group.split(","), strict=True) if group else ()
-                rows.append({**place, "response": response, **dict(groups), "value": float(value)})
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def judged_again(study: Study[Any, Any], plan: Plan, document: Mapping[str, Any], lines: Lines) -> Any:
+def judged_again(study: Study[Any, Any], plan: Plan, record: Record) -> Any:
     """Make rows and claims of the lines alone."""
-    plan = replace(plan, beyond=(), drawn=())
-    names = {one["of"]: one["treatments"] for one in document["runs"]}
-    frames = [
-        scalars(campaign, names[of], [line for line in lines if line["of"] == of])
-        for _, of, campaign in judged(plan)
-    ]
-    first = ("of", "treatment", "replication", "seed", "event_digest")
-    whole = {
-        f"{line['treatment']} {line['replication']}": {
-            name: float(value) for name, value in line.items() if value and name not in first
-        }
-        for line in lines
-        if line["of"] == recorded.WHOLE
-    }
-    results = replace(plan.results(frames, ()), whole=whole)
+    results = results_of(plan, record)
+    plan, document = replace(plan, beyond=(), drawn=()), record.document
     return study.reduce(plan, results, document["command"], document["results_version"]).document
 
 
 @pytest.mark.parametrize("key", RECORDED)
 def test_verdicts_follow_from_the_values_on_record(key: str) -> None:
     study = load_study(key)
-    document, lines = read(pack_dir(key) / recorded.FOLDER)
     plan = study.plan(False)
-    assert runs_behind(plan)["runs"] == document["runs"], f"perhop reproduce {key} --record makes it anew"
-    again = judged_again(study, plan, document, lines)
+    record = read(plan)
+    document = record.document
+    # nothing would be shown of a record that does not hold
+    on_record.current(plan, record, f"perhop reproduce {key}")
+    again = judged_again(study, plan, record)
     if "RECORDED_WRITE" in os.environ:
         document |= {name: again[name] for name in ("rows", "claims")}
         write_file(pack_dir(key) / recorded.FOLDER / recorded.RESULTS, encode(document), always)
     assert again["rows"] == document["rows"]
     assert again["claims"] == document["claims"]
-    assert sum(one["runs"] for one in document["runs"]) == sum(line["of"] != recorded.WHOLE for line in lines)
 
 
-def made_again(document: Mapping[str, Any], lines: Lines) -> list[tuple[float, Scenario, str]]:
+def made_again(record: Record) -> list[tuple[float, Scenario, str]]:
     """Give the runs on record as their commands make them, with their work and digest."""
+    document = record.document
     settings = {one["name"]: one["settings"] for one in document["treatments"]}
     commands = {one["of"]: one["command"] for one in document["runs"]}
     bases: dict[tuple[str, str], tuple[Scenario, float]] = {}
     found = []
-    for line in lines:
+    for line in record.lines:
         place = line["of"], line["treatment"]
         if place[0] != recorded.WHOLE:
             if place not in bases:
@@ -135,11 +103,11 @@ def made_again(document: Mapping[str, Any], lines: Lines) -> list[tuple[float, S
     ("number", "cheapest"), [(1, 0.1), pytest.param(12, 0.5, marks=pytest.mark.long)], ids=["one", "a dozen"]
 )
 def test_runs_on_record_come_out_again_bit_for_bit(key: str, number: int, cheapest: float) -> None:
-    document, lines = read(pack_dir(key) / recorded.FOLDER)
+    record = read(load_study(key).plan(False))
     print(f"RECORDED_SEED={SEED} draws the same runs")
-    runs = made_again(document, lines)
+    runs = made_again(record)
     for _, scenario, digest in random.Random(SEED).sample(runs[: int(cheapest * len(runs))], number):
-        told = f"{scenario.overrides} (RECORDED_SEED={SEED}) {anew(key, document['results_version'])}"
+        told = f"{scenario.overrides} (RECORDED_SEED={SEED}) {anew(key, record.document['results_version'])}"
         assert run_one(scenario).event_digest == digest, told
 
 
@@ -173,18 +141,20 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     document = study.reduce(plan, results, "perhop reproduce laatu", RESULTS_VERSION).document
     document |= runs_behind(plan)
     elsewhere = replace(plan, pack=replace(plan.pack, folder=tmp_path))
+    runs = recorded.lines_of(plan, results, {}, document, tmp_path / "runs")
     for _ in range(2):  # over an earlier record too
-        recorded.write(elsewhere, results, {}, document, tmp_path / "runs")
-    found, lines = read(tmp_path / recorded.FOLDER)
+        recorded.write(elsewhere, runs, document, tmp_path / "runs")
+    record = read(elsewhere)
+    found, lines = record.document, record.lines
     assert {name: found[name] for name in document} == json.loads(json.dumps(document))
     assert found["made"]["runs"] == len(lines) == sum(one["runs"] for one in document["runs"]) == 40
-    again = judged_again(study, plan, found, lines)
+    again = judged_again(study, plan, record)
     assert (again["rows"], again["claims"]) == (found["rows"], found["claims"])
     assert all(claim["verdict"] != "not judged" for claim in again["claims"])
-    for _, scenario, digest in made_again(found, lines)[::15]:
+    for _, scenario, digest in made_again(record)[::15]:
         assert run_one(scenario).event_digest == digest
-    lines[0]["throughput[measured[0]]"] = "1"
-    assert judged_again(study, plan, found, lines)["claims"] != found["claims"]
+    changed = replace(record, lines=({**lines[0], "throughput[measured[0]]": "1"}, *lines[1:]))
+    assert judged_again(study, plan, changed)["claims"] != found["claims"]
 
 
 def test_a_record_is_of_a_study_in_full(cli: Cli) -> None:

@@ -68,7 +68,7 @@ class Tiny:
         design = Design.full([Factor.vary("run.duration", ["2s", "3s"], "time")], replications=3)
         responses = (Response.parse("bytes", "sum(flows.delivered_bytes)"),)
         campaign = Campaign("tiny", scenario, design, responses)
-        pack = Pack(self.key, Path("papers/tiny"), (), NO_CLAIMS, {})
+        pack = Pack(self.key, Path("papers", self.key), (), NO_CLAIMS, {})
         left_out = ("everything else",) if quick else ()
         drawn = (TracedJob(SOURCE, "tiny, traced", [], ("cwnd",)), (SOURCE, "again", ["run.seed=1"]))
         return Plan(pack, (campaign,), left_out=left_out, drawn=drawn)
@@ -116,6 +116,10 @@ def study_of(one: Tiny) -> Study[Plan, Outcome]:
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Tiny:
+    return known(monkeypatch)
+
+
+def known(monkeypatch: pytest.MonkeyPatch) -> Tiny:
     """Make `perhop reproduce` know two studies: the tiny one, and it again by another name."""
     study = Tiny()
     for key in ("tiny", "twin"):
@@ -126,7 +130,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Tiny:
         monkeypatch.setitem(sys.modules, package.__name__, package)
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr("perhop.cli.reproduce.PAPERS", ("tiny", "twin"))
-    monkeypatch.setattr("perhop.papers.of_folder.find_study", load_study)
+    monkeypatch.setattr("perhop.papers.of_folder.find_study", lambda called, trust: load_study(called))
     return study
 
 

@@ -63,6 +63,7 @@ def test_the_wheel_works_where_nothing_else_is(tmp_path: Path) -> None:
     call(perhop, "replay", "run")
     call(perhop, "report", "run")
     assert "<svg" in (tmp_path / "run" / "report.html").read_text()
-    reproduced = json.loads(call(perhop, "reproduce", "laatu", "--quick", "--json"))
+    reproduced = json.loads(call(perhop, "reproduce", "laatu", "--verify", "3", "--json"))
+    assert reproduced["verified"]["runs"] == 3
     assert {row["table"] for row in reproduced["rows"]} >= {"throughput", "fairness"}
     assert json.loads((tmp_path / "run" / "record.json").read_text())["commit"] is None

@@ -35,6 +35,8 @@ _ERRORS = (
     ("perhop.experiment.executors", "ExecutorError", ExitCode.MACHINE),
     ("perhop.papers.error", "PackError", ExitCode.INVALID),
     ("perhop.papers.packed", "PackedError", ExitCode.STORE),
+    ("perhop.papers.on_record", "StaleRecordError", ExitCode.DIFFERS),
+    ("perhop.papers.again", "DiffersError", ExitCode.DIFFERS),
     ("perhop.papers.reproduce", "FailedRunError", ExitCode.FAILED_RUNS),
 )
 """Errors that a command ends with, and what each means."""

@@ -18,7 +18,7 @@ class ExitCode(IntEnum):
     CONDITION = 5
     """A condition the command was asked to watch for was met."""
     DIFFERS = 6
-    """A replay gave other results."""
+    """A replay or a run made again gave other results, or what is on record is not current."""
     MACHINE = 7
     """This machine lacks something."""
     STORE = 8

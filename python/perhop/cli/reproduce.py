@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from perhop.cli.output import meant, note
 from perhop.cli.progress import Progress
 from perhop.say.document import Heading, Table, Verdict
 from perhop.say.terminal import show
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from perhop.papers.reproduce import Form
@@ -29,6 +31,8 @@ _MOST_ROWS = 60
 _OURS = Path(perhop.__file__).parent / "papers_data"
 PAPERS = tuple(sorted(path.parent.name for path in _OURS.glob("*/claims.toml")))
 """Names of the project's studies."""
+VERIFY = 12
+"""Runs of each study on record that are made again."""
 
 
 def command(
@@ -40,7 +44,26 @@ def command(
             f"{', '.join(PAPERS)}; default: all of these.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs; says what it leaves out.")] = False,
+    verify: Annotated[
+        str | None,
+        typer.Option(
+            "--verify",
+            metavar="N|all",
+            help=f"Runs on record to make again, default {VERIFY}; all: every run, judged anew.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            min=0,
+            metavar="N",
+            help="Make the same runs on record again; default: others each time.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shorter runs made now, not the record; says what it leaves out.")
+    ] = False,
     fitted: Annotated[
         bool,
         typer.Option(
@@ -77,6 +100,11 @@ def command(
         paper = str(_unpacked(Path(paper), out, trust))
     studies = [_study(one) for one in (PAPERS if paper is None else [paper])]
     key = studies[0].key if paper is not None else "studies"
+    form = _form(quick, fitted, record, verify, seed)
+    if (verify, seed) != (None, None) and (clock is not None or calibrate):
+        raise UsageError(
+            "--verify, --seed: what is on record is made again", "leave out --on and --calibrate"
+        )
     if clock is not None:
         if clock != "kernel" or paper is None or quick or fitted or calibrate:
             raise UsageError("--on: kernel, of one study, and alone", "name one")
@@ -93,9 +121,28 @@ def command(
         return _calibrate(studies[0], workers, folder.parent / f"{key}.runs")
     if fitted and (paper is None or quick):
         raise UsageError("--fitted: of one study, in full", "name one, without --quick")
+    return _reproduce(studies, form, folder, workers, as_json, paper is None)
+
+
+def _form(quick: bool, fitted: bool, record: bool, verify: str | None, seed: int | None) -> Form:
+    """Return how much of a study is done: what is on record of it, or with other options runs made now."""
     from perhop.papers.reproduce import Form
 
-    return _reproduce(studies, Form(quick, fitted, record), folder, workers, as_json, paper is None)
+    given = verify if verify is not None else str(VERIFY)
+    if given != "all" and not (given.isascii() and given.isdecimal() and int(given) > 0):
+        raise UsageError(f"--verify: {given!r} is neither all nor a whole number from 1", "--verify 12")
+    if seed is not None and given == "all":
+        raise UsageError("--seed: --verify all draws no runs", "leave out one of them")
+    if quick or fitted or record:
+        if (verify, seed) != (None, None):
+            raise UsageError(
+                "--verify, --seed: what is on record is made again",
+                "leave out --quick, --fitted and --record",
+            )
+        return Form(quick, fitted, record)
+    if given == "all":
+        return Form()
+    return Form(verify=int(given), seed=random.randrange(10**6) if seed is None else seed)
 
 
 def _unpacked(file: Path, out: Path | None, trust: bool) -> Path:
@@ -139,17 +186,21 @@ def _reproduce(
 ) -> int:
     """Repeat one study, or each in a folder of its own with a page that leads to all."""
     from perhop.papers.reproduce import Teller, reproduce
+    from perhop.report.answer_study import main_claims, stand
 
     _check_folder(folder, [study.key for study in studies] if index else ())
     done = reproduce(studies, form, folder, workers, Teller(note, _progress), index)
-    for outcome in done:
-        note(*(f"left out: {left_out}" for left_out in outcome.left_out))
+    # studies leave out the same
+    note(*dict.fromkeys(f"left out: {left_out}" for outcome in done for left_out in outcome.left_out))
     if as_json:
         documents = [outcome.document for outcome in done]
         _print_record(documents if index else documents[0])
     else:
         for study, outcome in zip(studies, done, strict=True):
             _print(study, outcome)
+        if index:
+            every = [claim for outcome in done for claim in main_claims(outcome.document)]
+            show(stand(every, f" of {counted(len(done), 'paper')}"))
         print(f"report: {(folder / 'report.html').resolve()}")
     return ExitCode.DONE
 

@@ -22,7 +22,7 @@ from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.rules import Stop
 from perhop.experiment.selecting import Selecting
 from perhop.experiment.stopping import Stopped, Stopping, Values
-from perhop.experiment.work import PHASE, Finished, Measure, Task, VersionsDiffer, execute
+from perhop.experiment.work import PHASE, Finished, Task, VersionsDiffer, execute, measures_of
 from perhop.run.live import LackingError
 
 if TYPE_CHECKING:
@@ -160,9 +160,7 @@ class _Driver:
         self._book = book
         self._executor = executor
         self._progress = progress
-        self._measures = tuple(
-            {one.key: Measure(one.key, one.text, one.source) for one in campaign.responses}.values()
-        )
+        self._measures = measures_of(campaign.responses)
         self._keys = tuple(one.key for one in self._measures)
         self._tries: Counter[str] = Counter()
         self._lost = 0

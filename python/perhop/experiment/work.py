@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -34,6 +35,11 @@ class Measure(NamedTuple):
     key: str
     text: str
     source: str | None = None
+
+
+def measures_of(responses: Iterable[Response]) -> tuple[Measure, ...]:
+    """Return what workers measure for responses, once what several of them have."""
+    return tuple({one.key: Measure(one.key, one.text, one.source) for one in responses}.values())
 
 
 class Task(NamedTuple):

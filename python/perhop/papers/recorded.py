@@ -8,7 +8,7 @@ import os
 import platform
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,41 +24,22 @@ from perhop.papers.plan import Plan, Results
 from perhop.papers.records import encode
 from perhop.run.folder import always, write_file
 from perhop.run.record import commit
+from perhop.run.run import Result
 
 FOLDER, RESULTS, RUNS = "recorded", "results.json", "runs.csv"
 WHOLE = "whole"
 """Value of `of` for runs that the study reduces whole, with their traces."""
 
-_FIRST = ("of", "treatment", "replication", "seed", "event_digest")
+FIRST = ("of", "treatment", "replication", "seed", "event_digest")
+"""First columns of a table of runs; those of the values follow."""
 
 
-def write(
-    plan: Plan,
-    results: Results,
-    whole: Mapping[str, Mapping[str, float]],
-    document: Mapping[str, Any],
-    store: Path,
-) -> None:
-    """Write the document of a full reproduction, and a line for each run behind its claims.
-
-    `whole` is as of `perhop.papers.study.Study.whole`; the document has the runs behind it.
-    """
+def write(plan: Plan, lines: Sequence[Mapping[str, Any]], document: Mapping[str, Any], store: Path) -> None:
+    """Write the document of a full reproduction, and the lines of the runs behind its claims."""
     with ledger.read(store) as book:
-        made = {key: (digest, began, took) for key, digest, began, took in book.made()}
-    of_campaigns = (results.fitted, *(own for _, own in results.read))
-    names = {entry["of"]: entry["treatments"] for entry in document["runs"]}
-    lines, keys = list[dict[str, Any]](), set[str]()
-    for place, of, campaign in judged(plan):
-        for line, key in run_lines(campaign, of_campaigns[place]):
-            line["treatment"] = names[of][line["treatment"]]
-            lines.append({"of": of, **line, "event_digest": made[key][0]})
-            keys.add(key)
-    for name, values in whole.items():
-        result = results.drawn[name]
-        treatment, _, replication = name.rpartition(" ")
-        first = (WHOLE, treatment, int(replication), result.scenario.seed, result.event_digest)
-        lines.append({**dict(zip(_FIRST, first, strict=True)), **values})
-    began = [made[key][1] for key in keys]
+        made = {key: (began, took) for key, _, began, took in book.made()}
+    keys = {run.key for _, _, campaign in judged(plan) for run in planned(campaign)}
+    began = [made[key][0] for key in keys]
     folder = plan.pack.folder / FOLDER
     folder.mkdir(exist_ok=True)
     found = {
@@ -70,11 +51,44 @@ def write(
             "runs": len(keys),
             "began": _day(min(began)),
             "ended": _day(max(began)),
-            "run_seconds": round(sum(made[key][2] for key in keys)),
+            "run_seconds": round(sum(made[key][1] for key in keys)),
         },
     }
     write_file(folder / RESULTS, encode(found), always)
     write_file(folder / RUNS, as_csv(lines), always)
+
+
+def lines_of(
+    plan: Plan,
+    results: Results,
+    whole: Mapping[str, Mapping[str, float]],
+    document: Mapping[str, Any],
+    store: Path,
+) -> list[dict[str, Any]]:
+    """Return a line for each run behind the claims of a full reproduction.
+
+    `whole` is as of `perhop.papers.study.Study.whole`; the document has the runs behind it.
+    """
+    with ledger.read(store) as book:
+        digests = {key: digest for key, digest, *_ in book.made()}
+    of_campaigns = (results.fitted, *(own for _, own in results.read))
+    names = {entry["of"]: entry["treatments"] for entry in document["runs"]}
+    lines = list[dict[str, Any]]()
+    for place, of, campaign in judged(plan):
+        for line, key in run_lines(campaign, of_campaigns[place]):
+            line["treatment"] = names[of][line["treatment"]]
+            lines.append({"of": of, **line, "event_digest": digests[key]})
+    return [*lines, *whole_lines(whole, results.drawn)]
+
+
+def whole_lines(
+    whole: Mapping[str, Mapping[str, float]], drawn: Mapping[str, Result]
+) -> Iterator[dict[str, Any]]:
+    """Yield a line for each run that is reduced whole."""
+    for name, values in whole.items():
+        treatment, _, replication = name.rpartition(" ")
+        first = (WHOLE, treatment, int(replication), drawn[name].scenario.seed, drawn[name].event_digest)
+        yield {**dict(zip(FIRST, first, strict=True)), **values}
 
 
 def check_place(plan: Plan) -> None:
@@ -101,27 +115,37 @@ def run_lines(campaign: Campaign, measured: Measurements) -> Iterator[tuple[dict
     by = {one.name: one.by for one in campaign.responses}
     values: dict[str, dict[str, float]] = {}
     for row in measured.scalars.iter_rows(named=True):
-        groups = ",".join(row[column] for column in by.get(row["response"], ()))
-        name = f"{row['response']}[{groups}]" if groups else row["response"]
-        values.setdefault(row["key"], {})[name] = float("nan") if row["value"] is None else row["value"]
+        name = value_name(row["response"], [row[column] for column in by.get(row["response"], ())])
+        values.setdefault(row["key"], {})[name] = row["value"]
     for run in planned(campaign):
         first = {"treatment": run.treatment, "replication": run.replication, "seed": run.seed}
         yield {**first, **values[run.key]}, run.key
 
 
-def as_csv(lines: list[dict[str, Any]]) -> bytes:
-    """Write lines as a table, each value as short as it can be without loss."""
-    columns = dict.fromkeys((*_FIRST, *(name for line in lines for name in line)))
+def value_name(response: str, groups: Sequence[str]) -> str:
+    """Return the name of a response's value: `response`, or `response[group,group]`."""
+    return f"{response}[{','.join(groups)}]" if groups else response
+
+
+def as_csv(lines: Sequence[Mapping[str, Any]]) -> bytes:
+    """Write lines as a table."""
+    columns = dict.fromkeys((*FIRST, *(name for line in lines for name in line)))
     out = io.StringIO()
     table = csv.DictWriter(out, columns, lineterminator="\n")
     table.writeheader()
-    for line in lines:
-        table.writerow({name: _short(value) for name, value in line.items()})
+    table.writerows(map(as_text, lines))
     return out.getvalue().encode()
 
 
-def _short(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def as_text(line: Mapping[str, Any]) -> dict[str, str]:
+    """Return a line as a table has it, each value as short as it can be without loss."""
+    return {name: _short(value) for name, value in line.items()}
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "nan"
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def machine() -> dict[str, Any]:

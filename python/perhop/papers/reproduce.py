@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from perhop.experiment.executors import open_executor
 from perhop.experiment.store import Store
 from perhop.experiment.work import LIVE
 from perhop.judge.measured import Measurements
-from perhop.papers import kernel, recorded
+from perhop.papers import kernel, on_record, recorded
+from perhop.papers.again import DiffersError, differences, differences_of_all, draw
 from perhop.papers.behind import runs_behind
+from perhop.papers.on_record import Record, StaleRecordError, results_of
 from perhop.papers.plan import Plan, Results
 from perhop.papers.records import encode
 from perhop.papers.study import BrokenRun, Outcome, Study, check_run
@@ -62,6 +64,10 @@ class Teller:
 SILENT = Teller()
 
 
+_TOLD = 10
+"""Runs that are told one by one where they differ from the record."""
+
+
 @dataclass(frozen=True)
 class Form:
     """How much of a study is done; as text, the options of the command.
@@ -74,14 +80,23 @@ class Form:
         The fitted point alone, without readings.
     record
         Its pack's `recorded/` is written anew as well.
+    verify
+        Of a study on record, runs to make again: its verdicts are those of the record. None for every run,
+        by which it is judged anew.
+    seed
+        Of the draw of these runs.
     """
 
     quick: bool = False
     fitted: bool = False
     record: bool = False
+    verify: int | None = None
+    seed: int = 0
 
     def __str__(self) -> str:
-        return (" --quick" if self.quick else "") + (" --fitted" if self.fitted else "")
+        if self.quick or self.fitted:
+            return (" --quick" if self.quick else "") + (" --fitted" if self.fitted else "")
+        return " --verify all" if self.verify is None and not self.record else ""
 
 
 def reproduce(
@@ -103,33 +118,137 @@ def reproduce(
     ------
     FailedRunError
         A run failed; there is no page, and what was run is kept.
+    StaleRecordError
+        A record is of another version, or does not follow from the study's files; there is no page.
+    DiffersError
+        A run that was made again is not equal to the record. There is a page if all were made now.
     """
     plans = [_plan(study, form) for study in studies]
     if form.record:
         recorded.check_place(plans[0])
-    done: list[Outcome] = []
-    keys = [study.key for study in studies] if index else []
+    doing = _Doing(form, folder, workers, tell)
+    records = [doing.record(*each) for each in zip(studies, plans, strict=True)]
+    done, keys = list[Outcome](), [study.key for study in studies] if index else []
     with new_folder(folder, partial(holds_studies, keys=keys)) as new:
         with _drawing() as later:
-            for study, planned in zip(studies, plans, strict=True):
-                place, store = new / (study.key if index else ""), folder.parent / f"{study.key}.runs"
+            for study, planned, record in zip(studies, plans, records, strict=True):
+                place = new / (study.key if index else "")
                 place.mkdir(exist_ok=True)
-                results = run_plan(study.key, planned, store, workers, tell)
-                again = f"perhop reproduce {study.called or study.key}{form}"
-                outcome: Outcome = study.reduce(planned, results, again, _core.RESULTS_VERSION)
-                outcome.document.update(runs_behind(planned))
+                shown, outcome = doing.outcome(study, planned, record)
                 write_file(place / "result.json", encode(outcome.document))
-                if form.record:
-                    whole = study.whole(planned, results)
-                    recorded.write(planned, results, whole, outcome.document, store)
                 done.append(outcome)
-                later(partial(_draw, study, planned, outcome, place))
+                later(partial(_draw, study, shown, outcome, place))
         if index:
             each = zip(studies, done, strict=True)
             rows = [(study.title, outcome.document, outcome.left_out) for study, outcome in each]
             write_file(new / "report.html", render_index(rows, f"perhop reproduce{form}"))
             write_file(new / "result.json", encode([outcome.document for outcome in done]))
+    if doing.differ:
+        raise DiffersError(
+            f"{'; '.join(doing.differ)}; {folder} shows what was run now",
+            "perhop reproduce STUDY --record makes a record anew",
+        )
     return done
+
+
+@dataclass(frozen=True)
+class _Doing:
+    """Means to do studies, and those whose runs, all made now, differ from their record."""
+
+    form: Form
+    folder: Path
+    workers: int
+    tell: Teller
+    differ: list[str] = field(default_factory=list)
+
+    def record(self, study: Study[Any, Any], planned: Plan) -> Record | None:
+        """Return what is on record of a study, to be shown or compared with what is run; else None."""
+        if self.form.quick or self.form.fitted or self.form.record:
+            return None
+        found = on_record.read(planned.pack)
+        if found is None:
+            if self.form.verify is not None:
+                self.tell.note(f"{planned.pack.key}: nothing is on record, so every run is made now")
+            return None
+        try:
+            return on_record.current(planned, found, _command(study))
+        except StaleRecordError as error:
+            if self.form.verify is not None:
+                raise
+            self.tell.note(f"not compared with what is run now: {error}")
+            return None
+
+    def outcome(self, study: Study[Any, Any], planned: Plan, record: Record | None) -> tuple[Plan, Outcome]:
+        """Return the outcome of a study, and the plan of what it shows."""
+        if record is None or self.form.verify is None:
+            return planned, self._made(study, planned, record)
+        planned = on_record.less(planned)
+        return planned, self._shown(study, planned, record, self.form.verify)
+
+    def _made(self, study: Study[Any, Any], planned: Plan, record: Record | None) -> Outcome:
+        """Make every run, and compare each with what is on record, or put it there."""
+        store = self.folder.parent / f"{study.key}.runs"
+        results = run_plan(study.key, planned, store, self.workers, self.tell)
+        outcome: Outcome = study.reduce(
+            planned, results, f"{_command(study)}{self.form}", _core.RESULTS_VERSION
+        )
+        outcome.document.update(runs_behind(planned))
+        if record is None and not self.form.record:
+            return outcome
+        lines = recorded.lines_of(planned, results, study.whole(planned, results), outcome.document, store)
+        if self.form.record:
+            recorded.write(planned, lines, outcome.document, store)
+        elif record is not None:
+            if differ := differences_of_all(record, lines):
+                self._tell(differ)
+                self.differ.append(_differ(study.key, differ, len(lines)))
+            else:
+                outcome.document["verified"] = {"runs": record.runs, "of": record.runs}
+        return outcome
+
+    def _shown(self, study: Study[Any, Any], planned: Plan, record: Record, number: int) -> Outcome:
+        """Return what is on record of a study, once runs drawn from it have come out again."""
+        key, seed, found = study.key, self.form.seed, results_of(planned, record)
+        label = f"{key}, {counted(len(planned.drawn), 'run')} to draw"
+        drawn = _run_jobs(planned.drawn, label, self.workers, self.tell)
+        named = {job[1]: result for job, result in zip(planned.drawn, drawn, strict=True)}
+        results = replace(found, drawn=named)
+        outcome: Outcome = study.reduce(planned, results, record.document["command"], _core.RESULTS_VERSION)
+        on_record.check_verdicts(planned, record, outcome.document)
+        sample = draw(planned, record, number, seed)
+        whole = [*recorded.whole_lines(study.whole(planned, results), named)]
+        about = _about(run.expected_s([one.scenario.work() for one in sample], self.workers))
+        many = counted(len(sample), "run")
+        self.tell.note(f"{key}, {many} of {record.runs:,} on record again, drawn by seed {seed}: {about}")
+        with open_executor(None, self.workers) as executor, self.tell.progress(key) as progress:
+            differ = differences(sample, executor, progress)
+        differ += differences_of_all(record, whole)
+        made = len(sample) + len(whole)
+        if differ:
+            self._tell(differ)
+            raise DiffersError(
+                f"{_differ(key, differ, made)}; nothing of it is shown",
+                f"{_command(study)} --verify all makes every run and judges anew; "
+                "what was changed in papers, `git checkout papers` restores",
+            )
+        verified = {"runs": made, "of": record.runs, "drawn": len(sample), "seed": seed}
+        verified["results_version"] = _core.RESULTS_VERSION
+        return replace(outcome, document={**record.document, "verified": verified})
+
+    def _tell(self, differ: Sequence[str]) -> None:
+        for one in differ[:_TOLD]:
+            self.tell.note(one)
+        if len(differ) > _TOLD:
+            self.tell.note(f"and {len(differ) - _TOLD} more")
+
+
+def _command(study: Study[Any, Any]) -> str:
+    return f"perhop reproduce {study.called or study.key}"
+
+
+def _differ(key: str, differ: Sequence[str], made: int) -> str:
+    differs = "differs" if len(differ) == 1 else "differ"
+    return f"{key}: of {counted(made, 'run')} made again {len(differ)} {differs} from the record"
 
 
 def _plan(study: Study[Any, Any], form: Form) -> Any:

@@ -45,9 +45,32 @@ def of_study(document: Mapping[str, Any]) -> Answer:
 
 
 def of_claims(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Describe how a study's claims stand, and the command that judges more of them."""
+    """Describe how a study's claims stand, what was made again, the command that judges more of them."""
     claims = main_claims(document)
-    return (stand(claims), *_shorter(document, claims))
+    return (stand(claims), *on_record(document), *_shorter(document, claims))
+
+
+def on_record(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Describe when a study was recorded, and which of its runs were made again and came out equal.
+
+    Nothing of one that is not compared with its record.
+    """
+    verified = document.get("verified")
+    if verified is None:
+        return ()
+    many = f"{verified['runs']:,} of {verified['of']:,} runs made again just now"
+    if "seed" not in verified:
+        return (f"On record: {many}, all equal.",)
+    command, made, version = document["command"], document["made"], document["results_version"]
+    now = verified["results_version"]
+    runs = f"{many}{'' if now == version else f' under {now}'}, all equal"
+    name, dirty, _ = (made["commit"] or "").partition("-dirty")
+    commit = f"commit {name[:12]}{dirty}, " if name else ""
+    again = f"{command} --verify {verified['drawn']} --seed {verified['seed']}"
+    return (
+        f"Recorded by {command} --record at results_version {version}, {commit}"
+        f"{made['date']}; {runs}. The same runs again: {again}.",
+    )
 
 
 def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -56,7 +79,7 @@ def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -
     if not quick or all(claim["verdict"] != "not judged" for claim in claims):
         return ()
     return (
-        f"These runs are shorter than the study's, too short for some verdicts: {whole} makes them as long.",
+        f"These runs are shorter than the study's, too short for some verdicts: {whole} has them in full.",
     )
 
 

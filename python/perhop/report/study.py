@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perhop.report import page
-from perhop.report.answer_study import main_claims, of_study, questions, stand
+from perhop.report.answer_study import main_claims, of_study, on_record, questions, stand
 from perhop.say.document import Cell
 from perhop.say.document import Table as Table
 from perhop.say.html import number
@@ -121,6 +121,7 @@ def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]]
             "claims": main_claims(document),
             "verdicts": Counter(claim["verdict"] for claim in main_claims(document)),
             "left_out": left_out,
+            "on_record": on_record(document),
             "questions": questions(document, f"{document['paper']}/report.html"),
         }
         for title, document, left_out in studies

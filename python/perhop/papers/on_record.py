@@ -1,0 +1,293 @@
+"""The record of a study, read: what is shown of it, and the values that its claims follow from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import polars as pl
+
+from perhop import _core
+from perhop.experiment.campaign import plan as planned
+from perhop.experiment.definition import Campaign
+from perhop.experiment.ledger import MEASURES_VERSION
+from perhop.papers import recorded
+from perhop.papers.behind import judged, runs_behind
+from perhop.papers.error import PackError
+from perhop.papers.pack import Pack
+from perhop.papers.plan import Plan, Results
+from perhop.papers.recorded import FIRST, WHOLE
+from perhop.papers.records import encode
+
+Line = Mapping[str, str]
+"""A run on record as text, by name: `of`, treatment, replication, seed, digest, values."""
+
+
+BEYOND = "the sweeps beyond the paper, whose runs are not on record: --verify all makes them"
+
+T = TypeVar("T", bound=Plan)
+
+
+class _Made(msgspec.Struct):
+    """Making of a record: at which commit of the source, None outside one, when, of how many runs."""
+
+    commit: str | None
+    date: str
+    runs: int
+
+
+class _Head(msgspec.Struct):
+    """Types of a record's keys; its rows, claims and runs are held to those of the study's files."""
+
+    results_version: int
+    measures_version: int
+    command: str
+    made: _Made
+    rows: list[Any]
+    claims: list[Any]
+    runs: list[Any]
+    treatments: list[Any]
+
+
+class StaleRecordError(Exception):
+    """A record that is not of this perhop and these files: nothing of it is shown as current.
+
+    `hint` is what to do instead.
+    """
+
+    def __init__(self, message: str, plan: Plan, command: str) -> None:
+        super().__init__(f"{plan.pack.folder / recorded.FOLDER}: {message}")
+        self.hint = f"{command} --verify all makes every run and judges anew"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A study's record: its document, and a line for each run behind its claims."""
+
+    document: dict[str, Any]
+    lines: tuple[Line, ...]
+
+    @property
+    def runs(self) -> int:
+        """Number of different runs on record."""
+        return int(self.document["made"]["runs"]) + len(self.whole)
+
+    @property
+    def whole(self) -> dict[str, dict[str, float]]:
+        """Measured values of the runs that claims need whole, by name."""
+        return {
+            f"{line['treatment']} {line['replication']}": {
+                name: float(value) for name, value in line.items() if name not in FIRST
+            }
+            for line in self.lines
+            if line["of"] == WHOLE
+        }
+
+
+def read(pack: Pack) -> Record | None:
+    """Read the record of a pack; None where it has none.
+
+    Raises
+    ------
+    PackError
+        It is malformed, or half of it is missing.
+    """
+    folder = pack.folder / recorded.FOLDER
+    if not (folder / recorded.RESULTS).exists() and not (folder / recorded.RUNS).exists():
+        return None
+    document = pack.record(f"{recorded.FOLDER}/{recorded.RESULTS}", ("paper",))
+    try:
+        msgspec.convert(document, _Head)
+    except msgspec.ValidationError as error:
+        raise PackError(f"{folder / recorded.RESULTS}: {error}") from None
+    return Record(document, tuple(_lines(pack)))
+
+
+def _lines(pack: Pack) -> Iterator[Line]:
+    path = pack.folder / recorded.FOLDER / recorded.RUNS
+    try:
+        text = pack.scenario(f"{recorded.FOLDER}/{recorded.RUNS}").decode()
+    except UnicodeDecodeError as error:
+        raise PackError(f"{path}: not UTF-8 at byte {error.start}") from None
+    names, *rows = [*csv.reader(io.StringIO(text))] or [[]]
+    if tuple(names[: len(FIRST)]) != FIRST:
+        raise PackError(f"{path}: line 1: begins with {', '.join(names)!r}, not {', '.join(FIRST)}")
+    for place, row in enumerate(rows, start=2):
+        if len(row) != len(names):
+            raise PackError(f"{path}: line {place}: has {len(row)} values, the first line {len(names)} names")
+        line = {name: value for name, value in zip(names, row, strict=True) if value}
+        for name, kind, words in (
+            *((name, str, "") for name in FIRST),
+            *((name, int, "a whole number") for name in ("replication", "seed")),
+            *((name, float, "a number") for name in names[len(FIRST) :] if name in line),
+        ):
+            if name not in line:
+                raise PackError(f"{path}: line {place}: has no {name}")
+            try:
+                kind(line[name])
+            except ValueError:
+                raise PackError(f"{path}: line {place}: {name} is {line[name]!r}, not {words}") from None
+        yield line
+
+
+def current(plan: Plan, record: Record, command: str) -> Record:
+    """Return a record with the commands of now, if it is of this version and of the runs of a plan.
+
+    `command` is that of the study.
+
+    Raises
+    ------
+    StaleRecordError
+        It is of another version, or the study's files ask for other runs now.
+    """
+    if other := _other_version(plan, record.document):
+        raise StaleRecordError(f"{other}: its verdicts are not current and not shown", plan, command)
+    behind = msgspec.json.decode(msgspec.json.encode(runs_behind(plan)))
+    if not same_runs(record.document, behind):
+        raise StaleRecordError(
+            f"the files of {plan.pack.key} ask for other runs than are on record: its verdicts are not "
+            "current and not shown",
+            plan,
+            command,
+        )
+    return replace(record, document={**record.document, **behind, "command": command})
+
+
+def _other_version(plan: Plan, document: Mapping[str, Any]) -> str | None:
+    """Return by which version a record does not hold, None where it holds.
+
+    It holds where no version since has changed what a scenario of the study gives.
+    """
+    then, now = document["results_version"], _core.RESULTS_VERSION
+    since = now if then >= now else max(_since(campaign) for _, _, campaign in judged(plan))
+    if then > now:
+        return f"recorded under results_version {then}, this perhop has {now}"
+    if then < since:
+        return f"recorded under results_version {then}, and {since} changed what its scenarios give"
+    if (then := document["measures_version"]) != MEASURES_VERSION:
+        return f"recorded under measures_version {then}, this perhop has {MEASURES_VERSION}"
+    return None
+
+
+def _since(campaign: Campaign) -> int:
+    """Return the results version since which all scenarios of a campaign give what they give now."""
+    treatments = campaign.design.treatments
+    return max(campaign.scenario.override(*one.overrides).core.results_since for one in treatments)
+
+
+def same_runs(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two documents have the same runs behind them, wherever the folder of the study is."""
+
+    def runs(of: Mapping[str, Any]) -> list[Any]:
+        found = []
+        for entry in of["runs"]:
+            *_, file = (words := shlex.split(entry["command"]))[:3]
+            found.append({**entry, "store": "", "command": [Path(file).name, *words[3:]]})
+        return found
+
+    try:
+        return runs(one) == runs(other) and one["treatments"] == other["treatments"]
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return False  # a record that somebody has written in
+
+
+def check_verdicts(plan: Plan, record: Record, document: Mapping[str, Any]) -> None:
+    """Refuse a record whose rows and verdicts are not those that follow from its values now.
+
+    Last digits may be others: they hang on the processor.
+
+    Raises
+    ------
+    StaleRecordError
+        With the claims that differ.
+    """
+    now, then = msgspec.json.decode(encode(document)), record.document
+    if _same(then["claims"], now["claims"]) and _same(then["rows"], now["rows"]):
+        return
+    by_id = {one["id"]: one for one in then["claims"] if isinstance(one, dict) and "id" in one}
+    differ = [one["id"] for one in now["claims"] if not _same(by_id.get(one["id"]), one)]
+    raise StaleRecordError(
+        f"by the files of {plan.pack.key} as they are, the values on record give other "
+        f"{'verdicts' if differ else 'rows'} than {recorded.RESULTS} has{': ' if differ else ''}"
+        f"{', '.join(differ)}; nothing of it is shown",
+        plan,
+        then["command"],
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two JSON values are equal but for last digits."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
+    return bool(one == other)
+
+
+def less(plan: T) -> T:
+    """Return a plan without the sweeps beyond the paper, whose runs are not on record."""
+    return replace(plan, beyond=(), left_out=(*plan.left_out, BEYOND)) if plan.beyond else plan
+
+
+def results_of(plan: Plan, record: Record) -> Results:
+    """Return the results of a plan without sweeps and drawn runs, from the values on record.
+
+    Raises
+    ------
+    PackError
+        A run has no line, or two.
+    """
+    lines: dict[str, list[Line]] = {one["of"]: [] for one in record.document["runs"]}
+    for line in record.lines:
+        lines.setdefault(line["of"], []).append(line)
+    frames = []
+    for one, (_, of, campaign) in zip(record.document["runs"], judged(plan), strict=True):
+        found = Counter(map(_place, lines[of]))
+        asked = Counter((name, k) for name in one["treatments"] for k in range(one["replications"]))
+        if wrong := [*(asked - found), *(found - asked)]:
+            (name, k), path = wrong[0], plan.pack.folder / recorded.FOLDER / recorded.RUNS
+            raise PackError(
+                f"{path}: {of}, {name}, replication {k} has {found[name, k]} lines, not {asked[name, k]}"
+            )
+        frames.append(_scalars(campaign, one["treatments"], {_place(line): line for line in lines[of]}))
+    return replace(replace(plan, beyond=(), drawn=()).results(frames, ()), whole=record.whole)
+
+
+def _place(line: Line) -> tuple[str, int]:
+    return line["treatment"], int(line["replication"])
+
+
+def _scalars(campaign: Campaign, names: Sequence[str], lines: Mapping[tuple[str, int], Line]) -> pl.DataFrame:
+    """Return the values of a campaign as its store does; `names` are those of treatments on record."""
+    design, by = campaign.design, {one.name: one.by for one in campaign.responses}
+    groups = {column: pl.String for columns in by.values() for column in columns}
+    rows = []
+    for run in planned(campaign):
+        one = design.treatments[run.treatment]
+        levels = dict(zip(design.names, one.levels, strict=True))
+        first = {"key": run.key, "treatment": one.name, **levels, "replication": run.replication}
+        for name, text in lines[names[run.treatment], run.replication].items():
+            response, group = response_of(name)
+            if response in by:
+                value = None if text == "nan" else float(text)
+                own = dict(zip(by[response], group, strict=True))
+                rows.append({**first, "response": response, **own, "value": value})
+    texts = dict.fromkeys(("key", "treatment", *design.names), pl.String)
+    rest = {"replication": pl.Int64, "response": pl.String, **groups, "value": pl.Float64}
+    return pl.DataFrame(rows, schema={**texts, **rest})
+
+
+def response_of(name: str) -> tuple[str, tuple[str, ...]]:
+    """Split the name of a value, `response` or `response[group,group]`."""
+    response, _, groups = name.removesuffix("]").partition("[") if name.endswith("]") else (name, "", "")
+    return response, tuple(groups.split(",")) if groups else ()
