@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import perhop
 from conftest import Cli
 from perhop import ScenarioError, StoredRun, _core
 from perhop.cli.exit import ExitCode
@@ -488,6 +489,58 @@ def test_a_scheduler_may_keep_the_link_waiting(tmp_path: Path) -> None:
     assert not result.invariants
 
 
+CONTROLLED = """
+[[flow]]
+name = "up"
+from = "host[*]"
+to = "sink"
+tcp = { profile = "rfc", ecn = true }
+control = { kind = "python", file = "reno.py", name = "Reno" }
+"""
+
+
+def controlled(tmp_path: Path, control: str | None = None) -> Scenario:
+    """Make the scenario with a congestion control in Python, or without."""
+    starter = Path(perhop.__file__).parent / "starters/elements/control/reno.py.txt"
+    (tmp_path / "reno.py").write_text(starter.read_text() if control is None else control)
+    head = TEXT[: TEXT.index("[[flow]]")].replace("QUEUE", OWN_RED + ", ecn = true")
+    (tmp_path / "scenario.toml").write_text(head + CONTROLLED)
+    return Scenario.load(tmp_path / "scenario.toml", ("link.host-router.loss=0.001",))
+
+
+def test_a_congestion_control_keeps_the_windows_of_perhops_own(tmp_path: Path) -> None:
+    mine = controlled(tmp_path)
+    text = mine.source.decode().replace("control =", "# control =").encode()
+    own = run(Scenario(text, mine.name, mine.overrides, mine.files), trace=["cwnd"])
+    found = run(mine, trace=["cwnd"])
+    assert found.flows["timeouts"].sum() + found.flows["fast_retransmits"].sum() > 5
+    assert found.event_digest == own.event_digest
+    assert found.trace["cwnd"].equals(own.trace["cwnd"])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("self.cwnd = 100", "cwnd is 100: a number of bytes from 1460 on is asked for"),
+        ("self.ssthresh = float('nan')", "ssthresh is nan: a number of bytes from 2920 on is asked for"),
+        ("self.cwnd = None", "cwnd is None: a number of bytes"),
+        ("return ack.length", "reno.py:6, in on_ack: AttributeError"),
+    ],
+)
+def test_a_congestion_control_that_breaks_the_rules_ends_the_run(
+    tmp_path: Path, line: str, said: str
+) -> None:
+    program = (
+        "class Reno:\n    def __init__(self, place):\n"
+        "        self.cwnd, self.ssthresh = place.initial_window, place.window\n"
+        "    def on_congestion(self, now, signal, load): ...\n"
+        f"    def on_ack(self, now, ack):\n        {line}\n"
+    )
+    with pytest.raises(_core.ElementError) as caught:
+        run(controlled(tmp_path, program))
+    assert said in str(caught.value)
+
+
 def test_laws_hold_for_what_keeps_them(cli: Cli) -> None:
     done = cli(
         "test-element",
@@ -544,7 +597,7 @@ def test_laws_are_broken_by_what_breaks_them(
     assert "minimal failing input" in broken[law]
 
 
-@pytest.mark.parametrize("kind", ["queue", "meter", "scheduler"])
+@pytest.mark.parametrize("kind", ["queue", "meter", "scheduler", "control"])
 def test_what_init_writes_works(cli: Cli, kind: str, tmp_path: Path) -> None:
     done = cli("init", "--element", kind)
     assert done.code == ExitCode.DONE

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 __all__ = [
     "FORMAT",
     "RESULTS_VERSION",
+    "Ack",
+    "CongestionLoad",
+    "ControlPlace",
     "ElementError",
     "File",
     "MeterPlace",
@@ -153,6 +156,47 @@ class MeterPlace:
 
     @property
     def rng(self) -> Rng: ...
+
+@final
+class ControlPlace:
+    """The place of a congestion control in Python; sizes in bytes."""
+
+    @property
+    def rng(self) -> Rng: ...
+    @property
+    def mss(self) -> int: ...
+    @property
+    def initial_window(self) -> int: ...
+    @property
+    def window(self) -> int: ...
+
+@final
+class Ack:
+    """A new acknowledgment, for a congestion control in Python; sizes in bytes, times in ns."""
+
+    @property
+    def acked(self) -> int: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def cwnd_limited(self) -> bool: ...
+    @property
+    def rtt(self) -> int | None: ...
+    @property
+    def srtt(self) -> int | None: ...
+
+@final
+class CongestionLoad:
+    """The sender's state when congestion is found, in bytes."""
+
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def inflation(self) -> int: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def kept(self) -> int: ...
 
 @final
 class SchedulerPlace:

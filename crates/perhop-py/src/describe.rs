@@ -41,7 +41,13 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
     let flows = list(&scenario.flows, |f| flow(f, name(f.from), name(f.to), profile(f)));
     let ports = serde_json::to_string(&file.port)?;
     let treated = serde_json::to_string(&file.conditioner)?;
-    let tcp = list(&file.flow, |flow| json!({"name": flow.name, "tcp": flow.tcp, "ack": flow.ack}));
+    let tcp = list(&file.flow, |flow| {
+        let mut of = json!({"name": flow.name, "tcp": flow.tcp, "ack": flow.ack});
+        if let Some(control) = &flow.control {
+            of["control"] = json!(control);
+        }
+        of
+    });
     Ok(format!(
         r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp}}},"udp":{udp},"flows":{flows}}}"#
     ))

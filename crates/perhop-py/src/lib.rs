@@ -21,13 +21,15 @@ mod _core {
     #[pymodule_export]
     use crate::campaign::{File, campaign_schema, diagnostic, suggest};
     #[pymodule_export]
+    use crate::element::control::{Ack, CongestionLoad};
+    #[pymodule_export]
     use crate::element::failure::ElementError;
     #[pymodule_export]
     use crate::element::laws::element_laws;
     #[pymodule_export]
     use crate::element::packet::Packet;
     #[pymodule_export]
-    use crate::element::place::{MeterPlace, Place, Rng, SchedulerPlace};
+    use crate::element::place::{ControlPlace, MeterPlace, Place, Rng, SchedulerPlace};
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]

@@ -61,9 +61,9 @@ pub fn build(
     let starts = starts(scenario);
     let network = Network::new(scenario, elements)?;
     let mut ends: Vec<host::Ends> = scenario.nodes.iter().map(|_| host::Ends::default()).collect();
-    let mut placing = Placing { scenario, ports: &network.port, starts: &starts, ends: &mut ends };
+    let mut placing = Placing { scenario, elements, ports: &network.port, starts: &starts, ends: &mut ends };
     for (i, route) in network.routes.iter().enumerate() {
-        placing.flow(i, route);
+        placing.flow(i, route)?;
     }
     let host = |node: usize, site, outgoing| {
         let processing = Processing::new(&scenario.run, &scenario.nodes[node].name);
@@ -126,6 +126,7 @@ fn link<P: Packet>(scenario: &model::Scenario, ports: &[PortId], l: usize) -> Li
 /// Puts the ends of flows at their hosts.
 struct Placing<'a> {
     scenario: &'a model::Scenario,
+    elements: &'a Registry,
     ports: &'a [PortId],
     starts: &'a [Instant],
     ends: &'a mut [host::Ends],
@@ -133,14 +134,15 @@ struct Placing<'a> {
 
 impl Placing<'_> {
     /// Flow number `i`; TCP flows come first, then UDP flows.
-    fn flow(&mut self, i: usize, route: &Route) {
+    fn flow(&mut self, i: usize, route: &Route) -> Result<(), ElementError> {
         let id = FlowId(small(i));
         let out = self.ports[route.forward[0]];
         let back = self.ports[route.reverse[0]];
         match i.checked_sub(self.scenario.flows.len()) {
-            None => self.tcp(i, id, out, back),
+            None => self.tcp(i, id, out, back)?,
             Some(k) => self.udp(i, k, id, out, back),
         }
+        Ok(())
     }
 
     fn connection(&self, id: FlowId, wire: Wire, port: PortId, mark: Dscp) -> Connection {
@@ -148,13 +150,13 @@ impl Placing<'_> {
         Connection { flow: id, class, wire, port, mark }
     }
 
-    fn tcp(&mut self, i: usize, id: FlowId, out: PortId, back: PortId) {
+    fn tcp(&mut self, i: usize, id: FlowId, out: PortId, back: PortId) -> Result<(), ElementError> {
         let flow = &self.scenario.flows[i];
         let connection = |port| self.connection(id, wire(&flow.tcp), port, flow.mark);
         let (sending, receiving) = (connection(out), connection(back));
         self.ends[flow.from].senders.push(SendingEnd {
             connection: sending,
-            sender: Sender::new(&flow.tcp.params, self.starts[i]),
+            sender: self.sender(flow, self.starts[i])?,
             in_port: 0,
         });
         self.ends[flow.to].receivers.push(ReceivingEnd {
@@ -163,6 +165,17 @@ impl Placing<'_> {
             arrived: MarkCounts::default(),
             marking: HostMarking::new(&flow.ack_marking),
         });
+        Ok(())
+    }
+
+    /// The sender of `flow`, with its own congestion control if it has one.
+    fn sender(&self, flow: &model::Flow, start: Instant) -> Result<Sender, ElementError> {
+        let (params, run) = (&flow.tcp.params, &self.scenario.run);
+        let Some(given) = &flow.control else { return Ok(Sender::new(params, start)) };
+        let path = format!("flow.{}.control", flow.name);
+        let stream = Stream::new(run.seed, run.replication, &path);
+        let control = self.elements.build_control(given, params, stream).map_err(|error| error.at(&path))?;
+        Ok(Sender::with_control(params, start, control.into()))
     }
 
     fn udp(&mut self, i: usize, k: usize, id: FlowId, out: PortId, back: PortId) {

@@ -180,6 +180,8 @@ def tcp_lines(flows: Sequence[dict[str, Any]]) -> list[str]:
     for one in flows:
         tcp, ack = _parted(one["tcp"], "Tcp"), _parted(one["ack"], "Ack")
         chosen, default = (own | ({"ack": at} if at else {}) for own, at in zip(tcp, ack, strict=True))
+        if "control" in one:
+            chosen["control"] = one["control"]
         named.setdefault(_settings(chosen) + _by_default(default), []).append(one["name"])
     return [f"{', '.join(names)}: {text}" for text, names in named.items()]
 

@@ -29,6 +29,7 @@ class Element(StrEnum):
     QUEUE = "queue"
     METER = "meter"
     SCHEDULER = "scheduler"
+    CONTROL = "control"
 
 
 def command(

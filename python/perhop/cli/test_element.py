@@ -17,9 +17,15 @@ LAWS = {
     "a_port_counts_it_all": "a port counts every drop and every mark",
     "early_timeouts_change_nothing": "a call before its time changes nothing",
     "serves_what_waits": "a class with a packet is served; the link idles if none has, or to a time ahead",
+    "keeps_its_floors": "cwnd is at least one segment, ssthresh at least two, whatever happens",
+    "shrinks_as_told": "a limit and a deflation leave no more than they say; idleness widens nothing",
+    "takes_a_timeout_back": "a time-out that proves spurious takes nothing away",
     "respects_colors": "a colour is never improved, or makes no difference",
 }
 """The laws, each in words."""
+
+CALLED = {"control": "congestion control"}
+"""The kinds of elements with another name in words."""
 
 
 def command(
@@ -64,7 +70,7 @@ def command(
     if not asked:
         raise UsageError(
             f"{file} has no element",
-            "a queue has `enqueue` and `dequeue`, a meter `measure`, a scheduler `select`",
+            "one has `enqueue` and `dequeue`, `measure`, `select`, or `on_ack` and `on_congestion`",
         )
     os.environ["PROPTEST_CASES"] = str(cases)
     given = [_setting(one) for one in settings or []]
@@ -90,7 +96,8 @@ def command(
         )
     else:
         for one, of in verdicts.items():
-            print(f"{file}: {one}, a {asked[one]}, in {cases} random sequences of calls for each law")
+            called = CALLED.get(asked[one], asked[one])
+            print(f"{file}: {one}, a {called}, in {cases} random sequences of calls for each law")
             for law, why in of:
                 print(f"  {'holds ' if why is None else 'BROKEN'}  {law}: {LAWS[law]}")
                 for line in (why or "").strip().splitlines():

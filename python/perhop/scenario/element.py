@@ -22,6 +22,7 @@ METHODS = {
     "queue": ("enqueue", "dequeue"),
     "meter": ("measure",),
     "scheduler": ("select",),
+    "control": ("on_ack", "on_congestion"),
 }
 """The methods that a class must have, by what it is."""
 

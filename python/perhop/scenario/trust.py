@@ -9,7 +9,7 @@ TRUST = "PERHOP_TRUST"
 
 
 def set_trust(trusted: bool) -> None:
-    """Say whether programs may run in this process and in those that it starts."""
+    """Set whether programs may run in this process and in those that it starts."""
     os.environ[TRUST] = "yes" if trusted else "no"
 
 

@@ -9,13 +9,15 @@ use perhop_core::queue::{AnyQueue, Queue};
 use perhop_core::rng::Stream;
 use perhop_core::sched::Scheduler;
 use perhop_core::sink::SiteId;
-use perhop_core::units::{BitRate, QueueSize};
+use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_scenario::FileName;
 use perhop_scenario::build::Interpreter as _;
 use perhop_scenario::elements::{ElementError as Refused, FromSetting, Setting, SettingsTable};
-use perhop_scenario::model::{Code, CustomMeter, CustomQueue, CustomScheduler};
+use perhop_scenario::model::{Code, CustomControl, CustomMeter, CustomQueue, CustomScheduler};
+use perhop_tcp::cc::CongestionControl;
+use perhop_tcp::settings::TcpParams;
 use perhop_testkit::laws::meter::Mode;
-use perhop_testkit::laws::{meter, queue, scheduler};
+use perhop_testkit::laws::{congestion_control, meter, queue, scheduler};
 use perhop_testkit::packet::TestPacket;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -88,6 +90,44 @@ impl Subject {
         ])
     }
 
+    fn control(&self, mss: Bytes) -> Result<Box<dyn CongestionControl>, Refused> {
+        let given = CustomControl {
+            name: self.name.clone(),
+            settings: self.settings.clone(),
+            code: self.code.clone(),
+        };
+        let as_control = &self.interpreter as &dyn perhop_scenario::build::Interpreter<TestPacket>;
+        let params = TcpParams { mss, ..congestion_control::PARAMS };
+        as_control.control(&given, &params, Stream::new(1, 0, "element"))
+    }
+
+    /// The laws of a congestion control.
+    fn control_laws(&self) -> Result<Vec<Verdict>, Refused> {
+        const MSS: Bytes = Bytes(1460);
+        self.control(MSS)?;
+        let build = |mss| sound(self.control(mss));
+        let ops = congestion_control::ops();
+        Ok(vec![
+            law("keeps_its_floors", || {
+                perhop_testkit::check(&ops, |ops| {
+                    drop(congestion_control::keeps_its_floors(build, MSS, &ops));
+                });
+            }),
+            law("shrinks_as_told", || {
+                perhop_testkit::check(&ops, |ops| congestion_control::shrinks_as_told(build, MSS, &ops));
+            }),
+            law("takes_a_timeout_back", || {
+                let cases = (congestion_control::ops(), congestion_control::loads());
+                perhop_testkit::check(&cases, |(ops, load)| {
+                    congestion_control::takes_a_timeout_back(build, MSS, &ops, &load);
+                });
+            }),
+            law("repeats", || {
+                perhop_testkit::check(&ops, |ops| congestion_control::repeats(build, MSS, &ops));
+            }),
+        ])
+    }
+
     /// The laws of a queue.
     fn queue_laws(&self) -> Result<Vec<Verdict>, Refused> {
         self.queue::<TestPacket>(SiteId(0))?;
@@ -155,6 +195,7 @@ pub fn element_laws(
         let asked = match kind {
             "meter" => subject.meter_laws(aware),
             "scheduler" => subject.scheduler_laws(),
+            "control" => subject.control_laws(),
             _ => subject.queue_laws(),
         };
         set_hook(hook);

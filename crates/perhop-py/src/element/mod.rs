@@ -3,6 +3,7 @@
 //! What a program text is and which class it means is `perhop.scenario.element`'s matter, which is in Python itself. To read
 //! a scenario runs none of it ([`Reading`]); it runs where a run is built, and where `try_elements` asks.
 
+pub mod control;
 pub mod failure;
 pub mod laws;
 mod meter;
@@ -22,14 +23,17 @@ use perhop_core::sched::Scheduler;
 use perhop_core::sink::SiteId;
 use perhop_scenario::build;
 use perhop_scenario::elements::{ElementError, Elements, Setting, SettingsTable};
-use perhop_scenario::model::{Code, CustomMeter, CustomQueue, CustomScheduler};
+use perhop_scenario::model::{Code, CustomControl, CustomMeter, CustomQueue, CustomScheduler};
 use perhop_sim::Registry;
+use perhop_tcp::cc::CongestionControl;
+use perhop_tcp::settings::TcpParams;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use control::PyControl;
 use failure::Failure;
 use meter::PyMeter;
-use place::{MeterPlace, Place, Rng, SchedulerPlace};
+use place::{ControlPlace, MeterPlace, Place, Rng, SchedulerPlace};
 use queue::PyQueue;
 use scheduler::PyScheduler;
 
@@ -76,6 +80,27 @@ impl<P: AnyPacket> build::Interpreter<P> for Interpreter {
             let of = Class { file: code.file.to_string(), name: given.name.clone() };
             let queue = PyQueue::new(of, &object, place, (site, given.limit), Arc::clone(&self.failure))?;
             Ok(Box::new(queue).into())
+        })
+    }
+
+    fn control(
+        &self,
+        given: &CustomControl,
+        params: &TcpParams,
+        stream: Stream,
+    ) -> Result<Box<dyn CongestionControl>, ElementError> {
+        attached(|py| {
+            let place = ControlPlace {
+                rng: Py::new(py, Rng(stream))?,
+                mss: params.mss.0,
+                initial_window: params.mss.0 * u64::from(params.initial_window),
+                window: params.window.0,
+            };
+            let place = Bound::new(py, place)?;
+            let object = built(py, "control", &given.code, &given.name, &place, &given.settings)?;
+            let of = Class { file: given.code.file.to_string(), name: given.name.clone() };
+            let control = PyControl::new(of, &object, params, Arc::clone(&self.failure))?;
+            Ok(Box::new(control) as Box<dyn CongestionControl>)
         })
     }
 
@@ -131,6 +156,13 @@ impl Elements for Reading {
             Some(code) if !self.runs => look("queue", code, &queue.name),
             _ => self.registry.check_queue(queue),
         }
+    }
+
+    fn check_control(&self, control: &CustomControl, params: &TcpParams) -> Result<(), ElementError> {
+        if self.runs {
+            return self.registry.check_control(control, params);
+        }
+        look("control", &control.code, &control.name)
     }
 
     fn check_scheduler(&self, scheduler: &CustomScheduler) -> Result<(), ElementError> {

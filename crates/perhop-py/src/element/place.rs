@@ -48,6 +48,23 @@ pub struct SchedulerPlace {
     pub classes: Vec<String>,
 }
 
+/// The place of a congestion control.
+#[pyclass(frozen)]
+pub struct ControlPlace {
+    /// Its random numbers.
+    #[pyo3(get)]
+    pub rng: Py<Rng>,
+    /// Largest segment, bytes.
+    #[pyo3(get)]
+    pub mss: u64,
+    /// Initial window, bytes.
+    #[pyo3(get)]
+    pub initial_window: u64,
+    /// The receiver's window, bytes.
+    #[pyo3(get)]
+    pub window: u64,
+}
+
 /// An action of an element on a packet during a call, by the packet's number.
 pub enum Act {
     /// Dropped it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::MeterScope;
 use crate::elements::{ElementError, Elements, Settings};
-use crate::model::{Code, CustomMeter, CustomQueue, CustomScheduler};
+use crate::model::{Code, CustomControl, CustomMeter, CustomQueue, CustomScheduler};
 use perhop_core::meter::Meter;
 use perhop_core::packet::Packet;
 use perhop_core::param_error::ParamError;
@@ -13,6 +13,8 @@ use perhop_core::rng::Stream;
 use perhop_core::sched::Scheduler;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{BitRate, QueueSize};
+use perhop_tcp::cc::CongestionControl;
+use perhop_tcp::settings::TcpParams;
 
 /// Where a queue from outside is to be.
 #[derive(Clone, Debug)]
@@ -67,6 +69,17 @@ pub trait Interpreter<P: Packet>: Send + Sync {
     /// # Errors
     /// As of a queue.
     fn scheduler(&self, given: &CustomScheduler, stream: Stream) -> Result<Box<dyn Scheduler>, ElementError>;
+
+    /// The congestion control of a connection with these parameters.
+    ///
+    /// # Errors
+    /// As of a queue.
+    fn control(
+        &self,
+        given: &CustomControl,
+        params: &TcpParams,
+        stream: Stream,
+    ) -> Result<Box<dyn CongestionControl>, ElementError>;
 
     /// The meter, one for all packets.
     ///
@@ -159,6 +172,19 @@ impl<P: Packet> Registry<P> {
         self.interpreter.as_ref().ok_or_else(ElementError::no_python)?.scheduler(given, stream)
     }
 
+    /// The congestion control in Python that the scenario names.
+    ///
+    /// # Errors
+    /// When nothing here runs Python, or the program refuses its settings.
+    pub fn build_control(
+        &self,
+        given: &CustomControl,
+        params: &TcpParams,
+        stream: Stream,
+    ) -> Result<Box<dyn CongestionControl>, ElementError> {
+        self.interpreter.as_ref().ok_or_else(ElementError::no_python)?.control(given, params, stream)
+    }
+
     /// The meter that the scenario names, one for all packets or a bank of it.
     ///
     /// # Errors
@@ -201,6 +227,10 @@ fn one_for_all(scope: &MeterScope, why: &str) -> Result<(), ElementError> {
 impl<P: Packet> Elements for Registry<P> {
     fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
         self.build_queue(queue, SiteId(0), Stream::new(0, 0, "")).map(drop)
+    }
+
+    fn check_control(&self, control: &CustomControl, params: &TcpParams) -> Result<(), ElementError> {
+        self.build_control(control, params, Stream::new(0, 0, "")).map(drop)
     }
 
     fn check_scheduler(&self, scheduler: &CustomScheduler) -> Result<(), ElementError> {

@@ -10,9 +10,12 @@ use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
 use crate::lower::conditioner::ack_marking;
+use crate::lower::programs;
+use crate::lower::queue::refuse_element;
 use crate::lower::resolve::{MOST, Names, Pairs};
 use crate::lower::tcp::{drawn_phase, model_ack, model_tcp};
 use crate::lower::transfers;
+use crate::meant::elements::Elements;
 use crate::meant::model;
 use crate::meant::routes::address;
 use crate::read::mistakes::Report;
@@ -20,7 +23,7 @@ use crate::read::tree::steps;
 use crate::words::names::{End, Label};
 use crate::words::units::Time;
 use crate::written::defaults;
-use crate::written::file::{Arrivals, Flow, ScenarioFile, Udp};
+use crate::written::file::{Arrivals, Control, Flow, ScenarioFile, Udp};
 use crate::written::sources::Pattern;
 
 /// The flows, each with the number of its table in the file.
@@ -42,7 +45,13 @@ pub(crate) struct Made {
 }
 
 /// Makes the flows of `file`.
-pub(crate) fn make(file: &mut ScenarioFile, run: &model::Run, names: &Names, report: &mut Report) -> Made {
+pub(crate) fn make(
+    file: &mut ScenarioFile,
+    run: &model::Run,
+    names: &Names,
+    elements: &dyn Elements,
+    report: &mut Report,
+) -> Made {
     let mut made = Made {
         from_file: Vec::new(),
         ports: Vec::new(),
@@ -54,13 +63,33 @@ pub(crate) fn make(file: &mut ScenarioFile, run: &model::Run, names: &Names, rep
     };
     unique_names(file, report);
     for i in 0..file.flow.len() {
-        made.tcp(file, i, run, names, report);
+        made.tcp(file, i, run, (names, elements), report);
     }
     for i in 0..file.udp.len() {
         made.udp(file, i, names, report);
     }
     made.know();
     made
+}
+
+/// The congestion control in Python of `flow`, number `i` of the file.
+fn control(
+    flow: &Flow,
+    tcp: &model::Tcp,
+    i: usize,
+    run: &model::Run,
+    elements: &dyn Elements,
+    report: &mut Report,
+) -> Option<Arc<model::CustomControl>> {
+    let Some(Control::Python { file, name, settings }) = &flow.control else { return None };
+    let (code, at) = (model::Code::named(file), steps!["flow", i, "control"]);
+    let mut given = model::CustomControl { name: name.to_string(), settings: settings.clone(), code };
+    if programs::give(Some(&mut given.code), run.clock, &at, report)
+        && let Err(error) = elements.check_control(&given, &tcp.params)
+    {
+        refuse_element(error, &at, report);
+    }
+    Some(Arc::new(given))
 }
 
 /// Traffic classes in the order in which flows first name them; a scenario has at most 256.
@@ -97,7 +126,7 @@ impl Made {
         file: &mut ScenarioFile,
         i: usize,
         run: &model::Run,
-        names: &Names,
+        (names, elements): (&Names, &dyn Elements),
         report: &mut Report,
     ) {
         let flow = &mut file.flow[i];
@@ -116,6 +145,7 @@ impl Made {
             return;
         }
         let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack, &flow.tcp));
+        let control = control(flow, &tcp, i, run, elements, report);
         let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
         let several = pairs.breadth() > 0 || transfers.is_some() || flow.count.is_some();
         let labels = Arc::new(flow.labels.clone());
@@ -132,6 +162,7 @@ impl Made {
                 start_jitter: flow.start_jitter.0,
                 mark: flow.mark.0,
                 tcp,
+                control: control.clone(),
                 ack,
                 ack_marking: ack_marking.clone(),
             };

@@ -60,7 +60,7 @@ pub(crate) fn lower(
         endpoint: file.run.endpoint,
         series: file.run.series.clone(),
     };
-    let made = flows::make(file, &run, &network.names, report);
+    let made = flows::make(file, &run, &network.names, elements, report);
     let (conditioners, of_conditioners) = place_conditioner::place(file, &network, &made, elements, report);
     let Network { nodes, links, by_ends, complete, .. } = network;
     let flows::Made { from_file, flows, udp_from_file, udp, flow_table, .. } = made;

@@ -10,8 +10,9 @@ use perhop_core::dscp::Dscp;
 use perhop_core::param_error::ParamError;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
+use perhop_tcp::settings::TcpParams;
 
-use crate::meant::model::{CustomMeter, CustomQueue, CustomScheduler};
+use crate::meant::model::{CustomControl, CustomMeter, CustomQueue, CustomScheduler};
 use crate::words::marks::Mark;
 pub use crate::words::setting::{Setting, SettingsTable};
 use crate::words::suggest;
@@ -195,6 +196,14 @@ pub trait Elements {
     /// # Errors
     /// Why it cannot.
     fn check_scheduler(&self, _scheduler: &CustomScheduler) -> Result<(), ElementError> {
+        Err(ElementError::no_python())
+    }
+
+    /// Whether this congestion control can be built, for a connection with these parameters.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn check_control(&self, _control: &CustomControl, _params: &TcpParams) -> Result<(), ElementError> {
         Err(ElementError::no_python())
     }
 

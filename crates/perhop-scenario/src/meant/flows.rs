@@ -9,7 +9,9 @@ use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::ack::AdaptiveParams;
 use perhop_tcp::settings::TcpParams;
 
+use crate::meant::code::Code;
 use crate::words::labels::Labels;
+use crate::words::setting::SettingsTable;
 
 /// One UDP flow.
 #[derive(Clone, Debug)]
@@ -75,10 +77,23 @@ pub struct Flow {
     pub mark: Dscp,
     /// Its TCP.
     pub tcp: Tcp,
+    /// Its congestion control, if it is in Python.
+    pub control: Option<Arc<CustomControl>>,
     /// When the receiver acknowledges.
     pub ack: AckPolicy,
     /// Which mark the receiver gives its acknowledgments.
     pub ack_marking: AckMarking,
+}
+
+/// A congestion control in Python.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CustomControl {
+    /// Its class.
+    pub name: String,
+    /// Its settings.
+    pub settings: SettingsTable,
+    /// The program text that it is a class of.
+    pub code: Code,
 }
 
 /// A TCP connection's parameters.

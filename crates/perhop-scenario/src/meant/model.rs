@@ -17,7 +17,8 @@ use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
-pub use crate::meant::flows::{AckPolicy, Flow, Tcp, Udp, UdpPattern};
+pub use crate::meant::code::Code;
+pub use crate::meant::flows::{AckPolicy, CustomControl, Flow, Tcp, Udp, UdpPattern};
 pub use crate::words::choices::{Clock, Endpoint, MoreSeries, NodeKind, Per};
 use crate::words::files::FileName;
 use crate::words::setting::SettingsTable;
@@ -263,22 +264,6 @@ pub struct CustomQueue {
     pub settings: SettingsTable,
     /// The program text that it is a class of, if it is in Python.
     pub code: Option<Code>,
-}
-
-/// The program text of elements in Python.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// Its file, as the scenario calls it.
-    pub file: FileName,
-    /// The text of it.
-    pub text: Arc<str>,
-}
-
-impl Code {
-    /// The file, with nothing in it yet.
-    pub(crate) fn named(file: &FileName) -> Self {
-        Self { file: file.clone(), text: "".into() }
-    }
 }
 
 /// How a port chooses among its classes.

@@ -14,6 +14,7 @@ use crate::words::labels::Labels;
 use crate::words::link_rate::LinkRate;
 use crate::words::marks::Mark;
 use crate::words::names::{End, Label, NodeName};
+use crate::words::setting::SettingsTable;
 use crate::words::units::{Probability, Size, Time};
 pub use crate::written::conditioner::{AckMarking, Conditioner};
 use crate::written::defaults;
@@ -246,9 +247,29 @@ pub struct Flow {
     /// Its TCP.
     #[serde(default)]
     pub tcp: Tcp,
+    /// A congestion control in Python, in place of what `tcp.cc` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Control")]
+    pub control: Option<Control>,
     /// The receiver.
     #[serde(default = "ack")]
     pub ack: Ack,
+}
+
+/// A congestion control that is none of perhop's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Control {
+    /// A class of a file beside the scenario.
+    Python {
+        /// The file.
+        file: FileName,
+        /// The class.
+        name: Label,
+        /// What it is given, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        settings: SettingsTable,
+    },
 }
 
 /// A TCP receiver.
