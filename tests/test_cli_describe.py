@@ -176,3 +176,15 @@ def test_folded_rows_say_which_members_they_stand_for() -> None:
 
     pairs = [("p[2]->q[1]", "x"), ("p[3]->q[1]", "x"), ("p[2]->r", "x"), ("a[0]", "y"), ("a[2]", "y")]
     assert folded(pairs) == [("p[2..4]->q[1] (2)", "x"), ("p[2]->r", "x"), ("a[*] (2)", "y")]
+
+
+def test_losses_in_bursts_are_told_by_their_mean_and_length(cli: Cli, two_way: Path) -> None:
+    chain = 'link.slow-fast.burst_loss={ direction = "slow->fast", p = 0.02, r = 0.25, loss_bad = 0.5 }'
+    lossy = [link["burst_loss"] for link in cli("describe", two_way, "-s", chain, "--json").json()["links"]]
+    assert lossy[1] is None
+    assert abs(lossy[0]["mean_loss"] - 0.5 * 0.02 / 0.27) < 1e-12
+    # the next of a loss is lost if the chain stays, and then one time in two
+    assert abs(lossy[0]["mean_burst_packets"] - 1 / (1 - 0.75 / 2)) < 1e-12
+    assert "Losses in bursts" in cli("describe", two_way, "-s", chain).out
+    refused = cli("estimate", two_way, "-s", chain, "--json").json()["estimates"]
+    assert not any(one["holds"] for one in refused if not one["bound"])

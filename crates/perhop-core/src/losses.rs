@@ -1,7 +1,8 @@
-//! Packets that a link loses or marks on arrival at its port, before they are queued: by a list, or by chance.
+//! Packets that a link loses or marks on arrival at its port, before they are queued: by a list, by chance, or in bursts.
 
 use std::collections::BTreeMap;
 
+use crate::gilbert_elliott::GilbertElliott;
 use crate::packet::{Ecn, FlowId, OnWire};
 use crate::rng::Stream;
 use crate::sink::{DropReason, SiteId};
@@ -37,14 +38,21 @@ pub struct Losses {
     listed: BTreeMap<Key, Listed>,
     /// Probability in units of 1 / [`DRAWS`], and the draws.
     random: Option<(u64, Stream)>,
+    bursts: Option<GilbertElliott>,
     /// Packets lost so far.
     pub lost: u64,
 }
 
 impl Losses {
-    /// Losses with probability `p` inside [0, 1), drawn from `stream`, beside those of `list`: (packet, which
+    /// Losses with probability `p` inside [0, 1), drawn from `stream`, beside `bursts` and those of `list`: (packet, which
     /// transmission, marked instead of lost).
-    pub fn new(site: SiteId, p: f64, stream: Stream, list: &[(Key, u32, bool)]) -> Self {
+    pub fn new(
+        site: SiteId,
+        p: f64,
+        stream: Stream,
+        bursts: Option<GilbertElliott>,
+        list: &[(Key, u32, bool)],
+    ) -> Self {
         let mut listed: BTreeMap<Key, Listed> = BTreeMap::new();
         for &(key, transmission, mark) in list {
             listed.entry(key).or_default().actions.push((transmission, mark));
@@ -56,7 +64,7 @@ impl Losses {
             reason = "p is inside [0, 1), and the factor a power of two"
         )]
         let threshold = (p * DRAWS as f64) as u64;
-        Self { site, listed, random: (threshold > 0).then_some((threshold, stream)), lost: 0 }
+        Self { site, listed, random: (threshold > 0).then_some((threshold, stream)), bursts, lost: 0 }
     }
 
     /// Decides about a packet, and marks it where the list says so. What cannot carry a mark is lost instead, as at a
@@ -69,6 +77,10 @@ impl Losses {
 
     fn fate(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
         let listed = self.listed_fate(pkt);
+        // the chain goes on with every packet
+        if self.bursts.as_mut().is_some_and(GilbertElliott::loses) {
+            return LossVerdict::Lost(DropReason::Loss);
+        }
         if let Some((threshold, stream)) = &mut self.random
             && stream.below(DRAWS) < *threshold
         {

@@ -70,6 +70,9 @@ fn link(link: &Link, from: &str, to: &str) -> Value {
         "rate_bit_s": link.rate.bits_per_sec(),
         "delay_s": link.delay.as_secs_f64(),
         "pure_ack_bytes": link.pure_ack_size.map(|size| size.0),
+        "burst_loss": link.burst_loss.map(|chain| json!({
+            "mean_loss": chain.mean_loss(), "mean_burst_packets": chain.mean_burst(),
+        })),
         "trace": link.trace.as_ref().map(|(name, _)| name.as_str()),
         "port": {
             "path": link.port.path,

@@ -119,3 +119,53 @@ fn nothing_is_said_of_flows_that_could_not_be_made() {
     assert_snapshot!(lines(changed(&[drop, (r#"from = "slow""#, r#"from = "slwo""#)])), @"46:8 flow.up.from: there is no node `slwo` (did you mean `slow`?)");
     assert_snapshot!(lines(changed(&[drop, (r#"name = "up""#, r#"name = "u.p""#)])), @"45:8 flow.u.p.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits and `_`, as in `u_p`)");
 }
+
+#[test]
+fn bursts() {
+    let chains = |setting: &str| {
+        let loaded = slow(setting).unwrap_or_else(|found| panic!("{}", lines(Err(found))));
+        let again = load(loaded.resolved_toml().as_bytes(), "resolved.toml", &[]).expect("valid");
+        assert_eq!(again.file, loaded.file);
+        [0, 1].map(|link| {
+            let chain = loaded.scenario.links[link].burst_loss?;
+            Some([chain.p, chain.r, chain.loss_bad, chain.loss_good].map(|part| part.to_string()).join(" "))
+        })
+    };
+    let of = |chain: &str| Some(chain.to_owned());
+    assert_eq!(chains(""), [None, None]);
+    assert_eq!(chains("burst_loss = { p = 0.01, r = 0.2 }"), [of("0.01 0.2 1 0"), of("0.01 0.2 1 0")]);
+    assert_eq!(
+        chains(
+            r#"burst_loss = { direction = "fast->slow", p = 0.01, r = 1, loss_bad = 0.5, loss_good = 0.1 }"#
+        ),
+        [None, of("0.01 1 0.5 0.1")]
+    );
+    let both = r#"burst_loss = [
+        { direction = "slow->fast", p = 0.01, r = 0.2 },
+        { direction = "fast->slow", p = 0.02, r = 0.3 },
+    ]"#;
+    assert_eq!(chains(both), [of("0.01 0.2 1 0"), of("0.02 0.3 1 0")]);
+    let changed = load(
+        BASE.replace(r#"pure_ack_size = "28B""#, "burst_loss = { p = 0.01, r = 0.2 }").as_bytes(),
+        "test.toml",
+        &["link.slow-fast.burst_loss.p=0.5".to_owned()],
+    );
+    let changed = changed.expect("valid").scenario.links[0].burst_loss.expect("a chain");
+    assert!((changed.mean_loss() - 0.5 / 0.7).abs() < 1e-12);
+    let wrong = |chain: &str| lines(slow(&format!("burst_loss = {{ {chain} }}")));
+    assert_snapshot!(
+        [
+            wrong("p = 0, r = 0.2"),
+            wrong("p = 0.1"),
+            wrong("p = 0.1, r = 1.5"),
+            wrong("p = 0.1, r = 0.2, loss_bad = 2"),
+            wrong("p = 0.1, r = 0.2, loss_bad = 0"),
+            wrong("p = 0.1, r = 0.2, loss_good = 1"),
+            wrong("p = 0.1, r = 0.2, h = 0.5"),
+            wrong(r#"p = 0.1, r = 0.2, direction = "fast->slwo""#),
+            lines(slow("burst_loss = [{ p = 0.1, r = 0.2 }, { p = 0.1, r = 0.2 }]")),
+            lines(slow("burst_loss = 0.1")),
+        ]
+        .join("\n")
+    );
+}

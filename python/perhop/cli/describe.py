@@ -69,6 +69,15 @@ def _parts(meaning: Description) -> Iterator[Part]:
     columns = "link: name | rate: rate_bit_s | delay: delay_s | pure ACK: {pure_ack_bytes:B}"
     traced = " | trace" if any(link.trace for link in links) else ""
     yield _table("Links", columns + traced, to_builtins(links))
+    bursty = [
+        {"link": link.name, "loss": link.burst_loss.mean_loss, "burst": link.burst_loss.mean_burst_packets}
+        for link in links
+        if link.burst_loss
+    ]
+    if bursty:
+        yield _table(
+            "Losses in bursts", "link | mean loss: {loss:%} | mean burst, packets: {burst:.3g}", bursty
+        )
     yield _table("Ports", "port | scheduler | classes | backpressure", ports)
     for title, lines in (
         ("Queues", queue_lines(meaning.settings.port)),

@@ -214,7 +214,7 @@ def _not_by_loss(network: Network, flow: Flow) -> str:
     tcp = flow.settings["tcp"]
     p, acks = network.losses(flow.there), network.losses(flow.back)
     if p is None or acks is None:
-        return "chosen packets are lost or marked, not packets at random"
+        return "packets are lost in bursts, or chosen ones lost or marked, and not one by one at random"
     if p == 0.0:
         return "no link on its way loses data at random, and what queues will lose is not known beforehand"
     if acks > 0.0:

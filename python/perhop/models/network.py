@@ -148,12 +148,12 @@ class Network:
         return f"{len(busiest) - 1} other flows"
 
     def loss(self, link: LinkView) -> float | None:
-        """Return the probability of a loss at random; None where chosen packets are lost or marked."""
+        """Return the probability of a loss at random; None where packets are chosen or lost in bursts."""
         for entry in self._resolved["link"]:
             ends = entry["ends"]
             for one, other in (ends, ends[::-1]):
                 if _is_member(link.source, one) and _is_member(link.target, other):
-                    if entry.get("drop") or entry.get("mark"):
+                    if entry.get("drop") or entry.get("mark") or link.burst_loss:
                         return None
                     loss = entry.get("loss", 0.0)
                     return float(loss.get(f"{one}->{other}", 0.0) if isinstance(loss, dict) else loss)

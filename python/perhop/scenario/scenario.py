@@ -91,6 +91,13 @@ class PortView(msgspec.Struct, frozen=True):
     backpressure: int | None = None
 
 
+class BurstLossView(msgspec.Struct, frozen=True):
+    """Losses in bursts in the long run: the part of packets, and the mean length of a burst."""
+
+    mean_loss: float
+    mean_burst_packets: float
+
+
 class LinkView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to"}):
     """One direction of a link; `trace` is the file that its rate follows, and its rate then the mean."""
 
@@ -102,6 +109,7 @@ class LinkView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     port: PortView
     pure_ack_bytes: int | None = None
     trace: str | None = None
+    burst_loss: BurstLossView | None = None
 
 
 class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to", "class_": "class"}):

@@ -4,6 +4,7 @@ use perhop_core::classify::{
     BehaviorAggregate, Classifier, FlowTable, KindClassifier, KindSet, MarkSet, MultiField, Pattern, Selector,
 };
 use perhop_core::dscp::Dscp;
+use perhop_core::gilbert_elliott::GilbertElliott;
 use perhop_core::losses::Losses;
 use perhop_core::outgoing::{LinkOptions, Outgoing};
 use perhop_core::packet::{ClassId, FlowId, Kind, OnWire, Packet};
@@ -126,7 +127,7 @@ pub(crate) fn own_scheduler(
 }
 
 fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Option<Losses> {
-    if link.loss <= 0.0 && link.losses.is_empty() {
+    if link.loss <= 0.0 && link.burst_loss.is_none() && link.losses.is_empty() {
         return None;
     }
     let listed = link.losses.iter().map(|loss| {
@@ -136,9 +137,12 @@ fn losses(scenario: &model::Scenario, link: &model::Link, site: SiteId) -> Optio
         let key = (FlowId(index(loss.flow)), if syn { 0 } else { data * tcp.mss.0 }, syn);
         (key, loss.transmission, loss.mark)
     });
-    let stream =
-        Stream::new(scenario.run.seed, scenario.run.replication, &format!("link.{}.loss", link.name));
-    Some(Losses::new(site, link.loss, stream, &listed.collect::<Vec<_>>()))
+    let stream = |of: &str| {
+        Stream::new(scenario.run.seed, scenario.run.replication, &format!("link.{}.{of}", link.name))
+    };
+    let bursts = link.burst_loss.as_ref().map(|params| GilbertElliott::new(params, stream("burst_loss")));
+    let bursts = bursts.map(|built| built.unwrap_or_else(|error| unreachable!("it was checked: {error}")));
+    Some(Losses::new(site, link.loss, stream("loss"), bursts, &listed.collect::<Vec<_>>()))
 }
 
 /// Whether no packet is left out by a port whose only class this is.

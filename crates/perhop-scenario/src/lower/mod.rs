@@ -17,7 +17,9 @@ mod warnings;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use perhop_core::gilbert_elliott::{GilbertElliott, GilbertElliottParams};
 use perhop_core::rate_trace::RateTrace;
+use perhop_core::rng::Stream;
 use perhop_core::time::Span;
 use perhop_core::units::BitRate;
 
@@ -32,7 +34,7 @@ use crate::words::files::FileName;
 use crate::words::names::End;
 use crate::words::suggest;
 use crate::words::units::{Probability, Size, Time};
-use crate::written::file::{self, Delay, PerDirection, ScenarioFile};
+use crate::written::file::{self, BurstLoss, BurstLosses, Delay, PerDirection, ScenarioFile};
 use losses::Places;
 use warnings::Tables;
 
@@ -149,6 +151,7 @@ impl Network<'_> {
         });
         let losses = directed(&link.loss, names, false, &steps!["link", i, "loss"], report);
         let losses = losses.map(|loss| loss.map_or(0.0, |Probability(p)| p));
+        let bursts = burst_losses(link, names, i, report);
         let Some(pairs) = pairs else {
             self.complete = false;
             return None;
@@ -172,17 +175,28 @@ impl Network<'_> {
                 report.error(&steps!["link", i, "ends"], rule, Some(hint.to_owned()));
                 return None;
             }
-            let ahead = (from, to, rate.clone(), delay, sizes[0], losses[0]);
-            let back = (to, from, back.clone(), delay_back, sizes[1], losses[1]);
-            for (from, to, (rate, trace), Time(delay), size, loss) in [ahead, back] {
+            let ahead = (from, to, rate.clone(), delay, sizes[0], (losses[0], bursts[0]));
+            let back = (to, from, back.clone(), delay_back, sizes[1], (losses[1], bursts[1]));
+            for (from, to, (rate, trace), Time(delay), size, (loss, burst_loss)) in [ahead, back] {
                 let name = format!("{}->{}", self.nodes[from].name, self.nodes[to].name);
                 let path = format!("port.{}-{}", self.nodes[from].name, self.nodes[to].name);
                 let port = ports::plain_port(path, rate);
                 self.by_ends.insert((from, to), self.links.len());
                 let pure_ack_size = size.map(|Size(bytes)| bytes);
                 let losses = Vec::new();
-                let link =
-                    model::Link { name, from, to, rate, trace, delay, pure_ack_size, loss, losses, port };
+                let link = model::Link {
+                    name,
+                    from,
+                    to,
+                    rate,
+                    trace,
+                    delay,
+                    pure_ack_size,
+                    loss,
+                    burst_loss,
+                    losses,
+                    port,
+                };
                 self.links.push(link);
             }
         }
@@ -212,6 +226,55 @@ fn rates(
         rate_trace::read(rates[k].as_ref()?, run, &[&at[..], &steps![name]].concat(), report)
     };
     [read(0), read(1)]
+}
+
+/// The chains of both directions.
+fn burst_losses(
+    link: &file::Link,
+    names: Option<[&str; 2]>,
+    i: usize,
+    report: &mut Report,
+) -> [Option<GilbertElliottParams>; 2] {
+    let (chains, is_list) = match &link.burst_loss {
+        None => return [None, None],
+        Some(BurstLosses::One(chain)) => (std::slice::from_ref(chain), false),
+        Some(BurstLosses::More(chains)) => (&chains[..], true),
+    };
+    let mut found = [None, None];
+    for (k, chain) in chains.iter().enumerate() {
+        let at = [&steps!["link", i, "burst_loss"][..], &steps![k][..usize::from(is_list)]].concat();
+        if !report.is_sound(&at) {
+            continue;
+        }
+        let &BurstLoss { p, r, loss_good, loss_bad, .. } = chain;
+        let params = GilbertElliottParams { p, r, loss_good, loss_bad };
+        if let Err(error) = GilbertElliott::new(&params, Stream::new(0, 0, "")) {
+            report.error(&at, format!("{} {}", error.field, error.rule), None);
+        }
+        let of = match (&chain.direction, names) {
+            (None, _) => [true, true],
+            (Some(_), None) => continue,
+            (Some(own), Some(names)) => {
+                let of = names.map(|name| plain(own) == name);
+                if of == [false, false] {
+                    let rule = format!("the link has no direction `{}`", suggest::short(own));
+                    let hint = suggest::among(own, names.into_iter());
+                    report.error(&[&at[..], &steps!["direction"]].concat(), rule, hint);
+                }
+                of
+            }
+        };
+        for (found, _) in found.iter_mut().zip(of).filter(|(_, of)| *of) {
+            if found.replace(params).is_some() {
+                report.error(
+                    &at,
+                    "a direction has two chains",
+                    Some("write one for each `direction`".to_owned()),
+                );
+            }
+        }
+    }
+    found
 }
 
 /// Reports a list of delays where there is one link to take them.

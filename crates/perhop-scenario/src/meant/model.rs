@@ -7,6 +7,7 @@ use std::sync::Arc;
 use perhop_core::ack_marking::AckMarking;
 use perhop_core::classify::{FlowTable, Pattern};
 use perhop_core::dscp::{ColorMap, Dscp};
+use perhop_core::gilbert_elliott::GilbertElliottParams;
 use perhop_core::marker::Marker;
 use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams};
 use perhop_core::packet::Color;
@@ -103,6 +104,8 @@ pub struct Link {
     pub pure_ack_size: Option<Bytes>,
     /// Probability that a packet is lost on arrival at the port, inside [0, 1).
     pub loss: f64,
+    /// Losses in bursts on arrival at the port.
+    pub burst_loss: Option<GilbertElliottParams>,
     /// Packets that are lost or marked on arrival at the port: those to be dropped first, each in file order.
     pub losses: Vec<ListedLoss>,
     /// The outgoing interface at `from`.

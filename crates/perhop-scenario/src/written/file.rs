@@ -140,6 +140,11 @@ pub struct Link {
     /// directions, for each, or for one only. Drawn from the random stream `link.a->b.loss`.
     #[serde(default = "no_loss")]
     pub loss: PerDirection<Probability>,
+    /// Losses in bursts, beside `loss`: a chain of Gilbert and Elliott for both directions, each with a state of its own, or a
+    /// list of chains for one direction each. Drawn from the random stream `link.a->b.burst_loss`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BurstLosses")]
+    pub burst_loss: Option<BurstLosses>,
     /// Chosen packets of a flow that are dropped on arrival at the port, before they are queued, in the direction that
     /// the flow's data takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -149,6 +154,45 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "OneOrMore")]
     pub mark: Option<OneOrMore>,
+}
+
+/// One chain, or one for each direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum BurstLosses {
+    /// For both directions, unless it names one.
+    One(BurstLoss),
+    /// Of directions.
+    More(Vec<BurstLoss>),
+}
+
+/// A chain of a good and a bad state that loses packets in bursts (Gilbert 1960, Elliott 1963; netem's `loss gemodel`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BurstLoss {
+    /// The direction, `a->b`. Without it both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub direction: Option<String>,
+    /// Probability that the good state ends with a packet; above 0, at most 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub p: f64,
+    /// Probability that the bad state ends with a packet; above 0, at most 1.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+    pub r: f64,
+    /// Probability that a packet is lost in the bad state: 1-h of netem.
+    #[serde(default = "certain")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss_bad: f64,
+    /// Probability that a packet is lost in the good state: 1-k of netem.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss_good: f64,
+}
+
+/// All of the bad state is lost: as netem.
+fn certain() -> f64 {
+    1.0
 }
 
 /// Packets of one flow, or a table for each of several.
