@@ -77,7 +77,7 @@ def _campaign(
     responses = tuple(Response.parse(*_named(text)) for text in dict.fromkeys(measures))
     known = words_of_design(scenario, design)
     for response in responses:
-        response.check(known)
+        response.check(known, design.factors)
         for doubt in response.doubts(known):
             note(
                 f"warning: --measure {response.text}: {doubt.rule}"

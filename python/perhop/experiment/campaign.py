@@ -7,6 +7,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.rules import Stop
 from perhop.experiment.selecting import Selecting
 from perhop.experiment.stopping import Stopped, Stopping, Values
-from perhop.experiment.work import PHASE, Finished, Task, VersionsDiffer, execute, measures_of
+from perhop.experiment.work import PHASE, Finished, Measure, Task, VersionsDiffer, execute, measures_of
 from perhop.run.live import LackingError
 
 if TYPE_CHECKING:
@@ -144,6 +145,28 @@ def run_campaign(
     )
 
 
+def measures(campaign: Campaign, users: Iterable[Planned]) -> tuple[Measure, ...]:
+    """Return what a run is measured by for those that use it."""
+    treatments = dict.fromkeys(run.treatment for run in users)
+    return measures_of([one for treatment in treatments for one in campaign.at(treatment)])
+
+
+def complete_runs(campaign: Campaign, book: Ledger, runs: Iterable[Planned]) -> set[str]:
+    """Return the keys of those runs that need not be made; of others too, where all are measured alike."""
+    users = defaultdict[str, list[Planned]](list)
+    for run in runs:
+        users[run.key].append(run)
+    asked = defaultdict[tuple[str, ...], set[str]](set)
+    for key, own in users.items():
+        asked[tuple(one.key for one in measures(campaign, own))].add(key)
+    if len(asked) == 1:
+        return book.complete(*asked)
+    measured = book.measured()
+    return {
+        key for keys, own in asked.items() for key in own if measured.get(key, frozenset()).issuperset(keys)
+    }
+
+
 class _Driver:
     """Hands out the runs that are missing, and records their results."""
 
@@ -160,8 +183,6 @@ class _Driver:
         self._book = book
         self._executor = executor
         self._progress = progress
-        self._measures = measures_of(campaign.responses)
-        self._keys = tuple(one.key for one in self._measures)
         self._tries: Counter[str] = Counter()
         self._lost = 0
         self._racing = 0
@@ -171,7 +192,7 @@ class _Driver:
         for run in runs:
             self._users[run.key].append(run)
         once = sorted((users[0] for users in self._users.values()), key=lambda run: run.run_order)
-        complete = book.complete(self._keys)
+        complete = complete_runs(campaign, book, runs)
         self.kept = sum(run.key in complete for run in once)
         self._queue = deque(run for run in once if run.key not in complete)
         self._work = sum(run.work for run in once)
@@ -215,11 +236,11 @@ class _Driver:
             rule = Stopping(campaign.stop, treatments, campaign.design.replications)
         else:
             return None
-        found = {one.name: self._book.values(one.key) for one in campaign.responses}
+        values_of = lru_cache(maxsize=None)(self._book.values)
         failed = self._book.failed()
         for key in complete:
             for run in self._users.get(key, ()):
-                values = {name: of.get(key, {}) for name, of in found.items()}
+                values = {one.name: values_of(one.key).get(key, {}) for one in campaign.at(run.treatment)}
                 _give(rule, campaign.stop, run, None if key in failed else values)
         return rule
 
@@ -243,7 +264,7 @@ class _Driver:
             source=scenario.source,
             name=scenario.name,
             overrides=(*scenario.overrides, *run.overrides),
-            measures=self._measures,
+            measures=measures(self._campaign, self._users[run.key]),
             perhop=_core.__version__,
             results_version=_core.RESULTS_VERSION,
             files=self._files(run),
@@ -260,7 +281,8 @@ class _Driver:
             run = self._pending.pop(future)
             finished = self._result(future, run)
             if finished is not None:
-                entries.append(Entry(run.key, self._replay(run), self._keys, finished))
+                keys = tuple(one.key for one in measures(self._campaign, self._users[run.key]))
+                entries.append(Entry(run.key, self._replay(run), keys, finished))
         self._book.add(entries)
         self.made += len(entries)
         for entry in entries:
@@ -313,8 +335,8 @@ class _Driver:
         found: dict[str, dict[tuple[str, ...], float | None]] = defaultdict(dict)
         for one in entry.finished.values:
             found[one.measure][one.group] = one.value
-        values = {one.name: found[one.key] for one in self._campaign.responses}
         for run in self._users[entry.key]:
+            values = {one.name: found[one.key] for one in self._campaign.at(run.treatment)}
             _give(self._rule, self._campaign.stop, run, values if entry.finished.failure is None else None)
 
     def _replay(self, run: Planned) -> str:

@@ -12,6 +12,7 @@ import msgspec
 
 from perhop import _core
 from perhop._core import ScenarioError
+from perhop.experiment import levels
 from perhop.experiment.columns import faulty_columns
 from perhop.experiment.design import Design
 from perhop.experiment.design_check import EVERYWHERE, message, setting_of
@@ -62,6 +63,20 @@ class Campaign:
     stop: Stop | None = None
     source: bytes = b""
     select: Select | None = None
+
+    def __post_init__(self) -> None:
+        responses = tuple(one.of_design(self.design.factors) for one in self.responses)
+        object.__setattr__(self, "responses", responses)
+
+    def at(self, treatment: int) -> tuple[Response, ...]:
+        """Return the responses of a treatment: with the numbers of its levels."""
+        if not any(one.units for one in self.responses):
+            return self.responses
+        factors, names = self.design.factors, self.design.treatments[treatment].levels
+        chosen = [(factor.name, factor.level(name)) for factor, name in zip(factors, names, strict=True)]
+        found = {name: levels.number(level) for name, level in chosen if level is not None}
+        numbers = {name: one[0] for name, one in found.items() if one is not None}
+        return tuple(one.at(numbers) for one in self.responses)
 
     @property
     def most(self) -> int:
@@ -306,6 +321,7 @@ class _Reader:
             if design and (response.faults(known) or response.doubts(known)):
                 known = words_of_design(scenario, design)
             faults = response.faults(known)
+            faults += levels.faults(response.measure.of, design.factors) if design else ()
             self.faults += _of_measure(i, faults)
             if not faults:
                 self.warnings += _of_measure(i, response.doubts(known))

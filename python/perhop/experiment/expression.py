@@ -112,6 +112,18 @@ class Junction:
 
 
 @dataclass(frozen=True)
+class LevelOf:
+    """The number of the level that a factor has in a treatment."""
+
+    factor: str
+    span: Span = field(default=(0, 0), compare=False)
+
+    def __str__(self) -> str:
+        plain = self.factor.isascii() and self.factor.isidentifier()
+        return f"level.{self.factor if plain else _written(self.factor)}"
+
+
+@dataclass(frozen=True)
 class Statistic:
     """A statistic of the rows of a table that a condition chooses.
 
@@ -145,7 +157,7 @@ class Statistic:
         return self.of if isinstance(self.of, Name) else None
 
 
-Expression = Number | Negative | Operation | Statistic | Name
+Expression = Number | Negative | Operation | Statistic | Name | LevelOf
 """What may be computed; a name is a column, and stands in a statistic only."""
 
 Condition = Comparison | Not | Junction
@@ -195,22 +207,23 @@ def _written(constant: Constant) -> str:
 
 def statistics(one: Expression | Function) -> Iterator[Statistic]:
     """Yield the statistics in an expression, from left to right."""
-    return (leaf for leaf in _leaves(one) if isinstance(leaf, Statistic))
+    return (leaf for leaf in leaves(one) if isinstance(leaf, Statistic))
 
 
 def columns(one: Expression | None) -> Iterator[Name]:
     """Yield the columns in the values of a statistic, from left to right."""
-    return (leaf for leaf in _leaves(one) if isinstance(leaf, Name))
+    return (leaf for leaf in leaves(one) if isinstance(leaf, Name))
 
 
-def _leaves(one: Expression | Function | None) -> Iterator[Number | Statistic | Name]:
+def leaves(one: Expression | Function | None) -> Iterator[Number | Statistic | Name | LevelOf]:
+    """Yield what an expression computes with, from left to right."""
     match one:
         case Negative():
-            yield from _leaves(one.of)
+            yield from leaves(one.of)
         case Operation():
-            yield from _leaves(one.left)
-            yield from _leaves(one.right)
-        case Number() | Statistic() | Name():
+            yield from leaves(one.left)
+            yield from leaves(one.right)
+        case Number() | Statistic() | Name() | LevelOf():
             yield one
 
 

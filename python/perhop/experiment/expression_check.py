@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from perhop import _core
@@ -11,6 +12,7 @@ from perhop.experiment.expression import (
     STATISTICS,
     Comparison,
     Expression,
+    LevelOf,
     Name,
     Negative,
     Number,
@@ -150,11 +152,13 @@ def _suggest(wrong: str, known: Sequence[str]) -> str | None:
     return _core.suggest(wrong, list(known))
 
 
-def unit(one: Expression, table: str = "") -> str | None:
+def unit(one: Expression, levels: Mapping[str, str] = MappingProxyType({}), table: str = "") -> str | None:
     """Return the unit of an expression, None where its columns do not give one.
 
     Parameters
     ----------
+    levels
+        Units of levels, by factor.
     table
         Of the columns, where the expression is that of a row.
 
@@ -164,13 +168,15 @@ def unit(one: Expression, table: str = "") -> str | None:
     if isinstance(one, Number):
         return "1"
     if isinstance(one, Negative):
-        return unit(one.of, table)
+        return unit(one.of, levels, table)
+    if isinstance(one, LevelOf):
+        return levels.get(one.factor)
     if isinstance(one, Statistic):
-        return _of_statistic(one)
+        return _of_statistic(one, levels)
     if isinstance(one, Name):
         known = derived.column(table, one.text)
         return known.unit if known else None
-    left, right = unit(one.left, table), unit(one.right, table)
+    left, right = unit(one.left, levels, table), unit(one.right, levels, table)
     scaled = isinstance(one.left, Number) or isinstance(one.right, Number)
     if left is None or right is None or (scaled and one.operator in "*/"):
         return None
@@ -183,9 +189,9 @@ def unit(one: Expression, table: str = "") -> str | None:
     return "1" if left == right else f"{left}/{right}" if "/" not in left + right else None
 
 
-def _of_statistic(one: Statistic) -> str | None:
+def _of_statistic(one: Statistic, levels: Mapping[str, str]) -> str | None:
     if one.name.text in ("jain", "cov"):
         return "1"
     if one.name.text == "count" or one.of is None:
         return ""
-    return unit(one.of, one.table.text)
+    return unit(one.of, levels, one.table.text)

@@ -165,6 +165,18 @@ class Ledger:
             )
         }
 
+    def measured(self) -> dict[str, set[str]]:
+        """Return the measures of each run that was not lost, by its key."""
+        if not self.is_evaluated_so:
+            return {}
+        found: dict[str, set[str]] = {}
+        for key, text in self.connection.execute(
+            """SELECT key, measure.text FROM run JOIN measured ON measured.run = run.id
+               JOIN measure ON measure.id = measured.measure WHERE NOT lost"""
+        ):
+            found.setdefault(key, set()).add(text)
+        return found
+
     def failed(self) -> set[str]:
         """Return the keys of runs that failed."""
         return {key for (key,) in self.connection.execute("SELECT key FROM run WHERE state = 'failed'")}

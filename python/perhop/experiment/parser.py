@@ -6,9 +6,9 @@
     function   = file ".py:" name
     sum        = product { ( "+" | "-" ) product }
     product    = value { ( "*" | "/" ) value }
-    value      = number | "-" value | "(" sum ")" | statistic
+    value      = number | "-" value | "(" sum ")" | statistic | "level" "." ( factor | text in quotes )
     statistic  = name "(" ( table | values ) [ "," number ] [ "where" either ] ")"
-    values     = a sum whose values are numbers and columns: [ table "." ] column
+    values     = a sum whose values are numbers, levels and columns: [ table "." ] column
     either     = both { "or" both }
     both       = condition { "and" condition }
     condition  = "not" condition | "(" either ")" | column ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) constant
@@ -35,6 +35,7 @@ from perhop.experiment.expression import (
     Expression,
     Function,
     Junction,
+    LevelOf,
     Measure,
     Name,
     Negative,
@@ -175,6 +176,8 @@ class _Parser:
             return inner
         if self.next.kind == "number":
             return self.number()
+        if self.next.text == "level" and self.tokens[self.at + 1].text == ".":
+            return self.level()
         return self.statistic() if self.tables is None else self.column()
 
     def number(self) -> Number:
@@ -193,6 +196,15 @@ class _Parser:
             self.refuse(wanted, hint)
         self.at += 1
         return Name(token.text, token.span)
+
+    def level(self) -> LevelOf:
+        start = self.next.span[0]
+        self.at += 2
+        token = self.next
+        if token.kind not in ("name", "text"):
+            self.refuse("a factor", 'such as `level.target` or `level."two words"`')
+        self.at += 1
+        return LevelOf(token.text.strip("\"'"), (start, token.span[1]))
 
     def statistic(self) -> Statistic:
         name = self.name("a number or a statistic", "such as `mean(flows.goodput_bit_s)`")
@@ -270,8 +282,10 @@ class _Parser:
             return -number.value, (token.span[0], number.span[1])
         if token.kind == "number":
             return self.number().value, token.span
+        is_level = token.text == "level" and self.tokens[self.at + 1].text == "."
+        text = "a condition has no levels" if is_level else f'write text in quotes: `"{token.text}"`'
         hints = {
-            "name": f'write text in quotes: `"{token.text}"`',
+            "name": text,
             "sign": "compare with one sign, such as `=`",
         }
         return self.refuse("a text in quotes or a number", hints.get(token.kind))

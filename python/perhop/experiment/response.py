@@ -6,7 +6,7 @@ import hashlib
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -17,13 +17,14 @@ import polars as pl
 
 from perhop import _core
 from perhop._core import ScenarioError
-from perhop.experiment import derived, function
+from perhop.experiment import derived, function, levels
 from perhop.experiment.derived import LackingSource, Measured
 from perhop.experiment.expression import (
     Condition,
     Expression,
     Function,
     Junction,
+    LevelOf,
     Measure,
     Name,
     Negative,
@@ -41,6 +42,7 @@ from perhop.experiment.vocabulary import NO_WORDS, Vocabulary
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
+    from perhop.experiment.factors import Factor
     from perhop.run.run import Result
     from perhop.scenario.scenario import Description
 
@@ -83,6 +85,8 @@ class Response:
         Its unit, where that does not follow from the columns.
     source
         Of a function, the text of its file; None of an expression.
+    units
+        Of the levels in it, by factor.
     """
 
     name: str
@@ -90,6 +94,7 @@ class Response:
     given: str | None = None
     source: str | None = field(default=None, repr=False)
     measure: Measure = field(default=Measure(Number(0.0)), repr=False, compare=False)
+    units: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def parse(
@@ -147,7 +152,7 @@ class Response:
         """The unit: as given, or as it follows from the columns; None without either."""
         if self.given is not None or isinstance(self.measure.of, Function):
             return self.given
-        return unit(self.measure.of)
+        return unit(self.measure.of, self.units)
 
     def faults(self, vocabulary: Vocabulary = NO_WORDS) -> list[SyntaxFault]:
         """Return mistakes in the names and values of the expression."""
@@ -164,15 +169,27 @@ class Response:
     def _checkers(self, vocabulary: Vocabulary) -> list[Checker]:
         return [Checker(one, vocabulary) for one in self.statistics]
 
-    def check(self, vocabulary: Vocabulary = NO_WORDS) -> None:
-        """Refuse names and values that no run has.
+    def of_design(self, factors: Sequence[Factor]) -> Response:
+        """Return the response with the units that levels of these factors have."""
+        found = levels.units(self.measure.of, factors)
+        return replace(self, units={**self.units, **found}) if found else self
+
+    def at(self, numbers: Mapping[str, float]) -> Response:
+        """Return the response of a treatment: with the numbers of its levels, by factor."""
+        if isinstance(self.measure.of, Function) or not levels.named(self.measure.of):
+            return self
+        measure = replace(self.measure, of=levels.put(self.measure.of, numbers))
+        return replace(self, text=str(measure), measure=measure)
+
+    def check(self, vocabulary: Vocabulary = NO_WORDS, factors: Sequence[Factor] = ()) -> None:
+        """Refuse names and values that no run has, and levels that are no numbers.
 
         Raises
         ------
         ResponseError
             A table, a column or a statistic is unknown, or is used for what it cannot do.
         """
-        faults = self.faults(vocabulary)
+        faults = [*self.faults(vocabulary), *levels.faults(self.measure.of, factors)]
         if faults:
             raise ResponseError(self.name, self.text, faults)
 
@@ -208,6 +225,9 @@ class Response:
         of, run = self.measure.of, _measured(result, meaning)
         if isinstance(of, Function):
             return function.call(of, self.source or "", self.by, derived.all_tables(run))
+        for level in levels.named(of):
+            fault = SyntaxFault(level.span, f"`{level}` is a number of a treatment, and this is a run alone")
+            raise ResponseError(self.name, self.text, [fault])
         tables = self._tables(run)
         found = {one: self._statistic(one, tables[one.table.text]) for one in self.statistics}
         values = {
@@ -299,6 +319,8 @@ def _row_values(one: Expression, rows: pl.DataFrame) -> Any:
             return -_row_values(one.of, rows)
         case Statistic():
             raise TypeError("a statistic in another")
+        case LevelOf():
+            raise TypeError("a level that is no number yet")
     left, right = _row_values(one.left, rows), _row_values(one.right, rows)
     if one.operator == "/":
         return np.divide(left, np.where(right == 0, np.nan, right))
@@ -377,8 +399,8 @@ def _value(one: Expression, known: Mapping[Statistic, float | None]) -> float | 
     if isinstance(one, Negative):
         inner = _value(one.of, known)
         return None if inner is None else -inner
-    if isinstance(one, Name):
-        raise TypeError("a column outside a statistic")
+    if isinstance(one, Name | LevelOf):
+        raise TypeError("neither has a value here")
     left, right = _value(one.left, known), _value(one.right, known)
     if left is None or right is None or (one.operator == "/" and right == 0):
         return None

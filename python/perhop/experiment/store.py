@@ -181,7 +181,10 @@ class Store:
         """
         responses = self.campaign.responses
         with ledger.read(self.folder) as book:
-            parts = [_measured(book, number, each) for number, each in enumerate(responses)]
+            parts = [
+                _measured(book, number, each, keys)
+                for number, (each, keys) in enumerate(zip(responses, self._keys(), strict=True))
+            ]
         groups = {column: pl.String for response in responses for column in response.by}
         schema = {
             "_position": pl.Int64,
@@ -198,6 +201,14 @@ class Store:
         return self._named(
             frame.sort("_position", "_number", "_place").drop("_position", "_number", "_place")
         )
+
+    def _keys(self) -> list[list[str]]:
+        """Return of each response how its values are called in each treatment."""
+        treatments = range(len(self.whole.design.treatments))
+        return [
+            list(keys)
+            for keys in zip(*([one.key for one in self.whole.at(i)] for i in treatments), strict=True)
+        ]
 
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Put names in the place of the number of a treatment, and the levels beside it."""
@@ -223,14 +234,15 @@ class Store:
         return (found if self.only is None else self.only.rows(found)).rechunk()
 
 
-def _measured(book: Ledger, number: int, response: Response) -> pl.DataFrame:
-    """Return the rows of one response; two may be the same expression."""
-    rows = book.connection.execute(
-        """SELECT position, place, plan.key, treatment, replication, groups, value FROM plan
+def _measured(book: Ledger, number: int, response: Response, keys: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of one response, whose values have a name in each treatment; two may share it."""
+    found_rows = book.connection.execute(
+        """SELECT position, place, plan.key, treatment, replication, groups, value, measure.text FROM plan
            JOIN run ON run.key = plan.key AND state = 'done' JOIN value ON value.run = run.id
-           JOIN measure ON measure.id = value.measure AND measure.text = ?""",
-        (response.key,),
-    ).fetchall()
+           JOIN measure ON measure.id = value.measure AND measure.text IN (SELECT value FROM json_each(?))""",
+        (json.dumps(sorted(set(keys))),),
+    )
+    rows = [row[:-1] for row in found_rows if row[-1] == keys[row[3]]]
     columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * 7
     found: dict[str, list[str]] = {}
     groups = [found.setdefault(text, json.loads(text)) for text in columns[5]]

@@ -75,7 +75,7 @@ def draw(plan: Plan, record: Record, number: int, seed: int) -> list[Again]:
             settings[line["treatment"]],
             f"-s run.replication={line['replication']}",
         )
-        again = Again(line, scenario, campaign.responses, " ".join(filter(None, words)))
+        again = Again(line, scenario, campaign.at(treatment), " ".join(filter(None, words)))
         # readings share runs, each of which has a line for each
         found.setdefault(scenario.key().hex(), again)
     return [*found.values()]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop.experiment import analyze, ledger
+from perhop.experiment.campaign import complete_runs
 from perhop.experiment.objections import Objection, objections
 from perhop.experiment.stopping import described as why_it_ended
 from perhop.experiment.vocabulary import words
@@ -39,7 +40,7 @@ def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers:
     complete: set[str] = set()
     if (folder / ledger.FILE).exists():
         with ledger.read(folder) as book:
-            complete = book.complete(list(dict.fromkeys(response.key for response in campaign.responses)))
+            complete = complete_runs(campaign, book, runs)
     missing = [run for key, run in once.items() if key not in complete]
     return {
         "treatments": len(campaign.design.treatments),
