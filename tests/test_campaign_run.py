@@ -281,8 +281,8 @@ def test_treatments_that_mean_the_same_share_a_run(tmp_path: Path) -> None:
 
 
 def test_a_broken_run_is_recorded_and_in_no_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(scenario: Scenario) -> Result:
-        result = run_one(scenario)
+    def broken(scenario: Scenario, **asked: bool) -> Result:
+        result = run_one(scenario, **asked)
         bad = "link.a-b.rate=2Mbit/s" in scenario.overrides and scenario.replication == 1
         return replace(result, invariants=["a packet vanished"]) if bad else result
 
@@ -304,7 +304,7 @@ def test_a_broken_run_is_recorded_and_in_no_mean(tmp_path: Path, monkeypatch: py
 
 
 def test_a_run_that_raises_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(scenario: Scenario) -> Result:
+    def refuse(scenario: Scenario, **_: bool) -> Result:
         raise ValueError("cannot be")
 
     monkeypatch.setattr(work, "run", refuse)
@@ -357,7 +357,7 @@ def test_another_version_of_perhop_is_refused(tmp_path: Path, monkeypatch: pytes
 def test_what_the_machine_lacks_is_told_and_no_run_has_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lacking(scenario: Scenario) -> Result:
+    def lacking(scenario: Scenario, **_: bool) -> Result:
         raise LackingError("perhop-live is not there: `make build` in a checkout makes it")
 
     with monkeypatch.context() as now:

@@ -13,10 +13,11 @@ import polars as pl
 import pytest
 
 import perhop
-from perhop.experiment import derived
+from perhop.experiment import derived, work
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.vocabulary import words
-from perhop.run.run import Result
+from perhop.run import phase, summary
+from perhop.run.run import Result, run
 
 SCENARIO = """
 [run]
@@ -252,3 +253,51 @@ def test_a_label_that_is_called_as_a_computed_column_is_the_label() -> None:
     response = Response.parse("x", "max(flows.srtt_s where size_bytes = 'small')")
     response.check({"flows": {"size_bytes": frozenset({"small", "large"})}})
     assert response.evaluate({"flows": flows}) == {(): 1.0}
+
+
+def test_a_run_without_series_is_the_same_but_for_them() -> None:
+    whole = result()
+    without = run(whole.scenario, series=False)
+    own, others = whole.tables(), without.tables()
+    assert without.event_digest == whole.event_digest
+    assert without.counts == whole.counts
+    assert [name for name in own if not own[name].equals(others[name], null_equal=True)] == ["series"]
+    endless = ["flow.bulk[0]", "flow.bulk[1]", "flow.other"]
+    kept = whole.series.filter(pl.col("quantity") == "goodput_bit_s", pl.col("path").is_in(endless))
+    assert without.series.equals(kept, null_equal=True)
+    assert 0 < len(without.series) < len(whole.series) / 100
+    meaning = whole.scenario.describe()
+    assert summary.unsettled(without.series, meaning) == summary.unsettled(whole.series, meaning)
+    assert phase.effect(others, meaning) == phase.effect(own, meaning)
+
+
+@pytest.mark.parametrize(
+    ("measure", "source", "reads"),
+    [
+        ("max(flows.goodput_bit_s)", None, False),
+        ("max(flows.goodput_bit_s) - max(series.value where quantity = 'cwnd_bytes')", None, True),
+        ("my.py:f", "def f(tables):\n    return len(tables['series'])\n", True),
+    ],
+)
+def test_a_worker_records_series_where_they_are_read(
+    measure: str, source: str | None, reads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def seen(scenario: perhop.Scenario, *, series: bool) -> Result:
+        asked.append(series)
+        return run(scenario, series=series)
+
+    monkeypatch.setattr(work, "run", seen)
+    _, version, results_version = work.identity()
+    one = Response.parse("x", measure, source=source)
+    scenario = result().scenario
+    task = work.Task(
+        *(scenario.source, "x", ("run.duration=10s",)),
+        (work.Measure(one.key, measure, source),),
+        version,
+        results_version,
+    )
+    [value] = [value for value in work.execute(task).values if value.measure == one.key]
+    assert asked == [reads]
+    assert value.value == one.evaluate(scenario.override("run.duration=10s").run())[()]

@@ -67,6 +67,13 @@ impl Simulation {
         })
     }
 
+    /// Has the series hold what the warm-up is judged by and nothing else: goodputs of flows without a size.
+    fn keep_endless_goodputs_only(&self, py: Python<'_>) -> PyResult<()> {
+        let flows = self.loaded.scenario.flows.iter().enumerate();
+        let endless = flows.filter(|(_, flow)| flow.tcp.params.size.is_none()).map(|(i, _)| i).collect();
+        self.with_run(py, |run| run.keep_goodputs_only(endless))
+    }
+
     /// Captures links, by name, each into the file at its path; before the run has begun.
     fn capture(&self, py: Python<'_>, files: Vec<(String, PathBuf)>) -> PyResult<()> {
         let opened =

@@ -32,6 +32,8 @@ pub struct Simulation<H: HostNode = Host> {
     baseline: Option<Totals>,
     last: Reading,
     series: Series,
+    /// TCP flows whose goodputs are all that series have.
+    only: Option<Vec<usize>>,
 }
 
 impl Simulation<Host> {
@@ -74,7 +76,13 @@ impl<H: HostNode> Simulation<H> {
             baseline: None,
             last,
             series: Series::default(),
+            only: None,
         }
+    }
+
+    /// Has the series hold goodputs of these TCP flows and nothing else; before the run has begun.
+    pub fn keep_goodputs_only(&mut self, flows: Vec<usize>) {
+        self.only = Some(flows);
     }
 
     /// Captures links, by name, from now on, each into a file of its own; [`Self::close_captures`] ends them.
@@ -166,8 +174,11 @@ impl<H: HostNode> Simulation<H> {
                 restart(&mut self.built.engine, stop);
             }
             if stop == self.next_sample {
-                let reading = self.read().with(&self.run, &self.built.engine);
-                self.series.push(&self.last, &reading);
+                let mut reading = self.read();
+                if self.only.is_none() {
+                    reading = reading.with(&self.run, &self.built.engine);
+                }
+                self.series.push(&self.last, &reading, self.only.as_deref());
                 self.last = reading;
                 self.next_sample += self.run.interval;
             }

@@ -147,6 +147,11 @@ class Response:
         """The statistics of the expression, from left to right; none of a function."""
         return tuple(statistics(self.measure.of))
 
+    @property
+    def reads_series(self) -> bool:
+        """Return whether it may look at the table of series, as any function may."""
+        return self.source is not None or any(one.table.text == "series" for one in self.statistics)
+
     @cached_property
     def unit(self) -> str | None:
         """The unit: as given, or as it follows from the columns; None without either."""

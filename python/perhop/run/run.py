@@ -123,6 +123,7 @@ def run(
     keep: Keep | None = None,
     progress: Progress | None = None,
     pcap: Mapping[str, Path] | None = None,
+    series: bool = True,
 ) -> Result:
     """Run a scenario to its end.
 
@@ -137,6 +138,9 @@ def run(
         Called several times a second.
     pcap
         Links, by name as in the table of links, and the files in which their packets are captured.
+    series
+        Without them the table of series has only what the warm-up is judged by, goodputs of flows without a
+        size. All else is the same, and many short flows cost less. On real packets they are always there.
 
     Raises
     ------
@@ -164,6 +168,8 @@ def run(
                 keep(kind, _frame(columns))
 
     simulation = scenario.core.simulate(kinds)
+    if not series:
+        simulation.keep_endless_goodputs_only()
     if pcap:
         simulation.capture([(link, str(path)) for link, path in pcap.items()])
     duration = simulation.duration_s

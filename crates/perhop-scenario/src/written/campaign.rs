@@ -183,7 +183,7 @@ pub struct Response {
     /// Its name.
     #[schemars(length(min = 1, max = 64))]
     pub name: String,
-    /// An expression over the tables of a run.
+    /// An expression over the tables of a run, or a function of Python: `my.py:p99`.
     #[schemars(extend("examples" = ["mean(flows.goodput_bit_s where class = 'premium')"]))]
     pub measure: String,
     /// Its unit, where that does not follow from the columns.

@@ -234,10 +234,11 @@ pub fn udp_ends<'a, H: HostNode>(
 }
 
 impl Series {
-    /// Adds the values of the interval between two readings.
-    pub fn push(&mut self, before: &Reading, now: &Reading) {
+    /// Adds the values of the interval between two readings; with `only`, goodputs of these TCP flows and nothing else.
+    pub fn push(&mut self, before: &Reading, now: &Reading, only: Option<&[usize]>) {
         if self.times.is_empty() {
-            self.columns = layout(now);
+            let goodput = |flow: &usize| (Subject::Flow(*flow), Quantity::Goodput, Vec::new());
+            self.columns = only.map_or_else(|| layout(now), |flows| flows.iter().map(goodput).collect());
         }
         self.times.push(now.at);
         let always = self.columns.len() - now.more.len();
