@@ -250,7 +250,13 @@ def test_an_edge_with_a_token_bucket() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "why"),
     [
-        ("TokenBucket", "TSW2CM", 16, "perhop has no TSW meter"),
+        ("TokenBucket", "EW", 16, "policer `EW` is not taken"),
+        (
+            "TokenBucket 10 400000",
+            "TSW2CM 10 400000 1",
+            16,
+            "TSW2CM has 1 or 2 numbers behind the code point",
+        ),
         ("[$b id]", "0", 6, "no addPolicyEntry is for packets from a to b"),
         ("addPHBEntry 12 0 1", "addPHBEntry 14 0 1", 6, "packets from a to b come with code point 12"),
         ("setNumPrec 2", "setNumPrec 4", 11, "perhop's `gred` has three drop precedences"),
@@ -267,6 +273,35 @@ def test_an_edge_with_a_token_bucket() -> None:
 def test_what_an_edge_lacks(old: str, new: str, line: int, why: str) -> None:
     found = refused(links=DS.replace(old, new))
     assert any(at == line and said.startswith(why) for at, said in found), found
+
+
+@pytest.mark.parametrize(
+    ("policy", "codes", "meter", "marker"),
+    [
+        ("TSW2CM 10 400000", "10 12", {"kind": "tsw2cm", "cir": "400kbit/s"}, {"green": "10", "red": "12"}),
+        (
+            "TSW2CM 10 400000 0.25",
+            "10 12",
+            {"kind": "tsw2cm", "cir": "400kbit/s", "window": "250ms"},
+            {"green": "10", "red": "12"},
+        ),
+        (
+            "TSW3CM 10 400000 800000",
+            "10 11 12",
+            {"kind": "tsw3cm", "cir": "400kbit/s", "pir": "800kbit/s"},
+            {"green": "10", "yellow": "11", "red": "12"},
+        ),
+    ],
+)
+def test_estimates_are_meters(policy: str, codes: str, meter: dict[str, str], marker: dict[str, str]) -> None:
+    links = DS.replace("TokenBucket 10 400000 8000", policy)
+    links = links.replace("TokenBucket 10 12", f"{policy.split()[0]} {codes}")
+    if "11" in codes:
+        links = links.replace("setNumPrec 2", "setNumPrec 3")
+        links = links.replace("$q addPHBEntry 12 0 1", "$q addPHBEntry 11 0 1\n$q addPHBEntry 12 0 2")
+        links = links.replace("$q configQ 0 1 10", "$q configQ 0 2 5 10 0.2\n$q configQ 0 1 10")
+    (conditioner,) = taken(links=links)["conditioner"]
+    assert (conditioner["meter"], conditioner["marker"]) == (meter, marker)
 
 
 def test_a_mode_that_drops_has_a_limit_for_each_precedence() -> None:

@@ -149,7 +149,10 @@ PORTS = {
     ),
 }
 METERS = {
-    "token-bucket": EDGE.format(meter='{ kind = "token-bucket", cir = "2Mbit/s", cbs = "10kB" }', marker=TWO),
+    "tsw3cm of each flow": EDGE.format(
+        meter='{ kind = "tsw3cm", cir = "1Mbit/s", pir = "2Mbit/s", window = "200ms" }',
+        marker=THREE + '\nper = "flow"',
+    ),
     "sr-tcm": EDGE.format(
         meter='{ kind = "sr-tcm", cir = "2Mbit/s", cbs = "10kB", ebs = "20kB" }', marker=THREE
     ),

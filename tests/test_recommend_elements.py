@@ -106,17 +106,18 @@ def test_a_queue_is_put_into_a_scheduler_s_classes() -> None:
 def test_a_meter_with_yellow_is_tried_where_a_class_takes_yellow() -> None:
     factor, left_out = elements("meter", Scenario.load(ACCESS))
     assert factor is None
-    assert [one.split(":")[0] for one in left_out] == ["sr-tcm", "tr-tcm"]
+    assert [one.split(":")[0] for one in left_out] == ["sr-tcm", "tr-tcm", "tsw3cm"]
     scenario = Scenario.load(ACCESS, AF[1::2])
     levels = _levels("meter", scenario)
-    assert list(levels) == ["as it is", "sr-tcm", "tr-tcm"]
-    for name, own in (("sr-tcm", {"ebs": "20p"}), ("tr-tcm", {"pir": "3Mbit/s", "pbs": "40p"})):
+    assert list(levels) == ["as it is", "sr-tcm", "tr-tcm", "tsw3cm"]
+    two = ("tr-tcm", {"cbs": "20p", "pir": "3Mbit/s", "pbs": "40p"})
+    for name, own in (("sr-tcm", {"cbs": "20p", "ebs": "20p"}), two, ("tsw3cm", {"pir": "3Mbit/s"})):
         found = tomllib.loads(scenario.override(*levels[name]).resolve())["conditioner"]
         by_name = {one["name"]: one for one in found}
-        assert {"cir": "1500kbit/s", "cbs": "20p", **own}.items() <= by_name["meeting"]["meter"].items()
+        assert {"cir": "1500kbit/s", **own}.items() <= by_name["meeting"]["meter"].items()
         assert by_name["meeting"]["marker"] == {"green": "AF11", "yellow": "AF12", "red": "BE"}
         assert by_name["call"]["meter"]["kind"] == "token-bucket"
-    assert list(_levels("meter", Scenario.load(DIFFSERV))) == ["as it is", "token-bucket", "sr-tcm"]
+    assert list(_levels("meter", Scenario.load(DIFFSERV))) == ["as it is", "token-bucket", "sr-tcm", "tsw3cm"]
 
 
 def test_yellow_is_the_drop_precedence_after_the_first() -> None:

@@ -6,9 +6,10 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_core::meter::{
-    Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams,
+    Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, Tsw, TswParams,
 };
 use perhop_core::packet::{Color, FlowId, Meta};
+use perhop_core::rng::Stream;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 
@@ -54,6 +55,10 @@ fn meters(c: &mut Criterion) {
     measure(c, "srTCM, colour-aware: measure", 1, sr_tcm(true));
     measure(c, "trTCM, colour-blind: measure", 1, tr_tcm(false));
     measure(c, "trTCM, colour-aware: measure", 1, tr_tcm(true));
+    let (window, stream) = (Span::from_secs(1), Stream::new(1, 0, "conditioner.customer.meter"));
+    let tsw = |cir, pir| Tsw::new(TswParams { cir, pir: Some(pir), window }, stream.clone()).expect("sound");
+    measure(c, "TSW3CM, beyond the rate: measure", 1, tsw(cir, rate(400_000_000)));
+    measure(c, "TSW3CM, within the rate: measure", 1, tsw(rate(900_000_000), rate(900_000_000)));
     measure(c, "bank of trTCM, 100 flows: measure", 100, MeterBank::new(tr_tcm(true)));
 }
 

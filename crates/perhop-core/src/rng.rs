@@ -22,6 +22,13 @@ impl Stream {
         Self(ChaCha8Rng::from_seed(key))
     }
 
+    /// Turns to numbers that no other `which` has, and that are independent of what is drawn without this; from the start
+    /// on, if nothing was drawn yet.
+    pub fn turn_to(&mut self, which: u64) {
+        // ChaCha's own number of a stream under one key; zero is the one that a new stream has
+        self.0.set_stream(which.wrapping_add(1));
+    }
+
     /// A uniform draw from `[0, 1)`, in steps of 2^-53.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
@@ -111,6 +118,20 @@ mod tests {
         {
             assert_ne!(base, other);
         }
+    }
+
+    #[test]
+    fn the_parts_of_a_stream_draw_apart() {
+        let first = |which: Option<u64>| {
+            let mut stream = Stream::new(1, 0, "conditioner.customer.meter");
+            which.into_iter().for_each(|which| stream.turn_to(which));
+            stream.below(u64::MAX)
+        };
+        let drawn = [first(None), first(Some(0)), first(Some(1)), first(Some(u64::MAX - 1))];
+        for (at, one) in drawn.iter().enumerate() {
+            assert!(!drawn[at + 1..].contains(one), "{drawn:?}");
+        }
+        assert_eq!(first(Some(1)), first(Some(1)));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use perhop_core::classify::{Address, Flow, FlowKey, FlowTable, Protocol};
 use perhop_core::meter::{
-    Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams,
+    Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, Tsw, TswParams,
 };
 use perhop_core::packet::{Color, FlowId, Meta, TrafficClass};
+use perhop_core::rng::Stream;
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_core::units::{BitRate, Bytes};
@@ -34,6 +35,11 @@ fn sr_tcm(mode: Mode, cbs: Bytes, ebs: Bytes) -> SrTcm {
 fn tr_tcm(mode: Mode) -> TrTcm {
     let color_aware = mode == Mode::Aware;
     TrTcm::new(TrTcmParams { cir: CIR, cbs: CBS, pir: PIR, pbs: BEYOND, color_aware }).expect("sound")
+}
+
+fn tsw(pir: Option<BitRate>) -> Tsw {
+    let params = TswParams { cir: CIR, pir, window: Span::from_millis(500) };
+    Tsw::new(params, Stream::new(1, 0, "conditioner.customer.meter")).expect("sound")
 }
 
 /// Green for one packet in each interval of 100 ms; the next one begins at a deadline.
@@ -142,6 +148,21 @@ meter_laws!(
     per = Per::Flow,
     bounds = [GREEN, WITHIN_PEAK],
     also = red_leaves_no_trace
+);
+meter_laws!(two_colors_by_estimate, || tsw(None), mode = Mode::Blind, per = Per::Aggregate, bounds = []);
+meter_laws!(
+    three_colors_by_estimate,
+    || tsw(Some(PIR)),
+    mode = Mode::Blind,
+    per = Per::Aggregate,
+    bounds = []
+);
+meter_laws!(
+    bank_of_estimates,
+    || MeterBank::new(tsw(Some(PIR))),
+    mode = Mode::Blind,
+    per = Per::Flow,
+    bounds = []
 );
 meter_laws!(one_per_interval, OnePerInterval::new, mode = Mode::Blind, per = Per::Aggregate, bounds = []);
 meter_laws!(

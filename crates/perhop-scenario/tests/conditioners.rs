@@ -110,10 +110,36 @@ fn meters_have_rates_and_bursts() {
     43:9 conditioner.customer.meter.cbs: `cbs` is missing (add `cbs = "88p"`: committed burst size.)
     43:9 conditioner.customer.meter.ebs: `ebs` is missing (add `ebs = "88p"`: excess burst size; zero is allowed if the committed one is not.)
     "#);
-    assert_snapshot!(meter(r#"{ kind = "tr-tmc", cir = "1Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tmc` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tcp-friendly", "custom", "python" (did you mean `tr-tcm`?)"#);
-    assert_snapshot!(meter(r#"{ cir = "1Mbit/s" }"#), @r#"43:9 conditioner.customer.meter.kind: `kind` is missing (`kind` is one of "token-bucket", "sr-tcm", "tr-tcm", "tcp-friendly", "custom", "python")"#);
+    assert_snapshot!(meter(r#"{ kind = "tr-tmc", cir = "1Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tmc` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tsw2cm", "tsw3cm", "tcp-friendly", "custom", "python" (did you mean `tr-tcm`?)"#);
+    assert_snapshot!(meter(r#"{ cir = "1Mbit/s" }"#), @r#"43:9 conditioner.customer.meter.kind: `kind` is missing (`kind` is one of "token-bucket", "sr-tcm", "tr-tcm", "tsw2cm", "tsw3cm", "tcp-friendly", "custom", "python")"#);
     assert_snapshot!(meter(r#""tr-tcm""#), @r#"43:9 conditioner.customer.meter: must be a table, not a string (write a table, as in `{ kind = "tr-tcm" }`)"#);
     assert_snapshot!(meter("[]"), @r#"43:9 conditioner.customer.meter: must be a table, not a list (write a table, as in `{ kind = "token-bucket" }`)"#);
+}
+
+#[test]
+fn estimates_have_rates_and_a_window() {
+    assert_snapshot!(meter(r#"{ kind = "tsw3cm", cir = "1Mbit/s", pir = "2Mbit/s" }"#), @"no mistake");
+    assert_snapshot!(meter(r#"{ kind = "tsw3cm", cir = "2Mbit/s", pir = "1Mbit/s" }"#), @"43:34 conditioner.customer.meter.cir: cir (2Mbit/s) must not exceed pir (1Mbit/s)");
+    assert_snapshot!(meter(r#"{ kind = "tsw3cm", cir = "1Mbit/s", pir = "2Mbit/s", window = "0s" }"#), @"43:71 conditioner.customer.meter.window: window (0s) must exceed 0s");
+    assert_snapshot!(meter(r#"{ kind = "tsw3cm", cir = "0Mbit/s", window = "-1s" }"#), @r#"
+    43:9 conditioner.customer.meter.pir: `pir` is missing (add `pir = "100kbit/s"`: peak target rate, PTR of the RFC; at least `cir`.)
+    43:34 conditioner.customer.meter.cir: a rate must be above zero: at zero nothing is ever sent (write `100kbit/s`, `10Mbps` or `1.25MB/s`)
+    43:54 conditioner.customer.meter.window: a time cannot be negative (write `60s`, `5ms`, `20us` or `100ns`)
+    "#);
+    assert_snapshot!(meter(r#"{ kind = "tsw3cm", cir = "1Mbit/s", pir = "2Mbit/s", color_aware = true }"#), @"43:62 conditioner.customer.meter.color_aware: there is no setting `color_aware` here (known here: kind, cir, pir, window)");
+    assert_snapshot!(meter(r#"{ kind = "tsw2cm", cir = "1Mbit/s", pir = "2Mbit/s" }"#), @r"
+    43:45 conditioner.customer.meter.pir: there is no setting `pir` here (did you mean `cir`?)
+    44:37 conditioner.customer.marker.yellow: no packet is yellow: a tsw2cm meter has two colours, green and red (take a meter of three colours, `tsw3cm`, or leave `yellow` out)
+    ");
+    assert_snapshot!(meter(r#"{ kind = "tsw2cm", cir = "1Mbit/s" }"#), @"44:37 conditioner.customer.marker.yellow: no packet is yellow: a tsw2cm meter has two colours, green and red (take a meter of three colours, `tsw3cm`, or leave `yellow` out)");
+    let hint = |word: &str| {
+        let said = meter(&format!("{{ kind = \"{word}\", cir = \"1Mbit/s\" }}"));
+        said.rsplit_once("\"custom\" ").map(|(_, hint)| hint.to_owned())
+    };
+    assert_eq!(hint("TSW2CM").as_deref(), Some("(did you mean `tsw2cm`?)"));
+    for word in ["tsw", "tsw-tcm", "TSWTCM"] {
+        assert_eq!(hint(word).as_deref(), Some("(perhaps `tsw2cm` or `tsw3cm`)"), "{word}");
+    }
 }
 
 #[test]

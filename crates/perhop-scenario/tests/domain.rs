@@ -5,7 +5,7 @@ use perhop_core::ack_marking::{AckMarking, ClassMarks};
 use perhop_core::classify::{Address, Flow, FlowKey, KindSet, MarkSet, Pattern, Protocol};
 use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::marker::{Action, Marker};
-use perhop_core::meter::{TokenBucketParams, TrTcmParams};
+use perhop_core::meter::{TokenBucketParams, TrTcmParams, TswParams};
 use perhop_core::packet::{Color, Dir, FlowId, Kind, TrafficClass};
 use perhop_core::queue::{Averaging, Conventions};
 use perhop_core::sched::CbqClass;
@@ -307,9 +307,29 @@ fn the_resolved_file_resolves_to_itself() {
     resolves_to_itself(&valid(domain(&[])));
     let friendly = r#"{ kind = "tcp-friendly", interval = "250ms", tokens = 22, packet_size = "960B" }"#;
     let tcm = r#"{ kind = "tr-tcm", cir = "800kbit/s", pir = "1Mbit/s", cbs = "15p", pbs = "20kB" }"#;
+    let estimate = r#"{ kind = "tsw3cm", cir = "800kbit/s", pir = "1Mbit/s", window = "250ms" }"#;
+    resolves_to_itself(&valid(domain(&[(tcm, estimate)])));
     let host = "to = \"d[*]\"\nports = [1, 2]\nmark = \"63\"\nack = { marking = { kind = \"copy\", rule = \"best-of-covered\" } }";
     let changes = [(tcm, friendly), (r#"yellow = "AF12", "#, ""), ("to = \"d[*]\"", host)];
     resolves_to_itself(&valid(domain(&changes)));
+}
+
+#[test]
+fn estimates_are_meant_as_they_are_written() {
+    let tcm = r#"{ kind = "tr-tcm", cir = "800kbit/s", pir = "1Mbit/s", cbs = "15p", pbs = "20kB" }"#;
+    let meter = |changes: &[(&str, &str)]| {
+        of(&valid(domain(changes)).scenario, "conditioner.customer[0]").meter.clone().expect("a meter")
+    };
+    let three = r#"{ kind = "tsw3cm", cir = "800kbit/s", pir = "1Mbit/s" }"#;
+    let meant = TswParams { cir: rate(800_000), pir: Some(rate(1_000_000)), window: Span::from_secs(1) };
+    let found = meter(&[(tcm, three)]);
+    assert!(matches!(found, Meter::Tsw(params) if params == meant), "{found:?}");
+    assert_eq!((found.kind(), found.committed()), ("tsw3cm", Some(rate(800_000))));
+    let two = r#"{ kind = "tsw2cm", cir = "800kbit/s", window = "250ms" }"#;
+    let found = meter(&[(tcm, two), (r#"yellow = "AF12", "#, "")]);
+    let meant = TswParams { cir: rate(800_000), pir: None, window: Span::from_millis(250) };
+    assert!(matches!(found, Meter::Tsw(params) if params == meant), "{found:?}");
+    assert_eq!(found.kind(), "tsw2cm");
 }
 
 #[test]

@@ -160,6 +160,17 @@ fn both_bursts_of_two_rates_hold_the_longest_packet() {
 }
 
 #[test]
+fn a_window_holds_the_longest_packet() {
+    // 12,000 bits take 15 ms at 800 kbit/s.
+    let meter = |window: &str| {
+        let rates = r#"kind = "tsw3cm", cir = "800kbit/s", pir = "1Mbit/s""#;
+        one(METER, &format!("{{ {rates}, window = \"{window}\" }}"))
+    };
+    assert_snapshot!(meter("14999us"), @r#"43:73 conditioner.customer.meter.window: window (14999us) at cir (800kbit/s) is less than a packet of flow `bulk[0]` (1500B): each alone exceeds cir (write at least `window = "15ms"`, or some round trips)"#);
+    assert_snapshot!(meter("15ms"), @"no warning");
+}
+
+#[test]
 fn bursts_are_held_against_the_packets_that_get_there() {
     // 200 bytes of UDP are what the class of the conditioner sends; TCP beside it is longer.
     assert_snapshot!(one(r#"cbs = "2p" }"#, r#"cbs = "200B" }"#), @"no warning");

@@ -30,6 +30,7 @@ pub mod sink;
 pub mod stats;
 #[cfg(feature = "tcp")]
 pub mod tcp;
+pub mod tsw;
 
 use core::fmt::Debug;
 

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 MOST_QUEUES = 8
 MODES = {"RIO-C": "coupled", "RIO-D": "decoupled", "WRED": "shared", "DROP": "drop"}
 """Averaging of dsRED, and what perhop calls it."""
-POLICERS = {"Dumb": 0, "TokenBucket": 2, "srTCM": 3, "trTCM": 4}
+POLICERS = {"Dumb": (0,), "TSW2CM": (1, 2), "TSW3CM": (2,), "TokenBucket": (2,), "srTCM": (3,), "trTCM": (4,)}
 """Policers that are taken, and how many numbers follow the code point."""
-_TSW = (
-    "perhop has no TSW meter: TokenBucket and trTCM meter by the same rates; docs/own-elements.md builds one"
-)
+TWO_COLORS = ("TSW2CM", "TokenBucket")
+"""Policers without a yellow code point."""
 SCHEDULERS = ("RR", "WRR", "PRI")
 
 
@@ -140,9 +139,10 @@ class DsRed(Queue):
             raise Refused("it is taken in the form `addPolicyEntry SOURCE DESTINATION POLICER CODEPOINT ...`")
         source, destination, policer, code, *rest = given
         if policer not in POLICERS:
-            raise Refused(_TSW if policer.startswith("TSW") else f"policer `{policer[:40]}` is not taken")
-        if len(rest) != POLICERS[policer]:
-            raise Refused(f"{policer} has {POLICERS[policer]} numbers behind the code point")
+            raise Refused(f"policer `{policer[:40]}` is not taken")
+        if len(rest) not in POLICERS[policer]:
+            many = " or ".join(str(number) for number in POLICERS[policer])
+            raise Refused(f"{policer} has {many} numbers behind the code point")
         numbers = tuple(real(one, "the number") for one in rest)
         if any(not 0 <= one < 1e15 for one in numbers):
             raise Refused("rates and bursts are not from 0 up")
@@ -152,10 +152,9 @@ class DsRed(Queue):
 
     def _policy_codes(self, _interpreter: Interpreter, given: list[str]) -> None:
         if not given or given[0] not in POLICERS:
-            tsw = bool(given) and given[0].startswith("TSW")
-            raise Refused(_TSW if tsw else f"policer `{' '.join(given)[:40]}` is not taken")
+            raise Refused(f"policer `{' '.join(given)[:40]}` is not taken")
         policer, *codes = given
-        need = {"Dumb": 1, "TokenBucket": 2}.get(policer, 3)
+        need = 1 if policer == "Dumb" else 2 if policer in TWO_COLORS else 3
         if len(codes) != need:
             raise Refused(f"{policer} has {need} code points")
         first, *others = (code_point(one) for one in codes)

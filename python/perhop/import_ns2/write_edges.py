@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from perhop.import_ns2 import toml
+from perhop.import_ns2.queues import TWO_COLORS
 from perhop.import_ns2.remarks import LineRefused
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from perhop.import_ns2.plan import Pair, Plan
 
 _METERS = {
+    "TSW2CM": ("tsw2cm", ("cir", "window")),
+    "TSW3CM": ("tsw3cm", ("cir", "pir")),
     "TokenBucket": ("token-bucket", ("cir", "cbs")),
     "srTCM": ("sr-tcm", ("cir", "cbs", "ebs")),
     "trTCM": ("tr-tcm", ("cir", "cbs", "pir", "pbs")),
@@ -51,17 +54,22 @@ def _conditioner(plan: Plan, edge: Edge, name: str) -> list[str]:
         marker = f'{{ green = "{green}" }}'
     else:
         kind, keys = _METERS[policy.policer]
-        values = {
-            key: f'"{value:.0f}B"' if key in _BURSTS else toml.rate(round(value))
-            for key, value in zip(keys, policy.numbers, strict=True)
-        }
+        # the window of TSW2CM may be left out
+        given = zip(keys, policy.numbers, strict=policy.policer != "TSW2CM")
+        values = {key: _quantity(key, value) for key, value in given}
         settings = ", ".join(f"{key} = {value}" for key, value in values.items())
         rows.append(("meter", f'{{ kind = "{kind}", {settings} }}', ""))
-        middle = "" if policy.policer == "TokenBucket" else f'yellow = "{yellow}", '
+        middle = "" if policy.policer in TWO_COLORS else f'yellow = "{yellow}", '
         marker = f'{{ green = "{green}", {middle}red = "{red}" }}'
     rows.append(("marker", marker, "addPolicerEntry"))
     comment = f"# line {policy.line}: addPolicyEntry ... {policy.policer} {policy.code}"
     return [comment, "[[conditioner]]", *toml.table(rows)]
+
+
+def _quantity(key: str, value: float) -> str:
+    if key == "window":
+        return toml.time(round(value * 1e9))
+    return f'"{value:.0f}B"' if key in _BURSTS else toml.rate(round(value))
 
 
 def _match(plan: Plan, edge: Edge) -> str:

@@ -168,19 +168,21 @@ def _meters(resolved: Table) -> Made:
             "token-bucket": {},
             "sr-tcm": {"ebs": meter["cbs"], **colors},
             "tr-tcm": {"pir": _twice(meter["cir"]), "pbs": _twice(meter["cbs"]), **colors},
+            "tsw3cm": {"pir": _twice(meter["cir"])},
         }
         green = str(one["marker"]["green"])
         worse = f"{green[:-1]}2"
         alike = green.startswith("AF") and green[-1] == "1" and any({green, worse} <= {*of} for of in taken)
         if meter["kind"] == "token-bucket" and not alike:
-            del made["sr-tcm"], made["tr-tcm"]
+            del made["sr-tcm"], made["tr-tcm"], made["tsw3cm"]
         for kind, settings in made.items():
             marker = dict(one["marker"])
             if kind == "token-bucket":
                 del marker["yellow"]
             elif meter["kind"] == "token-bucket":
                 marker["yellow"] = worse
-            table = {"kind": kind, "cir": meter["cir"], "cbs": meter["cbs"], **settings}
+            burst = {} if kind == "tsw3cm" else {"cbs": meter["cbs"]}
+            table = {"kind": kind, "cir": meter["cir"], **burst, **settings}
             changes = [f"{path}.meter={toml(table, path)}"]
             changes += [f"{path}.marker={toml(marker, path)}"] if marker != one["marker"] else []
             found[kind] += changes if kind != meter["kind"] else []
@@ -210,6 +212,9 @@ _WHY = {
     "scheduler": dict.fromkeys(
         ("strict-priority", "wrr", "drr", "cbq"), "no port that looks at marks has two classes"
     ),
-    "meter": {"token-bucket": "no conditioner has a meter with cbs", "sr-tcm": _ALIKE, "tr-tcm": _ALIKE},
+    "meter": {
+        "token-bucket": "no conditioner has a meter with cbs",
+        **dict.fromkeys(("sr-tcm", "tr-tcm", "tsw3cm"), _ALIKE),
+    },
 }
 """Why a candidate may fit nowhere; of one that is everywhere already there is nothing to tell."""

@@ -111,6 +111,7 @@ impl<M: Meter + Clone> MeterBank<M> {
             pairs.positions.insert(addresses, position);
         }
         let mut meter = self.prototype.clone();
+        meter.draw_apart(u64::from(flow.0) << 1 | dir as u64);
         // the deadlines that the copy would have met had it been there from the start
         meter.on_timeout(now);
         self.meters.push(Member { meter, armed: Instant::MAX });

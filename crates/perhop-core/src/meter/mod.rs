@@ -6,6 +6,7 @@ mod srtcm;
 mod tcp_friendly;
 mod token_bucket;
 mod trtcm;
+mod tsw;
 
 pub use bank::MeterBank;
 pub use srtcm::{SrTcm, SrTcmParams};
@@ -15,6 +16,7 @@ pub use tcp_friendly::{
 };
 pub use token_bucket::{TokenBucket, TokenBucketParams};
 pub use trtcm::{TrTcm, TrTcmParams};
+pub use tsw::{Tsw, TswParams};
 
 use crate::classify::Flow;
 use crate::packet::{Color, FlowId, Meta};
@@ -51,6 +53,8 @@ pub trait Meter: Timed + Send {
     }
     /// Takes note of a flow that came, or changed, after this was built.
     fn learn(&mut self, _id: FlowId, _flow: &Flow) {}
+    /// Makes the random numbers of this copy its own: they are other ones than those of copies that are told another `which`.
+    fn draw_apart(&mut self, _which: u64) {}
 }
 
 impl<M: Meter + ?Sized> Meter for Box<M> {
@@ -72,5 +76,9 @@ impl<M: Meter + ?Sized> Meter for Box<M> {
 
     fn learn(&mut self, id: FlowId, flow: &Flow) {
         (**self).learn(id, flow);
+    }
+
+    fn draw_apart(&mut self, which: u64) {
+        (**self).draw_apart(which);
     }
 }

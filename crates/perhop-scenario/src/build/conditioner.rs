@@ -5,7 +5,7 @@ use std::sync::Arc;
 use perhop_core::ack_marking::AckMarker;
 use perhop_core::classify::{Classifier, FlowTable};
 use perhop_core::conditioner::{Conditioner, ConditionerParts};
-use perhop_core::meter::{Meter, SrTcm, TcpFriendly, TokenBucket, TrTcm};
+use perhop_core::meter::{Meter, SrTcm, TcpFriendly, TokenBucket, TrTcm, Tsw};
 use perhop_core::packet::Packet;
 use perhop_core::param_error::ParamError;
 use perhop_core::rng::Stream;
@@ -54,7 +54,7 @@ pub fn meter<P: Packet>(
 ) -> Result<Box<dyn Meter>, ElementError> {
     match params {
         model::Meter::Custom(given) => outside.build_meter(given, scope, stream),
-        own => Ok(own_meter(own, scope)?.unwrap_or_else(|| unreachable!("it is not from outside"))),
+        own => Ok(own_meter(own, scope, stream)?.unwrap_or_else(|| unreachable!("it is not from outside"))),
     }
 }
 
@@ -62,11 +62,13 @@ pub fn meter<P: Packet>(
 pub(crate) fn own_meter(
     params: &model::Meter,
     scope: &MeterScope,
+    stream: Stream,
 ) -> Result<Option<Box<dyn Meter>>, ParamError> {
     Ok(Some(match params {
         model::Meter::TokenBucket(params) => scope.take(TokenBucket::new(*params)?),
         model::Meter::SrTcm(params) => scope.take(SrTcm::new(*params)?),
         model::Meter::TrTcm(params) => scope.take(TrTcm::new(*params)?),
+        model::Meter::Tsw(params) => scope.take(Tsw::new(*params, stream)?),
         model::Meter::TcpFriendly(params) => Box::new(TcpFriendly::new(*params)?),
         model::Meter::Custom(_) => return Ok(None),
     }))

@@ -6,7 +6,7 @@ use perhop_core::ack_marking::{self, ClassMarks, MarkMap};
 use perhop_core::classify::Pattern;
 use perhop_core::dscp::Dscp;
 use perhop_core::marker;
-use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams};
+use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams, TswParams};
 use perhop_core::packet::TrafficClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::units::Bytes;
@@ -70,6 +70,12 @@ pub(crate) fn model_meter(meter: &Meter, packet_size: Option<Size>) -> model::Me
             pbs: burst(*pbs),
             color_aware: *color_aware,
         }),
+        Meter::Tsw2cm { cir, window } => {
+            model::Meter::Tsw(TswParams { cir: cir.0, pir: None, window: window.0 })
+        }
+        Meter::Tsw3cm { cir, pir, window } => {
+            model::Meter::Tsw(TswParams { cir: cir.0, pir: Some(pir.0), window: window.0 })
+        }
         Meter::TcpFriendly {
             interval,
             tokens,

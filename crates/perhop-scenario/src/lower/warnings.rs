@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perhop_core::dscp::Dscp;
 use perhop_core::marker::Action;
 use perhop_core::packet::{Color, FlowId};
+use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::segment::TIMESTAMPS;
 
@@ -20,7 +21,7 @@ use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
 use crate::words::marks::{Mark, Selector};
-use crate::words::units::{Limit, Size};
+use crate::words::units::{Limit, Size, Time};
 use crate::written::conditioner::{Conditioner, Meter};
 use crate::written::file::{Port, ScenarioFile};
 
@@ -57,6 +58,7 @@ pub(crate) fn find(
     for (i, (conditioner, longest)) in file.conditioner.iter().zip(longest).enumerate() {
         if let Some(longest) = longest {
             short_burst(conditioner, i, longest, file.run.packet_size, scenario, report);
+            short_window(conditioner, i, longest, scenario, report);
         }
     }
     ecn_in_vain(file, scenario, &data.marked, tables.flows, report);
@@ -292,7 +294,10 @@ fn short_burst(
                 ("meter", "pbs", *pbs, "every such packet is red".to_owned()),
             ]
         }
-        Some(Meter::TcpFriendly { .. } | Meter::Custom { .. } | Meter::Python { .. }) | None => Vec::new(),
+        Some(
+            Meter::Tsw2cm { .. } | Meter::Tsw3cm { .. } | Meter::TcpFriendly { .. } | Meter::Custom { .. } | Meter::Python { .. },
+        )
+        | None => Vec::new(),
     };
     if let Some(shaper) = &conditioner.shaper {
         bursts.push(("shaper", "burst", shaper.burst, "no such packet passes".to_owned()));
@@ -308,6 +313,31 @@ fn short_burst(
             let hint = format!("write at least `{key} = \"{length}\"`");
             report.warn(&steps!["conditioner", i, of, key], rule, Some(hint));
         }
+    }
+}
+
+/// The window of conditioner number `i` holds the longest packet that it may get, at the committed rate. In a shorter one a
+/// packet alone exceeds the rate, at whatever rate its flow sends.
+fn short_window(
+    conditioner: &Conditioner,
+    i: usize,
+    (flow, length): Longest,
+    scenario: &Scenario,
+    report: &mut Report,
+) {
+    let Some(Meter::Tsw2cm { cir, window } | Meter::Tsw3cm { cir, window, .. }) = conditioner.meter else {
+        return;
+    };
+    let needed = (u128::from(length.bits()) * 1_000_000_000).div_ceil(u128::from(cir.0.bits_per_sec()));
+    if u128::from(window.0.as_nanos()) < needed {
+        let needed = Time(Span::from_nanos(u64::try_from(needed).unwrap_or(u64::MAX)));
+        let name = name_of(flow, scenario);
+        let rule = format!(
+            "window ({window}) at cir ({cir}) is less than a packet of flow `{name}` ({}): each alone exceeds cir",
+            Size(length)
+        );
+        let hint = format!("write at least `window = \"{needed}\"`, or some round trips");
+        report.warn(&steps!["conditioner", i, "meter", "window"], rule, Some(hint));
     }
 }
 

@@ -236,7 +236,9 @@ impl<'a> Shape<'a> {
             other => kind_of(other).to_owned(),
         };
         let hint = match &word.node.value {
-            Value::String(text) => self.hint(|| suggest::near(text, words())),
+            Value::String(text) => {
+                self.hint(|| suggest::kin(text, words()).or_else(|| suggest::near(text, words())))
+            }
             _ => None,
         };
         self.refuse(&word.node, schema, format!("{text} is not one of {}", list_words(words())), hint);

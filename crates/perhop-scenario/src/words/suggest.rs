@@ -39,6 +39,21 @@ pub(crate) fn begun<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Op
     }
 }
 
+/// A hint for `wrong` where `known` have names with its first three letters: the nearest, or those that are equally near.
+pub(crate) fn kin<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let wrong = wrong.to_ascii_lowercase();
+    let start = wrong.get(..3).filter(|_| wrong.len() <= LONGEST)?;
+    let kin = known.filter(|name| name.starts_with(start));
+    let kin: Vec<_> = kin.map(|name| (strsim::damerau_levenshtein(&wrong, name), name)).collect();
+    let nearest = kin.iter().map(|(distance, _)| *distance).min()?;
+    let nearest: Vec<_> =
+        kin.iter().filter(|(at, _)| *at == nearest).map(|(_, name)| format!("`{name}`")).collect();
+    Some(match &nearest[..] {
+        [one] => format!("did you mean {one}?"),
+        several => format!("perhaps {}", several.join(" or ")),
+    })
+}
+
 /// A hint for `wrong`: of names with what they are about, those that are about `wrong`'s words, or begin with the first, if few.
 pub(crate) fn described<'a>(wrong: &str, known: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
     let words: Vec<String> =

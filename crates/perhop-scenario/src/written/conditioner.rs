@@ -210,6 +210,25 @@ pub enum Meter {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         colors: Colors,
     },
+    /// Time sliding window two colour marker (Clark and Fang 1998, ns-2): red by chance, so much of the stream as exceeds `cir`.
+    Tsw2cm {
+        /// Committed target rate.
+        cir: Rate,
+        /// How long the estimate of the rate remembers.
+        #[serde(default = "defaults::rate_window")]
+        window: Time,
+    },
+    /// Time sliding window three colour marker (RFC 2859): yellow and red by chance, so much of the stream as exceeds `cir` and
+    /// `pir`.
+    Tsw3cm {
+        /// Committed target rate, CTR of the RFC.
+        cir: Rate,
+        /// Peak target rate, PTR of the RFC; at least `cir`.
+        pir: Rate,
+        /// How long the estimate of the rate remembers, AVG_INTERVAL of the RFC.
+        #[serde(default = "defaults::rate_window")]
+        window: Time,
+    },
     /// TCP-friendly marker (Feroz, Kalyanaraman and Rao 2000): a pool of tokens for all flows of the conditioner, spread
     /// over their packets.
     TcpFriendly {

@@ -115,6 +115,11 @@ pub(crate) fn udp_packet() -> Size {
     Size(Bytes(1000))
 }
 
+/// 1 s: Clark and Fang 1998, and ns-2.
+pub(crate) fn rate_window() -> Time {
+    Time(Span::from_secs(1))
+}
+
 /// k = 4: Feroz, Kalyanaraman and Rao 2000, Algorithm 1.
 pub(crate) fn small_window() -> f64 {
     4.0

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use perhop_core::marker::Action;
+use perhop_core::rng::Stream;
 use perhop_core::shaper::Shaper;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{Bytes, QueueSize};
@@ -132,7 +133,7 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
         Meter::TokenBucket { cbs, .. } => &[("cbs", *cbs)],
         Meter::SrTcm { cbs, ebs, .. } => &[("cbs", *cbs), ("ebs", *ebs)],
         Meter::TrTcm { cbs, pbs, .. } => &[("cbs", *cbs), ("pbs", *pbs)],
-        Meter::Custom { .. } | Meter::Python { .. } => &[],
+        Meter::Tsw2cm { .. } | Meter::Tsw3cm { .. } | Meter::Custom { .. } | Meter::Python { .. } => &[],
         Meter::TcpFriendly { packet_size: own, .. } => {
             if own.or(packet_size).is_none() {
                 let hint = Some("add `packet_size = \"1460B\"` here or to [run]".to_owned());
@@ -146,7 +147,7 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
     for (key, limit) in bursts {
         known &= in_bytes(key, *limit, packet_size, at, report);
     }
-    if let Meter::TrTcm { cir, pir, .. } = meter {
+    if let Meter::TrTcm { cir, pir, .. } | Meter::Tsw3cm { cir, pir, .. } = meter {
         let (committed, peak) = (("cir", cir.to_string()), ("pir", pir.to_string()));
         known &= cir.0 <= pir.0;
         report.relation(at, committed, "must not exceed", peak, cir.0 <= pir.0);
@@ -160,7 +161,7 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
         }
     }
     // one from outside is checked by those who bring it, once it is in its place
-    let built = own_meter(&model_meter(meter, packet_size), &MeterScope::One);
+    let built = own_meter(&model_meter(meter, packet_size), &MeterScope::One, Stream::new(0, 0, ""));
     if let (true, Err(error)) = (known, built) {
         refuse(&error, at, report);
     }
@@ -211,14 +212,15 @@ fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
     let kind = match meter {
         None => "",
         Some(Meter::TokenBucket { .. }) => "token-bucket",
+        Some(Meter::Tsw2cm { .. }) => "tsw2cm",
         Some(Meter::TcpFriendly { .. }) => "tcp-friendly",
-        Some(Meter::SrTcm { .. } | Meter::TrTcm { .. } | Meter::Custom { .. } | Meter::Python { .. }) => {
+        Some(Meter::SrTcm { .. } | Meter::TrTcm { .. } | Meter::Tsw3cm { .. } | Meter::Custom { .. } | Meter::Python { .. }) => {
             return;
         }
     };
     if marker.yellow.0 != Action::Pass {
-        let hint =
-            Some("take a meter of three colours, `sr-tcm` or `tr-tcm`, or leave `yellow` out".to_owned());
+        let three = if kind == "tsw2cm" { "`tsw3cm`" } else { "`sr-tcm` or `tr-tcm`" };
+        let hint = Some(format!("take a meter of three colours, {three}, or leave `yellow` out"));
         report.error(&in_marker("yellow"), format!("no packet is yellow: {}", without(kind)), hint);
     }
     if meter.is_none() && marker.red.0 != Action::Pass {
