@@ -6,7 +6,8 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_core::meter::{
-    Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, Tsw, TswParams,
+    Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmDiffServ,
+    TrTcmDiffServParams, TrTcmParams, Tsw, TswParams,
 };
 use perhop_core::packet::{Color, FlowId, Meta};
 use perhop_core::rng::Stream;
@@ -55,6 +56,8 @@ fn meters(c: &mut Criterion) {
     measure(c, "srTCM, colour-aware: measure", 1, sr_tcm(true));
     measure(c, "trTCM, colour-blind: measure", 1, tr_tcm(false));
     measure(c, "trTCM, colour-aware: measure", 1, tr_tcm(true));
+    let params = TrTcmDiffServParams { cir, cbs, eir: cir, ebs: cbs, color_aware: false };
+    measure(c, "RFC 4115, colour-blind: measure", 1, TrTcmDiffServ::new(params).expect("sound"));
     let (window, stream) = (Span::from_secs(1), Stream::new(1, 0, "conditioner.customer.meter"));
     let tsw = |cir, pir| Tsw::new(TswParams { cir, pir: Some(pir), window }, stream.clone()).expect("sound");
     measure(c, "TSW3CM, beyond the rate: measure", 1, tsw(cir, rate(400_000_000)));

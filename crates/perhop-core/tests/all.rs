@@ -8,6 +8,7 @@ mod conditioner;
 mod conformance_rfc2697;
 mod conformance_rfc2698;
 mod conformance_rfc2859;
+mod conformance_rfc4115;
 mod drr;
 mod early_detection;
 mod fifo;

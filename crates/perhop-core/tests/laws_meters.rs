@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use perhop_core::classify::{Address, Flow, FlowKey, FlowTable, Protocol};
 use perhop_core::meter::{
-    Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, Tsw, TswParams,
+    Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmDiffServ,
+    TrTcmDiffServParams, TrTcmParams, Tsw, TswParams,
 };
 use perhop_core::packet::{Color, FlowId, Meta, TrafficClass};
 use perhop_core::rng::Stream;
@@ -35,6 +36,19 @@ fn sr_tcm(mode: Mode, cbs: Bytes, ebs: Bytes) -> SrTcm {
 fn tr_tcm(mode: Mode) -> TrTcm {
     let color_aware = mode == Mode::Aware;
     TrTcm::new(TrTcmParams { cir: CIR, cbs: CBS, pir: PIR, pbs: BEYOND, color_aware }).expect("sound")
+}
+
+/// Of RFC 4115's: what is not red fits both rates and both bursts together.
+const NOT_RED_OF_BOTH: Bound = Bound {
+    worst: Color::Yellow,
+    rate: BitRate::new(333_333 + 777_777).expect("not zero"),
+    burst: Bytes(CBS.0 + BEYOND.0),
+};
+
+fn tr_tcm_diffserv(mode: Mode) -> TrTcmDiffServ {
+    let color_aware = mode == Mode::Aware;
+    let params = TrTcmDiffServParams { cir: CIR, cbs: CBS, eir: PIR, ebs: BEYOND, color_aware };
+    TrTcmDiffServ::new(params).expect("sound")
 }
 
 fn tsw(pir: Option<BitRate>) -> Tsw {
@@ -147,6 +161,22 @@ meter_laws!(
     mode = Mode::Aware,
     per = Per::Flow,
     bounds = [GREEN, WITHIN_PEAK],
+    also = red_leaves_no_trace
+);
+meter_laws!(
+    diffserv_two_rates_blind,
+    || tr_tcm_diffserv(Mode::Blind),
+    mode = Mode::Blind,
+    per = Per::Aggregate,
+    bounds = [GREEN, NOT_RED_OF_BOTH],
+    also = red_leaves_no_trace
+);
+meter_laws!(
+    diffserv_two_rates_aware,
+    || tr_tcm_diffserv(Mode::Aware),
+    mode = Mode::Aware,
+    per = Per::Aggregate,
+    bounds = [GREEN, NOT_RED_OF_BOTH],
     also = red_leaves_no_trace
 );
 meter_laws!(two_colors_by_estimate, || tsw(None), mode = Mode::Blind, per = Per::Aggregate, bounds = []);

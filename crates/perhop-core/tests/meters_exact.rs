@@ -1,10 +1,15 @@
 //! The meters against exact references: no rounding, no drift.
 
-use perhop_core::meter::{Meter, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams};
+use perhop_core::meter::{
+    Meter, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmDiffServ, TrTcmDiffServParams,
+    TrTcmParams,
+};
 use perhop_core::packet::{Color, Meta};
 use perhop_core::time::Instant;
 use perhop_core::units::{BitRate, Bytes};
-use perhop_testkit::exact_meters::{SrTcmByClocks, SrTcmInBytes, TrTcmByClocks, TrTcmInBytes};
+use perhop_testkit::exact_meters::{
+    DiffServByClocks, DiffServInBytes, SrTcmByClocks, SrTcmInBytes, TrTcmByClocks, TrTcmInBytes,
+};
 use proptest::prelude::*;
 
 const PACKETS: usize = 10_000_000;
@@ -27,6 +32,11 @@ fn sr_tcm(cir: u64, cbs: u64, ebs: u64, color_aware: bool) -> SrTcm {
 fn tr_tcm(cir: u64, cbs: u64, pir: u64, pbs: u64, color_aware: bool) -> TrTcm {
     let (cir, cbs, pir, pbs) = (rate(cir), Bytes(cbs), rate(pir), Bytes(pbs));
     TrTcm::new(TrTcmParams { cir, cbs, pir, pbs, color_aware }).expect("sound")
+}
+
+fn diffserv(cir: u64, cbs: u64, eir: u64, ebs: u64, color_aware: bool) -> TrTcmDiffServ {
+    let (cir, cbs, eir, ebs) = (rate(cir), Bytes(cbs), rate(eir), Bytes(ebs));
+    TrTcmDiffServ::new(TrTcmDiffServParams { cir, cbs, eir, ebs, color_aware }).expect("sound")
 }
 
 /// Runs ten million packets of up to 1500 bytes, about 490 Mbit/s, their gaps uneven to the nanosecond, and says how
@@ -70,6 +80,17 @@ fn single_rate_does_not_drift_in_ten_million_packets() {
 #[test]
 fn two_rates_do_not_drift_in_ten_million_packets() {
     let (mut meter, mut exact) = (tr_tcm(CIR, CBS, PIR, PBS, false), TrTcmByClocks::new(CIR, CBS, PIR, PBS));
+    all_common(compare(
+        |now, meta| meter.measure(now, meta),
+        |at, meta| exact.measure(at, meta.len.0, Color::Green),
+    ));
+}
+
+#[test]
+fn two_rates_apart_do_not_drift_in_ten_million_packets() {
+    let eir = PIR - CIR;
+    let (mut meter, mut exact) =
+        (diffserv(CIR, CBS, eir, PBS, false), DiffServByClocks::new(CIR, CBS, eir, PBS));
     all_common(compare(
         |now, meta| meter.measure(now, meta),
         |at, meta| exact.measure(at, meta.len.0, Color::Green),
@@ -135,6 +156,21 @@ fn two_rates_judge_as_the_wording_does() {
             |aware| tr_tcm(cir, cbs, pir, pbs, aware),
             || {
                 let mut exact = TrTcmInBytes::new(cir, cbs, pir, pbs);
+                Box::new(move |gap, len, color| exact.measure(gap, len, color))
+            },
+        );
+    });
+}
+
+#[test]
+fn two_rates_apart_judge_as_the_wording_does() {
+    let cases = (1u64..100_000_000, 1u64..5000, 1u64..100_000_000, 1u64..5000, streams());
+    perhop_testkit::check(&cases, |(cir, cbs, eir, ebs, stream)| {
+        agree(
+            &stream,
+            |aware| diffserv(cir, cbs, eir, ebs, aware),
+            || {
+                let mut exact = DiffServInBytes::new(cir, cbs, eir, ebs);
                 Box::new(move |gap, len, color| exact.measure(gap, len, color))
             },
         );

@@ -110,10 +110,24 @@ fn meters_have_rates_and_bursts() {
     43:9 conditioner.customer.meter.cbs: `cbs` is missing (add `cbs = "88p"`: committed burst size.)
     43:9 conditioner.customer.meter.ebs: `ebs` is missing (add `ebs = "88p"`: excess burst size; zero is allowed if the committed one is not.)
     "#);
-    assert_snapshot!(meter(r#"{ kind = "tr-tmc", cir = "1Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tmc` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tsw2cm", "tsw3cm", "tcp-friendly", "custom", "python" (did you mean `tr-tcm`?)"#);
-    assert_snapshot!(meter(r#"{ cir = "1Mbit/s" }"#), @r#"43:9 conditioner.customer.meter.kind: `kind` is missing (`kind` is one of "token-bucket", "sr-tcm", "tr-tcm", "tsw2cm", "tsw3cm", "tcp-friendly", "custom", "python")"#);
+    assert_snapshot!(meter(r#"{ kind = "tr-tmc", cir = "1Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tmc` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tr-tcm-diffserv", "tsw2cm", "tsw3cm", "tcp-friendly", "custom", "python" (did you mean `tr-tcm`?)"#);
+    assert_snapshot!(meter(r#"{ cir = "1Mbit/s" }"#), @r#"43:9 conditioner.customer.meter.kind: `kind` is missing (`kind` is one of "token-bucket", "sr-tcm", "tr-tcm", "tr-tcm-diffserv", "tsw2cm", "tsw3cm", "tcp-friendly", "custom", "python")"#);
     assert_snapshot!(meter(r#""tr-tcm""#), @r#"43:9 conditioner.customer.meter: must be a table, not a string (write a table, as in `{ kind = "tr-tcm" }`)"#);
     assert_snapshot!(meter("[]"), @r#"43:9 conditioner.customer.meter: must be a table, not a list (write a table, as in `{ kind = "token-bucket" }`)"#);
+}
+
+#[test]
+fn the_meter_of_differentiated_service_has_two_rates_that_do_not_depend_on_each_other() {
+    assert_snapshot!(meter(r#"{ kind = "tr-tcm-diffserv", cir = "2Mbit/s", eir = "1Mbit/s", cbs = "15p", ebs = "20kB" }"#), @"no mistake");
+    assert_snapshot!(meter(r#"{ kind = "tr-tcm-diffserv", cir = "2Mbit/s", eir = "1Mbit/s", cbs = "15p", ebs = "0B" }"#), @"43:90 conditioner.customer.meter.ebs: ebs (0B) must exceed 0B");
+    assert_snapshot!(meter(r#"{ kind = "tr-tcm-diffserv", cir = "2Mbit/s", pir = "1Mbit/s", cbs = "15p", pbs = "1p" }"#), @r#"
+    43:9 conditioner.customer.meter.eir: `eir` is missing (add `eir = "100kbit/s"`: excess information rate, on top of `cir`.)
+    43:9 conditioner.customer.meter.ebs: `ebs` is missing (add `ebs = "88p"`: excess burst size.)
+    43:54 conditioner.customer.meter.pir: there is no setting `pir` here (did you mean `cir`?)
+    43:84 conditioner.customer.meter.pbs: there is no setting `pbs` here (did you mean `cbs`?)
+    "#);
+    assert_snapshot!(meter(r#"{ kind = "tr-tcm-diffserv", cir = "2Mbit/s", eir = "1Mbit/s", cbs = "15p", ebs = "1p", colors = { AF11 = "green" } }"#), @"43:105 conditioner.customer.meter.colors: a colour-blind meter does not look at marks (add `color_aware = true`, or leave `colors` out)");
+    assert_snapshot!(meter(r#"{ kind = "tr-tcm-4115", cir = "2Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tcm-4115` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tr-tcm-diffserv", "tsw2cm", "tsw3cm", "tcp-friendly", "custom" (did you mean `tr-tcm`?)"#);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use perhop_core::ack_marking::{AckMarking, ClassMarks};
 use perhop_core::classify::{Address, Flow, FlowKey, KindSet, MarkSet, Pattern, Protocol};
 use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::marker::{Action, Marker};
-use perhop_core::meter::{TokenBucketParams, TrTcmParams, TswParams};
+use perhop_core::meter::{TokenBucketParams, TrTcmDiffServParams, TrTcmParams, TswParams};
 use perhop_core::packet::{Color, Dir, FlowId, Kind, TrafficClass};
 use perhop_core::queue::{Averaging, Conventions};
 use perhop_core::sched::CbqClass;
@@ -307,6 +307,19 @@ fn the_resolved_file_resolves_to_itself() {
     resolves_to_itself(&valid(domain(&[])));
     let friendly = r#"{ kind = "tcp-friendly", interval = "250ms", tokens = 22, packet_size = "960B" }"#;
     let tcm = r#"{ kind = "tr-tcm", cir = "800kbit/s", pir = "1Mbit/s", cbs = "15p", pbs = "20kB" }"#;
+    let apart = r#"{ kind = "tr-tcm-diffserv", cir = "800kbit/s", eir = "1Mbit/s", cbs = "15p", ebs = "20kB", color_aware = true }"#;
+    let loaded = valid(domain(&[(tcm, apart)]));
+    resolves_to_itself(&loaded);
+    let customer = of(&loaded.scenario, "conditioner.customer[0]");
+    let Some(Meter::TrTcmDiffServ(params)) = customer.meter else { panic!("{:?}", customer.meter) };
+    let meant = TrTcmDiffServParams {
+        cir: rate(800_000),
+        cbs: Bytes(15_000),
+        eir: rate(1_000_000),
+        ebs: Bytes(20_000),
+        color_aware: true,
+    };
+    assert_eq!((params, customer.colors.is_some()), (meant, true));
     let estimate = r#"{ kind = "tsw3cm", cir = "800kbit/s", pir = "1Mbit/s", window = "250ms" }"#;
     resolves_to_itself(&valid(domain(&[(tcm, estimate)])));
     let host = "to = \"d[*]\"\nports = [1, 2]\nmark = \"63\"\nack = { marking = { kind = \"copy\", rule = \"best-of-covered\" } }";

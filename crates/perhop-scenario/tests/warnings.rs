@@ -159,6 +159,20 @@ fn both_bursts_of_two_rates_hold_the_longest_packet() {
     assert_snapshot!(meter(r#"cbs = "1500B", pbs = "1500B""#), @"no warning");
 }
 
+//= test rfc4115-2-largest-packet
+#[test]
+fn both_bursts_of_differentiated_service_hold_the_longest_packet() {
+    let meter = |bursts: &str| {
+        let rates = r#"kind = "tr-tcm-diffserv", cir = "800kbit/s", eir = "1Mbit/s""#;
+        one(METER, &format!("{{ {rates}, {bursts} }}"))
+    };
+    assert_snapshot!(meter(r#"cbs = "1kB", ebs = "1kB""#), @r#"
+    43:79 conditioner.customer.meter.cbs: cbs (1kB) is less than a packet of flow `bulk[0]` (1500B): no such packet is ever green (write at least `cbs = "1500B"`)
+    43:92 conditioner.customer.meter.ebs: ebs (1kB) is less than a packet of flow `bulk[0]` (1500B): no such packet is ever yellow (write at least `ebs = "1500B"`)
+    "#);
+    assert_snapshot!(meter(r#"cbs = "1500B", ebs = "1500B""#), @"no warning");
+}
+
 #[test]
 fn a_window_holds_the_longest_packet() {
     // 12,000 bits take 15 ms at 800 kbit/s.

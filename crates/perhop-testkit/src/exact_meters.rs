@@ -1,4 +1,4 @@
-//! The meters of RFC 2697 and RFC 2698 twice more, in other forms than the elements.
+//! The meters of RFC 2697, RFC 2698 and RFC 4115 twice more, in other forms than the elements.
 //!
 //! The `Literal` ones count bytes as fractions, by the wording of the RFCs. Those of [`Clock`] keep no level at all: a
 //! bucket is the time at which it will be full again, a fraction whose denominator is the rate. What is always computed
@@ -110,6 +110,40 @@ impl TrTcmByClocks {
     }
 }
 
+/// The two-rate meter of differentiated service by clocks.
+#[derive(Clone, Debug)]
+pub struct DiffServByClocks {
+    cir: u64,
+    committed: Clock,
+    eir: u64,
+    excess: Clock,
+}
+
+impl DiffServByClocks {
+    /// Rates in bit/s, bursts in bytes.
+    #[must_use]
+    pub fn new(cir: u64, cbs: u64, eir: u64, ebs: u64) -> Self {
+        Self { cir, committed: Clock::new(cbs), eir, excess: Clock::new(ebs) }
+    }
+
+    /// The verdict on `bytes` at `ns` that come as `color`, green where colours do not count.
+    pub fn measure(&mut self, ns: u64, bytes: u64, color: Color) -> Color {
+        let buckets = [
+            (Color::Green, &mut self.committed, scaled(self.cir, ns)),
+            (Color::Yellow, &mut self.excess, scaled(self.eir, ns)),
+        ];
+        for (verdict, bucket, now) in buckets {
+            if color <= verdict
+                && let Some(full_at) = bucket.after(now, bytes)
+            {
+                bucket.full_at = full_at;
+                return verdict;
+            }
+        }
+        Color::Red
+    }
+}
+
 /// The tokens of a bucket, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Literal {
@@ -201,5 +235,40 @@ impl TrTcmInBytes {
         }
         self.c.tokens = self.c.tokens - bytes;
         Color::Green
+    }
+}
+
+/// The two-rate meter by the wording of RFC 4115 section 3, but that it may take the last token.
+#[derive(Clone, Debug)]
+pub struct DiffServInBytes {
+    cir: u64,
+    c: Literal,
+    eir: u64,
+    e: Literal,
+}
+
+impl DiffServInBytes {
+    /// Rates in bit/s, bursts in bytes.
+    #[must_use]
+    pub fn new(cir: u64, cbs: u64, eir: u64, ebs: u64) -> Self {
+        Self { cir, c: Literal::new(cbs), eir, e: Literal::new(ebs) }
+    }
+
+    /// The verdict on `bytes`, `waited` ns after the last packet, that come as `color`.
+    pub fn measure(&mut self, waited: u64, bytes: u64, color: Color) -> Color {
+        self.c.add(tokens(self.cir, waited));
+        self.e.add(tokens(self.eir, waited));
+        let bytes = Ratio::from(bytes);
+        match color {
+            Color::Green if self.c.has(bytes) => {
+                self.c.tokens = self.c.tokens - bytes;
+                Color::Green
+            }
+            Color::Green | Color::Yellow if self.e.has(bytes) => {
+                self.e.tokens = self.e.tokens - bytes;
+                Color::Yellow
+            }
+            _ => Color::Red,
+        }
     }
 }

@@ -6,6 +6,7 @@ mod srtcm;
 mod tcp_friendly;
 mod token_bucket;
 mod trtcm;
+mod trtcm_diffserv;
 mod tsw;
 
 pub use bank::MeterBank;
@@ -16,6 +17,7 @@ pub use tcp_friendly::{
 };
 pub use token_bucket::{TokenBucket, TokenBucketParams};
 pub use trtcm::{TrTcm, TrTcmParams};
+pub use trtcm_diffserv::{TrTcmDiffServ, TrTcmDiffServParams};
 pub use tsw::{Tsw, TswParams};
 
 use crate::classify::Flow;
@@ -23,7 +25,7 @@ use crate::packet::{Color, FlowId, Meta};
 use crate::time::Instant;
 use crate::timed::Timed;
 
-/// A bucket of a meter (RFC 2697, RFC 2698).
+/// A bucket of a meter (RFC 2697, RFC 2698, RFC 4115).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BucketName {
     /// Of the committed rate.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use perhop_core::ack_marking::AckMarker;
 use perhop_core::classify::{Classifier, FlowTable};
 use perhop_core::conditioner::{Conditioner, ConditionerParts};
-use perhop_core::meter::{Meter, SrTcm, TcpFriendly, TokenBucket, TrTcm, Tsw};
+use perhop_core::meter::{Meter, SrTcm, TcpFriendly, TokenBucket, TrTcm, TrTcmDiffServ, Tsw};
 use perhop_core::packet::Packet;
 use perhop_core::param_error::ParamError;
 use perhop_core::rng::Stream;
@@ -68,6 +68,7 @@ pub(crate) fn own_meter(
         model::Meter::TokenBucket(params) => scope.take(TokenBucket::new(*params)?),
         model::Meter::SrTcm(params) => scope.take(SrTcm::new(*params)?),
         model::Meter::TrTcm(params) => scope.take(TrTcm::new(*params)?),
+        model::Meter::TrTcmDiffServ(params) => scope.take(TrTcmDiffServ::new(*params)?),
         model::Meter::Tsw(params) => scope.take(Tsw::new(*params, stream)?),
         model::Meter::TcpFriendly(params) => Box::new(TcpFriendly::new(*params)?),
         model::Meter::Custom(_) => return Ok(None),

@@ -6,7 +6,9 @@ use perhop_core::ack_marking::{self, ClassMarks, MarkMap};
 use perhop_core::classify::Pattern;
 use perhop_core::dscp::Dscp;
 use perhop_core::marker;
-use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams, TswParams};
+use perhop_core::meter::{
+    SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmDiffServParams, TrTcmParams, TswParams,
+};
 use perhop_core::packet::TrafficClass;
 use perhop_core::shaper::ShaperParams;
 use perhop_core::units::Bytes;
@@ -26,7 +28,9 @@ pub(crate) fn parts(
 ) -> model::Conditioner {
     let colors = match &conditioner.meter {
         Some(
-            Meter::SrTcm { color_aware: true, colors, .. } | Meter::TrTcm { color_aware: true, colors, .. },
+            Meter::SrTcm { color_aware: true, colors, .. }
+            | Meter::TrTcm { color_aware: true, colors, .. }
+            | Meter::TrTcmDiffserv { color_aware: true, colors, .. },
         ) => Some(color_map(colors)),
         Some(Meter::Custom { .. } | Meter::Python { .. }) => Some(color_map(&BTreeMap::new())),
         _ => None,
@@ -70,6 +74,15 @@ pub(crate) fn model_meter(meter: &Meter, packet_size: Option<Size>) -> model::Me
             pbs: burst(*pbs),
             color_aware: *color_aware,
         }),
+        Meter::TrTcmDiffserv { cir, cbs, eir, ebs, color_aware, .. } => {
+            model::Meter::TrTcmDiffServ(TrTcmDiffServParams {
+                cir: cir.0,
+                cbs: burst(*cbs),
+                eir: eir.0,
+                ebs: burst(*ebs),
+                color_aware: *color_aware,
+            })
+        }
         Meter::Tsw2cm { cir, window } => {
             model::Meter::Tsw(TswParams { cir: cir.0, pir: None, window: window.0 })
         }

@@ -272,6 +272,7 @@ fn name_of(flow: usize, scenario: &Scenario) -> &str {
 
 //= rfc2697-2-largest-packet
 //= rfc2698-2-largest-packet
+//= rfc4115-2-largest-packet
 /// The bursts of conditioner number `i` hold the longest packet that it may get.
 fn short_burst(
     conditioner: &Conditioner,
@@ -285,7 +286,7 @@ fn short_burst(
     let mut bursts = match &conditioner.meter {
         Some(Meter::TokenBucket { cbs, .. }) => vec![("meter", "cbs", *cbs, never("green"))],
         // without one of its bursts the meter has two colours
-        Some(Meter::SrTcm { cbs, ebs, .. }) => {
+        Some(Meter::SrTcm { cbs, ebs, .. } | Meter::TrTcmDiffserv { cbs, ebs, .. }) => {
             vec![("meter", "cbs", *cbs, never("green")), ("meter", "ebs", *ebs, never("yellow"))]
         }
         Some(Meter::TrTcm { cbs, pbs, .. }) => {

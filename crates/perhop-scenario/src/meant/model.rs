@@ -9,7 +9,9 @@ use perhop_core::classify::{FlowTable, Pattern};
 use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::gilbert_elliott::GilbertElliottParams;
 use perhop_core::marker::Marker;
-use perhop_core::meter::{SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmParams, TswParams};
+use perhop_core::meter::{
+    SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmDiffServParams, TrTcmParams, TswParams,
+};
 use perhop_core::packet::Color;
 use perhop_core::queue::{CodelParams, GredParams, RedParams, RioParams, Thresholds};
 use perhop_core::rate_trace::RateTrace;
@@ -340,6 +342,8 @@ pub enum Meter {
     SrTcm(SrTcmParams),
     /// Two rate three colour marker.
     TrTcm(TrTcmParams),
+    /// Two rate three colour marker of differentiated service.
+    TrTcmDiffServ(TrTcmDiffServParams),
     /// Time sliding window marker of two colours or three.
     Tsw(TswParams),
     /// TCP-friendly marker.
@@ -356,6 +360,7 @@ impl Meter {
             Self::TokenBucket(_) => "token-bucket",
             Self::SrTcm(_) => "sr-tcm",
             Self::TrTcm(_) => "tr-tcm",
+            Self::TrTcmDiffServ(_) => "tr-tcm-diffserv",
             Self::Tsw(TswParams { pir: None, .. }) => "tsw2cm",
             Self::Tsw(_) => "tsw3cm",
             Self::TcpFriendly(_) => "tcp-friendly",
@@ -370,6 +375,7 @@ impl Meter {
             Self::TokenBucket(params) => Some(params.cir),
             Self::SrTcm(params) => Some(params.cir),
             Self::TrTcm(params) => Some(params.cir),
+            Self::TrTcmDiffServ(params) => Some(params.cir),
             Self::Tsw(params) => Some(params.cir),
             Self::TcpFriendly(_) | Self::Custom(_) => None,
         }

@@ -210,6 +210,23 @@ pub enum Meter {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         colors: Colors,
     },
+    /// Two rate three color marker of differentiated service (RFC 4115): what is within `cir` is green whatever went beyond it.
+    TrTcmDiffserv {
+        /// Committed information rate.
+        cir: Rate,
+        /// Committed burst size.
+        cbs: Limit,
+        /// Excess information rate, on top of `cir`.
+        eir: Rate,
+        /// Excess burst size.
+        ebs: Limit,
+        /// The meter never gives a better colour than the packet's mark stands for.
+        #[serde(default)]
+        color_aware: bool,
+        /// With `color_aware`: colour by mark. Without an entry the drop precedence of AF decides, and other marks are red.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        colors: Colors,
+    },
     /// Time sliding window two colour marker (Clark and Fang 1998, ns-2): red by chance, so much of the stream as exceeds `cir`.
     Tsw2cm {
         /// Committed target rate.

@@ -131,7 +131,9 @@ fn in_bytes(
 fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Report) {
     let bursts: &[(&'static str, Limit)] = match meter {
         Meter::TokenBucket { cbs, .. } => &[("cbs", *cbs)],
-        Meter::SrTcm { cbs, ebs, .. } => &[("cbs", *cbs), ("ebs", *ebs)],
+        Meter::SrTcm { cbs, ebs, .. } | Meter::TrTcmDiffserv { cbs, ebs, .. } => {
+            &[("cbs", *cbs), ("ebs", *ebs)]
+        }
         Meter::TrTcm { cbs, pbs, .. } => &[("cbs", *cbs), ("pbs", *pbs)],
         Meter::Tsw2cm { .. } | Meter::Tsw3cm { .. } | Meter::Custom { .. } | Meter::Python { .. } => &[],
         Meter::TcpFriendly { packet_size: own, .. } => {
@@ -152,7 +154,10 @@ fn meter(meter: &Meter, packet_size: Option<Size>, at: &[Step], report: &mut Rep
         known &= cir.0 <= pir.0;
         report.relation(at, committed, "must not exceed", peak, cir.0 <= pir.0);
     }
-    if let Meter::SrTcm { color_aware, colors, .. } | Meter::TrTcm { color_aware, colors, .. } = meter {
+    if let Meter::SrTcm { color_aware, colors, .. }
+    | Meter::TrTcm { color_aware, colors, .. }
+    | Meter::TrTcmDiffserv { color_aware, colors, .. } = meter
+    {
         let at = [at, &steps!["colors"]].concat();
         marks_of(colors, &at, report);
         if !colors.is_empty() && !color_aware {
@@ -214,7 +219,13 @@ fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
         Some(Meter::TokenBucket { .. }) => "token-bucket",
         Some(Meter::Tsw2cm { .. }) => "tsw2cm",
         Some(Meter::TcpFriendly { .. }) => "tcp-friendly",
-        Some(Meter::SrTcm { .. } | Meter::TrTcm { .. } | Meter::Tsw3cm { .. } | Meter::Custom { .. } | Meter::Python { .. }) => {
+        Some(
+            Meter::SrTcm { .. }
+            | Meter::TrTcm { .. }
+            | Meter::TrTcmDiffserv { .. }
+            | Meter::Tsw3cm { .. }
+            | Meter::Custom { .. } | Meter::Python { .. },
+        ) => {
             return;
         }
     };
