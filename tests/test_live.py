@@ -129,6 +129,12 @@ PORTS = {
         first='quantum = "1500B"',
         second='quantum = "6000B"',
     ),
+    "red and wfq": PORT.format(
+        scheduler='{ kind = "wfq" }',
+        queue='{ kind = "red", limit = "40p", min_th = "5p", max_th = "15p", max_p = 0.1, w_q = 0.02 }',
+        first="weight = 1",
+        second="weight = 4",
+    ),
     "red and cbq": PORT.format(
         scheduler='{ kind = "cbq" }',
         queue='{ kind = "red", limit = "40p", min_th = "5p", max_th = "15p", max_p = 0.1, w_q = 0.02 }',
@@ -158,6 +164,10 @@ METERS = {
     ),
     "tr-tcm": EDGE.format(
         meter='{ kind = "tr-tcm", cir = "2Mbit/s", cbs = "10kB", pir = "4Mbit/s", pbs = "10kB" }',
+        marker=THREE,
+    ),
+    "tr-tcm-diffserv": EDGE.format(
+        meter='{ kind = "tr-tcm-diffserv", cir = "2Mbit/s", cbs = "10kB", eir = "2Mbit/s", ebs = "10kB" }',
         marker=THREE,
     ),
     "tcp-friendly": EDGE.format(

@@ -276,6 +276,7 @@ pattern = {{ kind = "{pattern}" }}
         ("wrr", "weight = 2", "weight = 3", 6, (1e6, 3e6)),
         ("drr", 'quantum = "3000B"', 'quantum = "1000B"', 6, (3e6, 1e6)),
         ("drr", 'quantum = "3000B"', 'quantum = "1000B"', 1, (1e6, 3e6)),
+        ("wfq", "weight = 1", "weight = 3", 6, (1e6, 3e6)),
         ("cbq", "share = 0.25", "share = 0.75", 6, (1e6, 3e6)),
     ],
 )

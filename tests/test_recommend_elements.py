@@ -78,10 +78,11 @@ def test_colours_are_tried_where_a_class_has_drop_precedences() -> None:
 def test_a_scheduler_has_the_shares_that_are_there() -> None:
     scenario = Scenario.load(ACCESS)
     levels = _levels("scheduler", scenario)
-    assert list(levels) == ["as it is", "strict-priority", "wrr", "drr"]
+    assert list(levels) == ["as it is", "strict-priority", "wrr", "drr", "wfq"]
     found = {name: scenario.override(*sets) for name, sets in levels.items()}
     names = ("ef", "af1", "best-effort")
-    assert [_class(found["wrr"], "gateway-isp", one)["weight"] for one in names] == [2, 9, 9]
+    for kind in ("wrr", "wfq"):
+        assert [_class(found[kind], "gateway-isp", one)["weight"] for one in names] == [2, 9, 9]
     assert [_class(found["drr"], "isp-gateway", one)["quantum"] for one in names] == [
         "1500B",
         "6750B",
@@ -89,7 +90,7 @@ def test_a_scheduler_has_the_shares_that_are_there() -> None:
     ]
     # and back again
     back = _levels("scheduler", found["drr"])
-    assert list(back) == ["as it is", "strict-priority", "wrr", "cbq"]
+    assert list(back) == ["as it is", "strict-priority", "wrr", "wfq", "cbq"]
     cbq = found["drr"].override(*back["cbq"])
     assert [_class(cbq, "gateway-isp", one)["share"] for one in names] == [0.1, 0.45, 0.45]
     equal = found["strict-priority"].override(*_levels("scheduler", found["strict-priority"])["wrr"])
@@ -134,7 +135,7 @@ def test_what_fits_nowhere_is_told() -> None:
     _, left_out = elements("scheduler", Scenario.load(ACCESS, bare))
     assert [one.split(": ") for one in left_out] == [
         [kind, "no port that looks at marks has two classes"]
-        for kind in ("strict-priority", "wrr", "drr", "cbq")
+        for kind in ("strict-priority", "wrr", "drr", "wfq", "cbq")
     ]
 
 

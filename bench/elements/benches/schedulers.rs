@@ -6,7 +6,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_core::packet::{ClassId, Meta};
-use perhop_core::sched::{Cbq, CbqClass, Drr, Heads, Scheduler, Select, StrictPriority, Wrr};
+use perhop_core::sched::{Cbq, CbqClass, Drr, Heads, Scheduler, Select, StrictPriority, Wfq, Wrr};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 
@@ -42,6 +42,7 @@ fn schedulers(c: &mut Criterion) {
     };
     pick("strict priority: select and serve, 4 classes waiting", &mut StrictPriority);
     pick("wrr: select and serve, 4 classes waiting", &mut Wrr::new(&[4, 3, 2, 1]).expect("weights"));
+    pick("wfq: select and serve, 4 classes waiting", &mut Wfq::new(&[4, 3, 2, 1]).expect("weights"));
     let mut drr = Drr::new(&[6000, 4500, 3000, 1500].map(Bytes)).expect("quanta");
     pick("drr: select and serve, 4 classes waiting", &mut drr);
     let rate = BitRate::new(10_000_000).expect("not zero");

@@ -31,4 +31,5 @@ mod shaper;
 mod strict_priority;
 mod tcp_friendly;
 mod tsw;
+mod wfq;
 mod wrr;

@@ -1,6 +1,6 @@
 //! The laws of every scheduler, for those that divide the link: one line for each way to configure one.
 
-use perhop_core::sched::{Cbq, CbqClass, Drr, Wrr};
+use perhop_core::sched::{Cbq, CbqClass, Drr, Wfq, Wrr};
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
 use perhop_testkit::scheduler_laws;
@@ -12,6 +12,10 @@ fn wrr(weights: &[u32]) -> Box<Wrr> {
 fn drr(quanta: &[u64]) -> Box<Drr> {
     let quanta: Vec<Bytes> = quanta.iter().map(|&q| Bytes(q)).collect();
     Box::new(Drr::new(&quanta).expect("quanta of at least 1 byte"))
+}
+
+fn wfq(weights: &[u32]) -> Box<Wfq> {
+    Box::new(Wfq::new(weights).expect("weights of at least 1"))
 }
 
 fn cbq(classes: &[CbqClass]) -> Box<Cbq> {
@@ -26,6 +30,10 @@ scheduler_laws!(wrr_uneven, || wrr(&[5, 1, 2, 1]), classes = 4);
 scheduler_laws!(drr_alone, || drr(&[1500]), classes = 1);
 scheduler_laws!(drr_packets, || drr(&[1500, 1500, 3000]), classes = 3);
 scheduler_laws!(drr_small_quanta, || drr(&[1, 40, 500, 1500]), classes = 4);
+
+scheduler_laws!(wfq_alone, || wfq(&[7]), classes = 1);
+scheduler_laws!(wfq_even, || wfq(&[1, 1, 1]), classes = 3);
+scheduler_laws!(wfq_uneven, || wfq(&[5, 1, 97, 30]), classes = 4);
 
 const EF: CbqClass = CbqClass { maxidle: Span::from_millis(5), ..CbqClass::new(0.3) };
 const REST: CbqClass = CbqClass { priority: 1, ..CbqClass::new(0.7) };

@@ -82,6 +82,7 @@ fn link(link: &Link, from: &str, to: &str) -> Value {
                     "kind": "paired-counter", "data": link.port.classes[*data].name, "share": share,
                 }),
                 Scheduler::Wrr(weights) => json!({"kind": "wrr", "weights": weights}),
+                Scheduler::Wfq(weights) => json!({"kind": "wfq", "weights": weights}),
                 Scheduler::Drr(quanta) => json!({
                     "kind": "drr", "quanta_bytes": quanta.iter().map(|q| q.0).collect::<Vec<_>>(),
                 }),

@@ -70,13 +70,32 @@ fn classes_have_what_the_scheduler_needs() {
     111:11 port.r3-r2.class.be.offtime: `drr` has no use for `offtime` (it is for `scheduler = { kind = "cbq" }`)
     112:8 port.r3-r2.class.be.gain: `drr` has no use for `gain` (it is for `scheduler = { kind = "cbq" }`)
     "#);
+    assert_snapshot!(one(r#"scheduler = { kind = "wrr" }"#, r#"scheduler = { kind = "wfq" }"#), @"no mistake");
+    assert_snapshot!(one(r#"scheduler = { kind = "drr" }"#, r#"scheduler = { kind = "wfq" }"#), @r#"
+    98:1 port.r3-r2.class.af.weight: `wfq` needs `weight` of every class (write its part of the link beside those of the others, as `weight = 1`)
+    101:11 port.r3-r2.class.af.quantum: `wfq` has no use for `quantum` (it is for `scheduler = { kind = "drr" }`)
+    103:1 port.r3-r2.class.be.weight: `wfq` needs `weight` of every class (write its part of the link beside those of the others, as `weight = 1`)
+    105:11 port.r3-r2.class.be.quantum: `wfq` has no use for `quantum` (it is for `scheduler = { kind = "drr" }`)
+    "#);
     // Of a scheduler that is misspelt nothing follows.
-    assert_snapshot!(one(r#"kind = "cbq""#, r#"kind = "cqb""#), @r#"73:22 port.r2-r3.scheduler.kind: `cqb` is not one of "strict-priority", "paired-counter", "wrr", "drr", "cbq" (did you mean `cbq`?)"#);
+    assert_snapshot!(one(r#"kind = "cbq""#, r#"kind = "cqb""#), @r#"73:22 port.r2-r3.scheduler.kind: `cqb` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq" (did you mean `cbq`?)"#);
     assert_snapshot!(one(r#"scheduler = { kind = "cbq" }"#, r#"scheduler = "cbq""#), @r#"73:13 port.r2-r3.scheduler: must be a table, not a string (write a table, as in `{ kind = "cbq" }`)"#);
 }
 
 #[test]
 fn weights_quanta_and_shares_are_in_range() {
+    let class = |name: &str, mark: &str, weight: u32| {
+        format!("[[port.class]]\nname = \"{name}\"\nmatch = [\"{mark}\"]\nweight = {weight}\n")
+    };
+    // Three primes near 2^32.
+    let apart = format!(
+        "weight = 4294967291\n{}{}",
+        class("x", "CS1", 4_294_967_279),
+        class("y", "CS2", 4_294_967_231)
+    );
+    let kind = (r#"scheduler = { kind = "wrr" }"#, r#"scheduler = { kind = "wfq" }"#);
+    assert_snapshot!(lines(domain(&[kind, ("weight = 2", &apart)])), @"74:10 port.e-r2.class.y.weight: weight (4294967231) has no common multiple below 2^64 with those of the classes before it (write smaller weights: percents that make 100 always have one)");
+    assert_snapshot!(lines(domain(&[kind, ("weight = 1", "weight = 0")])), @"69:10 port.e-r2.class.rest.weight: 0 is below 1, the least allowed");
     assert_snapshot!(one("weight = 1", "weight = 0"), @"69:10 port.e-r2.class.rest.weight: 0 is below 1, the least allowed");
     assert_snapshot!(one("weight = 1", "weight = 4294967296"), @"69:10 port.e-r2.class.rest.weight: 4294967296 is above 4294967295, the most allowed");
     assert_snapshot!(one("weight = 1", "weight = 1.5"), @"69:10 port.e-r2.class.rest.weight: must be an integer, not a number");

@@ -67,6 +67,49 @@ impl DeficitRounds {
     }
 }
 
+/// Self-clocked fair queueing as Golestani 1994 defines it: each packet is tagged as it arrives, with fractions.
+#[derive(Clone, Debug)]
+pub struct SelfClocked {
+    weights: Vec<u32>,
+    /// The tag of the last packet of each class.
+    last: Vec<Ratio>,
+    /// Tags and lengths.
+    queues: Vec<VecDeque<(Ratio, u64)>>,
+    virtual_time: Ratio,
+}
+
+impl SelfClocked {
+    /// Empty queues with these weights.
+    #[must_use]
+    pub fn new(weights: &[u32]) -> Self {
+        let none = Ratio::from(0);
+        Self {
+            weights: weights.into(),
+            last: vec![none; weights.len()],
+            queues: vec![VecDeque::new(); weights.len()],
+            virtual_time: none,
+        }
+    }
+
+    /// A packet arrives.
+    pub fn enqueue(&mut self, class: usize, len: u64) {
+        let service = Ratio::new(i128::from(len), i128::from(self.weights[class]));
+        let tag = self.last[class].max(self.virtual_time) + service;
+        self.last[class] = tag;
+        self.queues[class].push_back((tag, len));
+    }
+
+    /// The packet with the smallest tag leaves: class and length.
+    pub fn send(&mut self) -> Option<(usize, u64)> {
+        let heads =
+            self.queues.iter().enumerate().filter_map(|(class, queue)| Some((queue.front()?.0, class)));
+        let (tag, class) = heads.min()?;
+        self.virtual_time = tag;
+        let (_, len) = self.queues[class].pop_front()?;
+        Some((class, len))
+    }
+}
+
 /// A class of [`LinkShares`]: its share of the link in tenths, times in ns.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "named as in `CbqClass`")]

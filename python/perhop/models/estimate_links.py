@@ -41,8 +41,8 @@ OVERLOAD = Form(
     name="shares of an overloaded link",
     quantity="rate",
     unit="bit/s",
-    formula="strict priority: the earlier class first; WRR, DRR, CBQ: max-min by weight x packet, "
-    "quantum, share",
+    formula="strict priority: the earlier class first; WRR, DRR, WFQ, CBQ: max-min by weight x "
+    "packet, quantum, weight, share",
     source="Bertsekas and Gallager 1992, section 6.5.2; docs/elements of each scheduler",
     range="UDP alone, at constant bit rates that reach the link whole and exceed it together; CBQ "
     "classes neither bounded nor isolated, of one priority; within 1 % of simulation",
@@ -252,7 +252,7 @@ def _shares(network: Network, link: LinkView, streams: Sequence[Udp]) -> list[Es
 def _weights(scheduler: SchedulerView, packets: Sequence[int]) -> list[float]:
     if scheduler.kind == "wrr":
         return [weight * size for weight, size in zip(scheduler.weights or [], packets, strict=True)]
-    return [float(part) for part in scheduler.quanta_bytes or scheduler.shares or []]
+    return [float(part) for part in scheduler.quanta_bytes or scheduler.weights or scheduler.shares or []]
 
 
 def _class_of(port: PortView, mark: str) -> int | None:
@@ -279,7 +279,7 @@ def _not_fluid(network: Network, link: LinkView, streams: Sequence[Udp]) -> str:
     if network.loss(link) != 0.0:
         return "packets are lost before it"
     port = link.port
-    if port.scheduler.kind not in ("strict-priority", "wrr", "drr", "cbq"):
+    if port.scheduler.kind not in ("strict-priority", "wrr", "drr", "wfq", "cbq"):
         return f"its scheduler is {port.scheduler.kind}"
     sizes: dict[int, set[int]] = {}
     for one in streams:

@@ -117,6 +117,7 @@ def _schedulers(resolved: Table) -> Made:
             "strict-priority": [{} for _ in shares],
             "wrr": [{"weight": one // math.gcd(*percents)} for one in percents],
             "drr": [{"quantum": f"{round(longest * share / min(shares))}B"} for share in shares],
+            "wfq": [{"weight": one // math.gcd(*percents)} for one in percents],
             # rounded down, or all together may exceed the link
             "cbq": [{"share": math.floor(1e6 * share) / 1e6} for share in shares],
         }
@@ -140,6 +141,7 @@ def _shares(port: Table) -> list[float]:
     scheduler, classes = port["scheduler"], port["class"]
     of: Callable[[Table], float] = {
         "wrr": lambda one: float(one["weight"]),
+        "wfq": lambda one: float(one["weight"]),
         "drr": lambda one: quantity(one["quantum"])[0],
         "cbq": lambda one: float(one["share"]),
         "paired-counter": lambda one: (
@@ -210,7 +212,7 @@ _WHY = {
         "gred": "no class with a limit takes three drop precedences of an AF class",
     },
     "scheduler": dict.fromkeys(
-        ("strict-priority", "wrr", "drr", "cbq"), "no port that looks at marks has two classes"
+        ("strict-priority", "wrr", "drr", "wfq", "cbq"), "no port that looks at marks has two classes"
     ),
     "meter": {
         "token-bucket": "no conditioner has a meter with cbs",

@@ -4,12 +4,14 @@ mod cbq;
 mod drr;
 mod paired_counter;
 mod strict_priority;
+mod wfq;
 mod wrr;
 
 pub use cbq::{Cbq, CbqClass};
 pub use drr::Drr;
 pub use paired_counter::{PairedCounter, ShareError};
 pub use strict_priority::StrictPriority;
+pub use wfq::Wfq;
 pub use wrr::Wrr;
 
 use crate::packet::{ClassId, Meta};

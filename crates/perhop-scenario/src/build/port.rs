@@ -12,7 +12,7 @@ use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::{AnyQueue, Codel, Fifo, Gred, Red, Rio};
 use perhop_core::rng::Stream;
-use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wrr};
+use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wfq, Wrr};
 use perhop_core::sink::SiteId;
 use perhop_core::units::BitRate;
 
@@ -121,6 +121,7 @@ pub(crate) fn own_scheduler(
         }
         model::Scheduler::Wrr(weights) => Box::new(Wrr::new(weights)?),
         model::Scheduler::Drr(quanta) => Box::new(Drr::new(quanta)?),
+        model::Scheduler::Wfq(weights) => Box::new(Wfq::new(weights)?),
         model::Scheduler::Cbq(classes) => Box::new(Cbq::new(rate, classes)?),
         model::Scheduler::Custom(_) => return Ok(None),
     }))

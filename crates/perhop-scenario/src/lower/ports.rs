@@ -195,7 +195,8 @@ fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size
             let data = port.class.iter().position(|class| class.name == *data).unwrap_or(0);
             model::Scheduler::PairedCounter { data, share: *share }
         }
-        Scheduler::Wrr => model::Scheduler::Wrr(port.class.iter().map(|c| c.weight.unwrap_or(1)).collect()),
+        Scheduler::Wrr => model::Scheduler::Wrr(weights(&port.class)),
+        Scheduler::Wfq => model::Scheduler::Wfq(weights(&port.class)),
         Scheduler::Drr => {
             let quantum = |class: &file::Class| class.quantum.map_or(Bytes(1), |size| size.0);
             model::Scheduler::Drr(port.class.iter().map(quantum).collect())
@@ -211,6 +212,11 @@ fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size
     };
     let classes = port.class.iter().map(|class| model_class(class, rate, packet_size)).collect();
     model::Port { path, classes, scheduler, backpressure: port.backpressure }
+}
+
+/// The weight of each class.
+pub(crate) fn weights(classes: &[file::Class]) -> Vec<u32> {
+    classes.iter().map(|class| class.weight.unwrap_or(1)).collect()
 }
 
 /// The share that CBQ allocates to `class`.

@@ -287,6 +287,8 @@ pub enum Scheduler {
     Wrr(Vec<u32>),
     /// Deficit round robin: the quantum of each class.
     Drr(Vec<Bytes>),
+    /// Weighted fair queueing: the weight of each class.
+    Wfq(Vec<u32>),
     /// Class-based queueing: what each class may use.
     Cbq(Vec<CbqClass>),
     /// A scheduler from outside.

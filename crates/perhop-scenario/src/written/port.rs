@@ -82,7 +82,7 @@ pub struct Class {
     #[serde(rename = "match", default = "defaults::matches")]
     #[schemars(length(min = 1))]
     pub matches: Vec<Selector>,
-    /// With `wrr`: packets that the class may send in each round, at least 1.
+    /// With `wrr`: packets that the class may send in each round. With `wfq`: its part of the link's bytes. At least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1))]
     pub weight: Option<u32>,
@@ -426,6 +426,8 @@ pub enum Scheduler {
     /// Deficit round robin (Shreedhar and Varghese 1995): each class sends up to `quantum` bytes in its turn, and what it
     /// cannot use of it later.
     Drr,
+    /// Weighted fair queueing, self-clocked (Golestani 1994): each class has its `weight` of the link, packet by packet.
+    Wfq,
     /// Class-based queueing (Floyd and Van Jacobson 1995): each class has its `share` of the link, and what others leave.
     Cbq,
     /// A scheduler in Python: a class of a file beside the scenario.

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use perhop_core::dscp::Dscp;
 use perhop_core::packet::ClassId;
 use perhop_core::param_error::ParamError;
-use perhop_core::sched::{Cbq, PairedCounter};
+use perhop_core::sched::{Cbq, PairedCounter, Wfq};
 use perhop_core::units::BitRate;
 
 use crate::build;
 use crate::lower::check::queue::{possible, queue, refuse_with_hint};
 use crate::lower::conditioner::marks_given;
-use crate::lower::ports::{cbq_class, model_selector};
+use crate::lower::ports::{cbq_class, model_selector, weights};
 use crate::meant::model::{self, cells};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
@@ -127,11 +127,13 @@ fn needs(class: &Class, scheduler: &Scheduler, at: &[Step], report: &mut Report)
         Scheduler::PairedCounter { .. } => "paired-counter",
         Scheduler::Wrr => "wrr",
         Scheduler::Drr => "drr",
+        Scheduler::Wfq => "wfq",
         Scheduler::Cbq => "cbq",
         Scheduler::Python { .. } => "python",
     };
+    let weighted = if kind == "wfq" { "wfq" } else { "wrr" };
     let settings = [
-        ("weight", "wrr", class.weight.is_some(), true),
+        ("weight", weighted, class.weight.is_some(), true),
         ("quantum", "drr", class.quantum.is_some(), true),
         ("share", "cbq", class.share.is_some(), true),
         ("bounded", "cbq", class.bounded.is_some(), false),
@@ -149,6 +151,9 @@ fn needs(class: &Class, scheduler: &Scheduler, at: &[Step], report: &mut Report)
             report.error(&at, format!("`{kind}` has no use for `{key}`"), Some(hint));
         } else if needed && !given && of == kind {
             let hint = match key {
+                "weight" if kind == "wfq" => {
+                    "write its part of the link beside those of the others, as `weight = 1`"
+                }
                 "weight" => "write `weight = 1` for packets in turn",
                 "quantum" => "write the longest packet, as `quantum = \"1500B\"`, or a multiple of it",
                 _ => "write the fraction of the link that it is allocated, as `share = 0.3`",
@@ -177,12 +182,29 @@ fn scheduler(port: &Port, i: usize, report: &mut Report) {
     if port.scheduler == Scheduler::Cbq && sound {
         shares(port, i, report);
     }
+    if port.scheduler == Scheduler::Wfq && sound {
+        common_multiple(port, i, report);
+    }
+}
+
+/// The weights of port number `i` have a common multiple that is small enough.
+fn common_multiple(port: &Port, i: usize, report: &mut Report) {
+    let weights = weights(&port.class);
+    if let Some(j) = (0..weights.len()).find(|j| Wfq::new(&weights[..=*j]).is_err()) {
+        let rule = format!(
+            "weight ({}) has no common multiple below 2^64 with those of the classes before it",
+            weights[j]
+        );
+        let hint = "write smaller weights: percents that make 100 always have one".to_owned();
+        report.error(&steps!["port", i, "class", j, "weight"], rule, Some(hint));
+    }
 }
 
 /// The scheduler's verdict on its settings of `class`.
 fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
     let given = match (scheduler, class) {
         (Scheduler::Wrr, Class { weight: Some(weight), .. }) => model::Scheduler::Wrr(vec![*weight]),
+        (Scheduler::Wfq, Class { weight: Some(weight), .. }) => model::Scheduler::Wfq(vec![*weight]),
         (Scheduler::Drr, Class { quantum: Some(Size(quantum)), .. }) => model::Scheduler::Drr(vec![*quantum]),
         (Scheduler::Cbq, Class { share: Some(_), .. }) => model::Scheduler::Cbq(vec![cbq_class(class)]),
         _ => return Ok(()),
