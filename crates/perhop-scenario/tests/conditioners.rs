@@ -127,7 +127,7 @@ fn the_meter_of_differentiated_service_has_two_rates_that_do_not_depend_on_each_
     43:84 conditioner.customer.meter.pbs: there is no setting `pbs` here (did you mean `cbs`?)
     "#);
     assert_snapshot!(meter(r#"{ kind = "tr-tcm-diffserv", cir = "2Mbit/s", eir = "1Mbit/s", cbs = "15p", ebs = "1p", colors = { AF11 = "green" } }"#), @"43:105 conditioner.customer.meter.colors: a colour-blind meter does not look at marks (add `color_aware = true`, or leave `colors` out)");
-    assert_snapshot!(meter(r#"{ kind = "tr-tcm-4115", cir = "2Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tcm-4115` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tr-tcm-diffserv", "tsw2cm", "tsw3cm", "tcp-friendly", "custom" (did you mean `tr-tcm`?)"#);
+    assert_snapshot!(meter(r#"{ kind = "tr-tcm-4115", cir = "2Mbit/s" }"#), @r#"43:18 conditioner.customer.meter.kind: `tr-tcm-4115` is not one of "token-bucket", "sr-tcm", "tr-tcm", "tr-tcm-diffserv", "tsw2cm", "tsw3cm", "tcp-friendly", "custom", "python" (did you mean `tr-tcm`?)"#);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn estimates_have_rates_and_a_window() {
     assert_snapshot!(meter(r#"{ kind = "tsw2cm", cir = "1Mbit/s" }"#), @"44:37 conditioner.customer.marker.yellow: no packet is yellow: a tsw2cm meter has two colours, green and red (take a meter of three colours, `tsw3cm`, or leave `yellow` out)");
     let hint = |word: &str| {
         let said = meter(&format!("{{ kind = \"{word}\", cir = \"1Mbit/s\" }}"));
-        said.rsplit_once("\"custom\" ").map(|(_, hint)| hint.to_owned())
+        said.rsplit_once("\"python\" ").map(|(_, hint)| hint.to_owned())
     };
     assert_eq!(hint("TSW2CM").as_deref(), Some("(did you mean `tsw2cm`?)"));
     for word in ["tsw", "tsw-tcm", "TSWTCM"] {
@@ -339,7 +339,7 @@ fn several_mistakes_in_one_pass() {
     51:35 conditioner.premium.marker.yellow: no packet is yellow: a token-bucket meter has two colours, green and red (take a meter of three colours, `sr-tcm` or `tr-tcm`, or leave `yellow` out)
     52:10 conditioner.premium.shaper: no colour is shaped (write `shape` for a colour in `marker`, or leave `shaper` out)
     56:8 conditioner.acks.from: `d[9]` does not exist: `d` has 4 members (the last member is `d[3]`)
-    62:22 port.e-r2.scheduler.kind: `wwr` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq" (did you mean `wrr`?)
+    62:22 port.e-r2.scheduler.kind: `wwr` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq", "python" (did you mean `wrr`?)
     86:53 port.r2-r3.class.af.queue.green.max_p: 2 is outside the range: above 0 and at most 1
     91:9 port.r2-r3.class.be.share: 0 is outside the range: above 0 and at most 1
     119:8 udp.cbr.mark: `EE` is not a mark (did you mean `EF`?)

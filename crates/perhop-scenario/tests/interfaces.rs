@@ -78,7 +78,7 @@ fn classes_have_what_the_scheduler_needs() {
     105:11 port.r3-r2.class.be.quantum: `wfq` has no use for `quantum` (it is for `scheduler = { kind = "drr" }`)
     "#);
     // Of a scheduler that is misspelt nothing follows.
-    assert_snapshot!(one(r#"kind = "cbq""#, r#"kind = "cqb""#), @r#"73:22 port.r2-r3.scheduler.kind: `cqb` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq" (did you mean `cbq`?)"#);
+    assert_snapshot!(one(r#"kind = "cbq""#, r#"kind = "cqb""#), @r#"73:22 port.r2-r3.scheduler.kind: `cqb` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq", "python" (did you mean `cbq`?)"#);
     assert_snapshot!(one(r#"scheduler = { kind = "cbq" }"#, r#"scheduler = "cbq""#), @r#"73:13 port.r2-r3.scheduler: must be a table, not a string (write a table, as in `{ kind = "cbq" }`)"#);
 }
 

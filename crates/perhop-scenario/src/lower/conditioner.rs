@@ -89,35 +89,7 @@ pub(crate) fn model_meter(meter: &Meter, packet_size: Option<Size>) -> model::Me
         Meter::Tsw3cm { cir, pir, window } => {
             model::Meter::Tsw(TswParams { cir: cir.0, pir: Some(pir.0), window: window.0 })
         }
-        Meter::TcpFriendly {
-            interval,
-            tokens,
-            packet_size: own,
-            small_window,
-            gain_window,
-            gain_packets,
-            shortage,
-            fraction,
-            new_flow,
-            beyond_tokens,
-            carry_spacing,
-            carry_tokens,
-            forget_after,
-        } => model::Meter::TcpFriendly(TcpFriendlyParams {
-            interval: interval.0,
-            tokens: *tokens,
-            packet_size: own.or(packet_size).map_or(Bytes(1), |size| size.0),
-            small_window: *small_window,
-            gain_window: *gain_window,
-            gain_packets: *gain_packets,
-            shortage: (*shortage).into(),
-            fraction: (*fraction).into(),
-            new_flow: (*new_flow).into(),
-            beyond_tokens: (*beyond_tokens).into(),
-            carry_spacing: (*carry_spacing).into(),
-            carry_tokens: *carry_tokens,
-            forget_after: *forget_after,
-        }),
+        Meter::TcpFriendly { .. } => model::Meter::TcpFriendly(tcp_friendly(meter, packet_size)),
         Meter::Custom { name, settings } => {
             let (name, settings) = (name.to_string(), settings.clone());
             model::Meter::Custom(model::CustomMeter { name, settings, code: None })
@@ -126,6 +98,43 @@ pub(crate) fn model_meter(meter: &Meter, packet_size: Option<Size>) -> model::Me
             let (name, settings, code) = (name.to_string(), settings.clone(), Some(model::Code::named(file)));
             model::Meter::Custom(model::CustomMeter { name, settings, code })
         }
+    }
+}
+
+/// The TCP-friendly marker, which `meter` is.
+fn tcp_friendly(meter: &Meter, run_size: Option<Size>) -> TcpFriendlyParams {
+    let Meter::TcpFriendly {
+        interval,
+        tokens,
+        packet_size: own,
+        small_window,
+        gain_window,
+        gain_packets,
+        shortage,
+        fraction,
+        new_flow,
+        beyond_tokens,
+        carry_spacing,
+        carry_tokens,
+        forget_after,
+    } = meter
+    else {
+        unreachable!("its kind is known")
+    };
+    TcpFriendlyParams {
+        interval: interval.0,
+        tokens: *tokens,
+        packet_size: own.or(run_size).map_or(Bytes(1), |size| size.0),
+        small_window: *small_window,
+        gain_window: *gain_window,
+        gain_packets: *gain_packets,
+        shortage: (*shortage).into(),
+        fraction: (*fraction).into(),
+        new_flow: (*new_flow).into(),
+        beyond_tokens: (*beyond_tokens).into(),
+        carry_spacing: (*carry_spacing).into(),
+        carry_tokens: *carry_tokens,
+        forget_after: *forget_after,
     }
 }
 

@@ -296,7 +296,11 @@ fn short_burst(
             ]
         }
         Some(
-            Meter::Tsw2cm { .. } | Meter::Tsw3cm { .. } | Meter::TcpFriendly { .. } | Meter::Custom { .. } | Meter::Python { .. },
+            Meter::Tsw2cm { .. }
+            | Meter::Tsw3cm { .. }
+            | Meter::TcpFriendly { .. }
+            | Meter::Custom { .. }
+            | Meter::Python { .. },
         )
         | None => Vec::new(),
     };

@@ -45,6 +45,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
             meter(found, packet_size, &key("meter"), report);
         }
         parts(conditioner, &at, report);
+        colors_given(conditioner, &at, report);
         shaper(conditioner, packet_size, &key("shaper"), report);
     }
 }
@@ -206,6 +207,12 @@ fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
         let hint = Some("write what is done with a colour, as `marker = { green = \"AF11\" }`".to_owned());
         report.error(&key("marker"), "this conditioner does nothing", hint);
     }
+}
+
+/// The marker does something with colours that the meter gives.
+fn colors_given(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
+    let in_marker = |color: &'static str| [at, &steps!["marker", color]].concat();
+    let Conditioner { meter, marker, .. } = conditioner;
     // What a meter that could not be read gives is not known.
     if !report.is_sound(&[at, &steps!["meter", "kind"]].concat()) {
         return;
@@ -224,7 +231,8 @@ fn parts(conditioner: &Conditioner, at: &[Step], report: &mut Report) {
             | Meter::TrTcm { .. }
             | Meter::TrTcmDiffserv { .. }
             | Meter::Tsw3cm { .. }
-            | Meter::Custom { .. } | Meter::Python { .. },
+            | Meter::Custom { .. }
+            | Meter::Python { .. },
         ) => {
             return;
         }
