@@ -31,12 +31,14 @@ ALL = [
 
 STUDY = "runs of minutes; tests/test_papers_*.py runs the study itself, and make test-long all of it"
 NOT_RUN = {
+    "docs/artefacts.md": "names stand for a study of one's own; test_pack.py packs one and runs it",
     "docs/benchmarks.md": "measures the machine for minutes, and needs cargo",
     "docs/clusters.md": "needs several machines; test_campaign_many.py uses a cluster on this one",
     "docs/decisions/0009-warm-up.md": "records what was run when it was decided",
     "docs/deploy.md": "changes the rules of the host; test_deploy*.py hold what is printed and what it does",
     "docs/emulate.md": "needs namespaces, and takes real time; test_live.py has such runs",
     "docs/tcp-laws.md": "a sweep of many runs; make test-long repeats it",
+    "docs/verdicts.md": "runs of a study on record; test_papers_again.py has the same on a small one",
     "docs/serve.md": "serves until it is stopped; test_serve_cli.py starts and stops it",
     "papers/feroz/README.md": STUDY,
     "papers/kalampoukas/README.md": STUDY,

@@ -2,8 +2,9 @@
 
 A study has two halves. `papers/<key>/` is its pack: `README.md`, scenario files, `figures.toml` (every run),
 `claims.toml` (every claim, in the language of docs/claims.md), `readings.toml` (what the paper leaves open),
-`published/*.csv`, `expected/quick.json`; see `perhop.papers.pack`. `perhop/papers/<key>/` is its code, with a
-module `study` that holds
+`published/*.csv`, `expected/quick.json`; see `perhop.papers.pack`. What is on record of it is `recorded/`:
+`perhop.papers.recorded` writes it, `on_record` reads it, `again` makes its runs again. `perhop/papers/<key>/`
+is its code, with a module `study` that holds
 
     STUDY = Study(key, title, make_plan, reduce, page_of)   # perhop.papers.study.Study
 
