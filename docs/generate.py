@@ -40,9 +40,11 @@ from perhop import _core
 from perhop.cli.__main__ import run as perhop_command
 from perhop.experiment import derived
 from perhop.experiment.definition import read as read_campaign
+from perhop.experiment.fault import FileError
 from perhop.experiment.rules import is_campaign
-from perhop.judge.grammar import ClaimsError, is_claims
+from perhop.judge.grammar import is_claims
 from perhop.judge.grammar import read as read_claims
+from perhop.papers.form import read_readings
 from perhop.run.tables import SCHEMA as SCHEMA_OF_TABLES
 from perhop.scenario.files import Files
 
@@ -277,10 +279,11 @@ def _invalid_examples() -> list[str]:
 def _mistakes(block: str, page: Path, folder: Path) -> list[Any]:
     """Return what is wrong with an example; `folder` has what `perhop init` writes, `page` its own files."""
     name = page.name
-    if is_claims(block.encode()):
+    read = read_claims if is_claims(block.encode()) else read_readings if "[[reading]]" in block else None
+    if read is not None:
         try:
-            read_claims(folder / f"{name}.toml", block.encode())
-        except ClaimsError as error:
+            read(folder / f"{name}.toml", block.encode())
+        except FileError as error:
             return error.diagnostics
         return []
     if is_campaign(block.encode()):

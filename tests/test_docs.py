@@ -16,8 +16,8 @@ import pytest
 
 TOP = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n(?:\nSave it as `(.+?)`)?", re.MULTILINE | re.DOTALL)
-LEFT_OUT = ("make ", "source ", "perhop reproduce ")
-"""Building, the environment, and the studies, which have tests of their own."""
+LEFT_OUT = re.compile(r"make |source |perhop reproduce (?!\./)")
+"""Building, the environment, and the project's studies, which have tests of their own."""
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str, str]]:
@@ -46,6 +46,7 @@ PAGES = (
     "docs/own-elements.md",
     "docs/recommend.md",
     "docs/statistics.md",
+    "docs/studies.md",
 )
 LESSONS = ("docs/lessons/red.md", "docs/lessons/af.md", "docs/lessons/upload.md")
 
@@ -75,7 +76,7 @@ def test_a_page_prints_what_its_commands_print(
                 exec(text, session)
             printed += words(out.getvalue())
         elif kind == "shell":
-            commands = "".join(line for line in text.splitlines(True) if not line.startswith(LEFT_OUT))
+            commands = "".join(line for line in text.splitlines(True) if not LEFT_OUT.match(line))
             done = subprocess.run(
                 ["bash", "-ec", f"{commands}\npwd"],
                 cwd=where,

@@ -24,9 +24,9 @@ from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import run_warnings
 from perhop.papers.kalampoukas.figures import FigureValues, figures_of
 from perhop.papers.kalampoukas.study import STUDY
+from perhop.papers.of_folder import own_study
 from perhop.papers.pack import load_pack
 from perhop.papers.reproduce import run_campaigns
-from perhop.papers.study import load_study
 
 
 def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -> None:
@@ -41,9 +41,8 @@ def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -
 @pytest.mark.parametrize("key", PAPERS)
 def test_what_is_on_record_of_a_quick_reproduction_is_of_its_runs(key: str) -> None:
     expected = json.loads(load_pack(key).scenario("expected/quick.json"))
-    assert {name: expected[name] for name in ("runs", "treatments")} == runs_behind(
-        load_study(key).plan(quick=True)
-    )
+    plan = own_study(key).plan(quick=True)
+    assert {name: expected[name] for name in ("runs", "treatments")} == runs_behind(plan)
     assert expected["results_version"] == RESULTS_VERSION
 
 

@@ -21,12 +21,13 @@ from perhop.cli.reproduce import PAPERS
 from perhop.experiment.definition import Campaign
 from perhop.papers import on_record, recorded
 from perhop.papers.behind import runs_behind
+from perhop.papers.of_folder import own_study
 from perhop.papers.on_record import Record, results_of
 from perhop.papers.pack import pack_dir
 from perhop.papers.plan import Plan, short
 from perhop.papers.records import encode
 from perhop.papers.reproduce import run_plan
-from perhop.papers.study import Study, load_study
+from perhop.papers.study import Study
 from perhop.run.folder import always, write_file
 from perhop.run.run import run as run_one
 
@@ -63,7 +64,7 @@ def judged_again(study: Study[Any, Any], plan: Plan, record: Record) -> Any:
 
 @pytest.mark.parametrize("key", RECORDED)
 def test_verdicts_follow_from_the_values_on_record(key: str) -> None:
-    study = load_study(key)
+    study = own_study(key)
     plan = study.plan(False)
     record = read(plan)
     document = record.document
@@ -103,7 +104,7 @@ def made_again(record: Record) -> list[tuple[float, Scenario, str]]:
     ("number", "cheapest"), [(1, 0.1), pytest.param(12, 0.5, marks=pytest.mark.long)], ids=["one", "a dozen"]
 )
 def test_runs_on_record_come_out_again_bit_for_bit(key: str, number: int, cheapest: float) -> None:
-    record = read(load_study(key).plan(False))
+    record = read(own_study(key).plan(False))
     print(f"RECORDED_SEED={SEED} draws the same runs")
     runs = made_again(record)
     for _, scenario, digest in random.Random(SEED).sample(runs[: int(cheapest * len(runs))], number):
@@ -127,7 +128,7 @@ def test_a_record_of_an_earlier_version_is_to_be_made_anew_where_a_run_differs()
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    study = load_study("laatu")
+    study = own_study("laatu")
     whole = study.plan(False)
     reading, own = whole.read[0]
 

@@ -1,14 +1,16 @@
 """Reproduction packs: published numbers, scenarios that repeat them, judged claims.
 
-A study has two halves. `papers/<key>/` is its pack: `README.md`, scenario files, `figures.toml` (every run),
-`claims.toml` (every claim, in the language of docs/claims.md), `readings.toml` (what the paper leaves open),
-`published/*.csv`, `expected/quick.json`; see `perhop.papers.pack`. What is on record of it is `recorded/`:
-`perhop.papers.recorded` writes it, `on_record` reads it, `again` makes its runs again. `perhop/papers/<key>/`
-is its code, with a module `study` that holds
+A study is a folder (docs/studies.md): `study.toml`, scenarios, campaigns, `claims.toml`, `readings.toml`,
+`published/*.csv`, `expected/quick.json`, `recorded/`. `perhop.papers.form` has the keys of `study.toml`,
+`perhop.papers.folder` reads and checks the files, `perhop.papers.of_folder` makes a study of them
+(`perhop.papers.study.Study`), `perhop.papers.folder_page` its page. What is on record of it is `recorded/`:
+`perhop.papers.recorded` writes it, `on_record` reads it, `again` makes its runs again.
+
+Four older ones have code in place of `study.toml`, a package `perhop/papers/<key>/` with a module that holds
 
     STUDY = Study(key, title, make_plan, reduce, page_of)   # perhop.papers.study.Study
 
-By it the study is found. `perhop reproduce <key>` then calls, in this order, as `plan`, `reduce` and so on:
+`perhop.papers.reproduce` then calls, in this order, as `plan`, `reduce` and so on:
 
 `plan(quick)`
     All runs, a `perhop.papers.plan.Plan`: campaigns at the fitted point, under each reading, beyond the

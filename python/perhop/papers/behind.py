@@ -64,7 +64,7 @@ def judged(plan: Plan) -> Iterator[tuple[int, str, Campaign]]:
 
 
 def _file(pack: Pack, campaign: Campaign) -> str:
-    path = Path(campaign.scenario.name).resolve()
+    path = Path(campaign.scenario.name).absolute()
     inside = path.relative_to(pack.folder) if path.is_relative_to(pack.folder) else path
     return shlex.quote(f"{pack.place}/{inside.as_posix()}")
 

@@ -26,7 +26,7 @@ from perhop.judge.quantity import Asked, Subject, Words, among, asked
 from perhop.papers import form
 from perhop.papers.document import unfit_predicate
 from perhop.papers.error import PackError
-from perhop.papers.form import FILE, ReadingsFile, StudyError, StudyFile
+from perhop.papers.form import FILE, StudyError, StudyFile
 from perhop.papers.plan import short, under
 from perhop.papers.readings import Reading, paired
 
@@ -278,7 +278,7 @@ class _Reader:
             return ()
         source, known = path.read_bytes(), [claim.id for claim in study.claims]
         try:
-            written = msgspec.convert(shape.read(path, source, ReadingsFile, StudyError), ReadingsFile)
+            written = form.read_readings(path, source)
         except StudyError as error:
             self.mistakes += error.diagnostics
             return ()

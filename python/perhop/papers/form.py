@@ -204,6 +204,17 @@ def read(path: Path) -> tuple[bytes, StudyFile]:
     return source, msgspec.convert(shape.read(path, source, StudyFile, StudyError), StudyFile)
 
 
+def read_readings(path: Path, source: bytes) -> ReadingsFile:
+    """Read a file of readings.
+
+    Raises
+    ------
+    StudyError
+        It has mistakes in its keys and kinds of values.
+    """
+    return msgspec.convert(shape.read(path, source, ReadingsFile, StudyError), ReadingsFile)
+
+
 def schema() -> str:
     """Return the JSON Schema of `study.toml`."""
     return shape.schema(StudyFile)

@@ -18,9 +18,10 @@ from perhop.judge.verdict import HIGHER, LOWER, ClaimPart
 from perhop.papers import form
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import document_of, row
+from perhop.papers.error import PackError
 from perhop.papers.folder import About, StudyFolder, is_study, load
 from perhop.papers.folder_page import Reproduced, page_of, values_of
-from perhop.papers.pack import ROOTS, Pack
+from perhop.papers.pack import ROOTS, Pack, pack_dir
 from perhop.papers.plan import NO_READINGS, Plan, Results, short, under
 from perhop.papers.study import Finding, Study, load_study
 from perhop.stats.intervals import Interval
@@ -46,10 +47,26 @@ def find_study(called: str, *, trust: bool = True) -> Study[Any, Any] | None:
     path = Path(called)
     if is_study(path):
         return study_of(load(path, trust=trust))
-    own = next((root / called for root in ROOTS if (root / called / "claims.toml").is_file()), None)
+    own = next(
+        ((root / called).resolve() for root in ROOTS if (root / called / "claims.toml").is_file()), None
+    )
     if own is None or path.name != called:
         return None
     return study_of(load(own, called)) if is_study(own) else load_study(called)
+
+
+def own_study(key: str) -> Study[Any, Any]:
+    """Return a study of the project by its name.
+
+    Raises
+    ------
+    PackError
+        There is none.
+    """
+    found = find_study(pack_dir(key).name)
+    if found is None:
+        raise PackError(f"no study {key!r}")
+    return found
 
 
 def study_of(study: StudyFolder) -> Study[Plan, Reproduced]:
@@ -262,4 +279,4 @@ def _broken(study: StudyFolder, fitted: Sequence[Measurements]) -> Iterator[str]
 def _without_values(about: Sequence[About], fitted: Sequence[Measurements]) -> Iterator[str]:
     for one, own in zip(about, fitted, strict=True):
         for name in without_values(own.scalars, [each.name for each in one.campaign.responses]):
-            yield f"{one.name}: {name} has no value in any run."
+            yield f"{one.name}: {name}."
