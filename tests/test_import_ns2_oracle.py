@@ -106,7 +106,7 @@ def apart(ours: dict[str, list[float]], theirs: dict[str, list[float]]) -> list[
     return found
 
 
-@pytest.mark.parametrize("name", ["red", "token-bucket", "meters", "queues"])
+@pytest.mark.parametrize("name", ["red", "token-bucket", "meters", "tsw", "queues"])
 def test_means_are_those_of_ns2(run: ModuleType, name: str) -> None:
     given = run.scenario(name)
     ours = run.summary([run.of_perhop(name, given, seed) for seed in range(1, SEEDS + 1)])
@@ -119,6 +119,7 @@ def test_means_are_those_of_ns2(run: ModuleType, name: str) -> None:
         ("red", "port.left-right.class.all.queue.conventions={ like = \"floyd1993\" }"),
         ("token-bucket", "port.r2-r3.class.q0.queue.averaging=coupled"),
         ("meters", "conditioner.e1-c-1.meter.cir=400kbit/s"),
+        ("tsw", "conditioner.e0-r2-1.meter.cir=200kbit/s"),
         ("queues", "port.a-b.class.q0.weight=2"),
     ],
 )  # fmt: skip

@@ -20,13 +20,19 @@ from perhop.stats.intervals import mean_interval
 
 HERE = Path(__file__).parent
 #: Scripts, and how many seeds each runs with: 1, 2, ...
-SEEDS = {"red": 16, "token-bucket": 16, "meters": 16, "queues": 16}
+SEEDS = {"red": 16, "token-bucket": 16, "meters": 16, "tsw": 16, "queues": 16}
 NS = os.environ.get("NS2", "ns")
 #: Queues whose drops a script counts: ports from the node that the pattern names.
-COUNTED = {"red": "left-right", "token-bucket": "r2-r3", "meters": "c-e2", "queues": r"a(_2)?-b(_2)?"}
+COUNTED = {
+    "red": "left-right",
+    "token-bucket": "r2-r3",
+    "meters": "c-e2",
+    "tsw": "r2-r3",
+    "queues": r"a(_2)?-b(_2)?",
+}
 
 #: ns-2's bytes for each of perhop's payload: without `useHeaders_` ns-2 calls the whole packet data.
-WIRE = {"red": 1000 / 960, "token-bucket": 1024 / 984}
+WIRE = {"red": 1000 / 960, "token-bucket": 1024 / 984, "tsw": 1024 / 984}
 
 
 def of_ns2(name: str, seed: int) -> dict[str, float]:
