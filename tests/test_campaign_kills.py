@@ -32,6 +32,13 @@ levels = ["2Mbit/s", "4Mbit/s"]
 [[response]]
 name = "goodput"
 measure = "mean(flows.goodput_bit_s) by name"
+[[response]]
+name = "slowest"
+measure = "mine.py:slowest"
+"""
+FUNCTION = """
+def slowest(tables):
+    return tables["flows"]["srtt_s"].max()
 """
 
 LONGEST_S = 60
@@ -41,6 +48,7 @@ LONGEST_S = 60
 def file(tmp_path: Path) -> Path:
     """Give a campaign file with its scenario."""
     (tmp_path / "y.toml").write_text(SCENARIO)
+    (tmp_path / "mine.py").write_text(FUNCTION)
     (tmp_path / "c.toml").write_text(FILE)
     return tmp_path / "c.toml"
 
@@ -50,6 +58,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Give the table of a campaign that nothing happened to."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "y.toml").write_text(SCENARIO)
+    (folder / "mine.py").write_text(FUNCTION)
     (folder / "c.toml").write_text(FILE)
     run_campaign(Campaign.load(folder / "c.toml"), folder / "s", Here())
     return table(folder / "s")
