@@ -82,10 +82,25 @@ def test_a_program_is_not_run_unless_it_is_trusted(cli: Cli, study: Path) -> Non
     assert os.environ[TRUST] == "yes"
 
 
-def test_a_program_of_another_name_is_not_trusted_either(cli: Cli, study: Path) -> None:
-    cli("pack", study)
-    assert cli("reproduce", "out/mine.zip", "--quick").code == 0
-    assert os.environ[TRUST] == "no"
+def test_a_program_of_another_name_is_not_run_either(cli: Cli, study: Path) -> None:
+    assert cli("init", "--element", "queue", "own").code == 0
+    side_effect = f"open({str(Path('ran').resolve())!r}, 'w').close()"
+    (study / "red.txt").write_text(f"{Path('own/red.py').read_text()}\n\n{side_effect}\n")
+    fifo = '{ kind = "fifo", limit = "1000p" }'
+    red = fifo.replace("fifo", 'python", file = "red.txt", name = "Red')
+    red = red.replace(" }", ", settings = { min_th = 5, max_th = 15 } }")
+    scenario = study / "two-way.toml"
+    text = scenario.read_text()
+    assert fifo in text
+    scenario.write_text(text.replace(fifo, red, 1))
+    assert cli("pack", study).code == 0
+    assert not Path("ran").exists()
+    refused = cli("reproduce", "out/mine.zip", "--quick")
+    assert refused.code != 0
+    assert "red.txt is a program, and programs of scenarios are not run here" in refused.err
+    assert not Path("ran").exists()
+    assert cli("reproduce", "out/mine.zip", "--quick", "--trust").code == 0
+    assert Path("ran").exists()
 
 
 def test_damage_ends_with_its_status_and_the_member(cli: Cli, study: Path) -> None:
