@@ -8,15 +8,20 @@ import numpy as np
 import polars as pl
 import pytest
 
+from conftest import Cli
 from perhop import Scenario
+from perhop.experiment import ledger
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design
+from perhop.experiment.digests import seal_runs
 from perhop.experiment.factors import Factor
 from perhop.experiment.objections import objections
 from perhop.experiment.store import Store
+from perhop.report.campaign import render
 from perhop.say.campaign import warm_up
 from perhop.stats.warmup import BATCH, LEAST_RATE, mser, objection_rate
-from test_campaign_run import GOODPUT, SCENARIO
+from test_campaign_page import made
+from test_campaign_run import GOODPUT, RATES, SCENARIO
 
 LATE = "the goodput of all flows settles at {} s (by MSER-5), after the warm-up of 30 s"
 
@@ -98,6 +103,22 @@ def test_one_campaign_in_twenty_is_warned_of_by_chance() -> None:
     one, chance = campaign(12), np.random.default_rng(3)
     warned = [bool(objections(one, runs(one, chance.binomial(10, 0.1, 12).tolist(), 10))) for _ in range(400)]
     assert np.mean(warned) <= 0.05
+
+
+def test_every_place_that_tells_of_runs_tells_of_their_warm_up(cli: Cli, tmp_path: Path) -> None:
+    folder = made(tmp_path / "store", [RATES])
+    assert "MSER-5" not in render(Store.open(folder))
+    with ledger.driven(folder) as book:
+        book.connection.execute("UPDATE run SET unsettled = ? WHERE finished < 9", (LATE.format(2.5),))
+        seal_runs(book.connection)
+    said = "MSER-5 objects to the warm-up of more runs than the"
+    assert said in render(Store.open(folder))
+    for words in (("analyze", folder), ("campaign", "status", folder)):
+        done = cli(*words)
+        assert f"warning: {said}" in done.err
+        assert "rate=1Mbit/s (" in done.err
+        assert "the latest settles at 2.5 s" in done.err
+        assert "Lengthen `run.warmup` there" in done.err
 
 
 def test_the_words_name_at_most_five_treatments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

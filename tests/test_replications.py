@@ -13,8 +13,13 @@ import scipy
 from conftest import Cli
 from perhop.cli.exit import ExitCode
 from perhop.experiment.analysis import AnalysisRequest
+from perhop.experiment.analyze import asked_of
 from perhop.experiment.comparisons import Margin
 from perhop.experiment.replications import TooManyError, for_difference, for_half_width
+from perhop.experiment.store import Store
+from perhop.say.document import MOST_ROWS, Table
+from perhop.say.replications import of_needed
+from perhop.say.terminal import lines
 from perhop.stats.intervals import mean_interval
 from perhop.stats.power import replications_for_difference, replications_for_mean, replications_until
 from perhop.stats.sequential import half_width_over_s
@@ -134,6 +139,21 @@ def test_the_number_holds_when_the_runs_are_made(cli: Cli, store: Path) -> None:
     normal = (normal - normal.mean()) / normal.std(ddof=1)
     interval = mean_interval(one["mean"] + one["deviation"] * normal)
     assert interval.half_width <= one["width"] * (1 + 1e-9)
+
+
+def test_no_number_is_cut_where_it_is_narrow(cli: Cli, store: Path) -> None:
+    opened = Store.open(store)
+    wanted = Margin(0.05, relative=True)
+    found = for_half_width(opened.scalars(), asked_of(opened.campaign), wanted)
+    tables = [part for part in of_needed(found, wanted, 0.95) if isinstance(part, Table)]
+    assert len(tables) == 2
+    for table in tables:
+        narrow = [line for part in lines(table, 40) for line in part.split()]
+        cells = [str(cell) for row in table.rows for cell in row[-4:]]
+        assert set(cells) <= set(narrow)
+    # `--all` has every row
+    assert len(tables[1].rows) == 12
+    assert tables[1].most == MOST_ROWS
 
 
 def test_what_is_wrong_is_told(cli: Cli, store: Path) -> None:

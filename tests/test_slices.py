@@ -14,6 +14,7 @@ from perhop.experiment.factors import Factor
 from perhop.experiment.slices import SliceError, read
 from perhop.experiment.store import Store
 from perhop.report.campaign import render
+from perhop.say.analysis import varied
 from perhop.stats.anova import anova
 from test_campaign_page import LOSSES, made, words
 from test_campaign_run import RATES
@@ -53,6 +54,14 @@ def test_the_analysis_of_a_slice_is_that_of_its_rows_alone(store: Path) -> None:
     columns = ["source", "df", "sum_of_squares", "f", "p"]
     assert goodput.tests.select(columns).equals(alone.select(columns))
     assert goodput.means.height == 6
+
+
+def test_an_analysis_of_a_campaign_that_runs_says_what_is_made(store: Path) -> None:
+    opened = Store.open(store)
+    late = pl.when(pl.col("replication") == 2).then(pl.lit("missing")).otherwise("state")
+    told = varied(opened, opened.runs().with_columns(state=late))
+    assert "all 12 combinations, each in up to 3 replications, with the same random numbers" in told
+    assert told.endswith(": 24 of 36 runs made so far.")
 
 
 def test_a_slice_by_group_keeps_responses_without_the_group(store: Path) -> None:

@@ -70,6 +70,11 @@ Most = Annotated[
     ),
 ]
 
+Each = Annotated[
+    bool,
+    typer.Option("--each", help="With --until-ci: a treatment that is narrow enough gets no more runs."),
+]
+
 
 @group.command("plan")
 def plan_command(
@@ -78,6 +83,7 @@ def plan_command(
     jobs: Jobs = None,
     until_ci: UntilCi = None,
     most: Most = None,
+    each: Each = False,
     whole: options.All = False,
     as_json: options.Json = False,
 ) -> None:
@@ -86,7 +92,7 @@ def plan_command(
     from perhop.run.cores import count as cores
     from perhop.say.campaign import estimate, planned
 
-    campaign, folder = load(file, out, until_ci, most)
+    campaign, folder = load(file, out, until_ci, most, each)
     found = estimate(campaign, plan(campaign), folder, jobs or cores())
     treatments = campaign.design.treatments
     if as_json:
@@ -109,11 +115,12 @@ def run_command(
     executor: Where = None,
     until_ci: UntilCi = None,
     most: Most = None,
+    each: Each = False,
     whole: options.All = False,
     as_json: options.Json = False,
 ) -> int:
     """Run what is missing of a campaign: begins it, or goes on after whatever stopped it."""
-    campaign, folder = load(file, out, until_ci, most)
+    campaign, folder = load(file, out, until_ci, most, each)
     return run_and_tell(campaign, folder, jobs, executor, as_json, whole)
 
 
@@ -150,7 +157,11 @@ group.command("replications")(replications.command)
 
 
 def load(
-    file: Path, out: Path | None, until_ci: list[str] | None = None, most: int | None = None
+    file: Path,
+    out: Path | None,
+    until_ci: list[str] | None = None,
+    most: int | None = None,
+    each: bool = False,
 ) -> tuple[Campaign, Path]:
     """Return a campaign and its store, from its file or from the store."""
     from perhop.experiment.definition import CampaignError, read
@@ -165,7 +176,7 @@ def load(
             raise CampaignError(mistakes)
         warn([*found.scenario.warnings(), *warnings])
         campaign, folder = found, out or _default(file)
-    return with_stop(campaign, until_ci, most), folder
+    return with_stop(campaign, until_ci, most, each), folder
 
 
 def refuse_scenario(file: Path) -> None:
@@ -308,19 +319,24 @@ _MOST = 100
 """Replications after which `--until-ci` gives up, unless the campaign says how many."""
 
 
-def with_stop(campaign: Campaign, until_ci: list[str] | None, most: int | None = None) -> Campaign:
-    """Return a campaign with the rule that `--until-ci` and `--most` ask for."""
+def with_stop(
+    campaign: Campaign, until_ci: list[str] | None, most: int | None = None, each: bool = False
+) -> Campaign:
+    """Return a campaign with the rule that `--until-ci`, `--most` and `--each` ask for."""
     from perhop.experiment.rules import Stop, half_width
 
     if most is not None and most < campaign.design.replications:
         message = f"--most {most}: below `replications`, {campaign.design.replications}"
         raise UsageError(message, "the least and the most are of every treatment")
+    own = campaign.stop
+    each = each or (own is not None and own.each)
     if not until_ci:
-        if most is None:
+        if most is None and not each:
             return campaign
-        if campaign.stop is None:
-            raise UsageError(f"--most {most}: of what?", "add --until-ci 2%; or set `replications`")
-        return replace(campaign, stop=replace(campaign.stop, most=most))
+        if own is None:
+            given = "--each" if most is None else f"--most {most}"
+            raise UsageError(f"{given}: until what?", "add --until-ci 2%; or set `replications`")
+        return replace(campaign, stop=replace(own, most=most or own.most, each=each))
     text = options.once("--until-ci", until_ci, "give it once, for the response that is to be known")
     known = [response.name for response in campaign.responses]
     name, _, width = text.rpartition("=")
@@ -341,4 +357,4 @@ def with_stop(campaign: Campaign, until_ci: list[str] | None, most: int | None =
         )
     if most is None:
         most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
-    return replace(campaign, stop=Stop(name, value, relative, most), select=None)
+    return replace(campaign, stop=Stop(name, value, relative, most, each), select=None)

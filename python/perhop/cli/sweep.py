@@ -50,6 +50,7 @@ def command(
     executor: campaign.Where = None,
     until_ci: campaign.UntilCi = None,
     most: campaign.Most = None,
+    each: campaign.Each = False,
     whole: options.All = False,
     as_json: options.Json = False,
 ) -> int:
@@ -57,7 +58,7 @@ def command(
     loaded = options.load(scenario, overrides)
     varied = factors(vary) if vary else [_as_written()]
     asked = _campaign(f"{scenario.stem}-sweep", loaded, varied, measure, replications)
-    asked = campaign.with_stop(asked, until_ci, most)
+    asked = campaign.with_stop(asked, until_ci, most, each)
     asked = replace(asked, source=_file(asked).encode())
     return campaign.run_and_tell(asked, out or Path("out") / asked.name, jobs, executor, as_json, whole)
 
@@ -181,5 +182,6 @@ def _file(asked: Campaign) -> str:
     if stop is not None:
         width = f"{100 * stop.half_width:.15g}%" if stop.relative else stop.half_width
         asks = {"response": stop.response, "half_width": width, "most": stop.most}
+        asks |= {"each": True} if stop.each else {}
         lines += ["", "[stop]", *(f"{key} = {toml(value, key)}" for key, value in asks.items())]
     return "\n".join(lines) + "\n"

@@ -48,6 +48,8 @@ class AnalysisRequest:
         The response whose intervals decided how many replications there are.
     treatments
         How many the design has; without it every combination of the levels.
+    each
+        Whether treatments have ended by themselves, with unequal numbers of replications.
     order
         Effects of up to so many factors are given one by one; without it two, and all tests of designs with
         few effects.
@@ -62,6 +64,7 @@ class AnalysisRequest:
     looked_at: str | None = None
     treatments: int | None = None
     order: int | None = None
+    each: bool = False
 
     @property
     def planned(self) -> int:

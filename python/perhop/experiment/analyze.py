@@ -50,6 +50,7 @@ def asked_of(
         None if campaign.stop is None else campaign.stop.response,
         len(design.treatments),
         order,
+        campaign.stop is not None and campaign.stop.each,
     )
 
 
@@ -117,9 +118,12 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
     within = tuple(name for name in groups if known[name].n_unique() > 1)
     same = {name: str(known[name][0]) for name in groups if name not in within}
     factors = tuple(name for name in asked.factors if known[name].n_unique() > 1)
-    remarks = []
-    if len(known) < len(rows):
-        remarks.append(f"{len(rows) - len(known)} of {len(rows)} values do not exist and are left out.")
+    remarks: list[str] = []
+    whole = known
+    if asked.each:
+        known, remarks = _in_every_treatment(known)
+    if len(whole) < len(rows):
+        remarks.append(f"{len(rows) - len(whole)} of {len(rows)} values do not exist and are left out.")
     start = Analysis(
         response,
         asked.units[response],
@@ -130,7 +134,7 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
         tuple(remarks),
         grand_mean(known, asked),
         NO_TESTS,
-        means_of(known, (*factors, *within), asked),
+        means_of(whole, (*factors, *within), asked),
         (),
         known,
         level=asked.level,
@@ -144,6 +148,21 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
         return [factorial(start, asked, start.factors)]
     except UnbalancedError as error:
         return not_balanced(start, asked, str(error))
+
+
+def _in_every_treatment(known: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Return the rows of the replications that every treatment has, and a remark where these are not all."""
+    each = known.group_by("replication").agg(pl.col("treatment").n_unique())
+    shared = each.filter(treatment=known["treatment"].n_unique())["replication"]
+    kept = known.filter(pl.col("replication").is_in(shared.implode()))
+    if len(kept) == len(known):
+        return known, []
+    many = counted(len(shared), "replication")
+    remark = (
+        "Each treatment was replicated until its own intervals were narrow enough: means are of all its "
+        f"runs; effects, their errors and p values of the {many} that every treatment has."
+    )
+    return kept, [remark]
 
 
 def mean_rows(scalars: pl.DataFrame) -> Iterator[list[Any]]:

@@ -22,7 +22,7 @@ from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
 from perhop.experiment.rules import Stop
 from perhop.experiment.selecting import Selecting
-from perhop.experiment.stopping import Stopped, Stopping, Values
+from perhop.experiment.stopping import EachStopping, Stopped, Stopping, Values
 from perhop.experiment.work import PHASE, Finished, Measure, Task, VersionsDiffer, execute, measures_of
 from perhop.run.live import LackingError
 
@@ -203,7 +203,7 @@ class _Driver:
     @property
     def stopped(self) -> Stopped | None:
         """The decision of a stopping rule."""
-        return self._rule.decided if isinstance(self._rule, Stopping) else None
+        return None if self._rule is None or isinstance(self._rule, Selecting) else self._rule.decided
 
     @property
     def is_decided(self) -> bool:
@@ -225,15 +225,16 @@ class _Driver:
             for future in self._pending:
                 future.cancel()
 
-    def _begin_rule(self, complete: set[str]) -> Stopping | Selecting | None:
+    def _begin_rule(self, complete: set[str]) -> Stopping | EachStopping | Selecting | None:
         """Return the rule that ends the campaign, fed with the runs that are there already."""
         campaign = self._campaign
         treatments = len(campaign.design.treatments)
-        rule: Stopping | Selecting
+        rule: Stopping | EachStopping | Selecting
         if campaign.select is not None:
             rule = Selecting(campaign.select, treatments)
         elif campaign.stop is not None:
-            rule = Stopping(campaign.stop, treatments, campaign.design.replications)
+            kind = EachStopping if campaign.stop.each else Stopping
+            rule = kind(campaign.stop, treatments, campaign.design.replications)
         else:
             return None
         values_of = lru_cache(maxsize=None)(self._book.values)
@@ -294,6 +295,7 @@ class _Driver:
     def _forget(self) -> None:
         """Drop runs from the queue that a rule no longer asks for, once it asks for fewer treatments."""
         racing = int(self._rule.race.left.sum()) if isinstance(self._rule, Selecting) else 0
+        racing = self._rule.left if isinstance(self._rule, EachStopping) else racing
         if racing == self._racing:
             return
         self._racing = racing
@@ -348,7 +350,10 @@ class _Driver:
 
 
 def _give(
-    rule: Stopping | Selecting, stop: Stop | None, run: Planned, values: Mapping[str, Values] | None
+    rule: Stopping | EachStopping | Selecting,
+    stop: Stop | None,
+    run: Planned,
+    values: Mapping[str, Values] | None,
 ) -> None:
     """Give a rule the values of a run by response, None of one that failed."""
     if isinstance(rule, Selecting):

@@ -341,7 +341,7 @@ class _Reader:
             self.faults.append(Fault(("stop", "half_width"), rule, hint))
         if one["most"] < self.written.get("replications", 1):
             self.faults.append(Fault(("stop", "most"), f"{one['most']} is below `replications`"))
-        return Stop(one["response"], value, relative, one["most"])
+        return Stop(one["response"], value, relative, one["most"], one.get("each", False))
 
 
 def _of_measure(i: int, faults: Iterable[SyntaxFault]) -> list[Fault]:

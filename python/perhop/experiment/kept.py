@@ -55,11 +55,17 @@ def encode(campaign: Campaign) -> str:
             "generators": fraction
             and [[one.factor, sorted(one.of), one.sign] for one in fraction.generators],
             "responses": [_response(each) for each in campaign.responses],
-            "stop": campaign.stop and msgspec.to_builtins(campaign.stop),
+            "stop": campaign.stop and _stop(campaign.stop),
             **({"select": msgspec.to_builtins(campaign.select)} if campaign.select else {}),
             **({"files": files} if files else {}),
         }
     )
+
+
+def _stop(stop: Stop) -> dict[str, object]:
+    """Return a rule; without `each`, as stores had it before that was there, where all end together."""
+    found: dict[str, object] = msgspec.to_builtins(stop)
+    return found if stop.each else {name: value for name, value in found.items() if name != "each"}
 
 
 def decode(meta: Mapping[str, str]) -> Campaign:

@@ -44,12 +44,15 @@ class Stop:
         To reach in every treatment and group: in the response's unit, or a part of the mean.
     most
         Replications after which it ends in any case.
+    each
+        Whether a treatment ends by itself; otherwise all end together, with as many replications.
     """
 
     response: str
     half_width: float
     relative: bool
     most: int
+    each: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Stopped:
     Parameters
     ----------
     replications
-        Of every treatment; all treatments have as many, so that the design stays balanced.
+        Of every treatment; of that with the most where each ends by itself.
     met
         Every treatment has an interval, and each is as narrow as was asked for; else the cap was reached.
     widest
@@ -39,6 +39,8 @@ class Stopped:
         Treatment and group that it is of.
     intervals, odd
         How many there are, and behind how many of them the values are not normal.
+    fewest
+        Replications of the treatment with the fewest, where each ends by itself.
     """
 
     replications: int
@@ -47,17 +49,23 @@ class Stopped:
     of: Series | None = None
     intervals: int = 0
     odd: int = 0
+    fewest: int | None = None
 
 
 def described(stop: Stop, stopped: Stopped) -> str:
     """Describe a decision, and its consequence for intervals that are not made for it."""
     width = f"{100 * stop.half_width:g} % of its mean" if stop.relative else f"{stop.half_width:g}"
     how = "narrow enough" if stopped.met else "not narrow enough at the cap"
+    fewest = stopped.replications if stopped.fewest is None else stopped.fewest
+    many, of = f"{stopped.replications}", ""
+    if fewest < stopped.replications:
+        many, of = f"{fewest} to {many}", f" are of the first {fewest}, which every treatment has, and"
     text = (
         f"Replicated until every interval of {stop.response} is at most {width} to either side: {how} after "
-        f"{stopped.replications} replications. Intervals of its means hold at every look; those of effects, "
-        "and p values, take the number of replications as given before. They are for normal values; what "
-        f"fewer than one run in {max(1, stopped.replications // 3)} does need not have been seen."
+        f"{many} replications. Intervals of its means hold at every look; those of effects, "
+        f"and p values,{of} take the number of replications as given before. "
+        f"They are for normal values; what fewer than one run in {max(1, fewest // 3)} does "
+        "need not have been seen."
     )
     if not stopped.odd:
         return text
@@ -114,7 +122,7 @@ class Stopping:
     def _look(self) -> None:
         if self._looked < self._least:
             return
-        intervals = [(self._excess(each), of, each) for of, each in self._intervals()]
+        intervals = [(self.excess(each), of, each) for of, each in self._intervals()]
         excess, of, widest = max(intervals, key=lambda one: one[0], default=(float("inf"), None, None))
         met = excess <= 1.0 and len({treatment for treatment, _ in self._values}) == self._treatments
         if met or self._looked >= self._stop.most:
@@ -125,13 +133,58 @@ class Stopping:
         for of, values in self._values.items():
             yield of, sequential_interval(values, LEVEL)
 
-    def _excess(self, interval: Interval) -> float:
+    def excess(self, interval: Interval) -> float:
         """Return the half-width in units of the one asked for."""
         stop = self._stop
         target = stop.half_width * abs(interval.mean) if stop.relative else stop.half_width
         if target > 0.0:
             return interval.half_width / target
         return 0.0 if interval.half_width == 0.0 else float("inf")
+
+
+class EachStopping:
+    """Looks at the intervals of each treatment after each of its replications, and decides once for each.
+
+    Parameters as of `Stopping`.
+    """
+
+    def __init__(self, stop: Stop, treatments: int, least: int) -> None:
+        self._own = [Stopping(stop, 1, least) for _ in range(treatments)]
+
+    def add(self, treatment: int, replication: int, values: Values) -> None:
+        """Take in the values of a run, as `Stopping.add` does."""
+        self._own[treatment].add(0, replication, values)
+
+    def asks_for(self, treatment: int, replication: int) -> bool:
+        """Return whether a run is still wanted."""
+        return self._own[treatment].asks_for(0, replication)
+
+    @property
+    def left(self) -> int:
+        """How many treatments are still replicated."""
+        return sum(one.decided is None for one in self._own)
+
+    @property
+    def decided(self) -> Stopped | None:
+        """The decision once every treatment has its own; None before."""
+        own = [one.decided for one in self._own if one.decided is not None]
+        if len(own) < len(self._own):
+            return None
+        widest = [
+            (rule.excess(one.widest), place, one)
+            for place, (rule, one) in enumerate(zip(self._own, own, strict=True))
+            if one.widest is not None
+        ]
+        _, place, worst = max(widest, key=lambda each: each[0], default=(0.0, 0, own[0]))
+        return Stopped(
+            max(one.replications for one in own),
+            all(one.met for one in own),
+            worst.widest,
+            None if worst.of is None else (place, worst.of[1]),
+            sum(one.intervals for one in own),
+            sum(one.odd for one in own),
+            min(one.replications for one in own),
+        )
 
 
 def _is_odd(values: Sequence[float]) -> bool:

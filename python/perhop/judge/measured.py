@@ -120,6 +120,21 @@ class Measurements(Measured):
             raise ValueError(f"{response} at {where}: several values of a replication")
         return frame["value"].fill_null(np.nan).to_numpy().astype(np.float64)
 
+    def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
+        """Judge a quantity by the replications that all of its treatments have."""
+        if self._are_even or (quantity.way == "alone" and quantity.effect is None):
+            return super().judged(hypothesis, quantity)
+        places = [quantity.at] if quantity.effect is not None else [quantity.at, quantity.other or {}]
+        runs = pl.concat([self.rows(quantity.response, **place) for place in places])
+        each = runs.group_by("treatment").agg(
+            pl.col("replication").n_unique().alias("n"), pl.max("replication").alias("last")
+        )
+        # treatments that ended by themselves have their first ones; a run that failed leaves a gap
+        if not (each["n"] == each["last"] + 1).all():
+            return super().judged(hypothesis, quantity)
+        shared = Measurements(self.scalars.filter(pl.col("replication") < each["n"].min()))
+        return super(Measurements, shared).judged(hypothesis, quantity)
+
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
         """Return a response at a place, or the effect of levels on it, by replication.
 
@@ -149,6 +164,12 @@ class Measurements(Measured):
         """Return mean and 95 % interval over the replications; None where one has no value."""
         found = self.values(response, **where)
         return mean_interval(found) if np.all(np.isfinite(found)) else None
+
+    @cached_property
+    def _are_even(self) -> bool:
+        """Whether every treatment has as many replications."""
+        each = self.scalars.group_by("treatment").agg(pl.col("replication").n_unique())
+        return each["replication"].n_unique() < 2
 
     @cached_property
     def _responses(self) -> dict[tuple[object, ...], pl.DataFrame]:

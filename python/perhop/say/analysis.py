@@ -71,7 +71,9 @@ def varied(store: Store, runs: pl.DataFrame) -> str:
         else "each run with random numbers of its own"
     )
     missing = runs.filter(state="missing").height
-    up_to = "up to " if missing else ""
+    stop = store.campaign.stop
+    fewest = runs.group_by("treatment").len()["len"].min() if stop is not None and stop.each else times
+    up_to = "up to " if missing else "" if fewest == times else f"{fewest!s} to "
     often = f"each in {up_to}{counted(times, 'replication')}" + (f", {seeds}" if times > 1 else "")
     made = counted(len(runs), "run")
     made = f"{len(runs) - missing} of {made} made so far" if missing else made

@@ -203,6 +203,9 @@ pub struct Stop {
     /// Most replications.
     #[schemars(range(min = 2, max = 1_000_000))]
     pub most: u32,
+    /// Whether a treatment gets no more runs once its own intervals are narrow enough; otherwise all get as many.
+    #[serde(default)]
+    pub each: bool,
 }
 
 /// A half-width.
