@@ -1,4 +1,4 @@
-//! A meter and a queue that perhop does not have, and the names by which a scenario file can ask for them.
+//! A meter and a queue from outside of perhop, and the names by which a scenario file can ask for them.
 
 pub mod meter;
 pub mod queue;

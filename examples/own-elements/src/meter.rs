@@ -1,6 +1,6 @@
 //! A meter with an estimate of the rate instead of a bucket: the time sliding window three colour marker.
 //!
-//! Source: RFC 2859 sections 3 and 4. Different: nothing. It is colour-blind.
+//! Source: RFC 2859 sections 3 and 4. Different: nothing. It is colour-blind. perhop has it too, as `tsw3cm`.
 //! Units: rates in bit/s, the window in ns. Cost: a division, and a draw for each packet beyond the target rate.
 
 use perhop_core::meter::Meter;
