@@ -541,6 +541,36 @@ def test_a_congestion_control_that_breaks_the_rules_ends_the_run(
     assert said in str(caught.value)
 
 
+def acknowledged(tmp_path: Path, ack: str, program: str | None = None) -> Scenario:
+    """Make the scenario with a receiver."""
+    starter = Path(perhop.__file__).parent / "starters/elements/ack/delayed.py.txt"
+    (tmp_path / "delayed.py").write_text(starter.read_text() if program is None else program)
+    flow = CONTROLLED[: CONTROLLED.index("control =")]
+    head = TEXT[: TEXT.index("[[flow]]")].replace("QUEUE", OWN_RED + ", ecn = true")
+    (tmp_path / "scenario.toml").write_text(f"{head}{flow}ack = {{ {ack} }}\n")
+    return Scenario.load(tmp_path / "scenario.toml", ("link.host-router.loss=0.001",))
+
+
+ACKS = 'control = { kind = "python", file = "delayed.py", name = "Delayed" }'
+
+
+def test_an_ack_policy_answers_as_the_one_of_perhop(tmp_path: Path) -> None:
+    mine = run(acknowledged(tmp_path, ACKS))
+    own = run(acknowledged(tmp_path, 'policy = "delayed", timeout = "200ms"'))
+    each = run(acknowledged(tmp_path, 'policy = "every-segment"'))
+    assert mine.event_digest == own.event_digest != each.event_digest
+
+
+@pytest.mark.parametrize("answer", ["'later'", "now - 1", "3.5"])
+def test_an_ack_policy_that_breaks_the_rules_ends_the_run(tmp_path: Path, answer: str) -> None:
+    head = "class Delayed:\n    def __init__(self, place): ...\n"
+    program = f"{head}    def on_arrival(self, now, segment):\n        return {answer}\n"
+    with pytest.raises(
+        _core.ElementError, match=r'on_arrival returned .*: "now", a time from \d+ on, or None'
+    ):
+        run(acknowledged(tmp_path, ACKS, program))
+
+
 def test_laws_hold_for_what_keeps_them(cli: Cli) -> None:
     done = cli(
         "test-element",
@@ -597,7 +627,7 @@ def test_laws_are_broken_by_what_breaks_them(
     assert "minimal failing input" in broken[law]
 
 
-@pytest.mark.parametrize("kind", ["queue", "meter", "scheduler", "control"])
+@pytest.mark.parametrize("kind", ["queue", "meter", "scheduler", "control", "ack"])
 def test_what_init_writes_works(cli: Cli, kind: str, tmp_path: Path) -> None:
     done = cli("init", "--element", kind)
     assert done.code == ExitCode.DONE

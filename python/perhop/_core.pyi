@@ -13,13 +13,14 @@ __all__ = [
     "ControlPlace",
     "ElementError",
     "File",
-    "MeterPlace",
     "Packet",
     "Place",
     "Rng",
+    "RngPlace",
     "Scenario",
     "ScenarioError",
     "SchedulerPlace",
+    "Segment",
     "Simulation",
     "__version__",
     "campaign_schema",
@@ -151,8 +152,8 @@ class Place:
     def mark(self, packet: Packet) -> bool: ...
 
 @final
-class MeterPlace:
-    """The place of a meter in Python."""
+class RngPlace:
+    """The place of a meter or an ACK policy in Python."""
 
     @property
     def rng(self) -> Rng: ...
@@ -197,6 +198,21 @@ class CongestionLoad:
     def window(self) -> int: ...
     @property
     def kept(self) -> int: ...
+
+@final
+class Segment:
+    """A segment with data, as the receiver saw it, for an ACK policy in Python."""
+
+    @property
+    def in_order(self) -> bool: ...
+    @property
+    def fills_gap(self) -> bool: ...
+    @property
+    def old(self) -> bool: ...
+    @property
+    def delivered(self) -> int: ...
+    @property
+    def may_wait(self) -> bool: ...
 
 @final
 class SchedulerPlace:

@@ -21,6 +21,8 @@ mod _core {
     #[pymodule_export]
     use crate::campaign::{File, campaign_schema, diagnostic, suggest};
     #[pymodule_export]
+    use crate::element::acks::Segment;
+    #[pymodule_export]
     use crate::element::control::{Ack, CongestionLoad};
     #[pymodule_export]
     use crate::element::failure::ElementError;
@@ -29,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use crate::element::packet::Packet;
     #[pymodule_export]
-    use crate::element::place::{ControlPlace, MeterPlace, Place, Rng, SchedulerPlace};
+    use crate::element::place::{ControlPlace, Place, Rng, RngPlace, SchedulerPlace};
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]

@@ -89,7 +89,7 @@ impl Scenario {
         let of_port =
             |port: &Port| matches!(port.scheduler, Scheduler::Custom(_)) || port.classes.iter().any(of_class);
         scenario.links.iter().any(|link| of_port(&link.port))
-            || scenario.flows.iter().any(|flow| flow.control.is_some())
+            || scenario.flows.iter().any(|flow| flow.control.is_some() || flow.ack_control.is_some())
             || scenario.conditioners.iter().any(|edge| matches!(edge.meter, Some(Meter::Custom(_))))
     }
 

@@ -103,7 +103,7 @@ impl Simulation {
                 run.map(perhop_sim::Simulation::finish)
             })
             .ok_or_else(over)?;
-        self.end_if_failed()?;
+        self.end_if_failed(py)?;
         to_python(py, &self.loaded, &results, &self.trace)
     }
 }
@@ -116,14 +116,15 @@ impl Simulation {
         call: impl FnOnce(&mut perhop_sim::Simulation) -> T + Send,
     ) -> PyResult<T> {
         let called = py.detach(|| self.run.lock().unwrap_or_else(PoisonError::into_inner).as_mut().map(call));
-        self.end_if_failed()?;
+        self.end_if_failed(py)?;
         called.ok_or_else(over)
     }
 
     /// Ends the run if an element in Python has failed, with its error.
-    fn end_if_failed(&self) -> PyResult<()> {
+    fn end_if_failed(&self, py: Python<'_>) -> PyResult<()> {
         let Some(error) = self.failure.take() else { return Ok(()) };
-        *self.run.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        // who holds the lock may wait for the interpreter
+        py.detach(|| *self.run.lock().unwrap_or_else(PoisonError::into_inner) = None);
         Err(error)
     }
 }

@@ -161,11 +161,20 @@ impl Placing<'_> {
         });
         self.ends[flow.to].receivers.push(ReceivingEnd {
             connection: receiving,
-            receiver: Receiver::new(ReceiverParams::from(&flow.tcp.params), ack_policy(flow.ack)),
+            receiver: Receiver::new(ReceiverParams::from(&flow.tcp.params), self.ack_policy(flow)?),
             arrived: MarkCounts::default(),
             marking: HostMarking::new(&flow.ack_marking),
         });
         Ok(())
+    }
+
+    /// The ACK policy of the receiver of `flow`.
+    fn ack_policy(&self, flow: &model::Flow) -> Result<Box<dyn AckPolicy>, ElementError> {
+        let run = &self.scenario.run;
+        let Some(given) = &flow.ack_control else { return Ok(ack_policy(flow.ack)) };
+        let path = format!("flow.{}.ack.control", flow.name);
+        let stream = Stream::new(run.seed, run.replication, &path);
+        self.elements.build_ack_policy(given, stream).map_err(|error| error.at(&path))
     }
 
     /// The sender of `flow`, with its own congestion control if it has one.

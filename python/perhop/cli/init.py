@@ -30,6 +30,7 @@ class Element(StrEnum):
     METER = "meter"
     SCHEDULER = "scheduler"
     CONTROL = "control"
+    ACK = "ack"
 
 
 def command(

@@ -20,11 +20,12 @@ LAWS = {
     "keeps_its_floors": "cwnd is at least one segment, ssthresh at least two, whatever happens",
     "shrinks_as_told": "a limit and a deflation leave no more than they say; idleness widens nothing",
     "takes_a_timeout_back": "a time-out that proves spurious takes nothing away",
+    "acknowledges_in_time": "what may wait is acknowledged in 500 ms and with the next segment, else at once",
     "respects_colors": "a colour is never improved, or makes no difference",
 }
 """The laws, each in words."""
 
-CALLED = {"control": "congestion control"}
+CALLED = {"control": "congestion control", "ack": "policy for ACKs"}
 """The kinds of elements with another name in words."""
 
 
@@ -70,7 +71,7 @@ def command(
     if not asked:
         raise UsageError(
             f"{file} has no element",
-            "one has `enqueue` and `dequeue`, `measure`, `select`, or `on_ack` and `on_congestion`",
+            "`enqueue` and `dequeue`, `measure`, `select`, `on_ack` and `on_congestion`, or `on_arrival`",
         )
     os.environ["PROPTEST_CASES"] = str(cases)
     given = [_setting(one) for one in settings or []]

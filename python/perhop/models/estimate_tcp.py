@@ -110,8 +110,8 @@ def bucket(network: Network) -> list[Estimate]:
 
 
 def _one(form: Form, flow: Flow, why_not: str, value: Callable[[Flow], float]) -> Estimate:
-    if "control" in flow.settings:
-        why_not = "its congestion control is a program's"
+    if "control" in flow.settings or "control" in flow.settings.get("ack", {}):
+        why_not = "its congestion control, or its ACK policy, is a program"
     if why_not:
         return form.refuses(flow.view.name, why_not, flow=True)
     return form.gives(flow.view.name, value(flow), flow=True)

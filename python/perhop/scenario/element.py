@@ -23,6 +23,7 @@ METHODS = {
     "meter": ("measure",),
     "scheduler": ("select",),
     "control": ("on_ack", "on_congestion"),
+    "ack": ("on_arrival",),
 }
 """The methods that a class must have, by what it is."""
 

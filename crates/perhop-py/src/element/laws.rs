@@ -9,15 +9,17 @@ use perhop_core::queue::{AnyQueue, Queue};
 use perhop_core::rng::Stream;
 use perhop_core::sched::Scheduler;
 use perhop_core::sink::SiteId;
+use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_scenario::FileName;
 use perhop_scenario::build::Interpreter as _;
 use perhop_scenario::elements::{ElementError as Refused, FromSetting, Setting, SettingsTable};
 use perhop_scenario::model::{Code, CustomControl, CustomMeter, CustomQueue, CustomScheduler};
+use perhop_tcp::ack::{AckPolicy, MAX_DELAY};
 use perhop_tcp::cc::CongestionControl;
 use perhop_tcp::settings::TcpParams;
 use perhop_testkit::laws::meter::Mode;
-use perhop_testkit::laws::{congestion_control, meter, queue, scheduler};
+use perhop_testkit::laws::{ack_policy, congestion_control, meter, queue, scheduler};
 use perhop_testkit::packet::TestPacket;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -128,6 +130,34 @@ impl Subject {
         ])
     }
 
+    fn acks(&self) -> Result<Box<dyn AckPolicy>, Refused> {
+        let given = CustomControl {
+            name: self.name.clone(),
+            settings: self.settings.clone(),
+            code: self.code.clone(),
+        };
+        let as_policy = &self.interpreter as &dyn perhop_scenario::build::Interpreter<TestPacket>;
+        as_policy.ack_policy(&given, Stream::new(1, 0, "element"))
+    }
+
+    /// The laws of an ACK policy.
+    fn ack_laws(&self) -> Result<Vec<Verdict>, Refused> {
+        self.acks()?;
+        let build = || sound(self.acks());
+        let (bounds, ops) =
+            (ack_policy::Bounds { within: MAX_DELAY, reports: Span::ZERO }, ack_policy::ops());
+        Ok(vec![
+            law("acknowledges_in_time", || {
+                perhop_testkit::check(&ops, |ops| {
+                    drop(ack_policy::acknowledges_in_time(build, bounds, &ops));
+                });
+            }),
+            law("repeats", || {
+                perhop_testkit::check(&ops, |ops| ack_policy::repeats(build, bounds, &ops));
+            }),
+        ])
+    }
+
     /// The laws of a queue.
     fn queue_laws(&self) -> Result<Vec<Verdict>, Refused> {
         self.queue::<TestPacket>(SiteId(0))?;
@@ -196,6 +226,7 @@ pub fn element_laws(
             "meter" => subject.meter_laws(aware),
             "scheduler" => subject.scheduler_laws(),
             "control" => subject.control_laws(),
+            "ack" => subject.ack_laws(),
             _ => subject.queue_laws(),
         };
         set_hook(hook);

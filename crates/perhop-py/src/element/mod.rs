@@ -3,6 +3,7 @@
 //! What a program text is and which class it means is `perhop.scenario.element`'s matter, which is in Python itself. To read
 //! a scenario runs none of it ([`Reading`]); it runs where a run is built, and where `try_elements` asks.
 
+pub mod acks;
 pub mod control;
 pub mod failure;
 pub mod laws;
@@ -25,15 +26,17 @@ use perhop_scenario::build;
 use perhop_scenario::elements::{ElementError, Elements, Setting, SettingsTable};
 use perhop_scenario::model::{Code, CustomControl, CustomMeter, CustomQueue, CustomScheduler};
 use perhop_sim::Registry;
+use perhop_tcp::ack::AckPolicy;
 use perhop_tcp::cc::CongestionControl;
 use perhop_tcp::settings::TcpParams;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use acks::PyAcks;
 use control::PyControl;
 use failure::Failure;
 use meter::PyMeter;
-use place::{ControlPlace, MeterPlace, Place, Rng, SchedulerPlace};
+use place::{ControlPlace, Place, Rng, RngPlace, SchedulerPlace};
 use queue::PyQueue;
 use scheduler::PyScheduler;
 
@@ -104,6 +107,15 @@ impl<P: AnyPacket> build::Interpreter<P> for Interpreter {
         })
     }
 
+    fn ack_policy(&self, given: &CustomControl, stream: Stream) -> Result<Box<dyn AckPolicy>, ElementError> {
+        attached(|py| {
+            let place = Bound::new(py, RngPlace { rng: Py::new(py, Rng(stream))? })?;
+            let object = built(py, "ack", &given.code, &given.name, &place, &given.settings)?;
+            let of = Class { file: given.code.file.to_string(), name: given.name.clone() };
+            Ok(Box::new(PyAcks::new(of, &object, Arc::clone(&self.failure))?) as Box<dyn AckPolicy>)
+        })
+    }
+
     fn scheduler(&self, given: &CustomScheduler, stream: Stream) -> Result<Box<dyn Scheduler>, ElementError> {
         attached(|py| {
             let (rng, rate_bit_s) = (Py::new(py, Rng(stream))?, given.rate.bits_per_sec());
@@ -122,7 +134,7 @@ impl<P: AnyPacket> build::Interpreter<P> for Interpreter {
         stream: Stream,
     ) -> Result<Box<dyn Meter>, ElementError> {
         attached(|py| {
-            let place = Bound::new(py, MeterPlace { rng: Py::new(py, Rng(stream))? })?;
+            let place = Bound::new(py, RngPlace { rng: Py::new(py, Rng(stream))? })?;
             let object = built(py, "meter", code, &given.name, &place, &given.settings)?;
             let of = Class { file: code.file.to_string(), name: given.name.clone() };
             Ok(Box::new(PyMeter::new(of, &object, Arc::clone(&self.failure))?) as Box<dyn Meter>)
@@ -163,6 +175,13 @@ impl Elements for Reading {
             return self.registry.check_control(control, params);
         }
         look("control", &control.code, &control.name)
+    }
+
+    fn check_ack_policy(&self, policy: &CustomControl) -> Result<(), ElementError> {
+        if self.runs {
+            return self.registry.check_ack_policy(policy);
+        }
+        look("ack", &policy.code, &policy.name)
     }
 
     fn check_scheduler(&self, scheduler: &CustomScheduler) -> Result<(), ElementError> {

@@ -26,9 +26,9 @@ impl Rng {
     }
 }
 
-/// The place of a meter.
+/// The place of a meter, or of an ACK policy.
 #[pyclass(frozen)]
-pub struct MeterPlace {
+pub struct RngPlace {
     /// Its random numbers.
     #[pyo3(get)]
     pub rng: Py<Rng>,

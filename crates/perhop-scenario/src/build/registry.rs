@@ -13,6 +13,7 @@ use perhop_core::rng::Stream;
 use perhop_core::sched::Scheduler;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{BitRate, QueueSize};
+use perhop_tcp::ack::AckPolicy;
 use perhop_tcp::cc::CongestionControl;
 use perhop_tcp::settings::TcpParams;
 
@@ -80,6 +81,12 @@ pub trait Interpreter<P: Packet>: Send + Sync {
         params: &TcpParams,
         stream: Stream,
     ) -> Result<Box<dyn CongestionControl>, ElementError>;
+
+    /// The ACK policy of a receiver.
+    ///
+    /// # Errors
+    /// As of a queue.
+    fn ack_policy(&self, given: &CustomControl, stream: Stream) -> Result<Box<dyn AckPolicy>, ElementError>;
 
     /// The meter, one for all packets.
     ///
@@ -185,6 +192,18 @@ impl<P: Packet> Registry<P> {
         self.interpreter.as_ref().ok_or_else(ElementError::no_python)?.control(given, params, stream)
     }
 
+    /// The ACK policy in Python that the scenario names.
+    ///
+    /// # Errors
+    /// When nothing here runs Python, or the program refuses its settings.
+    pub fn build_ack_policy(
+        &self,
+        given: &CustomControl,
+        stream: Stream,
+    ) -> Result<Box<dyn AckPolicy>, ElementError> {
+        self.interpreter.as_ref().ok_or_else(ElementError::no_python)?.ack_policy(given, stream)
+    }
+
     /// The meter that the scenario names, one for all packets or a bank of it.
     ///
     /// # Errors
@@ -231,6 +250,10 @@ impl<P: Packet> Elements for Registry<P> {
 
     fn check_control(&self, control: &CustomControl, params: &TcpParams) -> Result<(), ElementError> {
         self.build_control(control, params, Stream::new(0, 0, "")).map(drop)
+    }
+
+    fn check_ack_policy(&self, policy: &CustomControl) -> Result<(), ElementError> {
+        self.build_ack_policy(policy, Stream::new(0, 0, "")).map(drop)
     }
 
     fn check_scheduler(&self, scheduler: &CustomScheduler) -> Result<(), ElementError> {

@@ -15,11 +15,11 @@ use crate::lower::queue::refuse_element;
 use crate::lower::resolve::{MOST, Names, Pairs};
 use crate::lower::tcp::{drawn_phase, model_ack, model_tcp};
 use crate::lower::transfers;
-use crate::meant::elements::Elements;
+use crate::meant::elements::{ElementError, Elements};
 use crate::meant::model;
 use crate::meant::routes::address;
 use crate::read::mistakes::Report;
-use crate::read::tree::steps;
+use crate::read::tree::{Step, steps};
 use crate::words::names::{End, Label};
 use crate::words::units::Time;
 use crate::written::defaults;
@@ -72,22 +72,21 @@ pub(crate) fn make(
     made
 }
 
-/// The congestion control in Python of `flow`, number `i` of the file.
-fn control(
-    flow: &Flow,
-    tcp: &model::Tcp,
-    i: usize,
+/// The element in Python that is written at `at`, once `check` has nothing against it.
+fn in_python(
+    written: Option<&Control>,
+    at: &[Step],
     run: &model::Run,
-    elements: &dyn Elements,
+    check: impl FnOnce(&model::CustomControl) -> Result<(), ElementError>,
     report: &mut Report,
 ) -> Option<Arc<model::CustomControl>> {
-    let Some(Control::Python { file, name, settings }) = &flow.control else { return None };
-    let (code, at) = (model::Code::named(file), steps!["flow", i, "control"]);
+    let Control::Python { file, name, settings } = written?;
+    let code = model::Code::named(file);
     let mut given = model::CustomControl { name: name.to_string(), settings: settings.clone(), code };
-    if programs::give(Some(&mut given.code), run.clock, &at, report)
-        && let Err(error) = elements.check_control(&given, &tcp.params)
+    if programs::give(Some(&mut given.code), run.clock, at, report)
+        && let Err(error) = check(&given)
     {
-        refuse_element(error, &at, report);
+        refuse_element(error, at, report);
     }
     Some(Arc::new(given))
 }
@@ -145,7 +144,10 @@ impl Made {
             return;
         }
         let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack, &flow.tcp));
-        let control = control(flow, &tcp, i, run, elements, report);
+        let check = |given: &model::CustomControl| elements.check_control(given, &tcp.params);
+        let control = in_python(flow.control.as_ref(), &steps!["flow", i, "control"], run, check, report);
+        let (at, check) = (steps!["flow", i, "ack", "control"], |given: &_| elements.check_ack_policy(given));
+        let ack_control = in_python(flow.ack.control.as_ref(), &at, run, check, report);
         let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
         let several = pairs.breadth() > 0 || transfers.is_some() || flow.count.is_some();
         let labels = Arc::new(flow.labels.clone());
@@ -164,6 +166,7 @@ impl Made {
                 tcp,
                 control: control.clone(),
                 ack,
+                ack_control: ack_control.clone(),
                 ack_marking: ack_marking.clone(),
             };
             if let Some(phase) = drawn_phase(&flow.tcp, &made.name, run) {

@@ -207,6 +207,14 @@ pub trait Elements {
         Err(ElementError::no_python())
     }
 
+    /// Whether this ACK policy can be built.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn check_ack_policy(&self, _policy: &CustomControl) -> Result<(), ElementError> {
+        Err(ElementError::no_python())
+    }
+
     /// Whether this meter can be built, one for all packets or `several` of it.
     ///
     /// # Errors

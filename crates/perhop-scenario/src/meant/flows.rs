@@ -81,11 +81,13 @@ pub struct Flow {
     pub control: Option<Arc<CustomControl>>,
     /// When the receiver acknowledges.
     pub ack: AckPolicy,
+    /// Its ACK policy, if it is in Python.
+    pub ack_control: Option<Arc<CustomControl>>,
     /// Which mark the receiver gives its acknowledgments.
     pub ack_marking: AckMarking,
 }
 
-/// A congestion control in Python.
+/// A congestion control or an ACK policy in Python.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomControl {
     /// Its class.

@@ -300,7 +300,7 @@ pub struct Flow {
     pub ack: Ack,
 }
 
-/// A congestion control that is none of perhop's.
+/// A congestion control, or what decides when ACKs are sent, that is none of perhop's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Control {
@@ -329,6 +329,10 @@ pub struct Ack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Time")]
     pub timeout: Option<Time>,
+    /// An ACK policy in Python, in place of `policy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Control")]
+    pub control: Option<Control>,
     /// Which mark the host gives its ACKs.
     #[serde(default = "ack_marking")]
     pub marking: AckMarking,
@@ -336,7 +340,7 @@ pub struct Ack {
 
 /// When ACKs are sent is the profile's matter.
 fn ack() -> Ack {
-    Ack { policy: None, timeout: None, marking: ack_marking() }
+    Ack { policy: None, timeout: None, control: None, marking: ack_marking() }
 }
 
 /// Best effort: ours; a host that knows nothing of marks.
