@@ -41,6 +41,8 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
     let flows = list(&scenario.flows, |f| flow(f, name(f.from), name(f.to), profile(f)));
     let ports = serde_json::to_string(&file.port)?;
     let treated = serde_json::to_string(&file.conditioner)?;
+    let arrivals: BTreeMap<String, f64> = loaded.arrivals().into_iter().collect();
+    let arrivals = json!(arrivals);
     let tcp = list(&file.flow, |flow| {
         let mut of = json!({"name": flow.name, "tcp": flow.tcp, "ack": flow.ack});
         if let Some(control) = &flow.control {
@@ -49,7 +51,7 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
         of
     });
     Ok(format!(
-        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp}}},"udp":{udp},"flows":{flows}}}"#
+        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp}}},"udp":{udp},"flows":{flows},"arrivals_per_s":{arrivals}}}"#
     ))
 }
 
@@ -154,6 +156,11 @@ fn udp(flow: &Udp, from: &str, to: &str) -> Value {
         "start_jitter_s": flow.start_jitter.as_secs_f64(),
         "rate_bit_s": flow.rate.bits_per_sec(),
         "packet_bytes": flow.packet_size.0,
+        "capture": flow.capture.as_ref().map(|capture| json!({
+            "packets": capture.packets.len(),
+            "duration_s": capture.packets.last().map_or(0.0, |(after, _)| after.as_secs_f64()),
+            "repeats": capture.period.is_some(),
+        })),
     })
 }
 

@@ -62,6 +62,19 @@ impl Loaded {
         counts
     }
 
+    /// The `[[flow]]`s that are many transfers, and how many of them begin in a second on average.
+    #[must_use]
+    pub fn arrivals(&self) -> Vec<(String, f64)> {
+        let per_second = |flow: &file::Flow| {
+            let arrivals = flow.arrivals.as_ref()?;
+            let link = arrivals.link.as_ref();
+            let link = link.and_then(|name| self.scenario.links.iter().find(|link| link.name == *name));
+            let mean = lower::mean_interval(arrivals, link.map(|link| link.rate))?;
+            Some((flow.name.to_string(), 1e9 / mean))
+        };
+        self.file.flow.iter().filter_map(per_second).collect()
+    }
+
     /// The scenario as TOML with every default filled in and every quantity in its canonical unit. It loads to the same
     /// scenario.
     #[must_use]

@@ -2,6 +2,7 @@
 
 mod between;
 mod campaign;
+mod captures;
 mod common;
 mod conditioners;
 mod count;

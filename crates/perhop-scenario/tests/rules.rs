@@ -235,7 +235,7 @@ fn a_scenario_has_nodes_links_and_traffic() {
     1:1 run: `run` is missing (add a [run]: settings of the run as a whole.)
     1:1 flow: there is no traffic (add a [[flow]], TCP, or a [[udp]])
     1:8 node: must be a list, not an integer
-    2:9 link[0]: must be a table, not an integer (its settings are: ends, rate, delay, pure_ack_size, loss, drop, mark)
+    2:9 link[0]: must be a table, not an integer (its settings are: ends, rate, delay, pure_ack_size, loss, burst_loss, drop, mark)
     ");
 }
 

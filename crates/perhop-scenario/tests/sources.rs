@@ -27,7 +27,7 @@ fn transfers_begin_at_distances() {
     assert_snapshot!(one(r#"mean_interval = "20s""#, "mean_interval = 20"), @r#"116:30 flow.web.arrivals.mean_interval: a time needs a unit; a bare number has none (write the unit: "20s" or "20ms")"#);
     assert_snapshot!(one(r#"mean_interval = "20s""#, r#"mean_interval = "10us""#), @"116:30 flow.web.arrivals.mean_interval: this makes more than 1000000 flows until the run ends, at 60s (take a longer `mean_interval` or a shorter run)");
     assert_snapshot!(one(r#"mean_interval = "20s""#, r#"mean_interval = "1ns""#), @"116:30 flow.web.arrivals.mean_interval: this makes more than 1000000 flows until the run ends, at 60s (take a longer `mean_interval` or a shorter run)");
-    assert_snapshot!(one(r#"mean_interval = "20s", "#, ""), @r#"116:12 flow.web.arrivals.mean_interval: `mean_interval` is missing (add `mean_interval = "60s"`: mean time between two beginnings.)"#);
+    assert_snapshot!(one(r#"mean_interval = "20s", "#, ""), @r#"116:12 flow.web.arrivals: nothing says how often transfers begin (add `mean_interval = "100ms"`, or `load = 0.7` and the `link` that it is of)"#);
     // Without a length of the run nothing is said of their number.
     assert_snapshot!(lines(domain(&[(r#"mean_interval = "20s""#, r#"mean_interval = "1us""#), (r#"duration = "60s""#, "duration = 9")])), @r#"3:12 run.duration: a time needs a unit; a bare number has none (write the unit: "9s" or "9ms")"#);
 }
@@ -61,7 +61,7 @@ fn udp_flows() {
     assert_snapshot!(one(r#"packet_size = "200B""#, r#"packet_size = "64KiB""#), @"123:15 udp.cbr.packet_size: 64KiB is longer than an IPv4 packet can be (65535B)");
     assert_snapshot!(udp(r#"pattern = "cbr""#), @r#"123:11 udp.cbr.pattern: must be a table, not a string (write a table, as in `{ kind = "cbr" }`)"#);
     assert_snapshot!(udp(r#"pattern = "poisson""#), @r#"123:11 udp.cbr.pattern: must be a table, not a string (write a table, as in `{ kind = "poisson" }`)"#);
-    assert_snapshot!(udp(r#"pattern = { kind = "onoff" }"#), @r#"123:20 udp.cbr.pattern.kind: `onoff` is not one of "cbr", "poisson", "on-off" (did you mean `on-off`?)"#);
+    assert_snapshot!(udp(r#"pattern = { kind = "onoff" }"#), @r#"123:20 udp.cbr.pattern.kind: `onoff` is not one of "cbr", "poisson", "on-off", "capture" (did you mean `on-off`?)"#);
     assert_snapshot!(udp(r#"pattern = { kind = "on-off", on = "1s" }"#), @r#"123:11 udp.cbr.pattern.off: `off` is missing (add `off = "60s"`: mean length of a time in which it does not send.)"#);
     assert_snapshot!(udp(r#"pattern = { kind = "on-off", on = "0s", off = "0s" }"#), @r#"
     123:35 udp.cbr.pattern.on: a mean time must be above zero (write `kind = "cbr"` for a flow that never pauses)

@@ -193,7 +193,7 @@ impl Placing<'_> {
         let connection = |port| self.connection(id, wire, port, flow.mark);
         let (sending, receiving) = (connection(out), connection(back));
         let departures = Departures::new(run, flow, self.starts[i]);
-        let source = Source::new(sending, flow.packet_size, departures);
+        let source = Source::new(sending, departures);
         self.ends[flow.from].sources.push(source);
         self.ends[flow.to].drains.push(Drain::new(receiving));
     }

@@ -10,6 +10,7 @@
 
 pub mod addresses;
 mod build;
+pub mod capture;
 mod checksum;
 mod fields;
 pub mod pcapng;

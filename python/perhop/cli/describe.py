@@ -86,6 +86,16 @@ def _parts(meaning: Description) -> Iterator[Part]:
     ):
         if lines:
             yield Table(title, (), [(line,) for line in lines], whole=_MORE, most=MOST_ROWS)
+    if meaning.arrivals_per_s:
+        rates = [{"flow": name, "rate": rate} for name, rate in meaning.arrivals_per_s.items()]
+        yield _table("Transfers that begin in a second, on average", "flow | transfers: {rate:.4g}", rates)
+    captured = [
+        {"flow": flow.name} | to_builtins(flow.capture) | {"repeats": "yes" if flow.capture.repeats else None}
+        for flow in meaning.udp
+        if flow.capture
+    ]
+    if captured:
+        yield _table("Sources from captures", "flow | packets | duration: duration_s | repeats", captured)
     for title, flows, own in (
         ("UDP flows", meaning.udp, "rate: rate_bit_s | packet: {packet_bytes:B}"),
         ("Flows", meaning.flows, tcp),

@@ -262,6 +262,7 @@ class _Reader:
 
     def factor(self, i: int, one: dict[str, Any]) -> Factor | None:
         levels, path = one["levels"], one.get("path")
+        paths = [path] if isinstance(path, str) else path or []
         at: At = ("factor", i, "levels")
         if _has_null(levels):
             self.faults.append(Fault(at, "`inf` and `nan` are values of no setting", "write a number"))
@@ -270,12 +271,12 @@ class _Reader:
             if isinstance(levels, list):
                 values = [_text(value) for value in levels]
                 called = zip(level_names(values), values, strict=True)
-                return Factor(one["name"], tuple(Level(name, (f"{path}={value}",)) for name, value in called))
+                return Factor(one["name"], tuple(Level(name, _set(paths, value)) for name, value in called))
             lists = [name for name, value in levels.items() if isinstance(value, list)]
             for name in lists:
                 rule = f"level `{name}` has overrides, but `path` says what is varied"
                 self.faults.append(Fault((*at, name), rule, "write the value of the setting, or no `path`"))
-            set_of = {name: (f"{path}={_text(value)}",) for name, value in levels.items()}
+            set_of = {name: _set(paths, _text(value)) for name, value in levels.items()}
             return None if lists else Factor(one["name"], tuple(Level(*each) for each in set_of.items()))
         if isinstance(levels, list):
             hint = 'write `path = "..."` for the setting they are values of, or `{ name = ["path=value"] }`'
@@ -350,6 +351,11 @@ def _of_measure(i: int, faults: Iterable[SyntaxFault]) -> list[Fault]:
 
 def _range(one: dict[str, Any]) -> Range:
     return Range(one["name"], one["path"], _text(one["from"]), _text(one["to"]), one.get("scale", "linear"))
+
+
+def _set(paths: Sequence[str], value: str) -> tuple[str, ...]:
+    """Return the overrides that give several settings one value."""
+    return tuple(f"{path}={value}" for path in paths)
 
 
 def _has_null(value: object) -> bool:

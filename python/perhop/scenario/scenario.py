@@ -130,8 +130,16 @@ class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     labels: dict[str, str] = {}
 
 
+class CaptureView(msgspec.Struct, frozen=True):
+    """The packets of a source from a capture, and from the first to the last of them."""
+
+    packets: int
+    duration_s: float
+    repeats: bool
+
+
 class UdpView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to", "class_": "class"}):
-    """One UDP flow."""
+    """One UDP flow; of a capture the mean rate, and the longest packet."""
 
     name: str
     class_: str
@@ -143,6 +151,7 @@ class UdpView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "
     rate_bit_s: float
     packet_bytes: int
     labels: dict[str, str] = {}
+    capture: CaptureView | None = None
 
 
 class MarkerView(msgspec.Struct, frozen=True):
@@ -179,7 +188,13 @@ class SettingsView(msgspec.Struct, frozen=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """The meaning of a scenario: names resolved, counts expanded, defaults filled."""
+    """The meaning of a scenario: names resolved, counts expanded, defaults filled.
+
+    Parameters
+    ----------
+    arrivals_per_s
+        Of each table of random transfers, by its name: how many begin in a second on average.
+    """
 
     run: RunSettings
     nodes: list[NodeView]
@@ -188,6 +203,7 @@ class Description(msgspec.Struct, frozen=True):
     settings: SettingsView
     udp: list[UdpView]
     flows: list[FlowView]
+    arrivals_per_s: dict[str, float] = {}
 
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)

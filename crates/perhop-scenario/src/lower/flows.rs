@@ -9,6 +9,7 @@ use perhop_core::rng::Stream;
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
+use crate::lower::capture;
 use crate::lower::conditioner::ack_marking;
 use crate::lower::programs;
 use crate::lower::queue::refuse_element;
@@ -21,6 +22,7 @@ use crate::meant::routes::address;
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::words::names::{End, Label};
+use crate::words::suggest;
 use crate::words::units::Time;
 use crate::written::defaults;
 use crate::written::file::{Arrivals, Control, Flow, ScenarioFile, Udp};
@@ -49,7 +51,7 @@ pub(crate) fn make(
     file: &mut ScenarioFile,
     run: &model::Run,
     names: &Names,
-    elements: &dyn Elements,
+    (links, elements): (&[model::Link], &dyn Elements),
     report: &mut Report,
 ) -> Made {
     let mut made = Made {
@@ -63,7 +65,7 @@ pub(crate) fn make(
     };
     unique_names(file, report);
     for i in 0..file.flow.len() {
-        made.tcp(file, i, run, (names, elements), report);
+        made.tcp(file, i, run, (names, links, elements), report);
     }
     for i in 0..file.udp.len() {
         made.udp(file, i, names, report);
@@ -125,7 +127,7 @@ impl Made {
         file: &mut ScenarioFile,
         i: usize,
         run: &model::Run,
-        (names, elements): (&Names, &dyn Elements),
+        (names, links, elements): (&Names, &[model::Link], &dyn Elements),
         report: &mut Report,
     ) {
         let flow = &mut file.flow[i];
@@ -133,7 +135,7 @@ impl Made {
         let transfers = match &flow.arrivals {
             None => None,
             Some(arrivals) => {
-                let Some(drawn) = self.transfers(arrivals, flow, i, run, report) else { return };
+                let Some(drawn) = self.transfers(arrivals, flow, i, (run, links), report) else { return };
                 Some(drawn)
             }
         };
@@ -188,24 +190,41 @@ impl Made {
         arrivals: &Arrivals,
         flow: &Flow,
         i: usize,
-        run: &model::Run,
+        (run, links): (&model::Run, &[model::Link]),
         report: &mut Report,
     ) -> Option<Vec<(Span, Bytes)>> {
-        if !report.is_sound(&steps!["flow", i, "arrivals"]) || arrivals.mean_interval.0 == Span::ZERO {
+        let at = steps!["flow", i, "arrivals"];
+        if !report.is_sound(&at) {
             return None;
         }
+        let link = arrivals.link.as_ref().filter(|_| arrivals.load.is_some());
+        let rate = match link.map(|name| (name, links.iter().find(|link| link.name == *name))) {
+            None => None,
+            Some((_, Some(link))) => Some(link.rate),
+            Some((name, None)) => {
+                let hint = suggest::among(name, links.iter().map(|link| link.name.as_str()));
+                let rule = format!("there is no link `{}`", suggest::short(name));
+                report.error(&[&at[..], &steps!["link"]].concat(), rule, hint);
+                return None;
+            }
+        };
+        let mean = transfers::mean_interval(arrivals, rate).filter(|mean| *mean > 0.0)?;
         let path = format!("flow.{}.arrivals", flow.name);
         let mut stream = Stream::new(run.seed, run.replication, &path);
         let most = MOST - self.flows.len();
-        let drawn = transfers::draw(arrivals, flow.start.0, run.duration, most, &mut stream);
+        let drawn = transfers::draw(arrivals, mean, flow.start.0, run.duration, most, &mut stream);
         if drawn.len() <= most {
             return Some(drawn);
         }
         if report.is_sound(&steps!["run", "duration"]) {
             let end = Time(run.duration);
             let rule = format!("this makes more than {MOST} flows until the run ends, at {end}");
-            let hint = Some("take a longer `mean_interval` or a shorter run".to_owned());
-            report.error(&steps!["flow", i, "arrivals", "mean_interval"], rule, hint);
+            let (key, less) = match arrivals.load {
+                None => ("mean_interval", "a longer `mean_interval`"),
+                Some(_) => ("load", "less `load`, longer transfers"),
+            };
+            let hint = Some(format!("take {less} or a shorter run"));
+            report.error(&steps!["flow", i, "arrivals", key], rule, hint);
         }
         None
     }
@@ -214,7 +233,17 @@ impl Made {
     fn udp(&mut self, file: &mut ScenarioFile, i: usize, names: &Names, report: &mut Report) {
         let packet_size = file.run.packet_size;
         let flow: &mut Udp = &mut file.udp[i];
-        let size = *flow.packet_size.get_or_insert(packet_size.unwrap_or_else(defaults::udp_packet));
+        let (rate, size, capture) = if let Pattern::Capture { .. } = &flow.pattern {
+            let Some(capture) = capture::read(&flow.pattern, &steps!["udp", i, "pattern"], report) else {
+                return;
+            };
+            let (rate, longest) = (capture::rate(&capture), capture::longest(&capture));
+            (rate, longest, Some(Arc::new(capture)))
+        } else {
+            let size = *flow.packet_size.get_or_insert(packet_size.unwrap_or_else(defaults::udp_packet));
+            let Some(rate) = flow.rate else { return };
+            (rate.0, size.0, None)
+        };
         let Some(pairs) = self.pairs("udp", i, (&flow.from, &flow.to), names, report) else { return };
         let each = flow.count.map_or(1, |count| count as usize);
         let count = pairs.len.saturating_mul(each);
@@ -238,12 +267,14 @@ impl Made {
                 start: flow.start.0,
                 start_jitter: flow.start_jitter.0,
                 mark: flow.mark.0,
-                rate: flow.rate.0,
-                packet_size: Bytes(size.0.0),
+                rate,
+                packet_size: size,
+                capture: capture.clone(),
                 pattern: match flow.pattern {
                     Pattern::Cbr => model::UdpPattern::Cbr,
                     Pattern::Poisson => model::UdpPattern::Poisson,
                     Pattern::OnOff { on, off } => model::UdpPattern::OnOff { on: on.0, off: off.0 },
+                    Pattern::Capture { .. } => model::UdpPattern::Capture,
                 },
             });
         }

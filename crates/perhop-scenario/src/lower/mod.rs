@@ -1,5 +1,6 @@
 //! From the file to the model: counts expanded, names resolved, ports put on their links.
 
+mod capture;
 pub(crate) mod check;
 mod conditioner;
 mod flows;
@@ -21,7 +22,7 @@ use perhop_core::gilbert_elliott::{GilbertElliott, GilbertElliottParams};
 use perhop_core::rate_trace::RateTrace;
 use perhop_core::rng::Stream;
 use perhop_core::time::Span;
-use perhop_core::units::BitRate;
+use perhop_core::units::{BitRate, Bytes};
 
 use crate::lower::resolve::{MOST, Names, Pairs};
 use crate::meant::cost;
@@ -36,6 +37,7 @@ use crate::words::suggest;
 use crate::words::units::{Probability, Size, Time};
 use crate::written::file::{self, BurstLoss, BurstLosses, Delay, PerDirection, ScenarioFile};
 use losses::Places;
+pub(crate) use transfers::mean_interval;
 use warnings::Tables;
 
 /// The scenario that `file` means. It is only complete if nothing was reported. Default ports are added to `file`.
@@ -62,7 +64,7 @@ pub(crate) fn lower(
         endpoint: file.run.endpoint,
         series: file.run.series.clone(),
     };
-    let made = flows::make(file, &run, &network.names, elements, report);
+    let made = flows::make(file, &run, &network.names, (&network.links, elements), report);
     let (conditioners, of_conditioners) = place_conditioner::place(file, &network, &made, elements, report);
     let Network { nodes, links, by_ends, complete, .. } = network;
     let flows::Made { from_file, flows, udp_from_file, udp, flow_table, .. } = made;
@@ -175,33 +177,39 @@ impl Network<'_> {
                 report.error(&steps!["link", i, "ends"], rule, Some(hint.to_owned()));
                 return None;
             }
-            let ahead = (from, to, rate.clone(), delay, sizes[0], (losses[0], bursts[0]));
-            let back = (to, from, back.clone(), delay_back, sizes[1], (losses[1], bursts[1]));
-            for (from, to, (rate, trace), Time(delay), size, (loss, burst_loss)) in [ahead, back] {
-                let name = format!("{}->{}", self.nodes[from].name, self.nodes[to].name);
-                let path = format!("port.{}-{}", self.nodes[from].name, self.nodes[to].name);
-                let port = ports::plain_port(path, rate);
-                self.by_ends.insert((from, to), self.links.len());
-                let pure_ack_size = size.map(|Size(bytes)| bytes);
-                let losses = Vec::new();
-                let link = model::Link {
-                    name,
-                    from,
-                    to,
-                    rate,
-                    trace,
-                    delay,
-                    pure_ack_size,
-                    loss,
-                    burst_loss,
-                    losses,
-                    port,
-                };
-                self.links.push(link);
-            }
+            let one_way = |rate: &TracedRate, Time(delay), k: usize| OneWay {
+                rate: rate.clone(),
+                delay,
+                pure_ack_size: sizes[k].map(|Size(bytes)| bytes),
+                loss: losses[k],
+                burst_loss: bursts[k],
+            };
+            self.add(from, to, one_way(&rate, delay, 0));
+            self.add(to, from, one_way(&back, delay_back, 1));
         }
         Some(pairs)
     }
+
+    /// Adds a direction of a link.
+    fn add(&mut self, from: usize, to: usize, one_way: OneWay) {
+        let OneWay { rate: (rate, trace), delay, pure_ack_size, loss, burst_loss } = one_way;
+        let name = format!("{}->{}", self.nodes[from].name, self.nodes[to].name);
+        let path = format!("port.{}-{}", self.nodes[from].name, self.nodes[to].name);
+        let (port, losses) = (ports::plain_port(path, rate), Vec::new());
+        self.by_ends.insert((from, to), self.links.len());
+        let link =
+            model::Link { name, from, to, rate, trace, delay, pure_ack_size, loss, burst_loss, losses, port };
+        self.links.push(link);
+    }
+}
+
+/// Settings of a direction of a link.
+struct OneWay {
+    rate: TracedRate,
+    delay: Span,
+    pure_ack_size: Option<Bytes>,
+    loss: f64,
+    burst_loss: Option<GilbertElliottParams>,
 }
 
 /// A rate in bit/s, and the trace that it is the mean of.

@@ -5,20 +5,50 @@
 
 use perhop_core::rng::Stream;
 use perhop_core::time::Span;
-use perhop_core::units::Bytes;
+use perhop_core::units::{BitRate, Bytes};
 
-use crate::words::units::Size;
+use crate::words::units::{Size, Time};
 use crate::written::sources::{Arrivals, SizeDistribution};
 
-/// Beginning and size of every transfer from `start` to `end`, at most `most` and one more.
+/// Mean time between two transfers, ns; `rate` is that of the link whose load they are.
+pub(crate) fn mean_interval(arrivals: &Arrivals, rate: Option<BitRate>) -> Option<f64> {
+    if let Some(Time(interval)) = arrivals.mean_interval {
+        return Some(interval.as_secs_f64() * 1e9);
+    }
+    let (load, rate) = arrivals.load.zip(rate)?;
+    Some(8e9 * mean_size(&arrivals.size) / (load * rate_of(rate)))
+}
+
+/// Mean data of a transfer, bytes, before it is rounded.
+fn mean_size(distribution: &SizeDistribution) -> f64 {
+    match *distribution {
+        SizeDistribution::Fixed { size } => float(size),
+        SizeDistribution::Exponential { mean } => float(mean),
+        // the integral of x times the density between min and max
+        SizeDistribution::Pareto { shape, min, max } => {
+            let (min, max) = (float(min), float(max));
+            let rest = 1.0 - libm::pow(min / max, shape);
+            let scaled = libm::pow(min, shape) * shape / rest;
+            let power = 1.0 - shape;
+            if libm::fabs(power) < 1e-9 {
+                scaled * libm::log(max / min)
+            } else {
+                scaled * (libm::pow(max, power) - libm::pow(min, power)) / power
+            }
+        }
+    }
+}
+
+/// Beginning and size of every transfer from `start` to `end`, at most `most` and one more; `mean` is the mean time between
+/// two, ns.
 pub(crate) fn draw(
     arrivals: &Arrivals,
+    mean: f64,
     start: Span,
     end: Span,
     most: usize,
     stream: &mut Stream,
 ) -> Vec<(Span, Bytes)> {
-    let mean = arrivals.mean_interval.0.as_secs_f64() * 1e9;
     let mut at = start.as_nanos();
     let mut drawn = Vec::new();
     while drawn.len() <= most {
@@ -56,6 +86,11 @@ const fn float(size: Size) -> f64 {
     size.0.0 as f64
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a random draw follows")]
+const fn rate_of(rate: BitRate) -> f64 {
+    rate.bits_per_sec() as f64
+}
+
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -68,12 +103,12 @@ fn whole(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::units::Time;
 
     fn many(size: SizeDistribution) -> Vec<(Span, Bytes)> {
-        let arrivals = Arrivals { mean_interval: Time(Span::from_millis(10)), size };
+        let mean_interval = Some(Time(Span::from_millis(10)));
+        let arrivals = Arrivals { mean_interval, load: None, link: None, size };
         let mut stream = Stream::new(3, 0, "flow.short.arrivals");
-        draw(&arrivals, Span::from_secs(5), Span::from_secs(1005), 1_000_000, &mut stream)
+        draw(&arrivals, 1e7, Span::from_secs(5), Span::from_secs(1005), 1_000_000, &mut stream)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a mean for a test")]
@@ -107,6 +142,27 @@ mod tests {
         let median = min * (1.0 - 0.5 * (1.0 - (min / max).powf(shape))).powf(-1.0 / shape);
         let middle = mean([sizes[sizes.len() / 2]].into_iter());
         assert!((middle / median - 1.0).abs() < 0.02, "median {middle}, expected {median}");
+    }
+
+    #[test]
+    fn a_load_is_the_data_of_all_transfers_over_the_rate() {
+        let size = |n| Size(Bytes(n));
+        let rate = BitRate::new(10_000_000);
+        for (size, within) in [
+            (SizeDistribution::Fixed { size: size(15_000) }, 0.006),
+            (SizeDistribution::Exponential { mean: size(15_000) }, 0.01),
+            (SizeDistribution::Pareto { shape: 1.6, min: size(4_000), max: size(1_000_000) }, 0.03),
+            (SizeDistribution::Pareto { shape: 1.0, min: size(1_000), max: size(1_000_000) }, 0.05),
+        ] {
+            let arrivals = Arrivals { mean_interval: None, load: Some(0.7), link: None, size };
+            assert_eq!(mean_interval(&arrivals, None), None);
+            let mean = mean_interval(&arrivals, rate).expect("a load of a rate");
+            let mut stream = Stream::new(5, 0, "flow.short.arrivals");
+            let drawn = draw(&arrivals, mean, Span::ZERO, Span::from_secs(3000), 1_000_000, &mut stream);
+            let bits: u64 = drawn.iter().map(|(_, data)| data.bits()).sum();
+            let load = float(Size(Bytes(bits))) / 3000.0 / 1e7;
+            assert!((load / 0.7 - 1.0).abs() < within, "{size:?}: {load}");
+        }
     }
 
     #[test]

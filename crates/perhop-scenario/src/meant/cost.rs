@@ -88,8 +88,12 @@ fn capacity(scenario: &Scenario, link: usize) -> f64 {
 }
 
 fn datagrams(scenario: &Scenario, flow: &Udp) -> f64 {
+    if let Some(capture) = &flow.capture {
+        let left = scenario.run.duration.as_nanos().saturating_sub(flow.start.as_nanos());
+        return float(capture.count(Span::from_nanos(left)));
+    }
     let sending = match flow.pattern {
-        UdpPattern::Cbr | UdpPattern::Poisson => 1.0,
+        UdpPattern::Cbr | UdpPattern::Poisson | UdpPattern::Capture => 1.0,
         UdpPattern::OnOff { on, off } => on.as_secs_f64() / (on.as_secs_f64() + off.as_secs_f64()),
     };
     float(flow.rate.bits_per_sec()) * sending * left(scenario, flow.start) / bits(flow.packet_size)

@@ -38,6 +38,46 @@ pub struct Udp {
     pub packet_size: Bytes,
     /// When packets leave.
     pub pattern: UdpPattern,
+    /// The packets of the pattern `Capture`; rate and packet size are then their mean rate and the longest.
+    pub capture: Option<Arc<Capture>>,
+}
+
+/// Packets as they were captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// The distance of each from the first, and its length.
+    pub packets: Vec<(Span, Bytes)>,
+    /// From the first to the first again, where all is repeated.
+    pub period: Option<Span>,
+}
+
+impl Capture {
+    /// Packet number `n`, from 0: its distance from the first and its length; `None` when there are no more.
+    #[must_use]
+    pub fn packet(&self, n: u64) -> Option<(Span, Bytes)> {
+        let count = self.packets.len() as u64;
+        let (round, at) = (n / count, usize::try_from(n % count).ok()?);
+        let (after, len) = self.packets[at];
+        match self.period {
+            _ if round == 0 => Some((after, len)),
+            None => None,
+            Some(period) => Some((Span::from_nanos(period.as_nanos().saturating_mul(round)) + after, len)),
+        }
+    }
+
+    /// The packets in a time from the first on.
+    #[must_use]
+    pub fn count(&self, time: Span) -> u64 {
+        let within = |rest: u64| self.packets.partition_point(|(after, _)| after.as_nanos() < rest) as u64;
+        match self.period {
+            None => within(time.as_nanos()),
+            Some(period) => {
+                let (rounds, rest) =
+                    (time.as_nanos() / period.as_nanos(), time.as_nanos() % period.as_nanos());
+                rounds.saturating_mul(self.packets.len() as u64) + within(rest)
+            }
+        }
+    }
 }
 
 /// When the packets of a UDP flow leave.
@@ -54,6 +94,8 @@ pub enum UdpPattern {
         /// Mean length of a time in which it does not.
         off: Span,
     },
+    /// As captured.
+    Capture,
 }
 
 /// One connection: data `from` -> `to`, ACKs back.

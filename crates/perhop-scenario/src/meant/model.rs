@@ -21,7 +21,7 @@ use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
 pub use crate::meant::code::Code;
-pub use crate::meant::flows::{AckPolicy, CustomControl, Flow, Tcp, Udp, UdpPattern};
+pub use crate::meant::flows::{AckPolicy, Capture, CustomControl, Flow, Tcp, Udp, UdpPattern};
 pub use crate::words::choices::{Clock, Endpoint, MoreSeries, NodeKind, Per};
 use crate::words::files::FileName;
 use crate::words::setting::SettingsTable;

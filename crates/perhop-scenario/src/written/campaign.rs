@@ -75,13 +75,24 @@ pub struct Factor {
     /// Its name, which is a column of the results.
     #[schemars(length(min = 1, max = 64))]
     pub name: String,
-    /// The setting that is varied, as in `-s`. Without it each level has overrides of its own.
+    /// The setting that is varied, as in `-s`, or several, which all take the value of the level. Without it each level has
+    /// overrides of its own.
     #[serde(default)]
-    #[schemars(with = "String")]
-    pub path: Option<String>,
+    #[schemars(with = "Paths")]
+    pub path: Option<Paths>,
     /// With `path` the values of the setting, in a list, or by name. Without `path` by name the overrides `path=value`:
     /// one, or a list, which may be empty.
     pub levels: Levels,
+}
+
+/// A setting, or several that are varied as one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Paths {
+    /// One.
+    One(String),
+    /// Several.
+    Several(#[schemars(length(min = 1))] Vec<String>),
 }
 
 /// The levels of a factor.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::words::files::FileName;
 use crate::words::labels::Labels;
 use crate::words::marks::Mark;
 use crate::words::names::{End, Label};
@@ -12,11 +13,21 @@ use crate::words::units::{Rate, Size, Time};
 use crate::written::defaults;
 
 /// Transfers that begin at the times of a Poisson process, from `start` to the end of the run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arrivals {
     /// Mean time between two beginnings.
-    pub mean_interval: Time,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Time")]
+    pub mean_interval: Option<Time>,
+    /// Instead of `mean_interval`: the data of the transfers as a part of the rate of `link`. Above 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 100))]
+    pub load: Option<f64>,
+    /// The direction of a link that `load` is of, `r->d`; of a link with members one of them, `r->d[0]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub link: Option<String>,
     /// How much data each has.
     pub size: SizeDistribution,
 }
@@ -82,8 +93,10 @@ pub struct Udp {
     /// The start is moved later by a uniform draw from zero up to this.
     #[serde(default = "defaults::no_time")]
     pub start_jitter: Time,
-    /// Rate on the wire; with `on-off` while it sends.
-    pub rate: Rate,
+    /// Rate on the wire; with `on-off` while it sends. Needed but for a capture, which has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rate")]
+    pub rate: Option<Rate>,
     /// Length of every packet on the wire. Without it `run.packet_size`, or else 1000B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Size")]
@@ -98,7 +111,7 @@ fn pattern() -> Pattern {
 }
 
 /// When the packets of a UDP flow leave.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Pattern {
     /// At a constant bit rate.
@@ -111,5 +124,34 @@ pub enum Pattern {
         on: Time,
         /// Mean length of a time in which it does not send.
         off: Time,
+    },
+    /// As the packets of one flow in a capture, each with its length and its distance from the one before.
+    Capture {
+        /// The capture: pcapng or pcap.
+        file: FileName,
+        /// Protocol of the flow: `"udp"`, `"tcp"`, or any number. What is left out here and below is as in the first packet
+        /// that fits the rest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        protocol: Option<String>,
+        /// Its source address, IPv4 or IPv6.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        src: Option<String>,
+        /// Its destination address.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "String")]
+        dst: Option<String>,
+        /// Its source port.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u16")]
+        src_port: Option<u16>,
+        /// Its destination port.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "u16")]
+        dst_port: Option<u16>,
+        /// Whether it begins again after the last packet, at the mean distance.
+        #[serde(default)]
+        repeat: bool,
     },
 }

@@ -4,12 +4,14 @@
 //! down to the nanosecond, so that the long-run rate does not drift. Random lengths of time come by inversion from the
 //! stream `udp.name.pattern`.
 
+use std::sync::Arc;
+
 use perhop_core::packet::{Dir, Kind, Meta};
 use perhop_core::queue::Backlog;
 use perhop_core::rng::Stream;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
-use perhop_scenario::model::{Run, Udp, UdpPattern};
+use perhop_scenario::model::{Capture, Run, Udp, UdpPattern};
 
 use crate::engine::marks::MarkCounts;
 use crate::hosts::connection::Connection;
@@ -19,33 +21,33 @@ use crate::hosts::packet::SimPacket;
 pub struct Source {
     /// The flow; its header is the whole packet.
     pub connection: Connection,
-    len: Bytes,
     departures: Departures,
     /// Its packets so far.
     pub sent: Backlog,
 }
 
 impl Source {
-    /// A source of packets of `len` that leave at `departures`.
-    pub fn new(connection: Connection, len: Bytes, departures: Departures) -> Self {
-        Self { connection, len, departures, sent: Backlog::default() }
+    /// A source of packets that leave at `departures`.
+    pub fn new(connection: Connection, departures: Departures) -> Self {
+        Self { connection, departures, sent: Backlog::default() }
     }
 
-    /// When the next packet leaves.
-    pub const fn next_timeout(&self) -> Instant {
-        self.departures.next()
+    /// When the next packet leaves, if there is one.
+    pub fn next_timeout(&self) -> Option<Instant> {
+        Some(self.departures.next()).filter(|at| *at < Instant::MAX)
     }
 
     /// Fills `pkt` with the packet that leaves now, and finds the time of the one after it.
     pub fn send(&mut self, now: Instant, pkt: &mut SimPacket) {
         let contents = pkt.get_mut();
         let Connection { flow, class, mark, .. } = self.connection;
-        let len = u32::try_from(self.len.0).unwrap_or(u32::MAX);
+        let bytes = self.departures.bytes();
+        let len = u32::try_from(bytes.0).unwrap_or(u32::MAX);
         contents.meta =
             Meta { flow, class, dscp: mark, kind: Kind::Data, dir: Dir::Forward, ..Meta::default() };
         (contents.full_len, contents.options) = (len, 0);
         contents.segment.sent = now;
-        self.sent.add(self.len);
+        self.sent.add(bytes);
         self.departures.advance();
     }
 }
@@ -55,6 +57,7 @@ pub struct Departures {
     rate: BitRate,
     len: Bytes,
     pattern: UdpPattern,
+    capture: Option<Arc<Capture>>,
     stream: Stream,
     /// Start of the run of packets at a constant rate, the times off before now left out.
     run_start: Instant,
@@ -76,6 +79,7 @@ impl Departures {
             rate: flow.rate,
             len: flow.packet_size,
             pattern: flow.pattern,
+            capture: flow.capture.clone(),
             stream: Stream::new(run.seed, run.replication, &format!("udp.{}.pattern", flow.name)),
             run_start: start,
             run_sent: 0,
@@ -84,14 +88,21 @@ impl Departures {
             next: start,
         };
         match flow.pattern {
-            UdpPattern::Cbr => {}
+            UdpPattern::Cbr | UdpPattern::Capture => {}
             UdpPattern::Poisson => departures.next = start + departures.poisson(),
             UdpPattern::OnOff { on, .. } => departures.run_end = start + departures.exponential(ns(on)),
         }
         departures
     }
 
-    /// When the next packet leaves.
+    /// Length of the next packet.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        let captured = self.capture.as_ref().and_then(|capture| capture.packet(self.run_sent));
+        captured.map_or(self.len, |(_, len)| len)
+    }
+
+    /// When the next packet leaves; `Instant::MAX` for never.
     #[must_use]
     pub const fn next(&self) -> Instant {
         self.next
@@ -105,6 +116,7 @@ impl Departures {
     fn following(&mut self) -> Instant {
         match self.pattern {
             UdpPattern::Cbr => self.in_run(),
+            UdpPattern::Capture => self.captured(),
             UdpPattern::Poisson => self.next + self.poisson(),
             UdpPattern::OnOff { on, off } => {
                 let mut next = self.in_run();
@@ -118,6 +130,13 @@ impl Departures {
                 next
             }
         }
+    }
+
+    /// When the next packet of the capture leaves.
+    fn captured(&mut self) -> Instant {
+        self.run_sent += 1;
+        let next = self.capture.as_ref().and_then(|capture| capture.packet(self.run_sent));
+        next.map_or(Instant::MAX, |(after, _)| self.run_start + after)
     }
 
     /// When the next packet of the run leaves.

@@ -135,7 +135,7 @@ impl Host {
         for (slot, end) in (0u32..).zip(&ends) {
             match end {
                 End::Sending(end) => deadlines.set(slot, end.sender.next_timeout()),
-                End::Source(source) => deadlines.set(slot, Some(source.next_timeout())),
+                End::Source(source) => deadlines.set(slot, source.next_timeout()),
                 End::Receiving(_) | End::Drain(_) => {}
             }
         }
@@ -521,13 +521,13 @@ impl Node<SimPacket> for Host {
                     self.acknowledge(now, slot, None, io);
                 }
                 End::Source(source) => {
-                    while source.next_timeout() <= now {
+                    while source.next_timeout().is_some_and(|at| at <= now) {
                         let mut pkt = io.fresh();
                         source.send(now, &mut pkt);
                         let port = source.connection.port;
                         send(&mut self.ports, &mut self.processing, now, (port, pkt), io);
                     }
-                    self.deadlines.set(slot, Some(source.next_timeout()));
+                    self.deadlines.set(slot, source.next_timeout());
                 }
                 End::Drain(_) => {}
             }

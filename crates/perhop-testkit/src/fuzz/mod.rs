@@ -8,10 +8,14 @@ use perhop_core::units::QueueSize;
 use crate::aqm;
 use crate::laws::queue;
 
+#[cfg(feature = "wire")]
+mod capture;
 #[cfg(feature = "tcp")]
 mod tcp;
 #[cfg(feature = "wire")]
 mod wire;
+#[cfg(feature = "wire")]
+pub use capture::{CaptureBytes, capture};
 #[cfg(feature = "tcp")]
 pub use tcp::{Connection, SenderOps, Settings, connection, sender_ops};
 #[cfg(feature = "wire")]

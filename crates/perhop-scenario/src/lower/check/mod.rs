@@ -90,7 +90,8 @@ fn count(list: &'static str, i: usize, count: Option<u32>, [first, _]: [u16; 2],
 fn arrivals(arrivals: &Arrivals, flow: &Flow, i: usize, report: &mut Report) {
     let at = |key: &'static str| steps!["flow", i, key];
     let in_arrivals = |key: &'static str| [&at("arrivals")[..], &steps![key]].concat();
-    if arrivals.mean_interval.0.as_nanos() == 0 {
+    how_often(arrivals, i, report);
+    if arrivals.mean_interval.is_some_and(|time| time.0.as_nanos() == 0) {
         let rule = "there is no end to transfers that begin at no distance";
         report.error(&in_arrivals("mean_interval"), rule, Some("write a time above zero".to_owned()));
     }
@@ -130,13 +131,57 @@ fn arrivals(arrivals: &Arrivals, flow: &Flow, i: usize, report: &mut Report) {
     }
 }
 
+/// Either a mean distance or a load says how often transfers begin.
+fn how_often(arrivals: &Arrivals, i: usize, report: &mut Report) {
+    let at = steps!["flow", i, "arrivals"];
+    let of = |key: &'static str| [&at[..], &steps![key]].concat();
+    match (arrivals.mean_interval, arrivals.load, &arrivals.link) {
+        (Some(_), None, None) | (None, Some(_), Some(_)) => {}
+        (None, None, None) => {
+            let hint = r#"add `mean_interval = "100ms"`, or `load = 0.7` and the `link` that it is of"#;
+            let rule = "nothing says how often transfers begin";
+            report.error(&at, rule, Some(hint.to_owned()));
+        }
+        (Some(_), _, _) => {
+            let key = if arrivals.load.is_some() { "load" } else { "link" };
+            let hint = Some("leave one of them out".to_owned());
+            report.error(&of(key), "`mean_interval` says how often transfers begin", hint);
+        }
+        (None, Some(_), None) => {
+            let hint = Some("add `link = \"r->d\"`".to_owned());
+            report.error(&of("load"), "a load is of the rate of a link, and `link` is missing", hint);
+        }
+        (None, None, Some(_)) => {
+            report.error(&of("link"), "`load` is missing", Some("add `load = 0.7`".to_owned()));
+        }
+    }
+}
+
 fn udp(flow: &Udp, packet_size: Option<Size>, i: usize, report: &mut Report) {
     if let Some(size) = flow.packet_size {
         packet(size, &steps!["udp", i, "packet_size"], report);
     }
+    if let Pattern::Capture { .. } = flow.pattern {
+        for (key, is_given) in [("rate", flow.rate.is_some()), ("packet_size", flow.packet_size.is_some())] {
+            if is_given {
+                let hint = Some(format!("leave `{key}` out"));
+                report.error(
+                    &steps!["udp", i, key],
+                    "a capture says when packets leave and how long they are",
+                    hint,
+                );
+            }
+        }
+        return;
+    }
+    let Some(rate) = flow.rate else {
+        let hint = "add `rate = \"100kbit/s\"`: rate on the wire; with `on-off` while it sends.";
+        report.error(&steps!["udp", i, "rate"], "`rate` is missing", Some(hint.to_owned()));
+        return;
+    };
     let size = flow.packet_size.or(packet_size).unwrap_or_else(defaults::udp_packet);
-    if size.0.0 > 0 && u128::from(size.0.bits()) * 1_000_000_000 < u128::from(flow.rate.0.bits_per_sec()) {
-        let rule = format!("at {} a packet of {size} takes less than a nanosecond", flow.rate);
+    if size.0.0 > 0 && u128::from(size.0.bits()) * 1_000_000_000 < u128::from(rate.0.bits_per_sec()) {
+        let rule = format!("at {rate} a packet of {size} takes less than a nanosecond");
         let hint = "time is in whole nanoseconds: lower the rate or send longer packets".to_owned();
         report.error(&steps!["udp", i, "rate"], rule, Some(hint));
     }

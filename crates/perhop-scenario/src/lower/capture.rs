@@ -1,0 +1,155 @@
+//! Sources from captures: the packets of one flow, their lengths and their distances.
+
+use std::net::IpAddr;
+
+use perhop_core::time::Span;
+use perhop_core::units::{BitRate, Bytes};
+use perhop_wire::capture::{Captured, IpPacket, ip_packet, read as read_capture};
+
+use crate::meant::model::Capture;
+use crate::read::mistakes::Report;
+use crate::read::tree::{Step, steps};
+use crate::words::suggest;
+use crate::written::sources::Pattern;
+
+/// The fields that a packet must have; others are as in the first packet that fits.
+#[derive(Default)]
+struct Asked {
+    protocol: Option<u8>,
+    addresses: [Option<IpAddr>; 2],
+    ports: [Option<u16>; 2],
+}
+
+impl Asked {
+    fn fits(&self, packet: &IpPacket) -> bool {
+        let port = |k: usize| packet.ports.map(|ports| ports[k]);
+        self.protocol.is_none_or(|protocol| protocol == packet.protocol)
+            && (0..2).all(|k| self.addresses[k].is_none_or(|address| address == packet.addresses[k]))
+            && (0..2).all(|k| self.ports[k].is_none_or(|asked| port(k) == Some(asked)))
+    }
+}
+
+/// The packets that a pattern `capture` means.
+pub(crate) fn read(pattern: &Pattern, at: &[Step], report: &mut Report) -> Option<Capture> {
+    let Pattern::Capture { file: name, repeat, .. } = pattern else { return None };
+    let key = [at, &steps!["file"]].concat();
+    let asked = asked(pattern, at, report)?;
+    let file = report.file(&key, name)?;
+    let found = packets(&file.bytes, &asked).and_then(|packets| repeated(packets, *repeat));
+    found.map_err(|(rule, hint)| report.error(&key, format!("`{name}` {rule}"), hint)).ok()
+}
+
+/// The mean rate of a capture, of one that ends from its first packet to its last.
+pub(crate) fn rate(capture: &Capture) -> BitRate {
+    let bits: u128 = capture.packets.iter().map(|(_, len)| u128::from(len.bits())).sum();
+    let last = capture.packets.last().map_or(Span::ZERO, |(after, _)| *after);
+    let time = u128::from(capture.period.unwrap_or(last).as_nanos().max(1));
+    let rate = u64::try_from(bits * 1_000_000_000 / time).unwrap_or(u64::MAX);
+    BitRate::new(rate.max(1)).unwrap_or_else(|| unreachable!("it is not 0"))
+}
+
+/// The longest packet of a capture.
+pub(crate) fn longest(capture: &Capture) -> Bytes {
+    capture.packets.iter().map(|(_, len)| *len).max().unwrap_or_default()
+}
+
+/// The flow that is asked for.
+fn asked(pattern: &Pattern, at: &[Step], report: &mut Report) -> Option<Asked> {
+    let Pattern::Capture { protocol, src, dst, src_port, dst_port, .. } = pattern else { return None };
+    let mut asked = Asked { ports: [*src_port, *dst_port], ..Asked::default() };
+    let mut sound = report.is_sound(at);
+    let mut refuse = |key: &'static str, rule: String, hint: &str| {
+        report.error(&[at, &steps![key]].concat(), rule, Some(hint.to_owned()));
+        sound = false;
+    };
+    if let Some(word) = protocol {
+        asked.protocol = match word.as_str() {
+            "tcp" => Some(6),
+            "udp" => Some(17),
+            number => number.parse().ok(),
+        };
+        if asked.protocol.is_none() {
+            let rule = format!("`{}` is not a protocol", suggest::short(word));
+            refuse("protocol", rule, "write `udp`, `tcp`, or its number from 0 to 255 in quotes");
+        }
+    }
+    for (k, (key, address)) in [("src", src), ("dst", dst)].into_iter().enumerate() {
+        let Some(text) = address else { continue };
+        match text.parse() {
+            Ok(address) => asked.addresses[k] = Some(address),
+            Err(_) => {
+                let rule = format!("`{}` is not an address of IPv4 or IPv6", suggest::short(text));
+                refuse(key, rule, "write it as in `10.0.0.1` or `fd00::1`");
+            }
+        }
+    }
+    sound.then_some(asked)
+}
+
+/// A rule that a capture breaks, as the end of a sentence, and a hint.
+type Refusal = (String, Option<String>);
+
+/// Times in ns and lengths of the packets of the flow that is `asked` for.
+fn packets(file: &[u8], asked: &Asked) -> Result<Vec<(u64, Bytes)>, Refusal> {
+    let mut flow: Option<(Asked, IpPacket)> = None;
+    let (mut found, mut all, mut wrong): (Vec<(u64, Bytes)>, u64, Option<Refusal>) = (Vec::new(), 0, None);
+    let mut take = |captured: Captured<'_>| {
+        all += 1;
+        let Some(packet) = ip_packet(&captured).filter(|packet| wrong.is_none() && asked.fits(packet)) else {
+            return;
+        };
+        let (own, _) = flow.get_or_insert_with(|| (same_flow(&packet), packet));
+        if !own.fits(&packet) || own.ports[0].is_some() != packet.ports.is_some() {
+            return;
+        }
+        if packet.len == 0 {
+            let hint =
+                "capture with segmentation offload turned off: `ethtool -K DEV tso off gso off gro off`";
+            let rule = format!("has a packet without a length, number {all}: its device was to cut it up");
+            wrong = Some((rule, Some(hint.to_owned())));
+        }
+        if found.last().is_some_and(|(before, _)| captured.time < *before) {
+            let hint = "`reordercap IN OUT` puts packets in order";
+            wrong = Some((format!("goes back in time at packet {all}"), Some(hint.to_owned())));
+        }
+        found.push((captured.time, Bytes(packet.len.into())));
+    };
+    read_capture(file, &mut take).map_err(|error| (format!("{} (byte {})", error.rule, error.at), None))?;
+    match wrong {
+        Some(refusal) => Err(refusal),
+        None if found.is_empty() => {
+            let rule = match all {
+                0 => "has no packets".to_owned(),
+                _ => format!("has {all} packets, and none of them is an IP packet of this flow"),
+            };
+            Err((rule, Some("`tcpdump -nr FILE` shows what it has".to_owned())))
+        }
+        None => Ok(found),
+    }
+}
+
+/// The flow of a packet, whole.
+fn same_flow(packet: &IpPacket) -> Asked {
+    Asked {
+        protocol: Some(packet.protocol),
+        addresses: packet.addresses.map(Some),
+        ports: packet.ports.map_or([None; 2], |ports| ports.map(Some)),
+    }
+}
+
+/// A capture from times and lengths; one that is repeated begins again at the mean distance from its last packet.
+fn repeated(packets: Vec<(u64, Bytes)>, repeat: bool) -> Result<Capture, Refusal> {
+    let (first, last) = (packets[0].0, packets[packets.len() - 1].0);
+    let period = match (repeat, (packets.len() as u64).checked_sub(1)) {
+        (false, _) => None,
+        (true, Some(distances)) if distances > 0 && last > first => {
+            Some(Span::from_nanos(last - first + (last - first) / distances))
+        }
+        (true, _) => {
+            let rule = "has no time between its packets, so that it cannot be repeated".to_owned();
+            return Err((rule, Some("write `repeat = false`".to_owned())));
+        }
+    };
+    let packets = packets.into_iter().map(|(time, len)| (Span::from_nanos(time - first), len)).collect();
+    Ok(Capture { packets, period })
+}
