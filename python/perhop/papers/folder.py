@@ -23,17 +23,17 @@ from perhop.judge.campaign import CheckedClaims, checked
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part
 from perhop.judge.measured import Predicates
 from perhop.judge.quantity import Asked, Subject, Words, among, asked
-from perhop.papers import form
+from perhop.papers import form, readings
 from perhop.papers.document import unfit_predicate
 from perhop.papers.error import PackError
 from perhop.papers.form import FILE, StudyError, StudyFile
 from perhop.papers.plan import short, under
-from perhop.papers.readings import Reading, paired
+from perhop.papers.readings import Reading
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
 
-CODE, READINGS = "study.py", "readings.toml"
+CODE = "study.py"
 KINDS = ("means", "main", "interactions", "shares")
 """Kinds of figures."""
 
@@ -273,48 +273,23 @@ class _Reader:
 
     def readings(self, study: StudyFolder) -> tuple[Reading, ...]:
         """Return the readings of `readings.toml`, none without one."""
-        path = self.shown / READINGS
+        path = self.shown / readings.FILE
         if not path.is_file():
             return ()
-        source, known = path.read_bytes(), [claim.id for claim in study.claims]
+        source = path.read_bytes()
         try:
-            written = form.read_readings(path, source)
+            found, quick = readings.read(path, source, [claim.id for claim in study.claims])
         except StudyError as error:
             self.mistakes += error.diagnostics
             return ()
-        faults, found = list[Fault](), dict[str, Reading]()
-        for k, one in enumerate(written.reading):
-            at: At = ("reading", k)
-            claims = tuple(known if one.claims is None else one.claims)
-            reading = Reading(one.id, one.meaning, tuple(one.set), one.change, claims, against=one.against)
-            faults += _unknown((*at, "claims"), claims, known)
-            if one.id in found:
-                faults.append(Fault((*at, "id"), f"a second reading is called `{one.id}`"))
-            elif not claims:
-                faults.append(
-                    Fault((*at, "claims"), "it is about no claim", "without `claims` it is about all")
-                )
-            elif not (one.set or one.change):
-                faults.append(Fault(at, "it changes nothing", 'add `set = ["path=value"]`'))
-            else:
-                faults += _refused(study, reading, at)
-            found[one.id] = reading
-        for k, pair in enumerate(written.pair):
-            try:
-                both = paired(pair.of, found, pair.claims)
-                found[both.id] = both
-            except ValueError as error:
-                faults.append(Fault(("pair", k, "of"), str(error)))
+        singles = [one for one in found if not one.of]
+        faults = [fault for k, one in enumerate(singles) for fault in _refused(study, one, ("reading", k))]
+        if quick is not None:
+            hint = f"write them as `claims` of [quick] in {FILE}"
+            faults.append(Fault(("quick",), "claims of the quick form stand elsewhere", hint, of_key=True))
         if faults:
             self.mistakes += shape.diagnostics(path, source, faults)
-        return tuple(found.values())
-
-
-def _unknown(at: At, names: Sequence[str], known: Sequence[str], what: str = "claim") -> Iterator[Fault]:
-    for k, name in enumerate(names):
-        if name not in known:
-            hint = _core.suggest(name, list(known)) or f"there is {', '.join(known)}"
-            yield Fault((*at, k), f"there is no {what} `{name}`", hint)
+        return found
 
 
 def _refused(study: StudyFolder, reading: Reading, at: At) -> Iterator[Fault]:
@@ -352,7 +327,7 @@ def _quick(study: StudyFolder) -> Iterator[Fault]:
         if many is not None and many < 1:
             yield Fault(at, f"{many} replications are none", "write 10 or more, so that claims can be judged")
     if quick.claims is not None:
-        yield from _unknown(("quick", "claims"), quick.claims, known)
+        yield from form.unknown(("quick", "claims"), quick.claims, known)
     for one in study.about:
         yield from _faulty(partial(short, one.campaign, quick.set), quick.set, ("quick", "set"))
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from perhop import _core
 from perhop.experiment import shape
-from perhop.experiment.fault import FileError
+from perhop.experiment.fault import At, Fault, FileError
 from perhop.experiment.shape import Text
 from perhop.judge.grammar import Part
 
@@ -160,7 +163,8 @@ class WrittenReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     set
         Settings of the scenario, before those of treatments.
     change
-        Settings by level, after those of a treatment that has the level.
+        Settings by level, after those of a treatment that has it; of a study with parameters of its own,
+        their values.
     claims
         Ids of those that it is about; without it all.
     """
@@ -169,7 +173,7 @@ class WrittenReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     meaning: Text
     against: Text | None = None
     set: list[str] = []
-    change: dict[str, list[str]] = {}
+    change: dict[str, Any] = {}
     claims: list[str] | None = None
 
 
@@ -181,8 +185,17 @@ class WrittenPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ReadingsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of readings."""
+    """A file of readings.
 
+    Attributes
+    ----------
+    quick
+        Ids of the claims that `--quick` judges, of a study without `study.toml`.
+    reading, pair
+        In order.
+    """
+
+    quick: list[str] | None = None
     reading: list[WrittenReading] = []
     pair: list[WrittenPair] = []
 
@@ -213,6 +226,14 @@ def read_readings(path: Path, source: bytes) -> ReadingsFile:
         It has mistakes in its keys and kinds of values.
     """
     return msgspec.convert(shape.read(path, source, ReadingsFile, StudyError), ReadingsFile)
+
+
+def unknown(at: At, names: Sequence[str], known: Sequence[str]) -> Iterator[Fault]:
+    """Yield the claims of a list that are not there."""
+    for k, name in enumerate(names):
+        if name not in known:
+            hint = _core.suggest(name, list(known)) or f"there is {', '.join(known)}"
+            yield Fault((*at, k), f"there is no claim `{name}`", hint)
 
 
 def schema() -> str:

@@ -35,7 +35,6 @@ ANY_TEXT = Kind("a text", lambda value: isinstance(value, str))
 WHOLE = Kind("a whole number", lambda value: type(value) is int)
 TEXTS = Kind("a list of texts", _list_of(str))
 WHOLES = Kind("a list of whole numbers", _list_of(int))
-TABLE = Kind("a table", lambda value: isinstance(value, dict))
 
 Keys = Mapping[str, Kind]
 """Keys of a table, and what each holds."""
@@ -147,7 +146,6 @@ def load_pack(key: str, figure: Keys = MappingProxyType({})) -> Pack:
 _TOP = {
     "kernel.toml": frozenset({"kernel", "variant"}),
     "figures.toml": frozenset({"figure"}),
-    "readings.toml": frozenset({"quick", "reading", "pair"}),
 }
 """Keys at the top of each file, its tables among them."""
 

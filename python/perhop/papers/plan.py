@@ -10,6 +10,7 @@ import polars as pl
 
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
+from perhop.papers.error import PackError
 from perhop.papers.pack import TEXTS, Pack
 from perhop.papers.readings import Reading
 from perhop.run.run import AnyJob, Result
@@ -135,15 +136,17 @@ def under(campaign: Campaign, reading: Reading) -> Campaign:
 
     Raises
     ------
-    ValueError
+    PackError
         It changes what is no level, or to what is no list of settings.
     """
     levels = {level.name for factor in campaign.design.factors for level in factor.levels}
     for name, settings in reading.change.items():
         if name not in levels:
-            raise ValueError(f"'change' has {name}, which is no level of campaign {campaign.name}")
+            rule = f"'change' has {name}, which is no level of campaign {campaign.name}"
+            raise PackError(f"reading {reading.id}: {rule}")
         if not TEXTS.holds(settings):
-            raise ValueError(f"'change': {name} is {settings!r}, not {TEXTS.words}")
+            rule = f"'change': {name} is {settings!r}, not {TEXTS.words}"
+            raise PackError(f"reading {reading.id}: {rule}")
     read = short(campaign, reading.settings_of(campaign.scenario.source))
     if not reading.change:
         return read

@@ -10,20 +10,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from perhop.experiment import shape
+from perhop.experiment.fault import At, Fault
+from perhop.papers import form
 from perhop.papers.error import PackError
-from perhop.papers.pack import TABLE, TEXT, TEXTS, Keys, Pack
-
-_READING: Keys = {
-    "id": TEXT,
-    "meaning": TEXT,
-    "against": TEXT,
-    "set": TEXTS,
-    "change": TABLE,
-    "claims": TEXTS,
-}
-_PAIR: Keys = {"of": TEXTS, "claims": TEXTS}
+from perhop.papers.form import StudyError
+from perhop.papers.pack import Pack
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,57 @@ class Reading:
         return found
 
 
+FILE = "readings.toml"
+
+
+class ReadingList(NamedTuple):
+    """Readings of a file, pairs last, and the claims that its `quick` names; None without it."""
+
+    readings: tuple[Reading, ...]
+    quick: list[str] | None
+
+
+def read(path: Path, source: bytes, known: Sequence[str]) -> ReadingList:
+    """Read a file of readings.
+
+    Parameters
+    ----------
+    known
+        Ids of the claims.
+
+    Raises
+    ------
+    StudyError
+        It is malformed, a name is used twice, a claim or the reading of a pair is not there, a reading
+        changes nothing or is about no claim, or two of a pair change the same thing.
+    """
+    written, faults, found = form.read_readings(path, source), list[Fault](), dict[str, Reading]()
+    for k, one in enumerate(written.reading):
+        at: At = ("reading", k)
+        claims = tuple(known if one.claims is None else one.claims)
+        faults += form.unknown((*at, "claims"), claims, known)
+        if one.id in found:
+            faults.append(Fault((*at, "id"), f"a second reading is called `{one.id}`"))
+        if not claims:
+            faults.append(Fault((*at, "claims"), "it is about no claim", "without it, of all"))
+        if not (one.set or one.change):
+            faults.append(Fault(at, "it changes nothing", 'add `set = ["path=value"]`'))
+        found[one.id] = Reading(one.id, one.meaning, tuple(one.set), one.change, claims, against=one.against)
+    for k, pair in enumerate(written.pair):
+        try:
+            both = _paired(pair.of, found, pair.claims)
+        except ValueError as error:
+            faults.append(Fault(("pair", k, "of"), str(error)))
+            continue
+        if both.id in found:
+            faults.append(Fault(("pair", k, "of"), "a second pair of these"))
+        found[both.id] = both
+    faults += form.unknown(("quick",), written.quick or (), known)
+    if faults:
+        raise StudyError(shape.diagnostics(path, source, faults))
+    return ReadingList(tuple(found.values()), written.quick)
+
+
 def unjudged_claims(pack: Pack, quick: bool) -> frozenset[str]:
     """Return the claims that a quick reproduction does not judge; none of a full one.
 
@@ -86,54 +132,22 @@ def unjudged_claims(pack: Pack, quick: bool) -> frozenset[str]:
     Raises
     ------
     PackError
-        The file names none, not even an empty list, or a claim that is not there.
+        The file names none, not even an empty list.
     """
-    path = pack.folder / "readings.toml"
-    whole = pack.toml("readings.toml")
-    if "quick" not in whole:
+    known, found = frozenset(claim.id for claim in pack.claims), _read(pack).quick
+    if found is None:
+        path = pack.folder / FILE
         raise PackError(f"{path}: has no 'quick', the list of claims that a quick reproduction judges")
-    found = whole["quick"]
-    known = [claim.id for claim in pack.claims]
-    if not isinstance(found, list):
-        raise PackError(f"{path}: 'quick' is {found!r}, not a list of claims")
-    _check_claims(f"{path}: 'quick'", found, known)
-    return frozenset(known) - frozenset(found) if quick else frozenset()
+    return known - frozenset(found) if quick else frozenset()
 
 
 def load_readings(pack: Pack) -> tuple[Reading, ...]:
-    """Read `readings.toml` of a pack: every reading, then every pair.
+    """Read `readings.toml` of a pack: every reading, then every pair; errors as of `read`."""
+    return _read(pack).readings
 
-    Raises
-    ------
-    PackError
-        The file is missing or malformed, a name is used twice, a claim or the reading of a pair is not
-        there, a reading changes nothing or is about no claim, or two of a pair change the same thing.
-    """
-    path = pack.folder / "readings.toml"
-    known = tuple(claim.id for claim in pack.claims)
-    found: dict[str, Reading] = {}
-    for table in pack.tables("readings.toml", "reading", _READING):
-        claims = tuple(table.get("claims", known))
-        where = f"{path}: reading {table['id']}"
-        if not claims:
-            raise PackError(f"{where}: 'claims' is [], not one claim or more", "without 'claims' it is all")
-        _check_claims(where, claims, known)
-        if table["id"] in found:
-            raise PackError(f"{where}: is there already")
-        settings, change = tuple(table.get("set", ())), dict(table.get("change", {}))
-        if not (settings or change):
-            raise PackError(f"{where}: changes nothing")
-        against = table.get("against")
-        found[table["id"]] = Reading(table["id"], table["meaning"], settings, change, claims, against=against)
-    for table in pack.tables("readings.toml", "pair", _PAIR, least=0):
-        try:
-            pair = paired(table["of"], found, table.get("claims"))
-        except ValueError as error:
-            raise PackError(f"{path}: pair {table['of']}: {error}") from None
-        if pair.id in found:
-            raise PackError(f"{path}: pair {table['of']}: is there already")
-        found[pair.id] = pair
-    return tuple(found.values())
+
+def _read(pack: Pack) -> ReadingList:
+    return read(pack.folder / FILE, pack.scenario(FILE), [claim.id for claim in pack.claims])
 
 
 def judged_under(listed: Sequence[Reading], own: Collection[str]) -> dict[str, Any] | None:
@@ -156,32 +170,7 @@ def judged_under(listed: Sequence[Reading], own: Collection[str]) -> dict[str, A
     return {"readings": len(names) - len(without), "of": len(names), "without": without} if names else None
 
 
-def load_settings(pack: Pack) -> tuple[Reading, ...]:
-    """Read `readings.toml` of a study that has no parameters of its own.
-
-    Raises
-    ------
-    PackError
-        As of `load_readings`, and where a reading has `change`.
-    """
-    found = load_readings(pack)
-    for reading in found:
-        if reading.change:
-            raise PackError(
-                f"{pack.folder / 'readings.toml'}: reading {reading.id}: 'change' has "
-                f"{', '.join(reading.change)}; this study has no parameters to change",
-                "use 'set', which takes settings of the scenario",
-            )
-    return found
-
-
-def _check_claims(where: str, claims: Sequence[Any], known: Sequence[str]) -> None:
-    for claim in claims:
-        if claim not in known:
-            raise PackError(f"{where}: no claim {claim!r}; there is {', '.join(known)}")
-
-
-def paired(of: Sequence[str], singles: Mapping[str, Reading], wanted: Sequence[str] | None) -> Reading:
+def _paired(of: Sequence[str], singles: Mapping[str, Reading], wanted: Sequence[str] | None) -> Reading:
     """Return two readings together; without `wanted` about the claims that both are about.
 
     Raises

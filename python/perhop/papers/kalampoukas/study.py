@@ -7,16 +7,15 @@ from typing import Any
 
 from perhop.experiment.definition import Campaign
 from perhop.papers.document import check_claims, document_of, judge_of
-from perhop.papers.error import PackError
 from perhop.papers.kalampoukas.beyond import grids
 from perhop.papers.kalampoukas.document import Reproduction, judge_claim, rows_of, run_warnings
 from perhop.papers.kalampoukas.figures import FIGURE, FigureValues, figures_of, subject_of
 from perhop.papers.kalampoukas.notes import findings
 from perhop.papers.kalampoukas.page import TITLE, page_of
 from perhop.papers.kalampoukas.votes import errors, unfit
-from perhop.papers.pack import Pack, load_pack
+from perhop.papers.pack import load_pack
 from perhop.papers.plan import Plan, Results, Sweep, under
-from perhop.papers.readings import Reading, load_readings, unjudged_claims
+from perhop.papers.readings import load_readings, unjudged_claims
 from perhop.papers.study import Study, Summary
 
 KEY = "kalampoukas"
@@ -34,7 +33,7 @@ def make_plan(quick: bool) -> Plan:
     return Plan(
         pack=pack,
         fitted=(fitted,),
-        read=tuple((one, (_under(fitted, one, pack),)) for one in load_readings(pack)),
+        read=tuple((one, (under(fitted, one),)) for one in load_readings(pack)),
         beyond=() if quick else tuple(Sweep(id_, id_, one) for id_, one in beyond.items()),
         unjudged=unjudged_claims(pack, quick),
         left_out=("the maps and curves beyond the paper",) if quick else (),
@@ -79,20 +78,6 @@ def summary(outcome: Reproduction) -> Summary:
         ("figure", "quantity", "unit", "published", "printed", "bounded", "simulated"),
         tuple(tuple(texts(row)) for row in shown if not row["quantity"].startswith("slow_queue")),
     )
-
-
-def _under(fitted: Campaign, reading: Reading, pack: Pack) -> Campaign:
-    """Return the campaign under a reading.
-
-    Raises
-    ------
-    PackError
-        It changes what is no level, or to what is no list of settings.
-    """
-    try:
-        return under(fitted, reading)
-    except ValueError as error:
-        raise PackError(f"{pack.folder / 'readings.toml'}: reading {reading.id}: {error}") from None
 
 
 STUDY = Study(KEY, TITLE, make_plan, reduce, page_of, summary)

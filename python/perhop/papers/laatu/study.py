@@ -18,7 +18,7 @@ from perhop.papers.laatu.predicates import PREDICATES, SchemeValues, subject_of
 from perhop.papers.laatu.responses import AF_KBPS, COMPONENTS, METRICS, cases_of, published_values
 from perhop.papers.pack import TEXT, TEXTS, Keys, Pack, load_pack
 from perhop.papers.plan import Plan, Results, Sweep, short, under
-from perhop.papers.readings import load_settings, unjudged_claims
+from perhop.papers.readings import load_readings, unjudged_claims
 from perhop.papers.study import CampaignRunner, Study
 
 KEY = "laatu"
@@ -48,7 +48,7 @@ def make_plan(quick: bool) -> Plan:
     """Return the plan: both markings and our cases, readings of the markings, the sweeps."""
     pack = load_pack(KEY, FIGURE)
     printed_values = published_values(pack)
-    unjudged, readings = unjudged_claims(pack, quick), load_settings(pack)
+    unjudged, readings = unjudged_claims(pack, quick), load_readings(pack)
     printed = {one["case"] for one in pack.figures if one.get("table") == "published"}
     pack.check_coverage(printed, printed_values)
     check_claims(pack.written, subject_of(pack, printed_values), PREDICATES)
@@ -81,7 +81,7 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
 
     m = together(results.fitted)
     read = [(reading, together(measured)) for reading, measured in results.read]
-    listed = load_settings(pack)
+    listed = load_readings(pack)
     claims, less = [], f"runs simulate {QUICK_S} s here, the study's {DURATION_S} s"
     for claim in pack.claims:
         others = [UnderReading(one, judge(own, claim)) for one, own in read if claim.id in one.claims]
