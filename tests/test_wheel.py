@@ -63,6 +63,9 @@ def test_the_wheel_works_where_nothing_else_is(tmp_path: Path) -> None:
     call(perhop, "replay", "run")
     call(perhop, "report", "run")
     assert "<svg" in (tmp_path / "run" / "report.html").read_text()
+    call(perhop, "init", "--study", "mine")
+    mine = json.loads(call(perhop, "reproduce", "mine", "--quick", "--json"))
+    assert [claim["verdict"] for claim in mine["claims"]] == ["supported", "supported", "not judged"]
     reproduced = json.loads(call(perhop, "reproduce", "laatu", "--verify", "3", "--json"))
     assert reproduced["verified"]["runs"] == 3
     assert {row["table"] for row in reproduced["rows"]} >= {"throughput", "fairness"}
