@@ -10,6 +10,7 @@ import pytest
 
 from conftest import Cli
 from perhop import Scenario
+from perhop.run import live
 from perhop.scenario import files as named
 from perhop.scenario.files import Files
 from test_campaign_run import SCENARIO, Here
@@ -146,6 +147,13 @@ def test_no_form_holds_where_a_rate_follows_a_trace(cli: Cli, net: Path) -> None
     found = cli("estimate", "net.toml", "--json").json()
     assert {one["why_not"] for one in found["estimates"]} == {"the rate of a->b follows a trace"}
     assert "traces/a.csv" in cli("describe", "net.toml").out
+
+
+def test_real_packets_refuse_a_scenario_that_names_files(net: Path) -> None:
+    with pytest.raises(
+        live.LiveError, match=r"names files \(traces/a.csv\), which only runs in virtual"
+    ):
+        live.run(Scenario.load(net), [], None, {})
 
 
 def test_text_has_no_folder() -> None:
