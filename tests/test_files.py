@@ -150,9 +150,7 @@ def test_no_form_holds_where_a_rate_follows_a_trace(cli: Cli, net: Path) -> None
 
 
 def test_real_packets_refuse_a_scenario_that_names_files(net: Path) -> None:
-    with pytest.raises(
-        live.LiveError, match=r"names files \(traces/a.csv\), which only runs in virtual"
-    ):
+    with pytest.raises(live.LiveError, match=r"names files \(traces/a.csv\), which only runs in virtual"):
         live.run(Scenario.load(net), [], None, {})
 
 
