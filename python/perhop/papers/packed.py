@@ -330,7 +330,7 @@ def _names(folder: Path, within: str = "") -> Iterator[str]:
 
 
 def _unsafe(names: Iterable[str]) -> str | None:
-    """Say which path leads out of a folder, or is none that every system can have beside the others."""
+    """Return which path leads out of a folder, or is none that every system can have beside the others."""
     seen: dict[str, tuple[str, bool]] = {}
     for name in names:
         parts = name.split("/")
@@ -357,7 +357,7 @@ def _unsafe(names: Iterable[str]) -> str | None:
 
 
 def _leads_out(name: str, content: bytes) -> str | None:
-    """Say which text of a TOML file is a path out of the study's folder."""
+    """Return which text of a TOML file is a path out of the study's folder."""
     if not name.lower().endswith(".toml"):
         return None
     try:
