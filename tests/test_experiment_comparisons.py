@@ -130,7 +130,7 @@ def test_analyze_compares_two(cli: Cli, sweep: Path) -> None:
         (["--compare", "1Mbit/s", "3Mbit/s"], "no treatment '3Mbit/s'"),
         (["--compare", "1Mbit/s", "1Mbit/s"], "rate=1Mbit/s is named twice"),
         (["--margin", "2%"], "add --compare A B"),
-        (["--compare", "1Mbit/s", "2Mbit/s", "--margin", "-2%"], "such as 2%, or a number above zero"),
+        (["--compare", "1Mbit/s", "2Mbit/s", "--margin", "-2%"], "write --margin 2%, or a number above zero"),
         (["--compare", "1Mbit/s", "2Mbit/s", "--margin", "2ms"], "goodput is in bit/s"),
         (["--pairs", "--response", "speed"], "no such response"),
     ],

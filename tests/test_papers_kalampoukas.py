@@ -212,7 +212,7 @@ def test_one_row_beside_its_form_contradicts_k1_and_is_named() -> None:
     k1 = document["claims"][0]
     assert k1["verdict"] == "contradicted"
     assert k1["evidence"]["summary"] == (
-        "23 of 24 parts supported; 5.3, slow efficiency: 0.600 where at least 0.525 and at most 0.585 is "
+        "23 of 24 parts supported; 5.3, slow efficiency: 0.6 where at least 0.525 and at most 0.585 is "
         "claimed (contradicted)"
     )
     assert "6.2" in k1["evidence"]["notes"][0]

@@ -211,12 +211,12 @@ def test_the_page_tells_drops_by_colour_transfers_and_every_flow_of_the_file(dra
     page = drawn / "marked" / "report.html"
     check_page(page)
     text = page.read_text()
-    assert '<th class="x">green, yellow, red</th>' in text
+    assert '<th class="t x">green, yellow, red</th>' in text
     tables = StoredRun.load(page.parent).tables
     (af1,) = tables["queues"].filter(pl.col("path") == "port.edge-core.class.af1").to_dicts()
     assert af1["dropped_red"] > 0
     drops = ", ".join(str(af1[f"dropped_{color}"]) for color in ("green", "yellow", "red"))
-    assert f'<td class="x">{drops}</td>' in text
+    assert f'<td class="t x">{drops}</td>' in text
     flows = text[text.index('id="flows"') : text.index("<details>", text.index('id="flows"'))]
     assert flows.count('<td class="t">rest[') == 2
     listed = text[text.index('id="flows"') : text.index("<h3>Transfers</h3>")]

@@ -86,7 +86,7 @@ def width(option: str, text: str, store: Store, responses: Sequence[str]) -> Mar
         value, unit = math.nan, ""
     if not 0.0 < value < math.inf:
         message = f"{option} {text}: not above zero, or no number"
-        raise UsageError(message, f"such as {option} 2%, or a number above zero such as {option} 50kbit/s")
+        raise UsageError(message, f"write {option} 2%, or a number above zero: {option} 50kbit/s")
     for one in store.campaign.responses:
         if unit not in ("", one.unit) and (not responses or one.name in responses):
             raise UsageError(

@@ -24,14 +24,14 @@ class Measured(NamedTuple):
     Parameters
     ----------
     meaning
-        Of the scenario; None where there are tables alone.
+        Returns that of the scenario, when a column asks; None where there are tables alone.
     delays
         What was counted of delays, by class and quantity; empty where there are tables alone, and of runs on
         real packets.
     """
 
     tables: Mapping[str, pl.DataFrame]
-    meaning: Description | None = None
+    meaning: Callable[[], Description] | None = None
     delays: Mapping[tuple[str, str], DelayCounts] = {}
 
 
@@ -87,7 +87,7 @@ def _having(run: Measured, table: str, *columns: str) -> pl.DataFrame:
 def _meaning(run: Measured) -> Description:
     if run.meaning is None:
         raise LackingSource("is known from a scenario, and these are tables alone")
-    return run.meaning
+    return run.meaning()
 
 
 def _transfer_quantile(run: Measured, digits: str) -> pl.Series:

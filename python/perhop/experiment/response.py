@@ -288,9 +288,10 @@ class Response:
 
 
 def _measured(result: Result | Mapping[str, pl.DataFrame], meaning: Description | None) -> Measured:
+    given = None if meaning is None else lambda: meaning
     if isinstance(result, Mapping):
-        return Measured(result, meaning)
-    return Measured(result.tables(), meaning or result.scenario.describe(), result.delays)
+        return Measured(result, given)
+    return Measured(result.tables(), given or result.scenario.describe, result.delays)
 
 
 def _columns(one: Statistic) -> list[Name]:

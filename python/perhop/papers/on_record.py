@@ -57,6 +57,10 @@ class _Head(msgspec.Struct):
     treatments: list[Any]
 
 
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+msgspec.json.Decoder(_Head)
+
+
 class StaleRecordError(Exception):
     """A record that is not of this perhop and these files: nothing of it is shown as current.
 
