@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use own_elements::elements;
-use perhop_scenario::{load_with, render};
+use perhop_scenario::{NoFiles, load_with, render};
 use perhop_sim::{Simulation, TraceKinds};
 
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let file = std::env::args().nth(1).ok_or("usage: own-elements FILE")?;
     let elements = elements();
-    let loaded = match load_with(&std::fs::read(&file)?, &file, &[], &elements) {
+    let loaded = match load_with(&std::fs::read(&file)?, &file, &[], &elements, &NoFiles) {
         Ok(loaded) => loaded,
         Err(mistakes) => {
             mistakes.iter().for_each(|mistake| eprintln!("{}", render(mistake, false)));

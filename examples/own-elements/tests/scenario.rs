@@ -1,14 +1,15 @@
 //! A scenario file names the elements of this crate and runs with them; mistakes in their settings have a place.
 
 use own_elements::elements;
-use perhop_scenario::{load, load_with};
+use perhop_scenario::{NoFiles, load, load_with};
 use perhop_sim::{Registry, Results, Simulation, TraceKinds};
 
 const FILE: &str = include_str!("../scenario.toml");
 
 fn run(changes: &[&str]) -> Results {
     let (elements, changes) = (elements(), changes.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let loaded = load_with(FILE.as_bytes(), "scenario.toml", &changes, &elements).expect("no mistake");
+    let loaded =
+        load_with(FILE.as_bytes(), "scenario.toml", &changes, &elements, &NoFiles).expect("no mistake");
     let built = Simulation::with_elements(&loaded.scenario, TraceKinds::default(), &elements);
     built.expect("what was loaded is built").finish()
 }
@@ -16,7 +17,8 @@ fn run(changes: &[&str]) -> Results {
 fn mistakes(change: (&str, &str)) -> Vec<String> {
     assert!(FILE.contains(change.0));
     let text = FILE.replacen(change.0, change.1, 1);
-    let found = load_with(text.as_bytes(), "scenario.toml", &[], &elements()).expect_err("a mistake");
+    let found =
+        load_with(text.as_bytes(), "scenario.toml", &[], &elements(), &NoFiles).expect_err("a mistake");
     found.iter().map(|d| format!("{d} ({})", d.hint.as_deref().unwrap_or("no hint"))).collect()
 }
 
@@ -95,7 +97,7 @@ fn perhop_alone_says_what_it_does_not_know() {
 
 #[test]
 fn a_run_with_another_registry_is_an_error_with_a_path() {
-    let loaded = load_with(FILE.as_bytes(), "scenario.toml", &[], &elements()).expect("no mistake");
+    let loaded = load_with(FILE.as_bytes(), "scenario.toml", &[], &elements(), &NoFiles).expect("no mistake");
     let built = Simulation::with_elements(&loaded.scenario, TraceKinds::default(), &Registry::new());
     let error = built.err().expect("there is no such queue").to_string();
     assert!(

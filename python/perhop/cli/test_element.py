@@ -75,10 +75,13 @@ def command(
         )
     os.environ["PROPTEST_CASES"] = str(cases)
     given = [_setting(one) for one in settings or []]
-    verdicts = {
-        one: _core.element_laws(kind, (str(file), text, one), given, limit, classes.split(","), aware)
-        for one, kind in asked.items()
-    }
+    try:
+        verdicts = {
+            one: _core.element_laws(kind, (str(file), text, one), given, limit, classes.split(","), aware)
+            for one, kind in asked.items()
+        }
+    except ValueError as error:
+        raise UsageError(f"--limit {limit}: {error}", "write a unit: --limit 3p, or --limit 30kB") from error
     broken = [law for one in verdicts.values() for law, why in one if why is not None]
     if as_json:
         print_json(

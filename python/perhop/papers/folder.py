@@ -231,7 +231,7 @@ class _Reader:
         module = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise PackError(f"{path}: {type(error).__name__}: {error}", f"python {path}") from error
         return module
 

@@ -113,7 +113,7 @@ def built(
     try:
         try:
             exec(_compiled(file, text), module.__dict__)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Mistake("file", _where(error, file)) from error
         made = getattr(module, name, None)
         if not isinstance(made, type):
@@ -125,7 +125,7 @@ def built(
         except ValueError as error:
             first, said = str(error).split(" ", 1)[0].strip("`"), str(error) or "ValueError"
             raise Mistake(f"settings.{first}" if first in settings else "name", said) from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise Mistake("name", _where(error, file)) from error
     finally:
         del sys.modules[module.__name__]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use perhop_core::time::Instant;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use super::Class;
@@ -36,7 +36,7 @@ impl Failure {
 
     /// Takes note of `error`, which came at `now` in a call of `method`, unless there was another before.
     fn set(&self, py: Python<'_>, error: PyErr, class: &Class, method: &str, now: Instant) {
-        if self.panics && error.is_instance_of::<PyException>(py) {
+        if self.panics && !error.is_instance_of::<PyKeyboardInterrupt>(py) {
             panic!("{}", told(py, error, class, method, now).value(py));
         }
         if !self.is_set.swap(true, Relaxed) {
@@ -65,9 +65,9 @@ impl Failure {
     }
 }
 
-/// `error` as the run ends with it; Ctrl-C and the like stay what they are.
+/// `error` as the run ends with it, `SystemExit` too; Ctrl-C stays what it is.
 fn told(py: Python<'_>, error: PyErr, class: &Class, method: &str, now: Instant) -> PyErr {
-    if !error.is_instance_of::<PyException>(py) {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return error;
     }
     let value = error.value(py);
