@@ -27,7 +27,7 @@ SUMMARY = TOP / "docs" / "SUMMARY.md"
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 ITEM = re.compile(r"\[([^\]]+(?:\][^\](]*)?)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^```.*?^```\n|^~~~.*?^~~~\n)", re.MULTILINE | re.DOTALL)
-AS_THEY_ARE = {".svg", ".png", ".jpg", ".csv", ".json"}
+AS_THEY_ARE = {".svg", ".png", ".jpg", ".csv", ".json", ".pcap"}
 LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".sh": "bash", ".c": "c", ".yml": "yaml"}
 
 
