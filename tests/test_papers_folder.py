@@ -280,6 +280,12 @@ def test_a_study_is_found_by_its_folder_or_its_name(cli: Cli, mine: Path) -> Non
     Path("empty").mkdir()
     empty = cli("reproduce", "empty")
     assert (empty.code, "has no study.toml" in empty.err) == (ExitCode.USAGE, True)
+    for command in ("check", "pack"):
+        told = cli(command, "empty")
+        assert (told.code, told.out, told.err) == (ExitCode.USAGE, "", empty.err)
+    for missing in ("elsewhere/laatu", "mine.zip"):
+        told = cli("reproduce", missing)
+        assert (told.code, told.err) == (ExitCode.USAGE, f"error: {missing}: No such file or directory\n")
 
 
 def test_equal_runs_give_equal_bytes_from_any_folder(mine: Path, tmp_path: Path) -> None:

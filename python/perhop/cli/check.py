@@ -36,9 +36,11 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
         try:
             found.append((str(file), _checked(file, overrides)))
         except OSError as error:
-            hint = beside(error)
-            message = f"error: {error.filename or file}: {error.strerror}"
-            unread.append(message + (f"\nhint: {hint}" if hint else ""))
+            message, hint = f"{error.filename or file}: {error.strerror}", beside(error)
+            if file.is_dir():
+                none = options.no_study(file)
+                message, hint = str(none), none.hint
+            unread.append(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
     if as_json:
         print_json(
             {
@@ -87,8 +89,9 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
     """
     from perhop.experiment.rules import is_campaign
     from perhop.judge.grammar import is_claims
+    from perhop.papers.form import is_study
 
-    if file.name == "study.toml" or (file / "study.toml").is_file():
+    if is_study(file):
         return _study(file)
     scenario = options.read(file, overrides)
     if is_claims(scenario.source):

@@ -58,6 +58,11 @@ def load(
     return scenario
 
 
+def no_study(folder: Path) -> UsageError:
+    """Return the error of a folder that is no study."""
+    return UsageError(f"{folder}: has no study.toml", f"perhop init --study {folder}-study writes one")
+
+
 def refuse_claims(file: Path, source: bytes) -> None:
     """Refuse a file of claims in place of a scenario or a campaign."""
     from perhop.judge.grammar import is_claims

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import UsageError
 from perhop.cli.output import note, print_json
 
 
@@ -23,14 +22,13 @@ def command(
 ) -> None:
     """Make one file of a study: all files of its folder with their hashes, the same bytes each time."""
     from perhop.papers import packed
-    from perhop.papers.folder import is_study, load
+    from perhop.papers.folder import load
+    from perhop.papers.form import is_study
     from perhop.run.folder import always
     from perhop.units import counted, size
 
     if not directory.is_dir() or not is_study(directory):
-        raise UsageError(
-            f"{directory}: has no study.toml", "perhop init --study DIR writes one to start from"
-        )
+        raise options.no_study(directory)
     file = out or Path("out") / f"{directory.resolve().name}.zip"
     if out is None:
         file.parent.mkdir(exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shlex
@@ -96,7 +97,9 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Repeat published studies: their tables and figures beside ours, their claims judged."""
-    if paper is not None and Path(paper).is_file() and Path(paper).name != "study.toml":
+    from perhop.papers.form import is_study
+
+    if paper is not None and Path(paper).is_file() and not is_study(Path(paper)):
         paper = str(_unpacked(Path(paper), out, trust))
     studies = [_study(one) for one in (PAPERS if paper is None else [paper])]
     key = studies[0].key if paper is not None else "studies"
@@ -176,7 +179,9 @@ def _study(called: str) -> Study[Any, Any]:
     found = find_study(called, trust=is_trusted())
     if found is None:
         if Path(called).is_dir():
-            raise UsageError(f"{called}: has no study.toml", f"perhop init --study {called}-study writes one")
+            raise options.no_study(Path(called))
+        if Path(called).name != called or Path(called).suffix:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), called)
         raise UsageError(f"no study {called!r}", f"{meant(called, PAPERS)}there is {', '.join(PAPERS)}")
     return found
 

@@ -130,11 +130,6 @@ class StudyFolder:
         ]
 
 
-def is_study(path: Path) -> bool:
-    """Return whether a path is that of a study: of its folder, or of its `study.toml`."""
-    return path.name == FILE if path.is_file() else (path / FILE).is_file()
-
-
 def load(folder: Path, called: str = "", *, trust: bool = True) -> StudyFolder:
     """Read a study.
 

@@ -205,6 +205,11 @@ for _kind in (Asked, StudyFile, ReadingsFile):
     msgspec.json.Decoder(_kind)
 
 
+def is_study(path: Path) -> bool:
+    """Return whether a path is that of a study: of its folder, or of its `study.toml`."""
+    return path.name == FILE if path.is_file() else (path / FILE).is_file()
+
+
 def read(path: Path) -> tuple[bytes, StudyFile]:
     """Read `study.toml`.
 

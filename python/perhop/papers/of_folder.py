@@ -18,10 +18,10 @@ from perhop.judge.verdict import HIGHER, LOWER, ClaimPart
 from perhop.papers import form
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import document_of, row
-from perhop.papers.error import PackError
-from perhop.papers.folder import About, StudyFolder, is_study, load
+from perhop.papers.folder import About, StudyFolder, load
 from perhop.papers.folder_page import Reproduced, page_of, values_of
-from perhop.papers.pack import ROOTS, Pack, pack_dir
+from perhop.papers.form import is_study
+from perhop.papers.pack import Pack, own_folder, pack_dir
 from perhop.papers.plan import NO_READINGS, Plan, Results, short, under
 from perhop.papers.study import Finding, Study, load_study
 from perhop.stats.intervals import Interval
@@ -47,12 +47,7 @@ def find_study(called: str, *, trust: bool = True) -> Study[Any, Any] | None:
     path = Path(called)
     if is_study(path):
         return study_of(load(path, trust=trust))
-    own = next(
-        ((root / called).resolve() for root in ROOTS if (root / called / "claims.toml").is_file()), None
-    )
-    if own is None or path.name != called:
-        return None
-    return study_of(load(own, called)) if is_study(own) else load_study(called)
+    return own_study(called) if path.name == called and own_folder(called) is not None else None
 
 
 def own_study(key: str) -> Study[Any, Any]:
@@ -62,11 +57,11 @@ def own_study(key: str) -> Study[Any, Any]:
     ------
     PackError
         There is none.
+    StudyError
+        Its files have mistakes.
     """
-    found = find_study(pack_dir(key).name)
-    if found is None:
-        raise PackError(f"no study {key!r}")
-    return found
+    own = pack_dir(key)
+    return study_of(load(own, key)) if is_study(own) else load_study(key)
 
 
 def study_of(study: StudyFolder) -> Study[Plan, Reproduced]:

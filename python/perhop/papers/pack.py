@@ -105,6 +105,11 @@ class Pack:
         return _Words(self.folder / name, _parse(self.folder / name, self.scenario(name)))
 
 
+def own_folder(key: str) -> Path | None:
+    """Return the folder of a pack of the project, by its name; None where there is none."""
+    return next(((root / key).resolve() for root in ROOTS if (root / key / "claims.toml").is_file()), None)
+
+
 def pack_dir(key: str) -> Path:
     """Return the folder of a pack: in the installed package, or `papers/` of the repository.
 
@@ -113,9 +118,8 @@ def pack_dir(key: str) -> Path:
     PackError
         If there is no such pack; the message lists those there are.
     """
-    for root in ROOTS:
-        if (root / key / "claims.toml").is_file():
-            return (root / key).resolve()
+    if (own := own_folder(key)) is not None:
+        return own
     known = sorted({path.parent.name for root in ROOTS for path in root.glob("*/claims.toml")})
     raise PackError(f"no pack {key!r}; there is {', '.join(known) or 'none'}")
 
