@@ -184,6 +184,16 @@ def test_mistakes_of_several_files_are_told_together(cli: Cli, mine: Path) -> No
     assert warnings == []
 
 
+def test_claims_may_stand_in_a_folder_below_with_their_campaign(mine: Path) -> None:
+    for name in ("campaign.toml", "claims.toml", "two-way.toml", "published/table1.csv"):
+        (mine / "sub" / name).parent.mkdir(parents=True, exist_ok=True)
+        (mine / name).rename(mine / "sub" / name)
+    change(mine / "study.toml", "# claims = [", 'claims = ["sub/claims.toml"]  # [')
+    found, mistakes, warnings = check(mine)
+    assert found is not None
+    assert (len(found.claims), mistakes, warnings) == (3, [], [])
+
+
 def test_a_study_may_have_several_campaigns_each_with_its_claims(cli: Cli, mine: Path) -> None:
     second = (mine / "campaign.toml").read_text().replace("[0.2, 0.5, 0.8]", "[0.3, 0.7]")
     (mine / "other.toml").write_text(second.replace('levels = ["0ms", "40ms"]', 'levels = ["10ms", "20ms"]'))

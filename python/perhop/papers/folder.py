@@ -170,7 +170,7 @@ def check(
     found = reader.read()
     warnings = []
     for one in () if found is None else found.about:
-        warnings += definition.read(found.folder / one.name).warnings if found else []
+        warnings += definition.read(one.claims.path.parent / one.name).warnings
     return found, reader.mistakes, warnings
 
 
