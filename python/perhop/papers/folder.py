@@ -204,7 +204,7 @@ class _Reader:
             return None
         study = StudyFolder(self.folder, self.called, file, known, (), code, self.place)
         study = replace(study, readings=self.readings(study))
-        self.tell([*_quick(study), *_drawn(study)])
+        self.tell([*_quick(study), *_labelled(study), *_drawn(study)])
         return None if self.mistakes else study
 
     def tell(self, faults: Iterable[Fault]) -> None:
@@ -325,6 +325,21 @@ def _quick(study: StudyFolder) -> Iterator[Fault]:
         yield from form.unknown(("quick", "claims"), quick.claims, known)
     for one in study.about:
         yield from _faulty(partial(short, one.campaign, quick.set), quick.set, ("quick", "set"))
+
+
+def _labelled(study: StudyFolder) -> Iterator[Fault]:
+    """Yield the labels of what has none on the page."""
+    known = dict[str, None]()
+    for one in study.about:
+        groups = [name for own in one.subject.responses.values() for name in own]
+        tables = [Path(table.file).stem for table in one.claims.file.published]
+        known |= dict.fromkeys([*one.subject.levels, *groups, *one.subject.responses, *tables])
+    levels = {level for one in study.about for own in one.subject.levels.values() for level in own}
+    for name in study.file.labels:
+        if name not in known:
+            hint = "levels have theirs in [words] of the claims" if name in levels else among(name, [*known])
+            rule = f"no factor, group, response or table is called `{name}`"
+            yield Fault(("labels", name), rule, hint, of_key=True)
 
 
 def _drawn(study: StudyFolder) -> Iterator[Fault]:
