@@ -32,7 +32,7 @@ from perhop.judge.quantity import (
     faults,
     no_predicate,
 )
-from perhop.judge.verdict import ClaimPart, Hypothesis, compound
+from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound
 
 
 class JudgedClaim(NamedTuple):
@@ -42,6 +42,11 @@ class JudgedClaim(NamedTuple):
     parts: list[ClaimPart]
     units: list[str | None]
     """Unit of each part; `1` where it is a ratio."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Verdict on the claim: of its parts together."""
+        return compound(part.verdict for part in self.parts)
 
 
 class CheckedClaims(NamedTuple):
@@ -340,9 +345,9 @@ def judge_all(
                     if outside:
                         judged = hypothesis.undefined(f"outside of {only}")
                     else:
-                        judged = _judged(measured, hypothesis, of)
+                        judged = judge(measured, hypothesis, of)
                     parts.parts.append(judged)
-                    parts.units.append("1" if of.way == "over" or of.per != 1.0 else unit)
+                    parts.units.append(of.unit(unit))
         found.append(parts)
     return found
 
@@ -360,7 +365,8 @@ def _asked(part: Part, sliced: Subject, whole: Subject, words: Words) -> tuple[b
         return True, list(asked(part, whole, words))
 
 
-def _judged(measured: Measurements, hypothesis: Hypothesis, of: Quantity) -> ClaimPart:
+def judge(measured: Measurements, hypothesis: Hypothesis, of: Quantity) -> ClaimPart:
+    """Judge a quantity, which may have no value."""
     try:
         return measured.judged(hypothesis, of)
     except (KeyError, ValueError) as error:
@@ -377,9 +383,8 @@ COLUMNS = (
 def rows(judged: Sequence[JudgedClaim]) -> Iterator[tuple[str | int, ...]]:
     """Yield a row for each part."""
     for one in judged:
-        whole = compound(part.verdict for part in one.parts)
         for place, (part, unit) in enumerate(zip(one.parts, one.units, strict=True), 1):
-            first = (one.claim.id, whole, place, part.verdict, part.quantity, part.kind, unit or "")
+            first = (one.claim.id, one.verdict, place, part.verdict, part.quantity, part.kind, unit or "")
             yield *first, *_numbers(part), part.reason or ""
 
 

@@ -56,6 +56,10 @@ class Quantity:
         other = self.other or {}
         return (self.response, other, None) if self.effect is None else (self.response, self.at, other)
 
+    def unit(self, of_response: str | None) -> str | None:
+        """Return its unit: that of the response, or 1."""
+        return "1" if self.way == "over" or self.per != 1.0 else of_response
+
     def made_of(self, value: Callable[[str, Place, Place | None], float | None]) -> float | None:
         """Compute it from values at places; None where one is missing, or a ratio is over 0."""
         first = value(*self.first)

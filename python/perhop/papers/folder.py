@@ -349,8 +349,7 @@ def _drawn(study: StudyFolder) -> Iterator[Fault]:
         at: At = ("figure", k)
         yield from _asked(study, figure, at)
         if figure.kind not in KINDS:
-            hint = _core.suggest(figure.kind, list(KINDS)) or f"there is {', '.join(KINDS)}"
-            yield Fault((*at, "kind"), f"there is no figure `{figure.kind}`", hint)
+            yield Fault((*at, "kind"), f"there is no figure `{figure.kind}`", among(figure.kind, KINDS))
         elif figure.kind == "means" and not 1 <= len(figure.each) <= 3:
             hint = 'such as `each = { rtt = "all" }`; of two, a line for each of the first'
             yield Fault(at, "a figure of means needs `each` of one, two or three", hint)
@@ -373,8 +372,8 @@ def _asked(study: StudyFolder, part: form.Asked, at: At, *, alone: bool = False)
     """Yield why a part cannot be asked of its campaign."""
     names = [one.name for one in study.about]
     if part.campaign is not None and part.campaign not in names:
-        hint = _core.suggest(part.campaign, names) or f"there is {', '.join(names)}"
-        yield Fault((*at, "campaign"), f"no file of claims names `{part.campaign}`", hint)
+        rule = f"no file of claims names `{part.campaign}`"
+        yield Fault((*at, "campaign"), rule, among(part.campaign, names))
         return
     if part.predicate is not None:
         yield Fault((*at, "predicate"), "a predicate judges claims", of_key=True)
@@ -397,8 +396,8 @@ def _analysed(subject: Subject, figure: form.Figure, at: At) -> Iterator[Fault]:
     """Yield the mistakes of a figure of an analysis, which has a response and levels alone."""
     response = figure.response or ""
     if response not in subject.responses:
-        hint = _core.suggest(response, list(subject.responses)) or f"there is {', '.join(subject.responses)}"
-        yield Fault((*at, "response") if response else at, f"there is no response `{response}`", hint)
+        rule = f"there is no response `{response}`"
+        yield Fault((*at, "response") if response else at, rule, among(response, [*subject.responses]))
         return
     known = subject.known(response)
     for name, level in figure.at.items():

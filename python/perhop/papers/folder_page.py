@@ -9,6 +9,7 @@ from itertools import product
 import polars as pl
 
 from perhop.experiment.analyze import analyze, asked_of
+from perhop.judge.campaign import judge
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Quantity
 from perhop.judge.verdict import ClaimPart
@@ -81,13 +82,8 @@ def values_of(study: StudyFolder, part: form.Asked, fitted: Sequence[Measurement
         of = one.quantity
         places = {**of.at, **(of.effect or {}), "response": of.response}
         levels = tuple(places[name] for name in part.each)
-        unit = "1" if of.way == "over" or of.per != 1.0 else units[of.response]
         for hypothesis in one.hypotheses:
-            try:
-                found = fitted[k].judged(hypothesis, of)
-            except (KeyError, ValueError) as error:
-                found = hypothesis.undefined(str(error))
-            yield Value(levels, of, found, unit)
+            yield Value(levels, of, judge(fitted[k], hypothesis, of), of.unit(units[of.response]))
 
 
 def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:

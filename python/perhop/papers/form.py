@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from perhop import _core
 from perhop.experiment import shape
 from perhop.experiment.fault import At, Fault, FileError
 from perhop.experiment.shape import Text
 from perhop.judge.grammar import Part
+from perhop.judge.quantity import among
 
 FILE = "study.toml"
 
@@ -237,8 +237,7 @@ def unknown(at: At, names: Sequence[str], known: Sequence[str]) -> Iterator[Faul
     """Yield the claims of a list that are not there."""
     for k, name in enumerate(names):
         if name not in known:
-            hint = _core.suggest(name, list(known)) or f"there is {', '.join(known)}"
-            yield Fault((*at, k), f"there is no claim `{name}`", hint)
+            yield Fault((*at, k), f"there is no claim `{name}`", among(name, known))
 
 
 def schema() -> str:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perhop.judge.verdict import compound
 from perhop.say.document import MOST_ROWS, Part, Table, Verdict
 from perhop.units import Scale, counted
 
@@ -22,8 +21,7 @@ _WHY = "why not judged"
 def of_claims(judged: Sequence[JudgedClaim]) -> Iterator[Part]:
     """Go through claims, each followed by its parts."""
     for place, one in enumerate(judged):
-        whole = compound(part.verdict for part in one.parts)
-        yield f"{'' if place == 0 else chr(10)}{one.claim.id} {whole}: {one.claim.statement}"
+        yield f"{'' if place == 0 else chr(10)}{one.claim.id} {one.verdict}: {one.claim.statement}"
         for part, unit in zip(one.parts, one.units, strict=True):
             yield f"  {part.verdict:<13} {part.quantity}: {_measured(part, unit)}"
 
@@ -65,7 +63,7 @@ def overview(judged: Sequence[JudgedClaim]) -> Table:
     rows = [
         (
             one.claim.id,
-            Verdict(compound(part.verdict for part in one.parts)),
+            Verdict(one.verdict),
             one.claim.statement,
             _parts(one),
             "; ".join(dict.fromkeys(part.reason for part in one.parts if part.reason)),
@@ -85,15 +83,7 @@ def _parts(one: JudgedClaim) -> str:
 
 def each(judged: Sequence[JudgedClaim]) -> Iterator[Table]:
     """Go through a table of the parts of each claim: measured, claimed, and the verdict."""
-    columns = (
-        "quantity",
-        "verdict",
-        "measured",
-        "95 % interval",
-        "claimed",
-        "replications",
-        "why not judged",
-    )
+    columns = ("quantity", "verdict", "measured", "95 % interval", "claimed", "replications", _WHY)
     for one in judged:
         rows = []
         for part, unit in zip(one.parts, one.units, strict=True):
