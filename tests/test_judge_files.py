@@ -109,7 +109,7 @@ def folder(tmp_path: Path) -> Path:
             "has a value for each `class`: which is meant?",
             "add `class =",
         ),
-        ('"sweep.toml"', '"sweeps.toml"', "campaign", "sweeps.toml: No such file", "perhop check"),
+        ('"sweep.toml"', '"sweeps.toml"', "campaign", "sweeps.toml: No such file", "the path begins"),
         ('id = "X"', "id = ", None, "", None),
     ],
 )

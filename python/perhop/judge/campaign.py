@@ -34,6 +34,8 @@ from perhop.judge.quantity import (
 )
 from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound
 
+_FROM_HERE = "the path begins at the folder of this file"
+
 
 class JudgedClaim(NamedTuple):
     """A claim with its parts as judged."""
@@ -90,11 +92,12 @@ def checked(
         try:
             own = Campaign.load(path.parent / name)
         except (OSError, CampaignError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "has mistakes"
+            if isinstance(error, OSError):
+                reason, hint = str(error.strerror), _FROM_HERE
+            else:
+                reason, hint = "has mistakes", f"perhop check {path.parent / name}"
             raise ClaimsError(
-                claims.diagnostics(
-                    [Fault(("campaign",), f"{name}: {reason}", f"perhop check {path.parent / name}")]
-                )
+                claims.diagnostics([Fault(("campaign",), f"{name}: {reason}", hint)])
             ) from error
         if campaign is None:
             campaign = own
@@ -234,8 +237,8 @@ class Printed:
             table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
             lines, columns = list(table), list(table.fieldnames or ())
         except (OSError, UnicodeDecodeError) as error:
-            hint = "the path begins at the folder of this file"
-            return "file", f"{one.file}: {error.strerror if isinstance(error, OSError) else error}", hint
+            reason = error.strerror if isinstance(error, OSError) else error
+            return "file", f"{one.file}: {reason}", _FROM_HERE
         if not lines or one.column not in columns:
             near = _core.suggest(one.column, columns) if lines else "it has no rows"
             return "column", f"{one.file} has no column `{one.column}`", near
