@@ -199,7 +199,7 @@ def test_numbers_are_printed_for_people(cli: Cli, tiny: Tiny) -> None:
     assert re.search(r"kB +100 +\d", done.out)
     assert re.search(r"T1 +not judged +not judged +- +- +Something arrives", done.out)
     assert re.search(r"T1 +3 replications, 10 are needed", done.out)
-    assert re.search(r"tiny, 1 campaigns: about \d+ s by the packets", done.err)
+    assert re.search(r"tiny, 6 runs: about \d+ s by the packets", done.err)
     assert re.search(r"tiny, 2 runs to draw: about \d+ s by its packets", done.err)
     assert done.out.splitlines()[-1].startswith("report: /")
 

@@ -377,9 +377,11 @@ def run_campaigns(
     FailedRunError
         A run failed.
     """
-    work = [sum(own.work for own in plan(one)) for one in campaigns]
+    planned = [plan(one) for one in campaigns]
+    work = [sum(own.work for own in runs) for runs in planned]
     about = f"{_about(run.expected_s(work, workers))} by the packets, less what is there"
-    tell.note(f"{key}, {len(campaigns)} campaigns: {about}; runs are kept in {store}")
+    many = counted(len({own.key for runs in planned for own in runs}), "run")
+    tell.note(f"{key}, {many}: {about}; runs are kept in {store}")
     found = []
     with open_executor(None, workers) as executor, tell.progress(key) as progress:
         for place, one in enumerate(campaigns):
@@ -388,7 +390,7 @@ def run_campaigns(
             def update(done: float, _: float, before: float = before, whole: float = whole) -> None:
                 progress(before + done, whole)
 
-            outcome = run_campaign(one, store, executor, progress=update)
+            outcome = run_campaign(one, store, executor, progress=update, runs=planned[place])
             if outcome.failed:
                 failed = Store.open(store).runs().filter(state="failed").row(0, named=True)
                 raise FailedRunError(f"a run failed: {failed['failure']}", f"in {store}: {failed['replay']}")
