@@ -120,6 +120,8 @@ def test_what_was_made_again_of_a_record_follows_how_the_claims_stand() -> None:
     (found,) = on_record(of_record | {"verified": sample | {"results_version": 10}})
     assert "at results_version 9, " in found
     assert "12 of 2,930 runs made again just now under 10, all equal." in found
+    (found,) = on_record(of_record | {"verified": sample | {"runs": 54}})
+    assert "54 of 2,930 runs made again just now, all equal (12 drawn by chance, 42 that" in found
     made["commit"] = None  # type: ignore[assignment]
     (found,) = on_record(of_record | {"verified": sample})
     assert "results_version 9, 2026-11-25; 12 of" in found

@@ -64,6 +64,8 @@ def on_record(document: Mapping[str, Any]) -> tuple[str, ...]:
     command, made, version = document["command"], document["made"], document["results_version"]
     now = verified["results_version"]
     runs = f"{many}{'' if now == version else f' under {now}'}, all equal"
+    if needed := verified["runs"] - verified["drawn"]:
+        runs += f" ({verified['drawn']:,} drawn by chance, {needed:,} that the study reads whole)"
     name, dirty, _ = (made["commit"] or "").partition("-dirty")
     commit = f"commit {name[:12]}{dirty}, " if name else ""
     again = f"{command} --verify {verified['drawn']} --seed {verified['seed']}"
