@@ -47,8 +47,8 @@ def test_a_folder_is_written_checked_and_run_at_once(cli: Cli, mine: Path) -> No
     assert cli("check", "mine/study.toml", "--json").json()["files"][0]["kind"] == "study"
     done = cli("reproduce", mine, "--quick", "-j", "1")
     assert done.code == 0, done.err
-    assert "left out: runs with run.duration=6s" in done.err
-    assert "left out: verdicts on fair" in done.err
+    assert "left out of mine: runs with run.duration=6s" in done.err
+    assert "left out of mine: verdicts on fair" in done.err
     document = json.loads(Path("out/mine/result.json").read_text())
     assert document["command"] == "perhop reproduce mine --quick"
     assert document["paper"] == "mine"
@@ -115,7 +115,7 @@ def test_claims_are_judged_under_readings_and_broken_assumptions_are_warned_of(c
     )
     fitted = cli("reproduce", mine, "--fitted", "-j", "1", "--json", "-o", "out/fitted")
     assert fitted.json()["command"] == "perhop reproduce mine --fitted"
-    assert f"left out: {NO_READINGS}" in fitted.err
+    assert f"left out of mine: {NO_READINGS}" in fitted.err
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Tiny:
 def test_one_study_leaves_its_page_and_its_document(cli: Cli, tiny: Tiny) -> None:
     done = cli("reproduce", "tiny", "--quick", "--json")
     assert done.code == 0
-    assert "left out: everything else" in done.err
+    assert "left out of tiny: everything else" in done.err
     document = done.json()
     assert document["command"] == "perhop reproduce tiny --quick"
     assert json.loads(Path("out/tiny/result.json").read_text()) == document
@@ -186,6 +186,7 @@ def test_all_studies_leave_an_index(cli: Cli, tiny: Tiny) -> None:
 def test_the_index_tells_what_was_left_out(cli: Cli, tiny: Tiny) -> None:
     done = cli("reproduce", "--quick", "-o", "all")
     assert done.code == 0
+    assert "left out of tiny, twin: everything else\n" in done.err
     # each study under its title, with how its claims stand
     assert done.out.count(f"{tiny.title}\nOf 1 claim 1 is not judged.\nThese runs are shorter than") == 2
     left_out = "<b>Left out here:</b> everything else."

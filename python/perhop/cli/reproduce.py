@@ -195,8 +195,11 @@ def _reproduce(
 
     _check_folder(folder, [study.key for study in studies] if index else ())
     done = reproduce(studies, form, folder, workers, Teller(note, _progress), index)
-    # studies leave out the same
-    note(*dict.fromkeys(f"left out: {left_out}" for outcome in done for left_out in outcome.left_out))
+    left_out: dict[str, list[str]] = {}
+    for study, outcome in zip(studies, done, strict=True):
+        for one in outcome.left_out:
+            left_out.setdefault(one, []).append(study.key)
+    note(*(f"left out of {', '.join(keys)}: {one}" for one, keys in left_out.items()))
     if as_json:
         documents = [outcome.document for outcome in done]
         _print_record(documents if index else documents[0])
