@@ -28,6 +28,7 @@ from perhop import _core
 from perhop._core import ScenarioError
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import MEASURES_VERSION
+from perhop.papers import recorded
 from perhop.papers.error import PackError
 from perhop.papers.records import encode
 from perhop.run.folder import is_there, new_folder, write_file
@@ -41,7 +42,7 @@ MOST_FILES, MOST_BYTES, LONGEST_PATH = 10_000, 1 << 30, 200
 _HEADER = 30
 """Bytes of a ZIP file before the name of its first member."""
 _TIME = (1980, 1, 1, 0, 0, 0)
-_RECORD = "recorded/results.json"
+_RECORD = f"{recorded.FOLDER}/{recorded.RESULTS}"
 _FORBIDDEN = frozenset('\\:*?"<>|')
 _MADE_HERE = re.compile(r"out|.*\.runs|(.*/)?__pycache__")
 """Paths of folders in a study's own that commands make there."""
