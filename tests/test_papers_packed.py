@@ -155,6 +155,19 @@ def test_damage_of_any_byte_is_told_or_changes_nothing(
         assert not sound(file, tmp_path / f"short {length}")
 
 
+@pytest.mark.parametrize("more", [b"x", b"\0" * 100])
+def test_bytes_that_are_of_no_member_are_refused(more: bytes, file: Path, tmp_path: Path) -> None:
+    whole = file.read_bytes()
+    file.write_bytes(whole + more)
+    with pytest.raises(PackedError, match="has bytes that are of no member"):
+        unpack(file, tmp_path / "place")
+    # as a comment, which any ZIP tool shows
+    file.write_bytes(whole[:-2] + len(more).to_bytes(2, "little") + more)
+    with pytest.raises(PackedError, match="has bytes that are of no member"):
+        manifest_of(file)
+    assert not (tmp_path / "place").exists()
+
+
 @pytest.mark.parametrize("name", [name for name in FILES if FILES[name]])
 def test_damage_names_the_member(name: str, file: Path, tmp_path: Path) -> None:
     whole = file.read_bytes()

@@ -39,8 +39,8 @@ FORM = 1
 """Version of how a study is packed."""
 MOST_FILES, MOST_BYTES, LONGEST_PATH = 10_000, 1 << 30, 200
 
-_HEADER = 30
-"""Bytes of a ZIP file before the name of its first member."""
+_HEADER, _ENTRY, _END = 30, 46, 22
+"""Bytes of a ZIP file: beside a member's name before its content, beside it in the list, behind the list."""
 _TIME = (1980, 1, 1, 0, 0, 0)
 _RECORD = f"{recorded.FOLDER}/{recorded.RESULTS}"
 _FORBIDDEN = frozenset('\\:*?"<>|')
@@ -262,6 +262,9 @@ def _opened(file: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
         sizes.pop(MANIFEST)
         if sizes:
             raise PackedError(f"{file}: {min(sizes)}: is not in its list of members", _AGAIN)
+        tables = sum(_HEADER + _ENTRY + 2 * len(name.encode()) for name in names) + _END
+        if tables + sum(entry.file_size for entry in entries) != file.stat().st_size:
+            raise PackedError(f"{file}: has bytes that are of no member", _AGAIN)
         yield archive, manifest
 
 
