@@ -273,9 +273,11 @@ def test_code_of_a_study_adds_predicates_sections_and_findings(cli: Cli, mine: P
         load(mine, trust=False)
     change(mine / "claims.toml", "least = 0.05", "most = 0.05")
     assert "no parameter 'most'; there is share, least" in cli("check", mine).out
-    (mine / "study.py").write_text("raise RuntimeError('no')")
-    broken = cli("reproduce", mine)
-    assert (broken.code, "study.py: RuntimeError: no" in broken.err) == (ExitCode.INVALID, True)
+    for error in ("RuntimeError", "SystemExit"):
+        (mine / "study.py").write_text(f"raise {error}('no')")
+        for command in ("reproduce", "check", "pack"):
+            broken = cli(command, mine)
+            assert (broken.code, f"study.py: {error}: no" in broken.err) == (ExitCode.INVALID, True)
 
 
 def test_a_study_is_found_by_its_folder_or_its_name(cli: Cli, mine: Path) -> None:
