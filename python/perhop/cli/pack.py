@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +24,7 @@ def command(
     from perhop.papers.folder import load
     from perhop.papers.form import is_study
     from perhop.run.folder import always
+    from perhop.run.seal import file_hash
     from perhop.units import counted, size
 
     if not directory.is_dir() or not is_study(directory):
@@ -37,11 +37,11 @@ def command(
     load(directory)
     manifest = packed.pack(directory, file, load, may_replace)
     lacking = packed.lacks(directory, manifest)
-    content = file.read_bytes()
+    length = file.stat().st_size
     found = {
         "file": str(file),
-        "bytes": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
+        "bytes": length,
+        "sha256": file_hash(file),
         "files": len(manifest.files),
         "programs": manifest.programs,
         "lacks": lacking,
@@ -52,5 +52,5 @@ def command(
     if as_json:
         print_json(found)
     else:
-        files, bytes_ = counted(len(manifest.files), "file"), size(len(content))
-        print(f"{file}: {files}, {bytes_}, SHA-256 {found['sha256']}")
+        files = counted(len(manifest.files), "file")
+        print(f"{file}: {files}, {size(length)}, SHA-256 {found['sha256']}")
