@@ -12,6 +12,8 @@ import pytest
 
 from conftest import Cli
 from perhop.cli.exit import ExitCode
+from perhop.cli.reproduce import VERIFY
+from perhop.papers.packed import MOST_BYTES, MOST_FILES
 from perhop.scenario.trust import TRUST
 
 CITATION = "cff-version: 1.2.0\ntitle: A study\nauthors:\n  - name: Somebody\nlicense: CC-BY-4.0\n"
@@ -45,6 +47,12 @@ def test_a_study_is_reproduced_elsewhere_from_one_file(
         json.loads(cli("pack", "out/unpacked/mine", "-o", "again.zip", "--json").out)["sha256"]
         == packed["sha256"]
     )
+
+
+def test_the_page_has_the_numbers_of_the_program() -> None:
+    page = Path(__file__).parents[1].joinpath("docs", "artefacts.md").read_text()
+    assert f"makes {VERIFY} of its runs again" in page
+    assert f"most {MOST_FILES:,} files and {MOST_BYTES >> 30} GiB" in page
 
 
 def test_what_an_artefact_lacks_is_said(cli: Cli, study: Path) -> None:
