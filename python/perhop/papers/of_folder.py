@@ -85,9 +85,9 @@ def _plan(study: StudyFolder, quick: bool) -> Plan:
         {},
         study.place,
     )
-    form, campaigns = study.file.quick, [one.campaign for one in study.about]
+    own, campaigns = study.file.quick, [one.campaign for one in study.about]
     if quick:
-        campaigns = [short(one, form.set, form.replications) for one in campaigns]
+        campaigns = [short(one, own.set, own.replications) for one in campaigns]
     read = [
         (
             one,
@@ -97,18 +97,18 @@ def _plan(study: StudyFolder, quick: bool) -> Plan:
             ),
         )
         for one in study.readings
-        if form.readings or not quick
+        if own.readings or not quick
     ]
     known = [claim.id for claim in study.claims]
-    unjudged = [one for one in known if quick and form.claims is not None and one not in form.claims]
+    unjudged = [one for one in known if quick and own.claims is not None and one not in own.claims]
     left_out = []
     if quick:
-        times = sorted({one.campaign.design.replications for one in study.about} - {form.replications})
-        left_out += [f"runs with {', '.join(form.set)}"] if form.set else []
-        if form.replications is not None and times:
+        times = sorted({one.campaign.design.replications for one in study.about} - {own.replications})
+        left_out += [f"runs with {', '.join(own.set)}"] if own.set else []
+        if own.replications is not None and times:
             whole = " or ".join(map(str, times))
-            left_out.append(f"{counted(form.replications, 'replication')} where the study has {whole}")
-        left_out += [NO_READINGS] if study.readings and not form.readings else []
+            left_out.append(f"{counted(own.replications, 'replication')} where the study has {whole}")
+        left_out += [NO_READINGS] if study.readings and not own.readings else []
         left_out += [f"verdicts on {', '.join(unjudged)}"] if unjudged else []
     return Plan(pack, tuple(campaigns), tuple(read), (), frozenset(unjudged), tuple(left_out))
 
