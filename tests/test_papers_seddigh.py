@@ -7,6 +7,8 @@ from pathlib import Path
 
 from conftest import Cli
 from perhop import RESULTS_VERSION
+from perhop.judge.measured import Measurements
+from perhop.papers import on_record
 from perhop.papers.of_folder import own_study
 from perhop.papers.pack import pack_dir
 
@@ -35,3 +37,31 @@ def test_it_is_judged_ten_times_each_under_three_readings_or_more() -> None:
     assert len(plan.read) >= 3
     assert {one.design.replications for one in plan.campaigns} == {10}
     assert {len(one.design.treatments) for one in plan.campaigns} == {18}
+
+
+def test_what_the_readme_says_came_out_is_on_record() -> None:
+    plan = own_study("seddigh").plan(quick=False)
+    record = on_record.read(plan.pack)
+    assert record is not None
+    claims = {claim["id"]: claim for claim in record.document["claims"]}
+    verdicts = {id_: claim["verdict"] for id_, claim in claims.items()}
+    assert verdicts == dict.fromkeys(claims, "supported") | {"S7": "inconclusive"}
+    assert len(claims) == 8
+    assert claims["S7"]["decided_by"] == ["shallow bucket"]
+    least = [part["claimed"][0] for part in claims["S1"]["parts"]]
+    for under in (claims["S1"], *claims["S1"]["readings"]):
+        assert all(part["ci95"][0] > low + 0.4 for part, low in zip(under["parts"], least, strict=True))
+
+    results = on_record.results_of(plan, record)
+
+    def rate(customer: str, case: str, network: str = "over", of: Measurements = results.fitted) -> float:
+        found = of.interval("rate", **{"network": network, "case": case, "class": customer})
+        assert found is not None
+        return found.mean
+
+    assert 0.6 < rate("B", "round trip") / rate("B", "equal") < 0.7
+    assert rate("U", "UDP") - 1e6 > 3e6 / 2
+    (sliding,) = (measured for reading, measured in results.read if reading.id == "TSW")
+    for one in results.fitted.scalars.filter(response="rate").unique(("network", "case", "class")).to_dicts():
+        at = one["class"], one["case"], one["network"]
+        assert abs(rate(*at, sliding) / rate(*at) - 1) < 0.03
