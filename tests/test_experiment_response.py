@@ -174,6 +174,10 @@ def test_units_follow_from_columns(text: str, unit: str | None):
         ("mean(flows.srtt_s - (flows.start_s)", "", "`)` should stand here", None),
         ("", "", "a number or a statistic should stand here, not the end", "such as"),
         ("mean(flows.srtt_s", "", "`)` should stand here, not the end", None),
+        (
+            *("mean(flows.srtt_s by name", "by", "`)` should stand here, not `by`"),
+            "it closes the `(` at character 5",
+        ),
         ("mean(flows.srtt_s) 3", "3", "an operator, `by` or the end should stand here", None),
         ("mean(flows.srtt_s wher class = 'a')", "wher", "`)` should stand here, not `wher`", "`where`"),
         (

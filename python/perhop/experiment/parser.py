@@ -120,7 +120,8 @@ class _Parser:
 
     def close(self, opened: _Token) -> None:
         """Take the parenthesis that closes another."""
-        hint = f"it closes the `(` at character {opened.span[0] + 1}" if self.next.kind == "end" else None
+        ended = self.next.kind == "end" or self.next.text == "by"
+        hint = f"it closes the `(` at character {opened.span[0] + 1}" if ended else None
         self.need(")", hint)
 
     def refuse(self, wanted: str, hint: str | None = None) -> NoReturn:
@@ -128,7 +129,7 @@ class _Parser:
         token = self.next
         found = f"`{token.text}`" if token.kind != "end" else "the end"
         meant = difflib.get_close_matches(token.text, KEYWORDS, 1) if token.kind == "name" else []
-        if hint is None and meant:
+        if hint is None and meant and token.text not in KEYWORDS:
             hint = f"did you mean `{meant[0]}`?"
         raise SyntaxFault(token.span, f"{wanted} should stand here, not {found}", hint)
 
