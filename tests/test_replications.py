@@ -141,6 +141,25 @@ def test_the_number_holds_when_the_runs_are_made(cli: Cli, store: Path) -> None:
     assert interval.half_width <= one["width"] * (1 + 1e-9)
 
 
+def test_the_upper_end_of_five_runs_is_that_of_the_page() -> None:
+    rows = [("k", "a", "a", i, "y", float(value)) for i, value in enumerate((3, 1, 4, 1, 5))]
+    names = ("key", "treatment", "x", "replication", "response", "value")
+    asked = AnalysisRequest({"x": ["a"]}, {"y": None}, common_seeds=True)
+    (one,) = for_half_width(pl.DataFrame(rows, schema=names, orient="row"), asked, Margin(0.03, False))
+    assert one.up_to is not None
+    assert one.replications is not None
+    assert math.sqrt(one.up_to / one.replications) == pytest.approx(2.4, abs=0.05)
+
+
+def test_where_no_number_is_enough_that_is_said(cli: Cli, store: Path) -> None:
+    told = cli("campaign", "replications", store, "--half-width", "0.0001%").out
+    assert "No number up to 100,000 is enough to make every 95 % interval at most 0.0001 %" in told
+    assert "No number up to 100,000 is enough for intervals that hold at every look (`--until-ci`)." in told
+    assert "about more than" not in told
+    told = cli("campaign", "replications", store, "--difference", "0.0001%").out
+    assert "No number up to 100,000 is enough to find a difference of 0.0001 % of the mean in 80 %" in told
+
+
 def test_no_number_is_cut_where_it_is_narrow(cli: Cli, store: Path) -> None:
     opened = Store.open(store)
     wanted = Margin(0.05, relative=True)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from perhop.experiment.comparisons import Margin
     from perhop.experiment.replications import Needed
 
+_NONE = "No number up to 100,000 is enough"
 _PLENTY = "more than 100,000"
 
 
@@ -35,7 +36,7 @@ def _sentence(worst: Needed, wanted: Margin, level: float) -> str:
     width = (
         f"{wanted} of the mean" if wanted.relative else Scale.of(worst.unit, worst.width).value(worst.width)
     )
-    many = "More than 100,000 replications" if worst.replications is None else _counted(worst.replications)
+    many = f"{_NONE} to" if worst.replications is None else counted(worst.replications, "replication")
     where = " ".join([worst.treatment, *(f"{name}={value}" for name, value in worst.of.items())])
     known = f"known from {counted(worst.runs, 'run')}"
     if worst.second is not None:
@@ -44,16 +45,16 @@ def _sentence(worst: Needed, wanted: Margin, level: float) -> str:
             f"{many} find a difference of {width} {often}, between any two treatments. "
             f"The worst pair, {known}, is {where} and {worst.second}."
         )
-    until = _PLENTY if worst.until is None else str(worst.until)
+    every_look = "intervals that hold at every look (`--until-ci`)"
+    until = (
+        f"{_NONE} for {every_look}."
+        if worst.until is None
+        else f"{every_look.capitalize()} take about {worst.until}."
+    )
     return (
         f"{many} make every {100 * level:.3g} % interval at most {width} to either side. "
-        f"The worst, {known}, is {where}. "
-        f"Intervals that hold at every look (`--until-ci`) take about {until}."
+        f"The worst, {known}, is {where}. {until}"
     )
-
-
-def _counted(replications: int) -> str:
-    return counted(replications, "replication")
 
 
 def _table(own: Sequence[Needed]) -> Table:
