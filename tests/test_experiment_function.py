@@ -183,6 +183,10 @@ def test_an_error_fails_the_run_and_a_mended_function_makes_it_again(tmp_path: P
     assert ran(tmp_path / "x", campaign(responses=[given("my.py:f", source)])).failed == 9
     failures = Store.open(tmp_path / "x").failures()
     assert {one["failure"] for one in failures} == {"my.py:3: AssertionError: short"}
+    assert all(
+        one["replay"].endswith("  # calls nothing of my.py: mend that, and run the campaign again")
+        for one in failures
+    )
     mended = source.replace("1e3", "0")
     assert ran(tmp_path / "x", campaign(responses=[given("my.py:f", mended)])).failed == 0
 

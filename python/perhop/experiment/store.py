@@ -17,6 +17,7 @@ import polars as pl
 from perhop import _core
 from perhop.experiment import kept, ledger, slices
 from perhop.experiment.definition import Campaign
+from perhop.experiment.expression import Function
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Ledger, Planned, StoreError
 from perhop.experiment.response import Response, ResponseError
@@ -156,6 +157,8 @@ class Store:
     def failures(self, runs: pl.DataFrame | None = None) -> list[dict[str, Any]]:
         """Return the failed runs: treatment, replication, why, and the command that makes each again.
 
+        Where a function failed, a comment behind the command says how it is called again.
+
         Parameters
         ----------
         runs
@@ -168,10 +171,17 @@ class Store:
                 "treatment": row["treatment"],
                 "replication": row["replication"],
                 "failure": row["failure"],
-                "replay": again + row["replay"],
+                "replay": again + row["replay"] + self._not_called(row["failure"]),
             }
             for row in failed.iter_rows(named=True)
         ]
+
+    def _not_called(self, failure: str) -> str:
+        """Return a comment for a run in which a function failed, which `perhop run` does not call."""
+        named = (one.measure.of for one in self.whole.responses)
+        files = {of.file for of in named if isinstance(of, Function)}
+        own = next((file for file in files if failure.startswith(f"{file}:")), None)
+        return f"  # calls nothing of {own}: mend that, and run the campaign again" if own else ""
 
     def scalars(self) -> pl.DataFrame:
         """Return the measured values: a row for each run, response and group, in design order.
@@ -386,8 +396,12 @@ def _forget(folder: Path) -> None:
 
 def _functions(campaign: Campaign) -> dict[str, bytes]:
     """Return the files of functions that are beside the campaign's: those stand beside its copy too."""
-    found = {str(one.measure.of).rpartition(":")[0]: one.source for one in campaign.responses}
-    return {name: text.encode() for name, text in found.items() if text and Path(name).name == name}
+    return {
+        one.measure.of.file: one.source.encode()
+        for one in campaign.responses
+        if isinstance(one.measure.of, Function) and one.source is not None
+        if Path(one.measure.of.file).name == one.measure.of.file
+    }
 
 
 def _write_files(folder: Path, campaign: Campaign) -> None:
