@@ -78,10 +78,14 @@ class Store:
         """
         if not conditions:
             return self
-        design, scalars = self.whole.design, self.scalars()
-        known = {factor.name: [level.name for level in factor.levels] for factor in design.factors}
+        factors = self.whole.design.factors
+        known = {factor.name: [level.name for level in factor.levels] for factor in factors}
         groups = dict.fromkeys(name for one in self.whole.responses for name in one.by)
-        known |= {name: scalars[name].drop_nulls().unique(maintain_order=True).to_list() for name in groups}
+        if groups:
+            scalars = self.scalars()
+            known |= {
+                name: scalars[name].drop_nulls().unique(maintain_order=True).to_list() for name in groups
+            }
         found = replace(self, only=slices.read(conditions, known))
         _ = found.campaign
         return found
