@@ -336,3 +336,8 @@ def test_a_response_without_any_value_is_told() -> None:
     (told,) = without_values(frame, ["speed", "none"])
     assert told.startswith("`none` has no value in any of 12 runs: ")
     assert without_values(frame.clear(), ["speed"]) == []
+    # a response by groups of which no run has one has no row
+    runs = frame.select("key", state=pl.lit("done"))
+    (told,) = without_values(frame.clear(), ["speed"], runs)
+    assert told.startswith("`speed` has no value in any of 12 runs: ")
+    assert without_values(frame.clear(), ["speed"], runs.with_columns(state=pl.lit("failed"))) == []

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import perhop
+from conftest import Cli
 from perhop.experiment import derived, work
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.vocabulary import words
@@ -301,3 +302,16 @@ def test_a_worker_records_series_where_they_are_read(
     [value] = [value for value in work.execute(task).values if value.measure == one.key]
     assert asked == [reads]
     assert value.value == one.evaluate(scenario.override("run.duration=10s").run())[()]
+
+
+def test_a_response_without_any_value_is_told(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "net.toml").write_text(SCENARIO)
+    short = ("-s", "run.duration=10s", "--replications", "2", "-j", "1", "-o", tmp_path / "x")
+    measure = "none=mean(flows.srtt_s where timeouts > 1000) by class"
+    done = cli("sweep", tmp_path / "net.toml", *short, "--measure", measure)
+    assert done.code == 0, done.err
+    told = "warning: `none` has no value in any of 2 runs: no row passes its filter"
+    assert told in done.err
+    done = cli("analyze", tmp_path / "x")
+    assert told in done.err
+    assert "nothing has been measured yet" not in done.out

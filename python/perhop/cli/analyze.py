@@ -110,7 +110,8 @@ def command(
     if as_json:
         print_json(document)
     else:
-        note(*without_values(opened), *(f"warning: {text}" for text in warm_up(opened)))
+        runs = opened.runs()
+        note(*(f"warning: {text}" for text in (*without_values(opened, runs), *warm_up(opened, runs))))
         show(*analysis.printed(opened, found), *parts, whole=whole)
 
 

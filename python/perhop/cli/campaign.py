@@ -140,7 +140,8 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
         check_store(folder, plan(load(file, folder)[0]))
     with ledger.read(folder) as book:
         states, left_s = book.states(), book.left_s()
-    who, failed = ledger.driver(folder), store.failures()
+    who, runs = ledger.driver(folder), store.runs()
+    failed = store.failures(runs)
     if as_json:
         left = left_s if who else None
         print_json({"store": str(folder), **states, "running": who, "left_s": left, "failures": failed})
@@ -150,7 +151,7 @@ def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = 
         print(f"running: {who}" + (f"; {about(left_s)} left" if left_s is not None else ""))
     elif states["missing"]:
         print(f"not running; go on with: perhop campaign run {shlex.quote(str(folder))}")
-    note(*failures(failed), *(f"warning: {text}" for text in warm_up(store)))
+    note(*failures(failed), *(f"warning: {text}" for text in warm_up(store, runs)))
 
 
 group.command("replications")(replications.command)
@@ -208,7 +209,7 @@ def run_and_tell(
     if as_json:
         print_json(words.document(store, outcome, page, failed))
     else:
-        note(*words.without_values(store))
+        note(*(f"warning: {text}" for text in words.without_values(store)))
         show(*words.tables(store), whole=whole)
         note(*words.failures(failed))
         print(f"report: {page.resolve()}")
@@ -239,8 +240,9 @@ def make(
         with Progress(campaign.name, bound=bool(campaign.stop or campaign.select)) as progress:
             outcome = run_campaign(campaign, folder, workers, progress=progress.update, runs=runs)
     store = Store.open(folder)
-    note(*words.changes(campaign, outcome), *(f"warning: {text}" for text in words.warm_up(store)))
-    return store, outcome, write(store), store.failures()
+    ended = store.runs()
+    note(*words.changes(campaign, outcome), *(f"warning: {text}" for text in words.warm_up(store, ended)))
+    return store, outcome, write(store), store.failures(ended)
 
 
 @contextmanager

@@ -81,14 +81,26 @@ def analyze(scalars: pl.DataFrame, asked: AnalysisRequest) -> list[Analysis]:
     return _with_discoveries(found)
 
 
-def without_values(scalars: pl.DataFrame, responses: Sequence[str]) -> list[str]:
-    """Name each response that has no value in any run that was made; `scalars` as in `analyze`."""
+def without_values(
+    scalars: pl.DataFrame, responses: Sequence[str], runs: pl.DataFrame | None = None
+) -> list[str]:
+    """Name each response that has no value in any run that was made.
+
+    Parameters
+    ----------
+    scalars
+        As in `analyze`.
+    runs
+        As of `perhop.experiment.store.Store.runs`; without it those count that have a row in `scalars`, which
+        a run without any group has not.
+    """
     valued = set(scalars.filter(pl.col("value").is_finite())["response"])
-    runs = counted(scalars["key"].n_unique(), "run")
+    made = (scalars if runs is None else runs.filter(state="done"))["key"].n_unique()
     return [
-        f"`{name}` has no value in any of {runs}: no row passes its filter, or all it reads are null"
+        f"`{name}` has no value in any of {counted(made, 'run')}: no row passes its filter, "
+        "or all it reads are null"
         for name in responses
-        if name not in valued and not scalars.is_empty()
+        if name not in valued and made
     ]
 
 

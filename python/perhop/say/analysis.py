@@ -361,7 +361,7 @@ def printed(store: Store, found: Iterable[Analysis]) -> Iterator[Part]:
         yield from (f"  {sentence}" for sentence in (*what_mattered(one), *how_sure(one)))
         yield ""
         yield from tables(one)
-    if store.scalars().is_empty():
+    if runs.filter(state="done").is_empty():
         yield "nothing has been measured yet"
 
 

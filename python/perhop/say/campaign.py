@@ -196,10 +196,10 @@ def tables(store: Store) -> Iterator[Table]:
         yield Table(title, columns, cells, whole="with --all", most=MOST_ROWS)
 
 
-def without_values(store: Store) -> list[str]:
-    """Return a warning for each response without a value."""
+def without_values(store: Store, runs: pl.DataFrame | None = None) -> list[str]:
+    """Return a sentence on each response without a value; parameters as of `warm_up`."""
     names = [one.name for one in store.campaign.responses]
-    return [f"warning: {text}" for text in analyze.without_values(store.scalars(), names)]
+    return analyze.without_values(store.scalars(), names, store.runs() if runs is None else runs)
 
 
 def document(
