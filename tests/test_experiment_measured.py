@@ -214,6 +214,18 @@ def test_quantiles_that_are_computed_are_those_of_the_table(name: str) -> None:
     assert derived.extended(measured, "classes", [name])[name].equals(own, null_equal=True)
 
 
+def test_two_quantiles_of_a_few_values_are_those_of_the_page() -> None:
+    times = [float(k) for k in range(1, 134)]
+    flows = pl.DataFrame({"class": "web", "start_s": 0.0, "completed_s": times})
+    tables = {"flows": flows, "classes": pl.DataFrame({"class": ["web"]})}
+    between, nearest = (
+        Response.parse("x", text).evaluate(tables)[()]
+        for text in ("quantile(flows.duration_s, 0.99)", "max(classes.transfer_p99_s)")
+    )
+    assert between is not None
+    assert times[-3] < between < times[-2] == nearest
+
+
 def test_a_quantile_may_have_any_digits() -> None:
     shares = ("01", "5", "05", "500", "90", "975", "99999")
     found = [
