@@ -58,8 +58,9 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     runs = store.runs()
     scalars = store.scalars()
     analyses = analyze(scalars, asked_of(campaign))
-    where = shlex.quote(str(store.folder))
-    view = _view(store)
+    where, view = shlex.quote(str(store.folder)), _view(store)
+    seen = f"{where} {view}".rstrip()
+    judging = f"{seen} --claims {shlex.quote(claims)}"
     sections = [_section(one, place, store.folder, view) for place, one in enumerate(analyses)]
     answered = recommended(store) if store.only is None else None
     lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
@@ -71,7 +72,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "varied": varied(store, runs),
             "within": _within(analyses),
             "claims": [said_of_claims.overview(judged), *said_of_claims.each(judged)] if judged else [],
-            "judging": f"perhop analyze {where} {view}".rstrip() + f" --claims {shlex.quote(claims)}",
+            "judging": f"perhop analyze {judging}",
             "sections": sections,
             "front": sections[:_MOST_IN_FRONT],
             "sure": _sure(sections[:_MOST_IN_FRONT]),
@@ -79,10 +80,10 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "lead": lead,
             "states": {name: runs.filter(state=name).height for name in ("done", "failed", "missing")},
             "failed": store.failures(runs)[:_SHOWN],
-            "without": without_values(scalars, [one.name for one in campaign.responses]),
+            "without": without_values(scalars, [one.name for one in campaign.responses], runs),
             "unsettled": warm_up(store, runs),
             "stopped": described(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
-            "next": _next(analyses, runs, where, view),
+            "next": _next(analyses, runs, where, seen),
             "factors": campaign.design.factors,
             "levels": [_levels(factor) for factor in campaign.design.factors],
             "responses": campaign.responses,
@@ -93,8 +94,8 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "commands": {
                 "run": f"perhop campaign run {where}",
                 "status": f"perhop campaign status {where}",
-                "analyze": f"perhop analyze {where} {view}".rstrip(),
-                "report": _made_by(where, view, claims),
+                "analyze": f"perhop analyze {seen}",
+                "report": f"perhop report {judging if claims else seen}{' -o FILE' if view else ''}",
                 "table": f"perhop table {where} scalars",
             },
         },
@@ -105,12 +106,6 @@ def _view(store: Store) -> str:
     """Return the options that choose the slice of a store."""
     conditions = [] if store.only is None else store.only.conditions
     return shlex.join(word for one in conditions for word in ("--where", one))
-
-
-def _made_by(where: str, view: str, claims: str) -> str:
-    """Return the command that makes the page again."""
-    judging = f"--claims {shlex.quote(claims)}" if claims else ""
-    return " ".join(filter(None, ("perhop report", where, view, judging, "-o FILE" if view else "")))
 
 
 def _title(store: Store) -> str:
@@ -177,8 +172,8 @@ def _tables(one: Analysis, command: str) -> Iterator[Table]:
         yield replace(table, title="Which levels differ", text=text, command=f"{command} --pairs")
 
 
-def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, view: str) -> list[dict[str, str]]:
-    """Return next steps: sentences, each with its command."""
+def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -> list[dict[str, str]]:
+    """Return next steps: sentences, each with its command, about the store or what is seen of it."""
     found = []
     if runs.filter(state="missing").height:
         found.append({"text": "Make the runs that are missing:", "command": f"perhop campaign run {where}"})
@@ -193,6 +188,6 @@ def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, view: str) -
             text = "One replication gives no intervals; add replications:"
             option = f"--until-ci {shlex.quote(f'{one.response}=2%')}"
             found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
-    numbers = " ".join(filter(None, ("perhop analyze", where, view, "--json")))
-    found.append({"text": "Numbers of this page, as text or JSON:", "command": numbers})
+    text = "Numbers of this page, as text or JSON:"
+    found.append({"text": text, "command": f"perhop analyze {seen} --json"})
     return found
