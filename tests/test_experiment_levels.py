@@ -9,7 +9,7 @@ import pytest
 
 from perhop.cli.__main__ import run as perhop_command
 from perhop.experiment import ledger, levels
-from perhop.experiment.campaign import complete_runs, plan
+from perhop.experiment.campaign import by_key, complete_runs, plan
 from perhop.experiment.definition import Campaign
 from perhop.experiment.factors import Factor, Level
 from perhop.experiment.parser import parse
@@ -158,7 +158,8 @@ def test_another_number_of_a_level_is_another_measure(tmp_path: Path) -> None:
     assert three == 3 * one
     with ledger.read(tmp_path / "x") as book:
         done = [
-            len(complete_runs(each, book, plan(each))) for each in (named("1"), named("3", "1"), named("4"))
+            len(complete_runs(each, book, by_key(plan(each))))
+            for each in (named("1"), named("3", "1"), named("4"))
         ]
     assert done == [1, 1, 0]
     assert ran(tmp_path / "x", named("4", "3")).made == 1

@@ -29,6 +29,9 @@ from perhop.run.live import LackingError
 if TYPE_CHECKING:
     from perhop.run.run import Progress
 
+_Rule = Stopping | EachStopping | Selecting
+"""What ends a campaign."""
+
 _TRIES = 2
 
 _LOST_IN_A_ROW = 10
@@ -151,11 +154,22 @@ def measures(campaign: Campaign, users: Iterable[Planned]) -> tuple[Measure, ...
     return measures_of([one for treatment in treatments for one in campaign.at(treatment)])
 
 
-def complete_runs(campaign: Campaign, book: Ledger, runs: Iterable[Planned]) -> set[str]:
-    """Return the keys of those runs that need not be made; of others too, where all are measured alike."""
+def by_key(runs: Iterable[Planned]) -> dict[str, list[Planned]]:
+    """Return runs by their keys: treatments that are the same scenario share a run."""
     users = defaultdict[str, list[Planned]](list)
     for run in runs:
         users[run.key].append(run)
+    return users
+
+
+def complete_runs(campaign: Campaign, book: Ledger, users: Mapping[str, list[Planned]]) -> set[str]:
+    """Return the keys of runs that need not be made; of others too, where all are measured alike.
+
+    Parameters
+    ----------
+    users
+        As of `by_key`.
+    """
     asked = defaultdict[tuple[str, ...], set[str]](set)
     for key, own in users.items():
         asked[tuple(one.key for one in measures(campaign, own))].add(key)
@@ -187,12 +201,9 @@ class _Driver:
         self._lost = 0
         self._racing = 0
         self._pending: dict[Future[Finished], Planned] = {}
-        #: treatments that are the same scenario share a run
-        self._users = defaultdict[str, list[Planned]](list)
-        for run in runs:
-            self._users[run.key].append(run)
+        self._users = by_key(runs)
         once = sorted((users[0] for users in self._users.values()), key=lambda run: run.run_order)
-        complete = complete_runs(campaign, book, runs)
+        complete = complete_runs(campaign, book, self._users)
         self.kept = sum(run.key in complete for run in once)
         self._queue = deque(run for run in once if run.key not in complete)
         self._work = sum(run.work for run in once)
@@ -225,11 +236,11 @@ class _Driver:
             for future in self._pending:
                 future.cancel()
 
-    def _begin_rule(self, complete: set[str]) -> Stopping | EachStopping | Selecting | None:
+    def _begin_rule(self, complete: set[str]) -> _Rule | None:
         """Return the rule that ends the campaign, fed with the runs that are there already."""
         campaign = self._campaign
         treatments = len(campaign.design.treatments)
-        rule: Stopping | EachStopping | Selecting
+        rule: _Rule
         if campaign.select is not None:
             rule = Selecting(campaign.select, treatments)
         elif campaign.stop is not None:
@@ -294,8 +305,7 @@ class _Driver:
 
     def _forget(self) -> None:
         """Drop runs from the queue that a rule no longer asks for, once it asks for fewer treatments."""
-        racing = int(self._rule.race.left.sum()) if isinstance(self._rule, Selecting) else 0
-        racing = self._rule.left if isinstance(self._rule, EachStopping) else racing
+        racing = 0 if self._rule is None or isinstance(self._rule, Stopping) else self._rule.left
         if racing == self._racing:
             return
         self._racing = racing
@@ -349,12 +359,7 @@ class _Driver:
         return shlex.join(words)
 
 
-def _give(
-    rule: Stopping | EachStopping | Selecting,
-    stop: Stop | None,
-    run: Planned,
-    values: Mapping[str, Values] | None,
-) -> None:
+def _give(rule: _Rule, stop: Stop | None, run: Planned, values: Mapping[str, Values] | None) -> None:
     """Give a rule the values of a run by response, None of one that failed."""
     if isinstance(rule, Selecting):
         rule.add(run.treatment, run.replication, values)

@@ -69,6 +69,11 @@ class Selecting:
             return True
         return replication < int(self._asked[treatment])
 
+    @property
+    def left(self) -> int:
+        """How many treatments are still in the race."""
+        return int(self.race.left.sum())
+
     def _is_complete(self) -> bool:
         found = self._waiting.get(self._looked, {})
         return all(each in found for each in np.flatnonzero(self.race.left))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop.experiment import analyze, ledger
-from perhop.experiment.campaign import complete_runs
+from perhop.experiment.campaign import by_key, complete_runs
 from perhop.experiment.objections import Objection, objections
 from perhop.experiment.stopping import described as why_it_ended
 from perhop.experiment.vocabulary import words
@@ -36,17 +36,17 @@ _BYTES_OF_PAGE_A_RESPONSE = 130_000
 
 def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers: int) -> dict[str, Any]:
     """Return the numbers of runs and of done runs, and the time and disk that the others take."""
-    once = {run.key: run for run in runs}
+    users = by_key(runs)
     complete: set[str] = set()
     if (folder / ledger.FILE).exists():
         with ledger.read(folder) as book:
-            complete = complete_runs(campaign, book, runs)
-    missing = [run for key, run in once.items() if key not in complete]
+            complete = complete_runs(campaign, book, users)
+    missing = [own[-1] for key, own in users.items() if key not in complete]
     return {
         "treatments": len(campaign.design.treatments),
         "replications": len(runs) // len(campaign.design.treatments),
-        "runs": len(once),
-        "done": len(once) - len(missing),
+        "runs": len(users),
+        "done": len(users) - len(missing),
         "workers": workers,
         "about_s": expected_s([run.work for run in missing], workers),
         "about_bytes": _bytes(campaign, missing) if missing else 0,
