@@ -33,7 +33,7 @@ def command(
         int | None,
         typer.Option("--order", min=1, metavar="N", help="Show effects of up to N factors, such as 3."),
     ] = None,
-    level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")] = 0.95,
+    level: options.Level = 0.95,
     pairs: Annotated[
         bool, typer.Option("--pairs", help="Compare all pairs of treatments (Tukey) instead.")
     ] = False,

@@ -29,6 +29,7 @@ Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 All = Annotated[bool, typer.Option("--all", help="Print every row of long tables.")]
+Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")]
 Where = Annotated[
     list[str] | None,
     typer.Option(

@@ -29,7 +29,7 @@ def command(
         list[str] | None,
         typer.Option("--response", metavar="NAME", help="Response that is meant; may be repeated."),
     ] = None,
-    level: Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")] = 0.95,
+    level: options.Level = 0.95,
     where: options.Where = None,
     whole: options.All = False,
     as_json: options.Json = False,
