@@ -49,6 +49,7 @@ def test_what_is_no_curve_says_what_to_do(cli: Cli, store: Path, tmp_path: Path)
     for words, told, hint in (
         (("curve", "--over", "rat"), "--over rat: rat does not vary: rate, loss does", ""),
         (("curve", "--response", "goodput"), "over which factor? rate, loss vary", "add --over FACTOR"),
+        (("curve",), "over which factor? rate, loss vary", "all but one of --where rate=LEVEL --where loss"),
         (("curve", "--over", "rate", "--response", "godput"), "no such response", "did you mean `goodput`?"),
         (("main", "--over", "rate"), "--over is about the curve of a campaign", "curve --over FACTOR"),
         (("main", "--size", "0x3"), "--size 0x3: no width and height of 1 to 40 inches", "such as 88x66mm"),

@@ -67,10 +67,12 @@ def _treatment(store: Store, text: str) -> str:
 
 def known(store: Store, names: list[str]) -> list[str]:
     """Return responses; refuse those that the store does not have."""
+    from perhop import _core
+
     there = [one.name for one in store.campaign.responses]
     for name in names:
         if name not in there:
-            raise UsageError(f"--response {name}: no such response", f"choose among {', '.join(there)}")
+            raise UsageError(f"--response {name}: no such response", _core.suggest(name, there) or "")
     return names
 
 

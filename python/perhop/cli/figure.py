@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from perhop.cli import options
+from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
 from perhop.cli.output import meant, print_json
 from perhop.say.document import Table
@@ -94,7 +94,7 @@ def command(
     to_stdout = options.to_stdout(out, as_json)
     if of_store:
         store = options.opened(run, where)
-        found = _curve(store, over, response) if over or response else _in_store(store, name)
+        found = _curve(store, over, response) if curve else _in_store(store, name)
     else:
         found = _in_run(run, name, flow or [], begin, end)
     target = out or Path(f"{found.name}.svg")
@@ -110,17 +110,18 @@ def command(
 
 def _curve(store: Store, over: str | None, response: str | None) -> Figure:
     """Return the curve of a response over a factor; say what is to be fixed where that is no figure."""
-    from perhop import _core
     from perhop.report.effects import CurveError, curve_of
 
-    known = [one.name for one in store.campaign.responses]
-    if response is not None and response not in known:
-        raise UsageError(f"--response {response}: no such response", _core.suggest(response, known) or "")
+    if response is not None:
+        comparing.known(store, [response])
     varied = [factor.name for factor in store.campaign.design.factors if len(factor.levels) > 1]
-    if over is None:
-        if len(varied) != 1:
-            raise UsageError(f"over which factor? {', '.join(varied)} vary", "add --over FACTOR")
-        over = varied[0]
+    if over is None and len(varied) > 1:
+        fixed = " ".join(f"--where {name}=LEVEL" for name in varied)
+        hint = f"add --over FACTOR, and the others are lines; or fix all but one of {fixed}"
+        raise UsageError(f"over which factor? {', '.join(varied)} vary", hint)
+    if over is None and (response is None or not varied):
+        return _in_store(store, "curve")
+    over = over or varied[0]
     try:
         return curve_of(store, over, response)
     except CurveError as error:
