@@ -61,7 +61,7 @@ def load(
 
 def no_study(folder: Path) -> UsageError:
     """Return the error of a folder that is no study."""
-    return UsageError(f"{folder}: has no study.toml", f"perhop init --study {folder}-study writes one")
+    return UsageError(f"{folder}: has no study.toml", "perhop init --study NAME writes one")
 
 
 def refuse_claims(file: Path, source: bytes) -> None:
