@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from perhop._core import Diagnostic
 
 CODE = "study.py"
-KINDS = ("means", "main", "interactions", "shares")
+KINDS = ("means", "ellipses", "main", "interactions", "shares")
 """Kinds of figures."""
+BY_LEVEL = ("means", "ellipses")
+"""Those of quantities; the others are of an analysis."""
 
 
 @dataclass(frozen=True)
@@ -350,9 +352,9 @@ def _drawn(study: StudyFolder) -> Iterator[Fault]:
         yield from _asked(study, figure, at)
         if figure.kind not in KINDS:
             yield Fault((*at, "kind"), f"there is no figure `{figure.kind}`", among(figure.kind, KINDS))
-        elif figure.kind == "means" and not 1 <= len(figure.each) <= 3:
+        elif figure.kind in BY_LEVEL and not 1 <= len(figure.each) <= 3:
             hint = 'such as `each = { rtt = "all" }`; of two, a line for each of the first'
-            yield Fault(at, "a figure of means needs `each` of one, two or three", hint)
+            yield Fault(at, f"a figure of {figure.kind} needs `each` of one, two or three", hint)
     for k, one in enumerate(file.assumption):
         yield from _asked(study, one, ("assumption", k))
     for k, finding in enumerate(file.finding):
@@ -379,7 +381,9 @@ def _asked(study: StudyFolder, part: form.Asked, at: At, *, alone: bool = False)
         yield Fault((*at, "predicate"), "a predicate judges claims", of_key=True)
         return
     about = study.about[study.of(part.campaign)]
-    if isinstance(part, form.Figure) and part.kind != "means":
+    if isinstance(part, form.Figure):
+        yield from _against(part, about.subject, at)
+    if isinstance(part, form.Figure) and part.kind not in BY_LEVEL:
         yield from _analysed(about.subject, part, at)
         return
     try:
@@ -390,6 +394,20 @@ def _asked(study: StudyFolder, part: form.Asked, at: At, *, alone: bool = False)
         return
     if not found or (alone and len(found) > 1):
         yield Fault(at, "one value is needed" if found else "asks for nothing: no level is left in `each`")
+
+
+def _against(figure: form.Figure, subject: Subject, at: At) -> Iterator[Fault]:
+    """Yield what is wrong with `against`, which ellipses have and no other figure."""
+    if figure.against is None:
+        if figure.kind == "ellipses":
+            yield Fault(
+                at, "ellipses need `against`, the response to the right", 'such as `against = "wait"`'
+            )
+    elif figure.kind != "ellipses":
+        yield Fault((*at, "against"), "only ellipses are drawn against a response", of_key=True)
+    elif subject.responses.get(figure.against) != subject.responses.get(figure.response or ""):
+        rule = f"there is no response `{figure.against}` with the groups of `{figure.response}`"
+        yield Fault((*at, "against"), rule, among(figure.against, [*subject.responses]))
 
 
 def _analysed(subject: Subject, figure: form.Figure, at: At) -> Iterator[Fault]:

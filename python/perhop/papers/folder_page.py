@@ -13,7 +13,7 @@ from perhop.judge.campaign import judge
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Quantity
 from perhop.judge.verdict import ClaimPart
-from perhop.papers import form
+from perhop.papers import ellipses, form
 from perhop.papers.folder import About, StudyFolder
 from perhop.papers.plan import Plan
 from perhop.papers.study import Outcome
@@ -128,6 +128,8 @@ def _section(
     place, id_ = study.of(figure.campaign), f"figure-{k}"
     if place >= len(fitted):
         return None
+    if figure.kind == "ellipses":
+        return ellipses.section(study, figure, study.about[place], id_, fitted[place], command)
     if figure.kind != "means":
         return _analysed(study.about[place], figure, id_, fitted[place], command)
     values = {one.levels: one for one in values_of(study, figure, fitted) if one.part.measured is not None}

@@ -63,7 +63,10 @@ class Figure(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         Its words.
     kind
         `"means"` of what stands in `each`: along the axis what stands last, a line for each before it,
-        a panel for each before that. Or `"main"` effects, `"interactions"` or `"shares"` of the variation.
+        a panel for each before that. Or `"ellipses"` of the same levels, `"main"` effects, `"interactions"`
+        or `"shares"` of the variation.
+    against
+        Of ellipses: the response to the right, which is to be small.
     label
         Of the vertical axis; without it the response.
     """
@@ -71,6 +74,7 @@ class Figure(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     title: Text
     caption: str = ""
     kind: str = "means"
+    against: str | None = None
     label: str = ""
 
 
