@@ -50,7 +50,7 @@ Jobs = Annotated[
         "-j", "--jobs", min=1, metavar="N", help="Runs side by side on this machine; default: all cores."
     ),
 ]
-Where = Annotated[
+ExecutorUrl = Annotated[
     str | None,
     typer.Option("--executor", metavar="dask://HOST:PORT", help="Make the runs on a Dask cluster."),
 ]
@@ -112,7 +112,7 @@ def run_command(
     file: CampaignFile,
     out: Out = None,
     jobs: Jobs = None,
-    executor: Where = None,
+    executor: ExecutorUrl = None,
     until_ci: UntilCi = None,
     most: Most = None,
     each: Each = False,

@@ -68,7 +68,7 @@ def command(
         typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<scenario>-recommend."),
     ] = None,
     jobs: campaign.Jobs = None,
-    executor: campaign.Where = None,
+    executor: campaign.ExecutorUrl = None,
     as_json: options.Json = False,
 ) -> int:
     """Try ways to mark ACKs under common random numbers, drop losers, and say which is best, and how sure."""

@@ -47,7 +47,7 @@ def command(
         Path | None, typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<scenario>-sweep.")
     ] = None,
     jobs: campaign.Jobs = None,
-    executor: campaign.Where = None,
+    executor: campaign.ExecutorUrl = None,
     until_ci: campaign.UntilCi = None,
     most: campaign.Most = None,
     each: campaign.Each = False,
