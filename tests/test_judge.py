@@ -16,7 +16,7 @@ from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Subject, Words, asked
 from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Verdict
 from perhop.papers.claims import as_measured
-from perhop.say.claims import of_claims
+from perhop.say.claims import each, of_claims, overview
 
 
 @pytest.fixture
@@ -158,6 +158,16 @@ def test_parts_are_judged(folder: Path) -> None:
     assert [one.verdict for one in judged(folder, order + "above = 0", steps)] == [Verdict.SUPPORTED] * 2
     (few,) = judged(folder, less + "below = 0", scalars(lambda rate, _: 1.0 + rate, 5))
     assert (few.verdict, few.reason) == (Verdict.NOT_JUDGED, "5 replications, 10 are needed")
+
+
+def test_tables_of_claims_have_a_reason_where_there_is_one(folder: Path) -> None:
+    text = HEAD + PLACE + "low = 1"
+    for n, last, reason in ((10, "statement", []), (5, "why not judged", ["5 replications, 10 are needed"])):
+        claims = judge_all(check(folder, text), scalars(lambda rate, _: 3.0 + rate, n))
+        table, (own,) = overview(claims), each(claims)
+        assert (table.columns[-1], list(table.rows[0][3:])) == (last, reason)
+        assert ("why not judged" in own.columns) == bool(reason)
+        assert len(own.rows[0]) == len(own.columns)
 
 
 def test_a_target_divides_both_of_a_difference_and_not_a_ratio_twice(folder: Path) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perhop.say.document import MOST_ROWS, Part, Table, Verdict
+from perhop.say.document import MOST_ROWS, Cell, Part, Table, Verdict
 from perhop.units import Scale, counted
 
 if TYPE_CHECKING:
@@ -70,7 +70,15 @@ def overview(judged: Sequence[JudgedClaim]) -> Table:
         )
         for one in judged
     ]
-    return Table("", ("claim", "verdict", "statement", "parts", _WHY), rows, left=5)
+    return Table("", *_without_empty(("claim", "verdict", "statement", "parts", _WHY), rows), left=5)
+
+
+def _without_empty(
+    columns: Sequence[str], rows: Sequence[Sequence[Cell]]
+) -> tuple[list[str], list[list[Cell]]]:
+    """Leave out the columns of a table in which no row says anything."""
+    kept = [place for place in range(len(columns)) if any(row[place] != "" for row in rows)]
+    return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
 def _parts(one: JudgedClaim) -> str:
@@ -91,4 +99,5 @@ def each(judged: Sequence[JudgedClaim]) -> Iterator[Table]:
             n = 0 if part.measured is None else part.measured.n
             cells = (value or None, interval or None, claimed, n, part.reason or "")
             rows.append((part.quantity, Verdict(part.verdict), *cells))
-        yield Table(one.claim.id, columns, rows, left=5, text=one.claim.statement, most=MOST_ROWS)
+        shown = _without_empty(columns, rows)
+        yield Table(one.claim.id, *shown, left=5, text=one.claim.statement, most=MOST_ROWS)
