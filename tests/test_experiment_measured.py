@@ -324,6 +324,10 @@ def test_a_response_without_any_value_is_told(cli: Cli, tmp_path: Path) -> None:
     assert done.code == 0, done.err
     told = "warning: `none` has no value in any of 2 runs: no row passes its filter"
     assert told in done.err
+    done = cli("campaign", "run", tmp_path / "x", "--json")
+    assert told in done.err
+    (warning,) = done.json()["warnings"]
+    assert f"warning: {warning}".startswith(told)
     done = cli("analyze", tmp_path / "x")
     assert told in done.err
     assert "nothing has been measured yet" not in done.out

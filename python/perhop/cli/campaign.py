@@ -7,7 +7,7 @@ import shlex
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -205,24 +205,31 @@ def run_and_tell(
     """Run a campaign with progress on stderr; print its results and the path of its page."""
     from perhop.say import campaign as words
 
-    store, outcome, page, failed = make(campaign, folder, jobs, executor)
+    made = make(campaign, folder, jobs, executor)
+    without = words.without_values(made.store)
+    note(*(f"warning: {text}" for text in without))
     if as_json:
-        print_json(words.document(store, outcome, page, failed))
+        found = words.document(made.store, made.outcome, made.page, made.failed)
+        print_json({**found, "warnings": [*made.warnings, *without]})
     else:
-        note(*(f"warning: {text}" for text in words.without_values(store)))
-        show(*words.tables(store), whole=whole)
-        note(*words.failures(failed))
-        print(f"report: {page.resolve()}")
-    return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
+        show(*words.tables(made.store), whole=whole)
+        note(*words.failures(made.failed))
+        print(f"report: {made.page.resolve()}")
+    return ExitCode.FAILED_RUNS if made.failed else ExitCode.DONE
 
 
-def make(
-    campaign: Campaign, folder: Path, jobs: int | None, executor: str | None, begin: str = ""
-) -> tuple[Store, Outcome, Path, list[dict[str, Any]]]:
-    """Run a campaign and write its page; return store, outcome, page and failures.
+class Made(NamedTuple):
+    """A campaign that has been run: its page, the runs that failed, and the warnings that were printed."""
 
-    `begin` is printed first in place of the estimate.
-    """
+    store: Store
+    outcome: Outcome
+    page: Path
+    failed: list[dict[str, Any]]
+    warnings: list[str]
+
+
+def make(campaign: Campaign, folder: Path, jobs: int | None, executor: str | None, begin: str = "") -> Made:
+    """Run a campaign and write its page; `begin` is printed first in place of the estimate."""
     from perhop.experiment.campaign import plan, run_campaign
     from perhop.experiment.executors import open_executor, width
     from perhop.experiment.store import Store
@@ -241,8 +248,9 @@ def make(
             outcome = run_campaign(campaign, folder, workers, progress=progress.update, runs=runs)
     store = Store.open(folder)
     ended = store.runs()
-    note(*words.changes(campaign, outcome), *(f"warning: {text}" for text in words.warm_up(store, ended)))
-    return store, outcome, write(store), store.failures(ended)
+    warnings = words.warm_up(store, ended)
+    note(*words.changes(campaign, outcome), *(f"warning: {text}" for text in warnings))
+    return Made(store, outcome, write(store), store.failures(ended), warnings)
 
 
 @contextmanager

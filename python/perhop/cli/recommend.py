@@ -15,7 +15,6 @@ from perhop.cli.output import note, print_json, warn
 from perhop.say.terminal import show
 
 if TYPE_CHECKING:
-    from perhop.experiment.campaign import Outcome
     from perhop.experiment.definition import Campaign
     from perhop.experiment.factors import Factor
     from perhop.experiment.store import Store
@@ -175,7 +174,7 @@ def _in_use(scenario: Scenario, treatments: Any) -> int | None:
     return next(same, None)
 
 
-def _tell(made: tuple[Store, Outcome, Path, list[dict[str, Any]]], as_json: bool) -> int:
+def _tell(made: campaign.Made, as_json: bool) -> int:
     """Print the answer of a race and the path of its page."""
     from dataclasses import asdict
 
@@ -183,7 +182,7 @@ def _tell(made: tuple[Store, Outcome, Path, list[dict[str, Any]]], as_json: bool
     from perhop.say import campaign as words
     from perhop.say import recommendation
 
-    store, _, page, failed = made
+    store, _, page, failed, _ = made
     answered = recommendation.described(store)
     assert answered is not None, "a race that has been run is over"
     found, sentences = answered
