@@ -110,23 +110,29 @@ def test_what_was_made_again_of_a_record_follows_how_the_claims_stand() -> None:
     made = {"commit": f"{'0123456789' * 4}-dirty", "date": "2026-11-25"}
     of_record = {"command": "perhop reproduce x", "results_version": 9, "made": made, "claims": [YES]}
     sample = {"runs": 12, "of": 2930, "drawn": 12, "seed": 7, "results_version": 9}
-    stands, again = of_study(of_record | {"verified": sample}).sentences
+    stands, recorded, again = of_study(of_record | {"verified": sample}).sentences
     assert stands == "Of 1 claim 1 holds here."
-    assert again == (
-        "Recorded by perhop reproduce x --record at results_version 9, commit 012345678901-dirty, "
-        "2026-11-25; 12 of 2,930 runs made again just now, all equal. "
-        "The same runs again: perhop reproduce x --verify 12 --seed 7."
+    assert recorded == (
+        "These verdicts are of 2,930 runs on record, made by perhop reproduce x --record on 2026-11-25, "
+        "at results_version 9 and commit 012345678901-dirty."
     )
-    (found,) = on_record(of_record | {"verified": sample | {"results_version": 10}})
-    assert "at results_version 9, " in found
-    assert "12 of 2,930 runs made again just now under 10, all equal." in found
-    (found,) = on_record(of_record | {"verified": sample | {"runs": 54}})
-    assert "54 of 2,930 runs made again just now, all equal (12 drawn by chance, 42 that" in found
+    assert again == (
+        "Just now 12 of them were made again, and each came out equal. "
+        "The same 12 again: perhop reproduce x --verify 12 --seed 7."
+    )
+    recorded, again = on_record(of_record | {"verified": sample | {"results_version": 10}})
+    assert "at results_version 9 and commit" in recorded
+    assert "Just now 12 of them were made again under results_version 10, and each came out equal." in again
+    _, again = on_record(of_record | {"verified": sample | {"runs": 54}})
+    assert again == (
+        "Just now 54 of them were made again, and each came out equal: 12 drawn by chance, and 42 whose "
+        "course in time the study needs. The same 54 again: perhop reproduce x --verify 12 --seed 7."
+    )
     made["commit"] = None  # type: ignore[assignment]
-    (found,) = on_record(of_record | {"verified": sample})
-    assert "results_version 9, 2026-11-25; 12 of" in found
+    recorded, _ = on_record(of_record | {"verified": sample})
+    assert recorded.endswith(" on 2026-11-25, at results_version 9.")
     whole = {"runs": 2930, "of": 2930}
     assert on_record(DOCUMENT | {"verified": whole}) == (
-        "On record: 2,930 of 2,930 runs made again just now, all equal.",
+        "All 2,930 runs on record were made again just now; each came out equal.",
     )
     assert on_record(of_record) == ()

@@ -54,15 +54,20 @@ def test_what_is_on_record_is_shown_once_drawn_runs_have_come_out_again(recorded
     done = recorded("reproduce", "tiny", "--verify", "4", "--seed", "7")
     assert done.code == 0
     told = (
-        rf"Recorded by perhop reproduce tiny --record at results_version {RESULTS_VERSION}, .*"
-        r"\d{4}-\d\d-\d\d; 4 of 6 runs made again just now, all equal. "
-        r"The same runs again: perhop reproduce tiny --verify 4 --seed 7\."
+        r"These verdicts are of 6 runs on record, made by perhop reproduce tiny --record on "
+        rf"\d{{4}}-\d\d-\d\d, at results_version {RESULTS_VERSION}.*\."
+    )
+    again = (
+        "Just now 4 of them were made again, and each came out equal. "
+        "The same 4 again: perhop reproduce tiny --verify 4 --seed 7."
     )
     assert re.search(told, done.out)
+    assert again in done.out
     assert "T1 " in done.out
     assert "tiny, 4 runs of 6 on record again, drawn by seed 7: about 0 s" in done.err
     page = Path("out/tiny/report.html").read_text()
     assert re.search(told, page)
+    assert again in page
     assert "on record in the study's <code>recorded/runs.csv</code>" in page
     assert not Path("out/tiny.runs").exists()
     document = json.loads(Path("out/tiny/result.json").read_text())
@@ -164,7 +169,7 @@ def test_nothing_is_shown_of_a_record_of_another_version(recorded: Cli, name: st
     whole = recorded("reproduce", "tiny", "--verify", "all")
     assert whole.code == 0
     assert "not compared with what is run now: " in whole.err
-    assert "On record" not in whole.out
+    assert "on record" not in whole.out
 
 
 def test_a_record_holds_until_a_version_changes_what_the_scenarios_give(recorded: Cli) -> None:
@@ -172,8 +177,9 @@ def test_a_record_holds_until_a_version_changes_what_the_scenarios_give(recorded
     change(RESULTS, f'"results_version": {RESULTS_VERSION}', '"results_version": 7')
     done = recorded("reproduce", "tiny", "--verify", "2")
     assert done.code == 0
-    assert "at results_version 7, " in done.out
-    assert f"2 of 6 runs made again just now under {RESULTS_VERSION}, all equal" in done.out
+    assert "at results_version 7" in done.out
+    under = f"under results_version {RESULTS_VERSION}"
+    assert f"Just now 2 of them were made again {under}, and each came out equal" in done.out
     shutil.rmtree("out")
     change(RESULTS, '"results_version": 7', '"results_version": 6')
     told = "recorded under results_version 6, and 7 changed what its scenarios give"
@@ -254,7 +260,7 @@ def test_a_record_that_cannot_be_read_is_told_with_its_place(
 def test_all_is_the_whole_study_and_each_run_is_compared(recorded: Cli) -> None:
     done = recorded("reproduce", "tiny", "--verify", "all")
     assert done.code == 0
-    assert "On record: 6 of 6 runs made again just now, all equal." in done.out
+    assert "All 6 runs on record were made again just now; each came out equal." in done.out
     document = json.loads(Path("out/tiny/result.json").read_text())
     assert document["command"] == "perhop reproduce tiny --verify all"
     assert Path("out/tiny.runs").is_dir()
@@ -308,7 +314,7 @@ def test_the_index_says_what_was_made_again_of_each(recorded: Cli) -> None:
     assert done.code == 0
     assert "twin: nothing is on record, so every run is made now" in done.err
     index = Path("all/report.html").read_text()
-    assert index.count("6 of 6 runs made again just now, all equal") == 1
+    assert index.count("Just now 6 of them were made again, and each came out equal") == 1
     assert done.out.splitlines()[-2] == "None of 2 claims of 2 papers is judged."
 
 

@@ -58,20 +58,20 @@ def on_record(document: Mapping[str, Any]) -> tuple[str, ...]:
     verified = document.get("verified")
     if verified is None:
         return ()
-    many = f"{verified['runs']:,} of {verified['of']:,} runs made again just now"
     if "seed" not in verified:
-        return (f"On record: {many}, all equal.",)
+        return (f"All {verified['of']:,} runs on record were made again just now; each came out equal.",)
     command, made, version = document["command"], document["made"], document["results_version"]
-    now = verified["results_version"]
-    runs = f"{many}{'' if now == version else f' under {now}'}, all equal"
-    if needed := verified["runs"] - verified["drawn"]:
-        runs += f" ({verified['drawn']:,} drawn by chance, {needed:,} that the study reads whole)"
+    now, runs, drawn = verified["results_version"], verified["runs"], verified["drawn"]
     name, dirty, _ = (made["commit"] or "").partition("-dirty")
-    commit = f"commit {name[:12]}{dirty}, " if name else ""
-    again = f"{command} --verify {verified['drawn']} --seed {verified['seed']}"
+    commit = f" and commit {name[:12]}{dirty}" if name else ""
+    under = "" if now == version else f" under results_version {now}"
+    which = f": {drawn:,} drawn by chance, and {runs - drawn:,} whose course in time the study needs"
     return (
-        f"Recorded by {command} --record at results_version {version}, {commit}"
-        f"{made['date']}; {runs}. The same runs again: {again}.",
+        f"These verdicts are of {verified['of']:,} runs on record, made by {command} --record on "
+        f"{made['date']}, at results_version {version}{commit}.",
+        f"Just now {runs:,} of them were made again{under}, and each came out equal"
+        f"{which if runs > drawn else ''}. The same {runs:,} again: "
+        f"{command} --verify {drawn} --seed {verified['seed']}.",
     )
 
 
