@@ -73,6 +73,7 @@ def _queues(resolved: Table) -> Made:
             made: dict[str, Table] = {"fifo": {}}
             if marks != ["EF"]:
                 made["red"] = _early(queue["limit"], 6, 2, 0.1) | {"gentle": True}
+                made["codel"] = {}
             precedences = max((len(of) for of in _precedences(marks).values()), default=0)
             if precedences >= 2:
                 made["rio"] = _colors(queue["limit"], green=(2, 1, 0.02), red=(6, 2, 0.1))
@@ -207,7 +208,7 @@ _ALIKE = "no meter with cbs has a green AFx1 that shares a class with AFx2, so t
 _WHY = {
     "queue": {
         "fifo": "no class that looks at marks has a limit",
-        "red": "no class that looks at marks has a limit and is not EF's alone",
+        **dict.fromkeys(("red", "codel"), "no class that looks at marks has a limit and is not EF's alone"),
         "rio": "no class with a limit takes two drop precedences of an AF class",
         "gred": "no class with a limit takes three drop precedences of an AF class",
     },
