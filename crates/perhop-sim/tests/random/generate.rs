@@ -1,5 +1,5 @@
-//! Valid scenarios made up at random: one to four routers in a row, every queue, scheduler and meter, loss, UDP and TCP,
-//! rates over decades; groups of flows and ports for both directions.
+//! Valid scenarios made up at random: one to four routers in a row, every queue, scheduler and meter, losses of single
+//! packets and in bursts, UDP and TCP, rates over decades; groups of flows and ports for both directions.
 
 use std::fmt::Write as _;
 
@@ -100,10 +100,14 @@ impl Made {
             let loss = self.numbers.pick(&[0.001, 0.1, 0.9]);
             self.put(&format!("loss = {loss}"));
         }
+        if self.numbers.once_in(6) {
+            let (p, r) = (self.numbers.pick(&[0.001, 0.05]), self.numbers.pick(&[0.05, 0.5]));
+            self.put(&format!("burst_loss = {{ p = {p}, r = {r}, loss_bad = 0.8 }}"));
+        }
     }
 
     fn port(&mut self, at: &str, to: &str) {
-        let kind = *self.numbers.pick(&["strict-priority", "wrr", "drr", "cbq", "paired-counter"]);
+        let kind = *self.numbers.pick(&["strict-priority", "wrr", "drr", "wfq", "cbq", "paired-counter"]);
         let more = if kind == "paired-counter" { ", data = \"rest\", share = 0.5" } else { "" };
         let ends = match self.numbers.once_in(3) {
             true => format!("between = [\"{at}\", \"{to}\"]"),
@@ -116,7 +120,7 @@ impl Made {
             self.put(&format!("[[port.class]]\nname = \"{name}\"\nmatch = [\"{matches}\"]\nqueue = {queue}"));
             let quantum = self.size(1_500);
             match kind {
-                "wrr" => self.put("weight = 2"),
+                "wrr" | "wfq" => self.put("weight = 2"),
                 "drr" => self.put(&format!("quantum = {quantum}")),
                 "cbq" => self.put("share = 0.5"),
                 _ => {}
@@ -129,13 +133,19 @@ impl Made {
         let common = format!("limit = {}, w_q = 0.02", size(60_000));
         let curve = |min, max| format!("{{ min_th = {}, max_th = {}, max_p = 0.1 }}", size(min), size(max));
         let (low, middle, high) = (curve(5_000, 15_000), curve(12_000, 25_000), curve(20_000, 50_000));
-        match self.numbers.below(4) {
+        match self.numbers.below(5) {
             0 => format!("{{ kind = \"fifo\", limit = {} }}", self.size(20_000)),
             1 => {
                 let thresholds = format!("min_th = {}, max_th = {}", self.size(5_000), self.size(15_000));
                 format!("{{ kind = \"red\", {common}, {thresholds}, max_p = 0.1, gentle = true }}")
             }
-            2 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
+            2 => {
+                let times = self.numbers.pick(&["", ", target = \"1ms\", interval = \"10ms\""]);
+                let linux = format!(", conventions = {{ like = \"linux\", mtu = {} }}", self.size(1_500));
+                let like = if self.numbers.once_in(2) { linux.as_str() } else { "" };
+                format!("{{ kind = \"codel\", limit = {}{times}{like} }}", self.size(60_000))
+            }
+            3 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
             _ => format!("{{ kind = \"gred\", {common}, green = {high}, yellow = {middle}, red = {low} }}"),
         }
     }
@@ -143,11 +153,19 @@ impl Made {
     fn conditioner(&mut self, form: Form) {
         let (cir, pir) = (100_000 * self.rates, 2_000_000 * self.rates);
         let burst = self.size(10_000);
-        let meter = match self.numbers.below(if form.plain { 3 } else { 4 }) {
+        let window = self.numbers.pick(&["50ms", "1s"]);
+        let meter = match self.numbers.below(if form.plain { 6 } else { 7 }) {
             0 => format!("{{ kind = \"token-bucket\", cir = \"{cir}bit/s\", cbs = {burst} }}"),
             1 => format!("{{ kind = \"sr-tcm\", cir = \"{cir}bit/s\", cbs = {burst}, ebs = {burst} }}"),
             2 => format!(
                 "{{ kind = \"tr-tcm\", cir = \"{cir}bit/s\", pir = \"{pir}bit/s\", cbs = {burst}, pbs = {burst} }}"
+            ),
+            3 => format!("{{ kind = \"tsw2cm\", cir = \"{cir}bit/s\", window = \"{window}\" }}"),
+            4 => format!(
+                "{{ kind = \"tsw3cm\", cir = \"{cir}bit/s\", pir = \"{pir}bit/s\", window = \"{window}\" }}"
+            ),
+            5 => format!(
+                "{{ kind = \"tr-tcm-diffserv\", cir = \"{cir}bit/s\", eir = \"{pir}bit/s\", cbs = {burst}, ebs = {burst} }}"
             ),
             _ => "{ kind = \"tcp-friendly\", interval = \"1s\", tokens = 100 }".to_owned(),
         };
@@ -156,8 +174,8 @@ impl Made {
         self.put(&format!(
             "[[conditioner]]\nname = \"edge\"\nat = \"r0\"\nfrom = \"s[*]\"\nper = \"{per}\"\nmeter = {meter}"
         ));
-        let three = meter.contains("tcm");
-        let yellow = if three { "yellow = \"AF12\", " } else { "" };
+        let two = ["token-bucket", "tsw2cm", "tcp-friendly"].iter().any(|kind| meter.contains(kind));
+        let yellow = if !two { "yellow = \"AF12\", " } else { "" };
         self.put(&format!("marker = {{ green = \"AF11\", {yellow}red = \"AF13\" }}"));
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::Case;
 use super::generate::{Form, scenario};
 use crate::common::simulation;
-use perhop_core::sink::SiteId;
+use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
 use perhop_sim::{PacketEvent, Results, TraceKinds};
 use perhop_testkit::scenarios::cases;
@@ -50,9 +50,10 @@ fn waits(results: &Results) -> BTreeMap<SiteId, (u128, u128)> {
     for record in &results.trace.packets {
         match record.event {
             PacketEvent::Enqueued => waiting.entry(record.site).or_default().push_back(record.time),
-            PacketEvent::Sent => {
+            // one that is dropped for its wait has waited; others are dropped when they come
+            PacketEvent::Sent | PacketEvent::Dropped(DropReason::Sojourn) => {
                 let since = waiting.get_mut(&record.site).and_then(VecDeque::pop_front);
-                let since = since.expect("what is sent has waited");
+                let since = since.expect("what leaves has waited");
                 sums.entry(record.site).or_default().1 += ns(since, record.time);
             }
             _ => {}
