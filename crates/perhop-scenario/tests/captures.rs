@@ -91,6 +91,36 @@ fn a_flow_is_that_of_the_first_packet_that_fits() {
 }
 
 #[test]
+fn other_flows_that_fit_are_told() {
+    let told = |settings: &str| warnings(&with(&call(), settings));
+    assert_snapshot!(
+        [
+            told(&pattern("")),
+            told(&pattern(", protocol = \"udp\"")),
+            told(&pattern(", src = \"10.0.0.1\", protocol = \"udp\"")),
+        ]
+        .join("\n"),
+        @r#"
+    udp.cbr.pattern.file: `call.pcap` has more flows that fit than one: protocol 1 10.0.0.1 > 10.0.0.2 is sent, the first, and not udp 10.0.0.1:5004 > 10.0.0.2:5005, udp 10.0.0.2:5005 > 10.0.0.1:5004, tcp 10.0.0.1:4000 > 10.0.0.3:80 (write `protocol = "1", src = "10.0.0.1", dst = "10.0.0.2"` for the first, or what another has)
+    udp.cbr.pattern.file: `call.pcap` has more flows that fit than one: udp 10.0.0.1:5004 > 10.0.0.2:5005 is sent, the first, and not udp 10.0.0.2:5005 > 10.0.0.1:5004 (write `src = "10.0.0.1", dst = "10.0.0.2", src_port = 5004, dst_port = 5005` for the first, or what another has)
+    no warning
+    "#
+    );
+    // the rest of a cut packet has no ports, and does not say of which flow it is
+    let mut cut = capture(&[(0, 200, 17, [1, 2], [7, 7]), (1, 200, 17, [1, 2], [7, 7])]);
+    let second = 24 + 16 + 28 + 16;
+    cut[second + 7] = 9;
+    assert_eq!(warnings(&with(&cut, &pattern(""))), "no warning");
+}
+
+fn warnings(result: &Result<Loaded, Vec<Diagnostic>>) -> String {
+    let Ok(loaded) = result else { return "a mistake".to_owned() };
+    let of = |one: &Diagnostic| format!("{one} ({})", one.hint.as_deref().unwrap_or_default());
+    let found: Vec<_> = loaded.warnings.iter().filter(|one| one.path.contains("pattern")).map(of).collect();
+    if found.is_empty() { "no warning".to_owned() } else { found.join("\n") }
+}
+
+#[test]
 fn what_cannot_be_a_source_is_told() {
     let wrong = |file: &[u8], settings: &str| lines(with(file, settings));
     let udp = pattern(", protocol = \"udp\"");

@@ -1,6 +1,6 @@
 //! Sources from captures: the packets of one flow, their lengths and their distances.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
@@ -9,6 +9,7 @@ use perhop_wire::capture::{Captured, IpPacket, ip_packet, read as read_capture};
 use crate::meant::model::Capture;
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::words::files::FileName;
 use crate::words::suggest;
 use crate::written::sources::Pattern;
 
@@ -27,6 +28,11 @@ impl Asked {
             && (0..2).all(|k| self.addresses[k].is_none_or(|address| address == packet.addresses[k]))
             && (0..2).all(|k| self.ports[k].is_none_or(|asked| port(k) == Some(asked)))
     }
+
+    /// Whether a packet is of this flow, which is whole.
+    fn is_of(&self, packet: &IpPacket) -> bool {
+        self.fits(packet) && self.ports[0].is_some() == packet.ports.is_some()
+    }
 }
 
 /// The packets that a pattern `capture` means.
@@ -35,8 +41,73 @@ pub(crate) fn read(pattern: &Pattern, at: &[Step], report: &mut Report) -> Optio
     let key = [at, &steps!["file"]].concat();
     let asked = asked(pattern, at, report)?;
     let file = report.file(&key, name)?;
-    let found = packets(&file.bytes, &asked).and_then(|packets| repeated(packets, *repeat));
-    found.map_err(|(rule, hint)| report.error(&key, format!("`{name}` {rule}"), hint)).ok()
+    let found = packets(&file.bytes, &asked)
+        .and_then(|(flow, packets, others)| Ok((flow, others, repeated(packets, *repeat)?)));
+    match found {
+        Err((rule, hint)) => {
+            report.error(&key, format!("`{name}` {rule}"), hint);
+            None
+        }
+        Ok((flow, others, capture)) => {
+            if !others.is_empty() {
+                warn_of(&flow, &others, &asked, name, &key, report);
+            }
+            Some(capture)
+        }
+    }
+}
+
+/// Most other flows that are named.
+const NAMED: usize = 3;
+
+/// Says which of several flows that fit is sent, and what would choose it alone.
+fn warn_of(
+    flow: &IpPacket,
+    others: &[IpPacket],
+    asked: &Asked,
+    file: &FileName,
+    key: &[Step],
+    report: &mut Report,
+) {
+    let mut named: Vec<_> = others.iter().take(NAMED).map(told).collect();
+    if others.len() > NAMED {
+        named.push("others".to_owned());
+    }
+    let rule = format!(
+        "`{file}` has more flows that fit than one: {} is sent, the first, and not {}",
+        told(flow),
+        named.join(", ")
+    );
+    let ports = [0, 1].map(|k| flow.ports.map(|ports| ports[k].to_string()));
+    let fields = [
+        ("protocol", asked.protocol.is_some(), Some(format!("\"{}\"", protocol(flow)))),
+        ("src", asked.addresses[0].is_some(), Some(format!("\"{}\"", flow.addresses[0]))),
+        ("dst", asked.addresses[1].is_some(), Some(format!("\"{}\"", flow.addresses[1]))),
+        ("src_port", asked.ports[0].is_some(), ports[0].clone()),
+        ("dst_port", asked.ports[1].is_some(), ports[1].clone()),
+    ];
+    let left = fields.into_iter().filter(|(_, given, _)| !given);
+    let left: Vec<_> = left.filter_map(|(key, _, value)| Some(format!("{key} = {}", value?))).collect();
+    report.warn(key, rule, Some(format!("write `{}` for the first, or what another has", left.join(", "))));
+}
+
+/// The flow of a packet in words.
+fn told(packet: &IpPacket) -> String {
+    let end = |k: usize| match packet.ports {
+        Some(ports) => SocketAddr::new(packet.addresses[k], ports[k]).to_string(),
+        None => packet.addresses[k].to_string(),
+    };
+    let number = if packet.ports.is_none() { "protocol " } else { "" };
+    format!("{number}{} {} > {}", protocol(packet), end(0), end(1))
+}
+
+/// The protocol of a packet, as a setting has it.
+fn protocol(packet: &IpPacket) -> String {
+    match packet.protocol {
+        6 => "tcp".to_owned(),
+        17 => "udp".to_owned(),
+        number => number.to_string(),
+    }
 }
 
 /// The mean rate of a capture, of one that ends from its first packet to its last.
@@ -89,9 +160,14 @@ fn asked(pattern: &Pattern, at: &[Step], report: &mut Report) -> Option<Asked> {
 /// A rule that a capture breaks, as the end of a sentence, and a hint.
 type Refusal = (String, Option<String>);
 
-/// Times in ns and lengths of the packets of the flow that is `asked` for.
-fn packets(file: &[u8], asked: &Asked) -> Result<Vec<(u64, Bytes)>, Refusal> {
+/// The first packet of the flow that is `asked` for, times in ns and lengths of all of them, and the first packets of
+/// some other flows that fit.
+type Found = (IpPacket, Vec<(u64, Bytes)>, Vec<IpPacket>);
+
+/// Finds the packets of the flow that is `asked` for.
+fn packets(file: &[u8], asked: &Asked) -> Result<Found, Refusal> {
     let mut flow: Option<(Asked, IpPacket)> = None;
+    let mut others: Vec<(Asked, IpPacket)> = Vec::new();
     let (mut found, mut all, mut wrong): (Vec<(u64, Bytes)>, u64, Option<Refusal>) = (Vec::new(), 0, None);
     let mut take = |captured: Captured<'_>| {
         all += 1;
@@ -99,7 +175,12 @@ fn packets(file: &[u8], asked: &Asked) -> Result<Vec<(u64, Bytes)>, Refusal> {
             return;
         };
         let (own, _) = flow.get_or_insert_with(|| (same_flow(&packet), packet));
-        if !own.fits(&packet) || own.ports[0].is_some() != packet.ports.is_some() {
+        if !own.is_of(&packet) {
+            // a fragment but the first does not say of which flow it is
+            let whole = packet.ports.is_some() || !matches!(packet.protocol, 6 | 17);
+            if whole && others.len() <= NAMED && !others.iter().any(|(other, _)| other.is_of(&packet)) {
+                others.push((same_flow(&packet), packet));
+            }
             return;
         }
         if packet.len == 0 {
@@ -115,16 +196,18 @@ fn packets(file: &[u8], asked: &Asked) -> Result<Vec<(u64, Bytes)>, Refusal> {
         found.push((captured.time, Bytes(packet.len.into())));
     };
     read_capture(file, &mut take).map_err(|error| (format!("{} (byte {})", error.rule, error.at), None))?;
-    match wrong {
-        Some(refusal) => Err(refusal),
-        None if found.is_empty() => {
+    match (wrong, flow) {
+        (Some(refusal), _) => Err(refusal),
+        (None, None) => {
             let rule = match all {
                 0 => "has no packets".to_owned(),
                 _ => format!("has {all} packets, and none of them is an IP packet of this flow"),
             };
             Err((rule, Some("`tcpdump -nr FILE` shows what it has".to_owned())))
         }
-        None => Ok(found),
+        (None, Some((_, first))) => {
+            Ok((first, found, others.into_iter().map(|(_, packet)| packet).collect()))
+        }
     }
 }
 
