@@ -10,8 +10,9 @@ use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_scenario::elements::{
     ElementError, Elements, FromSetting, NoElements, Setting, Settings, SettingsTable,
 };
-use perhop_scenario::model::{CustomMeter, CustomQueue, Meter, Queue};
+use perhop_scenario::model::{CustomControl, CustomMeter, CustomQueue, Meter, Queue};
 use perhop_scenario::{Diagnostic, FileName, Files, Loaded, NamedFile, NoFiles, load, load_with};
+use perhop_tcp::settings::TcpParams;
 
 /// One queue, `own`, and one meter, `mine`; both take `gain`, a number, and nothing else.
 #[derive(Default)]
@@ -216,6 +217,14 @@ impl Elements for Interpreted {
     fn check_meter(&self, meter: &CustomMeter, _: bool) -> Result<(), ElementError> {
         meter.code.as_ref().map(drop).ok_or_else(ElementError::no_python)
     }
+
+    fn check_control(&self, _: &CustomControl, _: &TcpParams) -> Result<(), ElementError> {
+        Ok(())
+    }
+
+    fn check_ack_policy(&self, _: &CustomControl) -> Result<(), ElementError> {
+        Ok(())
+    }
 }
 
 /// A file `mine.py`.
@@ -246,6 +255,30 @@ fn an_element_in_python_has_the_text_of_its_file() {
     assert_eq!(queue_of(&again), queue_of(&loaded));
     let other = in_python(&[], &Program(b"class Mine: pass")).expect("no mistake");
     assert_ne!(other.treatment_toml(), loaded.treatment_toml(), "another program is another treatment");
+}
+
+#[test]
+fn what_a_class_takes_the_place_of_is_not_written_beside_it() {
+    let warned = |changes: &[&str]| {
+        let loaded = in_python(changes, &PROGRAM).expect("no mistake");
+        let about = |one: &&Diagnostic| one.rule.starts_with("this changes nothing");
+        let found = loaded.warnings.iter().filter(about).map(ToString::to_string).collect::<Vec<_>>();
+        let text = loaded.resolved_toml();
+        let again = load_with(text.as_bytes(), "test.toml", &[], &Interpreted, &PROGRAM).expect("no mistake");
+        assert_eq!(again.warnings.iter().filter(about).count(), 0, "a resolved scenario has every setting");
+        found.join("\n")
+    };
+    let class = r#"{ kind = "python", file = "mine.py", name = "Own" }"#;
+    let (acks, control) = (format!("flow.up.ack.control={class}"), format!("flow.up.control={class}"));
+    assert_eq!(warned(&[&acks, &control]), "");
+    assert_eq!(
+        warned(&[&acks, "flow.up.ack.policy=every-segment", "flow.up.tcp.cc=reno"]),
+        "flow.up.ack.policy: this changes nothing: `ack.control` takes its place"
+    );
+    assert_eq!(
+        warned(&[&control, "flow.up.tcp.cc=reno", "flow.up.ack.policy=every-segment"]),
+        "flow.up.tcp.cc: this changes nothing: `control` takes its place"
+    );
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub(super) fn find(file: &ScenarioFile, report: &mut Report) {
     times(file, report);
     jitter(file, report);
     waiting_acks(file, report);
+    controls(file, report);
     if file.run.series.contains(&MoreSeries::Tokens) {
         levels(file, report);
     }
@@ -83,19 +84,40 @@ fn waiting_acks(file: &ScenarioFile, report: &mut Report) {
             ("sack_compression", tcp.sack_compression.0 > Span::ZERO),
             ("receive_buffer", tcp.receive_buffer.0 > Bytes(0)),
         ];
-        let written = settings.map(|(key, _)| report.tree.is_written(&steps!["flow", i, "tcp", key]));
-        // a resolved scenario has every setting, asked for or not
-        if ack_policy(&flow.ack, tcp) != AckPolicy::EverySegment || written == [true; 5] {
+        if ack_policy(&flow.ack, tcp) != AckPolicy::EverySegment || is_resolved(i, report) {
             continue;
         }
         let by_flow = report.tree.is_written(&steps!["flow", i, "ack", "policy"]);
         let cause = if by_flow { "the flow's `ack.policy`" } else { "an `ack_delay` of zero" };
-        for ((key, set), written) in settings.into_iter().zip(written) {
-            if set && written {
+        for (key, set) in settings {
+            if set && report.tree.is_written(&steps!["flow", i, "tcp", key]) {
                 let rule =
                     format!("this is for ACKs that wait, and {cause} has every segment acknowledged at once");
                 let hint = format!("write `ack.policy = \"delayed\"`, or leave `{key}` out");
                 report.warn(&steps!["flow", i, "tcp", key], rule, Some(hint));
+            }
+        }
+    }
+}
+
+/// Whether flow number `i` is of a resolved scenario, which has every setting, asked for or not.
+fn is_resolved(i: usize, report: &Report) -> bool {
+    let keys = ["ack_delay", "ack_delay_adapts", "quick_acks", "sack_compression", "receive_buffer"];
+    keys.iter().all(|key| report.tree.is_written(&steps!["flow", i, "tcp", *key]))
+}
+
+/// What a class in Python takes the place of is not written beside it.
+fn controls(file: &ScenarioFile, report: &mut Report) {
+    for (i, flow) in file.flow.iter().enumerate() {
+        let replaced = [
+            (flow.control.is_some(), "control", steps!["flow", i, "tcp", "cc"]),
+            (flow.ack.control.is_some(), "ack.control", steps!["flow", i, "ack", "policy"]),
+            (flow.ack.control.is_some(), "ack.control", steps!["flow", i, "ack", "timeout"]),
+        ];
+        for (given, by, at) in replaced {
+            if given && report.tree.is_written(&at) && !is_resolved(i, report) {
+                let rule = format!("this changes nothing: `{by}` takes its place");
+                report.warn(&at, rule, Some(format!("leave it out, or leave out `{by}`")));
             }
         }
     }
