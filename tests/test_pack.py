@@ -143,6 +143,8 @@ def test_what_is_no_packed_study_is_refused(cli: Cli, study: Path) -> None:
 
 def test_what_cannot_be_packed_is_refused_with_its_name(cli: Cli, study: Path) -> None:
     assert "has no study.toml" in cli("pack", ".").err
+    absent = cli("pack", "absent")
+    assert (absent.code, absent.err) == (ExitCode.USAGE, "error: absent: No such file or directory\n")
     assert cli("pack", "nowhere").code == ExitCode.USAGE
     assert cli("pack", study, "-o", study / "study.toml").code == ExitCode.USAGE
     (study / "link").symlink_to("/etc/passwd")

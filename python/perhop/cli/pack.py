@@ -27,6 +27,7 @@ def command(
     from perhop.run.seal import file_hash
     from perhop.units import counted, size
 
+    directory.stat()  # what is not there is told as such
     if not directory.is_dir() or not is_study(directory):
         raise options.no_study(directory)
     file = out or Path("out") / f"{directory.resolve().name}.zip"
