@@ -286,7 +286,7 @@ def test_the_store_of_another_campaign_is_left_alone(cli: Cli, file: Path, tmp_p
     for command in ("run", "status"):
         done = cli("campaign", command, "other/c.toml")
         assert (done.code, done.out) == (2, "")
-        assert "out/c is the store of another campaign: it has none of these 9 runs" in done.err
+        assert "out/c is the store of another campaign: of 9 runs it has none" in done.err
         assert "-o" in done.err
     assert Path("out/c/scalars.parquet").read_bytes() == before
     assert cli("campaign", "status", file).out == "out/c: 9 of 9 runs done\n"

@@ -328,6 +328,9 @@ def test_a_group_without_any_value_is_no_level() -> None:
     one = only(analyze(frame, TWO))
     assert (one.method, one.within, one.of) == ("factorial", (), {"load": "web"})
     assert "24 of 48 values do not exist and are left out." in one.remarks
+    single = frame.with_columns(value=pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise(pl.lit(1.0)))
+    (remark,) = (text for text in only(analyze(single, TWO)).remarks if "left out" in text)
+    assert remark == "1 of 48 values does not exist and is left out."
 
 
 def test_a_response_without_any_value_is_told() -> None:

@@ -158,6 +158,8 @@ def test_parts_are_judged(folder: Path) -> None:
     assert [one.verdict for one in judged(folder, order + "above = 0", steps)] == [Verdict.SUPPORTED] * 2
     (few,) = judged(folder, less + "below = 0", scalars(lambda rate, _: 1.0 + rate, 5))
     assert (few.verdict, few.reason) == (Verdict.NOT_JUDGED, "5 replications, 10 are needed")
+    (one,) = judged(folder, less + "below = 0", scalars(lambda rate, _: 1.0 + rate, 1))
+    assert (one.verdict, one.reason) == (Verdict.NOT_JUDGED, "1 replication, 10 are needed")
 
 
 def test_tables_of_claims_have_a_reason_where_there_is_one(folder: Path) -> None:

@@ -307,6 +307,7 @@ def _is_as_run(file: Path, store: Store) -> bool:
 def check_store(folder: Path, runs: Sequence[Planned]) -> None:
     """Refuse another campaign's store: one in which none of these runs was ever asked for."""
     from perhop.experiment import ledger
+    from perhop.units import counted
 
     if not (folder / ledger.FILE).exists():
         return
@@ -314,7 +315,7 @@ def check_store(folder: Path, runs: Sequence[Planned]) -> None:
         there = {run.key for run in book.plan()}
     if there and there.isdisjoint(run.key for run in runs):
         raise UsageError(
-            f"{folder} is the store of another campaign: it has none of these {len(runs)} runs",
+            f"{folder} is the store of another campaign: of {counted(len(runs), 'run')} it has none",
             "give another folder with -o",
         )
 

@@ -135,7 +135,9 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
     if asked.each:
         known, remarks = _in_every_treatment(known)
     if len(whole) < len(rows):
-        remarks.append(f"{len(rows) - len(whole)} of {len(rows)} values do not exist and are left out.")
+        lacking = len(rows) - len(whole)
+        why = "does not exist and is" if lacking == 1 else "do not exist and are"
+        remarks.append(f"{lacking} of {counted(len(rows), 'value')} {why} left out.")
     start = Analysis(
         response,
         asked.units[response],

@@ -17,7 +17,7 @@ import numpy as np
 from perhop import _core
 from perhop.experiment.factors import MOST_TREATMENTS, Factor, Level
 from perhop.experiment.fault import At, DesignError, Fault
-from perhop.units import quantity, split
+from perhop.units import counted, quantity, split
 
 Word = frozenset[str]
 """Factors whose columns are multiplied; the empty one is the mean, I."""
@@ -57,7 +57,7 @@ class Fraction:
         faults = [
             Fault(
                 ("factor", i, "levels"),
-                f"`{factor.name}` has {len(factor.levels)} levels, not two",
+                f"`{factor.name}` has {counted(len(factor.levels), 'level')}, not two",
             )
             for i, factor in enumerate(factors)
             if len(factor.levels) != 2

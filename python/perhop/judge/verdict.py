@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from perhop.stats.intervals import Interval, mean_interval, prediction_interval
 from perhop.stats.jackknife import UndefinedRatioError, ratio_of_sums
+from perhop.units import counted
 
 MIN_REPLICATIONS = 10
 HIGHER, LOWER = 1e-9, -1e-9
@@ -133,7 +134,7 @@ class Hypothesis:
         Without `as_printed` the noise about what the paper says is taken to be that about the mean.
         """
         verdict = judge(measured, self.low, self.high)
-        few = f"{measured.n} replications, {MIN_REPLICATIONS} are needed"
+        few = f"{counted(measured.n, 'replication')}, {MIN_REPLICATIONS} are needed"
         reason = few if verdict is Verdict.NOT_JUDGED else None
         return ClaimPart(
             self.quantity,

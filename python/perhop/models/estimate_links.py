@@ -10,7 +10,7 @@ from perhop.models import queueing, two_way
 from perhop.models.estimate_tcp import ack_bytes
 from perhop.models.form import Estimate, Form
 from perhop.models.network import Flow, Network, Udp, acks_for
-from perhop.units import quantity
+from perhop.units import counted, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +103,7 @@ def _not_crossing(network: Network) -> str:
     slow, fast = sorted(described.links, key=lambda link: link.rate_bit_s)
     ups, downs = _by_link(network, slow), _by_link(network, fast)
     if not ups or len(ups) != len(downs):
-        return f"{len(ups)} flows cross {len(downs)}: not as many each way"
+        return f"{counted(len(ups), 'flow')} one way and {len(downs)} the other: not as many each way"
     if slow.rate_bit_s == fast.rate_bit_s:
         return "the link is as fast both ways"
     if any("arrivals" in one.settings or one.view.size_bytes is not None for one in network.flows):
@@ -147,7 +147,7 @@ def _outside(p: two_way.TwoWay, form: str, slow: LinkView, fast: LinkView) -> st
     if form != "fifo" and slow.delay_s + fast.delay_s > 0.1 * float(p.t_i_d):
         return "the delay is above a tenth of a data packet's time on the slow link: the form is for none"
     if form in ("priority", "paired-counter") and float(p.n_j) < LEAST_WINDOW:
-        held = f"{float(p.n_j):.0f} packets, fewer than {LEAST_WINDOW}"
+        held = f"{counted(round(float(p.n_j)), 'packet')}, fewer than {LEAST_WINDOW}"
         return f"the fast windows hold {held}: parts of ACKs count"
     longest = float(np.maximum(p.fast_packet, p.slow_packet))
     for link in (slow, fast):
@@ -155,7 +155,8 @@ def _outside(p: two_way.TwoWay, form: str, slow: LinkView, fast: LinkView) -> st
             amount, unit = quantity(one.limit)
             packets = amount / longest if unit == "B" else amount
             if packets < float(p.n_i + p.n_j):
-                return f"{link.port.path} holds {packets:.0f} packets, less than both windows: it overflows"
+                held = counted(round(packets), "packet")
+                return f"{link.port.path} holds {held}, less than both windows: it overflows"
     return ""
 
 
@@ -212,7 +213,7 @@ def _not_random(network: Network, link: LinkView) -> str:
     packets = amount / users[0].view.packet_bytes if unit == "B" else amount
     backlog = load**2 / (2.0 * (1.0 - load))
     if packets < 10.0 * max(1.0, backlog):
-        return f"its queue holds {packets:.0f} packets, less than ten times the mean backlog"
+        return f"its queue holds {counted(round(packets), 'packet')}, less than ten times the mean backlog"
     return ""
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from perhop.models import two_way
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,14 +68,16 @@ class Setup:
         """
         meaning = scenario.describe()
         if len(meaning.links) != 2:
-            raise ValueError(f"{scenario.name}: {len(meaning.links)} links; the closed forms are about two")
+            links = counted(len(meaning.links), "link")
+            raise ValueError(f"{scenario.name}: {links}; the closed forms are about two")
         slow, fast = sorted(meaning.links, key=lambda link: link.rate_bit_s)
         if slow.pure_ack_bytes is None:
             raise ValueError(f"{scenario.name}: the slow link gives no pure_ack_size")
         down = _equal(scenario.name, [flow for flow in meaning.flows if flow.source == fast.source])
         up = _equal(scenario.name, [flow for flow in meaning.flows if flow.source == slow.source])
         if not down or (up and len(up) != len(down)):
-            raise ValueError(f"{scenario.name}: {len(up)} connections one way and {len(down)} the other")
+            there = counted(len(up), "connection")
+            raise ValueError(f"{scenario.name}: {there} one way and {len(down)} the other")
         port, own = slow.port, (up or down)[0]
         return cls(
             scheme=_scheme(port),

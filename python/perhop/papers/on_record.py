@@ -26,6 +26,7 @@ from perhop.papers.pack import Pack
 from perhop.papers.plan import Plan, Results
 from perhop.papers.recorded import FIRST, WHOLE
 from perhop.papers.records import encode
+from perhop.units import counted
 
 Line = Mapping[str, str]
 """A run on record as text, by name: `of`, treatment, replication, seed, digest, values."""
@@ -126,7 +127,8 @@ def _lines(pack: Pack) -> Iterator[Line]:
         raise PackError(f"{path}: line 1: begins with {', '.join(names)!r}, not {', '.join(FIRST)}")
     for place, row in enumerate(rows, start=2):
         if len(row) != len(names):
-            raise PackError(f"{path}: line {place}: has {len(row)} values, the first line {len(names)} names")
+            values, asked = counted(len(row), "value"), counted(len(names), "name")
+            raise PackError(f"{path}: line {place}: has {values}, the first line {asked}")
         line = {name: value for name, value in zip(names, row, strict=True) if value}
         for name, kind, words in (
             *((name, str, "") for name in FIRST),
@@ -261,7 +263,8 @@ def results_of(plan: Plan, record: Record) -> Results:
         if wrong := [*(asked - found), *(found - asked)]:
             (name, k), path = wrong[0], plan.pack.folder / recorded.FOLDER / recorded.RUNS
             raise PackError(
-                f"{path}: {of}, {name}, replication {k} has {found[name, k]} lines, not {asked[name, k]}"
+                f"{path}: {of}, {name}, replication {k} has {counted(found[name, k], 'line')}, not "
+                f"{asked[name, k]}"
             )
         frames.append(_scalars(campaign, one["treatments"], {_place(line): line for line in lines[of]}))
     return replace(replace(plan, beyond=(), drawn=()).results(frames, ()), whole=record.whole)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from perhop.papers.error import PackError
+from perhop.units import counted
 
 
 class PublishedRow:
@@ -93,7 +94,7 @@ def read_table(path: Path, text: str) -> tuple[PublishedRow, ...]:
     for cells in lines:
         where = f"{path}:{lines.line_num}"
         if len(cells) != len(columns):
-            raise PackError(f"{where}: {len(cells)} cells for {len(columns)} columns")
+            raise PackError(f"{where}: {counted(len(cells), 'cell')} for {counted(len(columns), 'column')}")
         rows.append(PublishedRow(where, dict(zip(columns, cells, strict=True))))
     if not rows:
         raise PackError(f"{path}: has no rows")

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from perhop.plot import style
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -218,7 +219,7 @@ def draw(
             grid[0, 0].get_legend().set_title("\n".join(cut + left_out))
         grid[-1, 0].set_xlabel("time in s")
         made.supylabel(quantity.label, fontsize=style.points(11), color=style.INK)
-        return style.svg(made, quantity.title, f"{quantity.label} against time for {count} paths")
+        return style.svg(made, quantity.title, f"{quantity.label} against time for {counted(count, 'path')}")
 
 
 def _idle(rows: pl.DataFrame) -> list[str]:

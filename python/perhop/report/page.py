@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from perhop.run.folder import never, write_file
 from perhop.say import html
-from perhop.units import bit_rate, duration, percent, size
+from perhop.units import bit_rate, counted, duration, percent, size
 
 _MOST_NUMBERS = 100_000
 _MARK = b'<meta name="generator" content="perhop">'
@@ -93,6 +93,7 @@ def environment(package: str | None = None) -> Environment:
     made.filters |= {
         "bit_rate": bit_rate,
         "duration": duration,
+        "counted": counted,
         "percent": percent,
         "size": size,
         "number": html.number,

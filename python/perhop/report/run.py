@@ -15,7 +15,7 @@ from perhop.run.record import StoredRun
 from perhop.say.document import MOST_ROWS, Verdict
 from perhop.say.run_tables import by_labels
 from perhop.scenario.scenario import Scenario
-from perhop.units import percent
+from perhop.units import counted, percent
 
 if TYPE_CHECKING:
     from perhop.scenario.scenario import Description
@@ -57,7 +57,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
         _with_balance(run.table("queues")), "max_packets", ("in_packets", "initial_backlog_packets")
     )
     for row in queues["rows"]:
-        text = f"{row['balance_packets']} packets, {row['balance_bytes']} B"
+        text = f"{counted(row['balance_packets'], 'packet')}, {row['balance_bytes']} B"
         row["balance"] = Verdict(text, "bad" if row["balance_packets"] or row["balance_bytes"] else "good")
     traced = tcp.part(run, view)
     drawn: dict[str, list[page.Drawing]] = defaultdict(list)

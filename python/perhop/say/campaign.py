@@ -92,7 +92,7 @@ def about(seconds: float) -> str:
 def counted_states(states: Mapping[str, int]) -> str:
     """Return the number of runs in each state as text."""
     asked = states["done"] + states["failed"] + states["missing"]
-    parts = [f"{states['done']} of {asked} runs done"]
+    parts = [f"{states['done']} of {counted(asked, 'run')} done"]
     parts += [f"{states[name]} {name}" for name in ("failed", "missing") if states[name]]
     return ", ".join(parts)
 
