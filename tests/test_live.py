@@ -129,9 +129,9 @@ PORTS = {
         first='quantum = "1500B"',
         second='quantum = "6000B"',
     ),
-    "red and wfq": PORT.format(
+    "cobalt and wfq": PORT.format(
         scheduler='{ kind = "wfq" }',
-        queue='{ kind = "red", limit = "40p", min_th = "5p", max_th = "15p", max_p = 0.1, w_q = 0.02 }',
+        queue='{ kind = "cobalt", limit = "40p", target = "2ms", interval = "20ms" }',
         first="weight = 1",
         second="weight = 4",
     ),

@@ -3,6 +3,7 @@
 mod ack_marking;
 mod behavior_aggregate;
 mod cbq;
+mod cobalt;
 mod codel;
 mod conditioner;
 mod conformance_rfc2697;

@@ -1,8 +1,8 @@
 //! The queue laws for every way to configure early detection.
 
 use perhop_core::queue::{
-    Averaging, Codel, CodelConventions, CodelParams, Conventions, GredParams, Queue, RedParams, RioParams,
-    VirtualQueue,
+    Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions, GredParams, Queue,
+    RedParams, RioParams, VirtualQueue,
 };
 use perhop_core::sink::SiteId;
 use perhop_core::time::Span;
@@ -178,5 +178,34 @@ queue_laws!(codel_of_linux, |site| codel(site, LINUX_CODEL), limit = TEN);
 queue_laws!(
     codel_with_a_threshold,
     |site| codel(site, CodelParams { ce_threshold: Some(Span::from_micros(70)), ecn: true, ..LINUX_CODEL }),
+    limit = TEN
+);
+
+/// BLUE is soon active: the laws overflow it often.
+const COBALT: CobaltParams = CobaltParams {
+    limit: TEN,
+    target: Span::from_micros(50),
+    interval: Span::from_micros(400),
+    packet_time: Span::ZERO,
+    ecn: false,
+    p_inc: 0.2,
+    p_dec: 0.01,
+};
+
+fn cobalt(site: SiteId, params: CobaltParams) -> Built {
+    Box::new(Cobalt::new(site, params, aqm::stream()).expect("sound parameters"))
+}
+
+queue_laws!(cobalt_drops, |site| cobalt(site, COBALT), limit = TEN);
+queue_laws!(cobalt_marks, |site| cobalt(site, CobaltParams { ecn: true, p_inc: 0.0, ..COBALT }), limit = TEN);
+queue_laws!(cobalt_overflows, |site| cobalt(site, CobaltParams { limit: FOUR, ..COBALT }), limit = FOUR);
+queue_laws!(
+    cobalt_by_bytes,
+    |site| cobalt(site, CobaltParams { limit: QueueSize::Bytes(1200), ecn: true, ..COBALT }),
+    limit = QueueSize::Bytes(1200)
+);
+queue_laws!(
+    cobalt_of_a_slow_link,
+    |site| cobalt(site, CobaltParams { packet_time: Span::from_millis(20), ..COBALT }),
     limit = TEN
 );

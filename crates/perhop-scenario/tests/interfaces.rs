@@ -202,6 +202,19 @@ fn controlled_delay() {
 }
 
 #[test]
+fn cobalt() {
+    let cobalt = |rest: &str| one(RED, &format!("{{ kind = \"cobalt\"{rest} }}"));
+    assert_snapshot!(cobalt(""), @"no mistake");
+    assert_snapshot!(cobalt(r#", mtu = "0B", p_inc = 0.0"#), @"no mistake");
+    assert_snapshot!(cobalt(r#", target = "0s""#), @"93:37 port.r2-r3.class.be.queue.target: target (0s) must exceed 0s");
+    assert_snapshot!(cobalt(r#", interval = "5ms""#), @"93:39 port.r2-r3.class.be.queue.interval: interval (5ms) must exceed target");
+    assert_snapshot!(cobalt(r#", p_inc = 1.5"#), @"93:36 port.r2-r3.class.be.queue.p_inc: 1.5 is outside the range: at least 0 and at most 1");
+    assert_snapshot!(cobalt(r#", p_dec = 0.0"#), @"93:36 port.r2-r3.class.be.queue.p_dec: 0 is outside the range: at least 0.000001 and at most 1");
+    assert_snapshot!(cobalt(r#", limit = "0p""#), @"93:36 port.r2-r3.class.be.queue.limit: a queue of 0 drops every packet (write at least `1p`)");
+    assert_snapshot!(cobalt(r#", ce_threshold = "1ms""#), @"93:28 port.r2-r3.class.be.queue.ce_threshold: there is no setting `ce_threshold` here (known here: kind, limit, target, interval, mtu, ecn, p_inc, p_dec)");
+}
+
+#[test]
 fn coloured_queues() {
     assert_snapshot!(one(r#"colors = { BE = "green" }"#, r#"colors = { EB = "green", AF11 = "blue", BE = "green", CS0 = "red" }"#), @r#"
     102:56 port.r3-r2.class.af.queue.colors.EB: `EB` is not a mark (did you mean `EF`?)
@@ -211,7 +224,7 @@ fn coloured_queues() {
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed" (`coupled`: those of its own and of every better colour; `decoupled`: its own; `shared`: all; `summed`: its own)"#);
-    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "custom", "python" (did you mean `gred`?)"#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "custom", "python" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
     87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)
     88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)

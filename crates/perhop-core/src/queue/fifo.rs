@@ -46,6 +46,11 @@ impl<P: Packet> Fifo<P> {
     pub(super) fn has_room_for(&self, len: Bytes) -> bool {
         self.backlog().has_room(self.limit, len)
     }
+
+    /// Whether a packet of length `len` would be accepted where nothing else waits.
+    pub(super) fn ever_has_room_for(&self, len: Bytes) -> bool {
+        Backlog::default().has_room(self.limit, len)
+    }
 }
 
 impl<P: Packet> Queue<P> for Fifo<P> {

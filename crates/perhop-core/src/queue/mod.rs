@@ -2,6 +2,7 @@
 
 mod any;
 pub mod average;
+mod cobalt;
 mod codel;
 mod colored;
 mod conventions;
@@ -12,6 +13,7 @@ mod red;
 mod rio;
 
 pub use any::AnyQueue;
+pub use cobalt::{Cobalt, CobaltParams};
 pub use codel::{Codel, CodelConventions, CodelParams};
 pub use colored::{Averaging, Colored};
 pub use conventions::Conventions;

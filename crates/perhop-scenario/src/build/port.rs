@@ -10,7 +10,7 @@ use perhop_core::outgoing::{LinkOptions, Outgoing};
 use perhop_core::packet::{ClassId, FlowId, Kind, OnWire, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
-use perhop_core::queue::{AnyQueue, Codel, Fifo, Gred, Red, Rio};
+use perhop_core::queue::{AnyQueue, Cobalt, Codel, Fifo, Gred, Red, Rio};
 use perhop_core::rng::Stream;
 use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wfq, Wrr};
 use perhop_core::sink::SiteId;
@@ -87,6 +87,7 @@ pub(crate) fn own_queue<P: Packet>(
         model::Queue::Rio(params) => Box::new(Rio::new(site, params.clone(), stream)?).into(),
         model::Queue::Gred(params) => Box::new(Gred::new(site, params.clone(), stream)?).into(),
         model::Queue::Codel(params) => Box::new(Codel::new(site, *params)?).into(),
+        model::Queue::Cobalt(params) => Box::new(Cobalt::new(site, *params, stream)?).into(),
         model::Queue::Custom(_) => return Ok(None),
     }))
 }

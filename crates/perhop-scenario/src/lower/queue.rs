@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
-use perhop_core::queue::{CodelParams, GredParams, RedParams, RioParams, Thresholds, VirtualQueue};
+use perhop_core::queue::{
+    CobaltParams, CodelParams, GredParams, RedParams, RioParams, Thresholds, VirtualQueue,
+};
 use perhop_core::rng::Stream;
+use perhop_core::serializer::Serializer;
 use perhop_core::sink::SiteId;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
@@ -80,6 +83,17 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
                 ecn,
                 ce_threshold: ce_threshold.map(|Time(span)| span),
                 conventions: conventions.model(),
+            })
+        }
+        (&Queue::Cobalt { limit: Limit(limit), target, interval, mtu, ecn, p_inc, p_dec }, _) => {
+            model::Queue::Cobalt(CobaltParams {
+                limit,
+                target: target.0,
+                interval: interval.0,
+                packet_time: Serializer::new(rate).time(mtu.0),
+                ecn,
+                p_inc,
+                p_dec,
             })
         }
         (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },

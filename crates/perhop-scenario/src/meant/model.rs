@@ -13,7 +13,7 @@ use perhop_core::meter::{
     SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmDiffServParams, TrTcmParams, TswParams,
 };
 use perhop_core::packet::Color;
-use perhop_core::queue::{CodelParams, GredParams, RedParams, RioParams, Thresholds};
+use perhop_core::queue::{CobaltParams, CodelParams, GredParams, RedParams, RioParams, Thresholds};
 use perhop_core::rate_trace::RateTrace;
 use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
@@ -191,6 +191,8 @@ pub enum Queue {
     Gred(GredParams),
     /// Controlled delay.
     Codel(CodelParams),
+    /// Controlled delay that leaves off step by step, and BLUE.
+    Cobalt(CobaltParams),
     /// A queue from outside.
     Custom(CustomQueue),
 }
@@ -201,7 +203,7 @@ impl Queue {
     pub fn thresholds(&self) -> Vec<(Option<Color>, Thresholds)> {
         use Color::{Green, Red, Yellow};
         match self {
-            Self::Fifo { .. } | Self::Codel(_) | Self::Custom(_) => Vec::new(),
+            Self::Fifo { .. } | Self::Codel(_) | Self::Cobalt(_) | Self::Custom(_) => Vec::new(),
             Self::Red(red) => vec![(None, red.thresholds)],
             Self::Rio(rio) => vec![(Some(Green), rio.green), (Some(Red), rio.red)],
             Self::Gred(gred) => [(Green, &gred.green), (Yellow, &gred.yellow), (Red, &gred.red)]
@@ -219,6 +221,7 @@ impl Queue {
             Self::Rio(_) => "rio",
             Self::Gred(_) => "gred",
             Self::Codel(_) => "codel",
+            Self::Cobalt(_) => "cobalt",
             Self::Custom(given) => &given.name,
         }
     }
@@ -232,6 +235,7 @@ impl Queue {
             Self::Rio(params) => params.limit,
             Self::Gred(params) => params.limit,
             Self::Codel(params) => params.limit,
+            Self::Cobalt(params) => params.limit,
             Self::Custom(given) => given.limit,
         }
     }
@@ -251,6 +255,7 @@ impl Queue {
             Self::Rio(params) => params.ecn,
             Self::Gred(params) => params.ecn,
             Self::Codel(params) => params.ecn || params.ce_threshold.is_some(),
+            Self::Cobalt(params) => params.ecn,
             Self::Custom(_) => true,
         }
     }

@@ -100,6 +100,21 @@ pub(crate) fn codel_interval() -> Time {
     Time(Span::from_millis(100))
 }
 
+/// 1500 bytes: an Ethernet frame's payload.
+pub(crate) fn cobalt_mtu() -> Size {
+    Size(Bytes(1500))
+}
+
+/// 1/256: Linux `cake`.
+pub(crate) fn p_inc() -> f64 {
+    1.0 / 256.0
+}
+
+/// 1/4096: Linux `cake`.
+pub(crate) fn p_dec() -> f64 {
+    1.0 / 4096.0
+}
+
 /// 500 bytes: the mean packet of ns-2's RED.
 pub(crate) fn mean_packet() -> Size {
     Size(Bytes(500))

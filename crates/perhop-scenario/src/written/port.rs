@@ -283,6 +283,34 @@ queues! {
             #[serde(default, skip_serializing_if = "CodelConventions::are_default")]
             conventions: CodelConventions,
         },
+        /// COBALT (Linux `cake`): controlled delay that leaves off step by step, and BLUE for flows that do not listen.
+        Cobalt {
+            /// Most that may wait, in packets or in bytes. Where it is passed, those that waited longest are dropped.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
+            /// The wait that may stand; at least one and a half times what a packet of `mtu` takes on the link. BLUE's probability
+            /// changes at most once in so long.
+            #[serde(default = "defaults::codel_target")]
+            target: Time,
+            /// How long packets must have waited for longer than the target before one is dropped; about the longest usual round
+            /// trip.
+            #[serde(default = "defaults::codel_interval")]
+            interval: Time,
+            /// The longest packet: a wait shorter than four of these take on the link is never too long. `0B` leaves this out.
+            #[serde(default = "defaults::cobalt_mtu")]
+            mtu: Size,
+            /// Packets of flows with ECN are marked where they would be dropped for their wait.
+            #[serde(default)]
+            ecn: bool,
+            /// What an overflow adds to BLUE's probability, from 0, which leaves BLUE out, to 1.
+            #[serde(default = "defaults::p_inc")]
+            #[schemars(extend("minimum" = 0, "maximum" = 1))]
+            p_inc: f64,
+            /// What an empty queue takes from BLUE's probability, from 0.000001 to 1.
+            #[serde(default = "defaults::p_dec")]
+            #[schemars(extend("minimum" = 0.000001, "maximum" = 1))]
+            p_dec: f64,
+        },
         /// A queue from outside of perhop, for the program that brings it.
         Custom {
             /// What that program calls it.
@@ -322,6 +350,7 @@ impl Queue {
             | Self::Red { limit, .. }
             | Self::Rio { limit, .. }
             | Self::Codel { limit, .. }
+            | Self::Cobalt { limit, .. }
             | Self::Custom { limit, .. }
             | Self::Python { limit, .. } => *limit,
             Self::Gred { limit, green, yellow, red, .. } => limit
