@@ -200,6 +200,8 @@ def _value(rules: dict[str, Any]) -> str:
         return kind + " or ".join(f'`"{word}"`' for word in words)
     if "anyOf" in rules:
         first, *others = rules["anyOf"]
+        if first.get("type") == "boolean":
+            return " or ".join(map(_value, rules["anyOf"]))
         if "additionalProperties" in others[-1] and others[-1]["description"] == "By name.":
             return "list of values, or a table of them by name"
         if others[-1]["type"] in ("number", "boolean"):

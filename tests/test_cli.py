@@ -338,7 +338,7 @@ def test_doctor(cli: Cli) -> None:
     ours = {what for what, one in findings.items() if one["section"] == "perhop"}
     assert ours == {"Python", "perhop core", "cores", "cargo", "chromium", "ns"}
     assert set(findings) - ours == {
-        *("way in", "perhop-live", "/dev/net/tun", "TCP reno", "TCP cubic", "SCHED_FIFO", "BPF"),
+        *("way in", "perhop-live", "/dev/net/tun", "TCP reno", "TCP cubic", "TCP dctcp", "SCHED_FIFO", "BPF"),
         *("ip", "tc", "bpftool", "clang", "nft", "tcpdump", "tshark", "iperf3", "headers of libbpf"),
     }
     assert all(one["found"] or one["adds"] for one in findings.values())

@@ -132,6 +132,7 @@ pub const fn congestion(params: &TcpParams) -> &'static str {
     match params.cc {
         Growth::Reno => "reno",
         Growth::Cubic => "cubic",
+        Growth::Dctcp => "dctcp",
     }
 }
 
@@ -330,7 +331,7 @@ fn recovery(flow: &Flow) -> [Difference; 9] {
     ]
 }
 
-fn window(flow: &Flow) -> [Difference; 9] {
+fn window(flow: &Flow) -> [Difference; 11] {
     let params = &flow.tcp.params;
     let (slow_start, cubic) = (params.slow_start, params.cc == Growth::Cubic);
     [
@@ -351,6 +352,11 @@ fn window(flow: &Flow) -> [Difference; 9] {
             "slow_start: Reno's adds all that is acknowledged, and ends at ssthresh alone",
         ),
         (cubic && params.cubic_form != CubicForm::Linux, "cubic_form: CUBIC is Linux's"),
+        (params.ect1, "ecn: data is ECT(0), from dctcp too"),
+        (
+            params.cc == Growth::Dctcp,
+            "cc: Linux's DCTCP counts alpha in 1/1024 and cwnd in whole segments, falls by PRR, and marks SYNs, ACKs and retransmissions",
+        ),
         (params.counting == Counting::Acks, "counting: a kernel counts the segments that are acknowledged"),
         (params.grow_beyond_window, "grow_beyond_window: cwnd grows only while it is what limits the sender"),
         (params.loss_window == LossWindow::Window, "loss_window: cwnd is halved"),

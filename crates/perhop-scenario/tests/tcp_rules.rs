@@ -88,7 +88,7 @@ fn time_outs_are_ordered_in_every_profile() {
 fn words_are_known() {
     assert_snapshot!(tcp(r#"recovery = "new-reno", cc = "cubik", guard = "carefull", counting = "packets""#), @r#"
     48:20 flow.up.tcp.recovery: `new-reno` is not one of "tahoe", "reno", "newreno", "sack", "sack-1996" (did you mean `newreno`?)
-    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic" (did you mean `cubic`?)
+    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp" (did you mean `cubic`?)
     48:54 flow.up.tcp.guard: `carefull` is not one of "off", "less-careful", "careful" (did you mean `careful`?)
     48:77 flow.up.tcp.counting: `packets` is not one of "acks", "bytes" (did you mean `acks`?)
     "#);
@@ -119,4 +119,12 @@ fn all_mistakes_in_one_pass() {
     48:128 flow.up.tcp.size: a transfer has at least one byte (leave `size` out for data that never ends)
     48:148 flow.up.tcp.sack_blocks: 9 is above 4, the most allowed
     "#);
+}
+
+#[test]
+fn dctcp_needs_marks_and_data_has_one_of_two_code_points() {
+    assert_snapshot!(tcp(r#"cc = "dctcp""#), @r#"48:14 flow.up.tcp.cc: cc (dctcp) needs congestion marks (RFC 8257), not ecn (false, the default) (write `ecn = true`, or `ecn = "ect1"`)"#);
+    assert_snapshot!(tcp(r#"cc = "dctcp", ecn = "ect1""#), @"no mistake");
+    assert_snapshot!(tcp(r#"ecn = "ect2""#), @r#"48:15 flow.up.tcp.ecn: `ect2` is not one of "ect0", "ect1" (did you mean `ect0`?)"#);
+    assert_snapshot!(tcp("ecn = 1"), @"48:15 flow.up.tcp.ecn: must be true or false, not an integer");
 }

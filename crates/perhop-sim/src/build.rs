@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use perhop_core::dscp::Dscp;
 use perhop_core::outgoing::Outgoing;
-use perhop_core::packet::{FlowId, Packet, PortId};
+use perhop_core::packet::{Ecn, FlowId, Packet, PortId};
 use perhop_core::rate_trace::Traced;
 use perhop_core::rng::Stream;
 use perhop_core::serializer::Serializer;
@@ -145,14 +145,15 @@ impl Placing<'_> {
         Ok(())
     }
 
-    fn connection(&self, id: FlowId, wire: Wire, port: PortId, mark: Dscp) -> Connection {
+    fn connection(&self, id: FlowId, wire: Wire, port: PortId, mark: Dscp, ect: Ecn) -> Connection {
         let class = self.scenario.flow_table.get(id).map_or_else(Default::default, |known| known.class);
-        Connection { flow: id, class, wire, port, mark }
+        Connection { flow: id, class, wire, port, mark, ect }
     }
 
     fn tcp(&mut self, i: usize, id: FlowId, out: PortId, back: PortId) -> Result<(), ElementError> {
         let flow = &self.scenario.flows[i];
-        let connection = |port| self.connection(id, wire(&flow.tcp), port, flow.mark);
+        let ect = if flow.tcp.params.ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
+        let connection = |port| self.connection(id, wire(&flow.tcp), port, flow.mark, ect);
         let (sending, receiving) = (connection(out), connection(back));
         self.ends[flow.from].senders.push(SendingEnd {
             connection: sending,
@@ -190,7 +191,7 @@ impl Placing<'_> {
     fn udp(&mut self, i: usize, k: usize, id: FlowId, out: PortId, back: PortId) {
         let (flow, run) = (&self.scenario.udp[k], &self.scenario.run);
         let wire = Wire { header: flow.packet_size, options: Bytes(0), sack_overhead: Bytes(0) };
-        let connection = |port| self.connection(id, wire, port, flow.mark);
+        let connection = |port| self.connection(id, wire, port, flow.mark, Ecn::NotEct);
         let (sending, receiving) = (connection(out), connection(back));
         let departures = Departures::new(run, flow, self.starts[i]);
         let source = Source::new(sending, departures);

@@ -2,6 +2,7 @@
 
 mod burst_loss;
 mod common;
+mod dctcp;
 mod determinism;
 mod diffserv;
 mod engine;

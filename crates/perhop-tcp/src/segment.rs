@@ -23,7 +23,7 @@ pub struct Segment {
     pub retransmission: bool,
     /// The window has been reduced (RFC 3168 section 6.1.2).
     pub cwr: bool,
-    /// May be marked instead of dropped (RFC 3168 section 6.1.2): ECT(0).
+    /// May be marked instead of dropped (RFC 3168 section 6.1.2).
     pub ect: bool,
 }
 
@@ -47,7 +47,7 @@ pub struct Ack {
     pub echo: Instant,
     /// Answers a SYN.
     pub syn: bool,
-    /// A congestion mark has arrived and no CWR since (RFC 3168 section 6.1.3).
+    /// A congestion mark has arrived and no CWR since (RFC 3168 section 6.1.3), or the last segment had one (RFC 8257 section 3.2).
     pub ece: bool,
     /// Ranges beyond `ack` that have arrived (RFC 2018).
     pub sack: SackBlocks,

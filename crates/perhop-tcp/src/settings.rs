@@ -77,6 +77,8 @@ pub struct TcpParams {
     pub sack_overhead: Bytes,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// Whether its data is ECT(1), which asks for L4S (RFC 9331 section 4.1), instead of ECT(0).
+    pub ect1: bool,
     /// Whether cwnd falls to the initial window after an idle time-out (RFC 5681 section 4.1).
     pub idle_restart: bool,
     /// Whether every time-out of one segment lowers ssthresh, not the first alone.
@@ -102,6 +104,8 @@ pub enum Growth {
     Reno,
     /// RFC 9438.
     Cubic,
+    /// RFC 8257, with the receiver's exact echo of marks.
+    Dctcp,
 }
 
 /// How losses are found and repaired.
@@ -329,6 +333,7 @@ impl TcpParams {
         sack_blocks: 3,
         sack_overhead: Bytes(4),
         ecn: false,
+        ect1: false,
         idle_restart: true,
         repeat_timeout_cuts: false,
         recovery_timeout_cuts: true,

@@ -1,5 +1,6 @@
 //! All tests of the crate in one program: it is linked once.
 
+mod dctcp;
 mod fuzz;
 mod laws;
 mod receiver;

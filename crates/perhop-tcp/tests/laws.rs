@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 use perhop_tcp::ack::{Adaptive, AdaptiveParams, BufferParams, Delayed, EverySegment, MAX_DELAY};
-use perhop_tcp::cc::{Cubic, CubicLinux, Reno};
+use perhop_tcp::cc::{Cubic, CubicLinux, Dctcp, Reno};
 use perhop_tcp::settings::{
     Counting, CubicForm, Growth, Halving, InitialSsthresh, LossWindow, SlowStartKind, TcpParams,
 };
@@ -62,6 +62,22 @@ congestion_control_laws!(
     reno_with_hystart,
     |mss| reno(TcpParams { mss, initial_window: 16, ..HYSTART }),
     mss = Bytes(1460)
+);
+
+fn dctcp(params: TcpParams) -> Box<Dctcp> {
+    Box::new(Dctcp::new(&TcpParams { cc: Growth::Dctcp, ..params }))
+}
+
+congestion_control_laws!(dctcp_by_rfc, |mss| dctcp(TcpParams { mss, ..PARAMS }), mss = Bytes(1460));
+congestion_control_laws!(
+    dctcp_of_single_bytes,
+    |mss| dctcp(TcpParams { mss, initial_window: 1, ..PARAMS }),
+    mss = Bytes(1)
+);
+congestion_control_laws!(
+    dctcp_that_counts_bytes,
+    |mss| dctcp(TcpParams { mss, counting: Counting::Bytes, ..HYSTART_PLUS_PLUS }),
+    mss = Bytes(65_000)
 );
 
 congestion_control_laws!(cubic_by_rfc, |mss| cubic(TcpParams { mss, ..PARAMS }), mss = Bytes(1460));

@@ -12,8 +12,13 @@ use proptest::prelude::*;
 
 const TIMEOUT: u64 = 200;
 
-const PARAMS: ReceiverParams =
-    ReceiverParams { window: Bytes(100_000), sack_blocks: 3, sack_forgets: false, ecn: true };
+const PARAMS: ReceiverParams = ReceiverParams {
+    window: Bytes(100_000),
+    sack_blocks: 3,
+    sack_forgets: false,
+    ecn: true,
+    exact_echo: false,
+};
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Span::from_millis(ms)

@@ -228,7 +228,9 @@ impl Probe {
         let answers = ack.ece && self.params.ecn && !recovering && news;
         if answers {
             self.answered = self.at.max;
-            self.marked = self.at.max;
+            if self.params.cc != Growth::Dctcp {
+                self.marked = self.at.max;
+            }
         }
         answers
     }
@@ -247,7 +249,7 @@ impl Probe {
             }
             _ => mss,
         };
-        if self.params.cc == Growth::Reno {
+        if self.params.cc != Growth::Cubic {
             assert!(now <= cwnd + most.max(mss), "cwnd grew from {cwnd} to {now} by {ack:?}");
         }
         if !marked {
@@ -269,14 +271,14 @@ impl Probe {
             return;
         }
         let tenths = match cc {
-            Growth::Reno if loss_window == LossWindow::Flight => 5,
-            Growth::Reno => return,
+            Growth::Reno | Growth::Dctcp if loss_window == LossWindow::Flight => 5,
+            Growth::Reno | Growth::Dctcp => return,
             Growth::Cubic => 7,
         };
         let (ssthresh, flight) = (self.sender.ssthresh().0, at.max - self.at.una);
         let in_use = |flight: u64| cwnd.map_or(flight, |cwnd| cwnd.min(flight));
         let most = |flight: u64| (in_use(flight) * tenths / 10).max(2 * mss.0);
-        if cc == Growth::Reno
+        if cc != Growth::Cubic
             && halving == Halving::Bytes
             && recovery != RecoveryKind::Sack1996
             && cwnd.is_some()

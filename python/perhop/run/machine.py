@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ asked = struct.pack("=IIQQ", 3, 2, ctypes.addressof(code), ctypes.addressof(lice
 libc = ctypes.CDLL(None, use_errno=True)
 if libc.syscall(number, 5, asked, len(asked)) < 0: sys.exit(os.strerror(ctypes.get_errno()))
 """
+
+_DCTCP = 'cc = "dctcp" on real packets'
 
 _ROOT = "run perhop as root, or allow sudo without a password; a container needs the capabilities"
 
@@ -100,7 +103,8 @@ def look(release: str | None = None) -> list[Looked]:
         Looked("way in", way.name if way else None, "perhop emulate", _adds_way()),
         Looked("perhop-live", _program(), "perhop emulate", "make build"),
         _tun(way),
-        *(_control(name) for name in ("reno", "cubic")),
+        *(_control(name, "perhop emulate") for name in ("reno", "cubic")),
+        _control("dctcp", _DCTCP),
         Looked("SCHED_FIFO", _priority(way), "packets on time on a busy machine", _ROOT),
         _tried("BPF", way, load, "ACK marking by eBPF", _ROOT),
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
@@ -118,11 +122,13 @@ def check_live(scenarios: Iterable[Scenario]) -> None:
     LackingError
         This machine lacks something, with the command that adds it.
     """
-    lacking = [one for one in look() if one.needed_for == "perhop emulate" and one.found is None]
+    asked = list(scenarios)
+    needs = {"perhop emulate"} | ({_DCTCP} if any(map(_has_dctcp, asked)) else set())
+    lacking = [one for one in look() if one.needed_for in needs and one.found is None]
     if lacking:
         lacks = "; ".join(f"{one.what}: {one.adds}" for one in lacking)
         raise live.LackingError(f"real packets need what is not here: {lacks}")
-    for scenario in scenarios:
+    for scenario in asked:
         live.differences(scenario)
 
 
@@ -182,7 +188,12 @@ def _tun(way: Way | None) -> Looked:
     return Looked(device, device if there else None, "perhop emulate", add)
 
 
-def _control(name: str) -> Looked:
+def _has_dctcp(scenario: Scenario) -> bool:
+    flows = tomllib.loads(scenario.resolve()).get("flow", ())
+    return any(flow["tcp"]["cc"] == "dctcp" for flow in flows)
+
+
+def _control(name: str, needed_for: str) -> Looked:
     """Ask a socket for a congestion control."""
     try:
         with socket.socket() as one:
@@ -191,7 +202,7 @@ def _control(name: str) -> Looked:
     except OSError:
         available = _read("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
         found = "yes, to root" if name in available else None
-    return Looked(f"TCP {name}", found, "perhop emulate", f"modprobe tcp_{name}")
+    return Looked(f"TCP {name}", found, needed_for, f"modprobe tcp_{name}")
 
 
 def _tried(what: str, way: Way | None, words: list[str], needed_for: str, add: str) -> Looked:

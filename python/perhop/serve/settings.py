@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from perhop import _core
@@ -143,6 +144,9 @@ def _kinds(part: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def _choices(part: Mapping[str, Any]) -> tuple[str, ...]:
     if part.get("type") == "boolean":
         return ("true", "false")
+    if "anyOf" in part:
+        each = [_choices(_plain(one)) for one in part["anyOf"]]
+        return tuple(chain.from_iterable(each)) if all(each) else ()
     words = part.get("enum") or [one.get("const") for one in part.get("oneOf", ())]
     return tuple(words) if words and all(isinstance(word, str) for word in words) else ()
 
@@ -161,7 +165,7 @@ def _is_toml(text: str) -> bool:
 
 def _written(text: str, part: Mapping[str, Any], path: str) -> str:
     """Return a field's text as an override has it: a word that could be a number stays a word."""
-    words = part.get("type") == "string" or bool(_choices(part) and part.get("type") != "boolean")
+    words = part.get("type") == "string" or bool("oneOf" in part and _choices(part))
     return toml(text, path) if words and _is_toml(text) else text
 
 

@@ -7,6 +7,7 @@ use perhop_tcp::ack::{AdaptiveParams, BufferParams};
 use perhop_tcp::settings::{RtoParams, TcpParams};
 
 use crate::meant::model;
+use crate::words::choices::{Ecn, EcnCodePoint};
 use crate::words::units::{Limit, Phase, Size};
 use crate::written::defaults;
 use crate::written::file::{self, Tcp};
@@ -84,7 +85,8 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         sack_samples: tcp.sack_samples,
         sack_blocks: tcp.sack_blocks,
         sack_overhead: tcp.sack_overhead.0,
-        ecn: tcp.ecn,
+        ecn: tcp.ecn.is_on(),
+        ect1: tcp.ecn == Ecn::CodePoint(EcnCodePoint::Ect1),
         idle_restart: tcp.idle_restart,
         repeat_timeout_cuts: tcp.repeat_timeout_cuts,
         recovery_timeout_cuts: tcp.recovery_timeout_cuts,

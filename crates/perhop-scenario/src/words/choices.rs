@@ -187,6 +187,34 @@ word! {
     }
 }
 
+/// Whether a flow has explicit congestion notification, and what its data says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Ecn {
+    /// With `true` as `ect0`.
+    Flag(bool),
+    /// With it, and so is its data.
+    CodePoint(EcnCodePoint),
+}
+
+/// The ECN field of data that may be marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(extend("type" = "string"))]
+pub enum EcnCodePoint {
+    /// ECT(0) (RFC 3168 section 5, RFC 8257 section 3).
+    Ect0,
+    /// ECT(1), which asks for low latency, low loss and scalable throughput (L4S, RFC 9331 section 4.1).
+    Ect1,
+}
+
+impl Ecn {
+    /// Whether there is any.
+    pub(crate) fn is_on(self) -> bool {
+        self != Self::Flag(false)
+    }
+}
+
 /// Enumerations of a file whose variants are those of the enumeration of the same name in [`settings`].
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ })+) => {$(
@@ -213,6 +241,9 @@ words! {
         Reno = "reno",
         /// Slow start, then a cubic function of the time since the last congestion (RFC 9438 section 4).
         Cubic = "cubic",
+        /// As `reno`, but a mark takes as much of the window as half of the part that was marked of late; the receiver echoes each mark
+        /// exactly (RFC 8257). Needs `ecn`.
+        Dctcp = "dctcp",
     }
 
     /// How losses are found and repaired.

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::words::choices::{
-    Counting, CubicForm, Growth, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds,
+    Counting, CubicForm, Ecn, Growth, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds,
     PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind, TimeoutWindow,
     TimerRestart,
 };
@@ -179,8 +179,9 @@ settings! {
     sack_forgets: bool,
     /// Bytes of the SACK option beside its blocks: kind, length and padding (RFC 2018 section 3).
     sack_overhead: Size,
-    /// Explicit congestion notification: data can be marked instead of dropped (RFC 3168 section 6).
-    ecn: bool,
+    /// Explicit congestion notification: data can be marked instead of dropped (RFC 3168 section 6). It is ECT(0), or what is named
+    /// instead of `true`.
+    ecn: Ecn,
     /// Whether cwnd falls to the initial window when nothing was sent for a time-out (RFC 5681 section 4.1).
     idle_restart: bool,
     /// Whether every time-out of one segment lowers ssthresh; otherwise the first alone does (RFC 5681 section 3.1).

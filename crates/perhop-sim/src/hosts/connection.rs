@@ -1,6 +1,6 @@
 //! A connection as both of its ends know it.
 
-use perhop_core::packet::{Dscp, FlowId, PortId, TrafficClass};
+use perhop_core::packet::{Dscp, Ecn, FlowId, PortId, TrafficClass};
 use perhop_core::units::Bytes;
 
 /// Lengths of headers and options.
@@ -27,4 +27,6 @@ pub struct Connection {
     pub port: PortId,
     /// The mark of the packets that go forward.
     pub mark: Dscp,
+    /// The ECN field of data that can be marked.
+    pub ect: Ecn,
 }

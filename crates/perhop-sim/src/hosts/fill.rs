@@ -1,6 +1,6 @@
 //! From what the ends of a connection say to what elements see of it.
 
-use perhop_core::packet::{Dir, Dscp, Ecn, Kind, Meta, TcpView};
+use perhop_core::packet::{Dir, Dscp, Kind, Meta, TcpView};
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, SACK_BLOCK, Segment};
 
@@ -39,7 +39,7 @@ pub fn fill_segment(pkt: &mut SimPacket, connection: &Connection, segment: &Segm
         connection.mark,
     );
     if segment.ect {
-        contents.meta.ecn = Ecn::Ect0;
+        contents.meta.ecn = connection.ect;
     }
     contents.segment = *segment;
 }

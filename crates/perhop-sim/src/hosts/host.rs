@@ -212,19 +212,21 @@ impl Host {
         io: &mut dyn PacketStore<SimPacket>,
     ) {
         let End::Receiving(end) = &mut self.ends[slot as usize] else { return };
-        let ack = end.receiver.poll_transmit(now);
-        self.deadlines.set(slot, end.receiver.next_timeout());
-        match (ack, used) {
-            (Some(ack), used) => {
-                let mut pkt = used.unwrap_or_else(|| io.fresh());
-                let mark =
-                    end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(end.connection.class));
-                fill_ack(&mut pkt, &end.connection, &ack, mark);
-                let port = end.connection.port;
-                send(&mut self.ports, &mut self.processing, now, (port, pkt), io);
+        let mut used = used;
+        while let Some(ack) = end.receiver.poll_transmit(now) {
+            let mut pkt = used.take().unwrap_or_else(|| io.fresh());
+            let mark =
+                end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(end.connection.class));
+            fill_ack(&mut pkt, &end.connection, &ack, mark);
+            let port = end.connection.port;
+            send(&mut self.ports, &mut self.processing, now, (port, pkt), io);
+            if !end.receiver.owes() {
+                break;
             }
-            (None, Some(used)) => io.consumed(used),
-            (None, None) => {}
+        }
+        self.deadlines.set(slot, end.receiver.next_timeout());
+        if let Some(used) = used {
+            io.consumed(used);
         }
     }
 

@@ -3,7 +3,7 @@
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 
-use super::{AckSample, CongestionControl, CongestionSignal, Load, Reno};
+use super::{AckSample, CongestionControl, CongestionSignal, Echo, Load, Reno};
 
 /// Reno in place, any other behind a pointer.
 pub enum AnyControl {
@@ -37,6 +37,10 @@ macro_rules! forward {
 impl CongestionControl for AnyControl {
     fn on_ack(&mut self, now: Instant, ack: &AckSample) {
         forward!(self, cc => cc.on_ack(now, ack));
+    }
+
+    fn on_echo(&mut self, echo: &Echo) {
+        forward!(self, cc => cc.on_echo(echo));
     }
 
     fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, load: &Load) {

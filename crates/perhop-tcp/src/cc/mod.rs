@@ -3,6 +3,7 @@
 mod any;
 mod cubic;
 mod cubic_linux;
+mod dctcp;
 mod reno;
 mod slow_start;
 #[cfg(test)]
@@ -11,6 +12,7 @@ pub(crate) mod testing;
 pub use any::AnyControl;
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
+pub use dctcp::Dctcp;
 pub use reno::Reno;
 
 use perhop_core::time::{Instant, Span};
@@ -39,6 +41,19 @@ impl AckSample {
     pub const fn sent(&self) -> u64 {
         self.una.saturating_sub(self.acked.0).saturating_add(self.in_flight.0)
     }
+}
+
+/// What an acknowledgment says of congestion marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Echo {
+    /// Every byte below it has arrived.
+    pub ack: u64,
+    /// Bytes that it is the first to acknowledge.
+    pub acked: Bytes,
+    /// It echoes a congestion mark.
+    pub marked: bool,
+    /// One past the highest byte sent.
+    pub sent: u64,
 }
 
 /// Why the window must shrink.
@@ -73,6 +88,9 @@ pub struct Load {
 pub trait CongestionControl: Send {
     /// New data was acknowledged outside of loss recovery.
     fn on_ack(&mut self, now: Instant, ack: &AckSample);
+    /// With ECN, an acknowledgment of something sent arrived, before anything else comes of it. Nothing is made of it where a mark is
+    /// like a loss.
+    fn on_echo(&mut self, _echo: &Echo) {}
     /// Congestion was found.
     fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, load: &Load);
     /// Loss recovery has ended: the window becomes ssthresh, which `deflate` may have gone below.

@@ -30,7 +30,7 @@ pub struct Reno {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "windows stay below 2^53 bytes")]
-const fn real(bytes: u64) -> f64 {
+pub(super) const fn real(bytes: u64) -> f64 {
     bytes as f64
 }
 
@@ -68,6 +68,14 @@ impl Reno {
             halving: params.halving,
             slow_start: SlowStart::new(params, ssthresh),
         }
+    }
+
+    /// Leaves this part of cwnd, and two segments at least where cwnd had so much; ssthresh becomes cwnd.
+    pub(super) fn keep(&mut self, part: f64) {
+        self.counted = 0.0;
+        self.before = None;
+        self.cwnd = (self.cwnd * part).max(2.0 * self.mss).min(self.cwnd);
+        self.ssthresh = self.cwnd.max(2.0 * self.mss);
     }
 
     fn segments(&self, bytes: f64) -> f64 {

@@ -3,8 +3,8 @@
 //! Source: RFC 9293 section 3.10.7.4 (reassembly), RFC 2018 section 4 (SACK), RFC 7323 sections 2.2 and 4.3 (window of
 //! a SYN, timestamps), RFC 3168 section 6.1.3 (congestion marks); when to acknowledge is `ack`'s matter. Different: the
 //! application reads at once, so the window offered never shrinks; what lies beyond it is taken all the same; duplicates
-//! are not reported (RFC 2883); a mark does not hurry an acknowledgment, and counts on a segment outside the window
-//! too (RFC 3168 section 6.1.5).
+//! are not reported (RFC 2883); a mark counts on a segment outside the window too (RFC 3168 section 6.1.5), and hurries an
+//! acknowledgment with the exact echo alone (RFC 8257 section 3.2).
 
 mod reassembly;
 
@@ -15,7 +15,7 @@ use perhop_core::units::Bytes;
 use self::reassembly::Reassembly;
 use crate::ack::{AckAction, AckPolicy};
 use crate::segment::{Ack, Segment};
-use crate::settings::TcpParams;
+use crate::settings::{Growth, TcpParams};
 
 /// Largest window without a scale: the field has 16 bits (RFC 9293 section 3.1).
 const MAX_UNSCALED_WINDOW: u64 = 65_535;
@@ -31,6 +31,8 @@ pub struct ReceiverParams {
     pub sack_forgets: bool,
     /// Whether congestion marks are echoed.
     pub ecn: bool,
+    /// Whether each acknowledgment says of what it is the first to cover whether it was marked (RFC 8257 section 3.2), with `ecn`.
+    pub exact_echo: bool,
 }
 
 impl From<&TcpParams> for ReceiverParams {
@@ -41,6 +43,7 @@ impl From<&TcpParams> for ReceiverParams {
             sack_blocks: if tcp.recovery.uses_sack() { tcp.sack_blocks } else { 0 },
             sack_forgets: tcp.sack_forgets,
             ecn: tcp.ecn,
+            exact_echo: tcp.cc == Growth::Dctcp,
         }
     }
 }
@@ -67,7 +70,10 @@ pub struct Receiver {
     last_ack: u64,
     /// TS.Recent (RFC 7323 section 4.3).
     echo: Instant,
+    /// DCTCP.CE of RFC 8257, with the exact echo.
     ece: bool,
+    /// An acknowledgment of what came before the echo changed, with the timestamp that it echoes.
+    earlier: Option<(u64, Instant)>,
 }
 
 impl Receiver {
@@ -84,6 +90,7 @@ impl Receiver {
             last_ack: 0,
             echo: Instant::ZERO,
             ece: false,
+            earlier: None,
         }
     }
 
@@ -91,6 +98,7 @@ impl Receiver {
     //= rfc2018-4-each-segment
     //= rfc7323-2.4-honor
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) {
+        let changes = self.params.ecn && self.params.exact_echo && self.change_echo(now, segment, ce);
         //= rfc7323-4.3-update
         //= rfc7323-4.3-delayed
         //= rfc7323-4.3-gap
@@ -98,7 +106,7 @@ impl Receiver {
         if segment.seq <= self.last_ack && segment.sent >= self.echo {
             self.echo = segment.sent;
         }
-        if self.params.ecn {
+        if self.params.ecn && !self.params.exact_echo {
             //= rfc3168-6.1.3-echo
             //= rfc3168-6.1.3-again
             self.ece = ce || self.ece && !segment.cwr;
@@ -120,6 +128,7 @@ impl Receiver {
             return;
         }
         self.due = match (self.policy.on_arrival(now, &arrival), self.due) {
+            _ if changes => Due::Now,
             (AckAction::Now, _) | (_, Due::Now) => Due::Now,
             (AckAction::Delay(at), Due::At(before)) => Due::At(at.min(before)),
             (AckAction::Delay(at), Due::Nothing) => Due::At(at),
@@ -127,7 +136,28 @@ impl Receiver {
         };
     }
 
-    /// The acknowledgment to send now, if any. Asked after each segment, one for it at most.
+    /// Whether a segment with data changes what is echoed: it is acknowledged at once then, and what waits for its acknowledgment gets one
+    /// of its own, with the echo that it came with.
+    //= rfc8257-3.2-changes
+    //= rfc8257-3.2-two
+    //= rfc8257-3.2-cwr
+    //= rfc8257-3.6-syn-ce
+    fn change_echo(&mut self, now: Instant, segment: &Segment, ce: bool) -> bool {
+        let changes = ce != self.ece && !segment.syn && segment.seq < segment.end;
+        if changes {
+            if matches!(self.due, Due::At(_)) {
+                self.due = Due::Nothing;
+                self.policy.on_ack_sent(now);
+                self.last_ack = self.arrived.next();
+                self.earlier = Some((self.last_ack, self.echo));
+            }
+            self.ece = ce;
+        }
+        changes
+    }
+
+    /// The acknowledgment to send now, if any. Asked after each segment and each time-out, and again where another [is
+    /// due](Self::owes) at once.
     //= rfc2018-4-may
     //= rfc5681-4.2-one-per-segment
     //= rfc2018-3-cumulative
@@ -135,7 +165,11 @@ impl Receiver {
     //= rfc7323-2.2-unscaled-syn
     //= rfc7323-4.3-recent
     //= rfc7323-4.3-echo
+    //= rfc8257-3.2-ece
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Ack> {
+        if let Some((ack, echo)) = self.earlier.take() {
+            return Some(Ack { ack, echo, ece: !self.ece, ..self.ack_now(false) });
+        }
         match self.due {
             Due::Now => {}
             Due::At(at) if at <= now => {}
@@ -145,14 +179,25 @@ impl Receiver {
         self.policy.on_ack_sent(now);
         self.last_ack = self.arrived.next();
         let syn = core::mem::take(&mut self.syn);
-        Some(Ack {
+        Some(self.ack_now(syn))
+    }
+
+    /// An acknowledgment of all that has arrived.
+    fn ack_now(&self, syn: bool) -> Ack {
+        Ack {
             ack: self.last_ack,
             window: if syn { self.params.window.min(Bytes(MAX_UNSCALED_WINDOW)) } else { self.params.window },
             echo: self.echo,
             syn,
             ece: self.ece,
             sack: self.arrived.blocks(),
-        })
+        }
+    }
+
+    /// Whether another acknowledgment is due at once.
+    #[must_use]
+    pub const fn owes(&self) -> bool {
+        matches!(self.due, Due::Now)
     }
 
     /// The cumulative acknowledgment: every number below it has arrived.

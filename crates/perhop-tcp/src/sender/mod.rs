@@ -14,7 +14,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 
-use crate::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Load};
+use crate::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Echo, Load};
 use crate::recovery::{Flight, LossRecovery, OnDuplicate, OnNewAck, Recovery};
 use crate::rtt::RttEstimator;
 use crate::segment::Ack;
@@ -176,6 +176,9 @@ impl Sender {
         };
         if ack.ack >= self.una && ack.ack <= self.max {
             self.window = ack.window.0;
+        }
+        if self.rules.ecn {
+            self.hear_echo(ack);
         }
         let hold = ack.ece && self.rules.ecn && self.on_mark(now, ack.ack);
         if ack.ack > self.una && ack.ack <= self.max {
@@ -352,9 +355,19 @@ impl Sender {
         }
     }
 
+    /// What the growth makes of marks beside answering them.
+    //= rfc8257-3.3-acceptable
+    fn hear_echo(&mut self, ack: &Ack) {
+        if (self.una..=self.max).contains(&ack.ack) {
+            let acked = Bytes(ack.ack - self.una);
+            self.cc.on_echo(&Echo { ack: ack.ack, acked, marked: ack.ece, sent: self.max });
+        }
+    }
+
     /// A congestion mark is answered like a loss, once for each window. Returns whether the window has no segment to give.
     //= rfc3168-6.1.2-like-loss
     //= rfc3168-6.1.2-once
+    //= rfc8257-3.3-once
     fn on_mark(&mut self, now: Instant, ack: u64) -> bool {
         if ack <= self.marks_answered && self.marks_answered > 0 || self.recovery.recovering() {
             return false;
@@ -364,12 +377,15 @@ impl Sender {
         }
         let least = self.cc.cwnd() <= self.rules.mss();
         self.reduce(now, CongestionSignal::EcnEcho);
-        self.marked = self.max;
+        if self.rules.marks_like_losses {
+            self.marked = self.max;
+        }
         least
     }
 
     /// Shrinks the window, and says so in the next new segment; a mark in the same window is answered by that.
     //= rfc3168-6.1.2-cwr
+    //= rfc8257-3.3-cwr
     fn reduce(&mut self, now: Instant, signal: CongestionSignal) {
         self.cc.on_congestion(now, signal, &self.load());
         self.marks_answered = self.max;

@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
-use crate::cc::{AnyControl, CongestionControl, Cubic, CubicLinux, Reno};
+use crate::cc::{AnyControl, CongestionControl, Cubic, CubicLinux, Dctcp, Reno};
 use crate::settings::{
     CubicForm, Growth, GrowthBy, RecoveryExit, RecoveryKind, RttArithmetic, TcpParams, TimeoutWindow,
     TimerRestart,
@@ -19,6 +19,8 @@ pub(super) struct Rules {
     /// The answer to a SYN that was sent again gives a sample.
     pub(super) repeated_syn_samples: bool,
     pub(super) ecn: bool,
+    /// A loss of a window that a mark has shrunk shrinks it no further.
+    pub(super) marks_like_losses: bool,
     pub(super) frto: bool,
     pub(super) handshake: bool,
     pub(super) close: bool,
@@ -44,6 +46,7 @@ impl Rules {
             sack_samples: params.sack_samples,
             repeated_syn_samples: params.timestamps && params.rto.arithmetic == RttArithmetic::Linux,
             ecn: params.ecn,
+            marks_like_losses: params.cc != Growth::Dctcp,
             frto: params.frto,
             handshake: params.handshake,
             close: params.close && params.size.is_some(),
@@ -73,6 +76,7 @@ impl Rules {
 pub(super) fn control(params: &TcpParams) -> AnyControl {
     match params.cc {
         Growth::Reno => Reno::new(params).into(),
+        Growth::Dctcp => (Box::new(Dctcp::new(params)) as Box<dyn CongestionControl>).into(),
         Growth::Cubic => match params.cubic_form {
             CubicForm::Rfc9438 => (Box::new(Cubic::new(params)) as Box<dyn CongestionControl>).into(),
             CubicForm::Linux => (Box::new(CubicLinux::new(params)) as Box<dyn CongestionControl>).into(),

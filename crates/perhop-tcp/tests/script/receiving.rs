@@ -35,7 +35,7 @@ impl ReceivingEnd {
     }
 
     fn poll(&mut self, now: Instant) {
-        self.left.extend(self.receiver.poll_transmit(now));
+        self.left.extend(std::iter::from_fn(|| self.receiver.poll_transmit(now)));
     }
 
     /// An acknowledgment as a script writes it; window and echo only where it does.

@@ -2,7 +2,7 @@
 
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
+use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Echo, Load};
 use perhop_tcp::settings::TcpParams;
 use proptest::prelude::*;
 
@@ -25,6 +25,8 @@ pub const PARAMS: TcpParams = TcpParams {
 pub enum Op {
     /// New data was acknowledged.
     Ack(AckSample),
+    /// An acknowledgment of so many bytes more, with so many more outstanding after it than before, and whether it echoes a mark.
+    Echo(u32, u32, bool),
     /// Congestion, with this much outstanding.
     Congestion(CongestionSignal, Load),
     /// Loss recovery ended.
@@ -75,6 +77,7 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     ]);
     let op = prop_oneof![
         16 => ack,
+        8 => any::<(u32, u32, bool)>().prop_map(|(acked, more, marked)| Op::Echo(acked, more, marked)),
         4 => (signal, loads()).prop_map(|(signal, load)| Op::Congestion(signal, load)),
         2 => Just(Op::RecoveryExit),
         1 => Just(Op::SpuriousTimeout),
@@ -96,10 +99,16 @@ fn walk(
 ) -> Instant {
     let mut now = Instant::ZERO;
     let mut last = None;
+    let (mut acked_to, mut sent) = (0, 0);
     for op in ops {
         let before = cc.cwnd();
         match op {
             Op::Ack(sample) => cc.on_ack(now, sample),
+            &Op::Echo(acked, more, marked) => {
+                acked_to += u64::from(acked);
+                sent = acked_to.max(sent) + u64::from(more);
+                cc.on_echo(&Echo { ack: acked_to, acked: Bytes(acked.into()), marked, sent });
+            }
             Op::Congestion(signal, load) => {
                 cc.on_congestion(now, *signal, load);
                 last = Some(*signal).filter(|signal| *signal != CongestionSignal::RepeatedTimeout).or(last);

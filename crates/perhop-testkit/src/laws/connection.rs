@@ -148,7 +148,7 @@ impl Ends {
         if let Some((segment, marked)) = self.there.receive(now) {
             self.far.hear(now, &segment, marked);
         }
-        if let Some(ack) = self.far.receiver.poll_transmit(now) {
+        while let Some(ack) = self.far.receiver.poll_transmit(now) {
             let window = self.windows.next().map_or(ack.window, |halves| Bytes(u64::from(halves) * MSS / 2));
             self.back.send(now, Ack { window, ..ack });
         }

@@ -7,7 +7,7 @@ use crate::lower::check::{LONGEST_DELAY, LONGEST_PACKET};
 use crate::lower::tcp::{LARGEST_FIELD, LARGEST_SCALE, data, smallest_scale, usable_window, window_scale};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
-use crate::words::choices::{RecoveryKind, RttArithmetic};
+use crate::words::choices::{Growth, RecoveryKind, RttArithmetic};
 use crate::words::units::{Limit, Phase, Size};
 use crate::written::tcp::Tcp;
 
@@ -142,6 +142,17 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
         let relation = format!("needs what SACK reports ({source}), not");
         report.relation_with_hint(at, (name, on.to_string()), &relation, recovery, holds, hint);
     }
+    let ecn = ("ecn", "false".to_owned());
+    let hint = Some("write `ecn = true`, or `ecn = \"ect1\"`".to_owned());
+    let holds = tcp.cc != Growth::Dctcp || tcp.ecn.is_on();
+    report.relation_with_hint(
+        at,
+        ("cc", word(tcp.cc)),
+        "needs congestion marks (RFC 8257), not",
+        ecn,
+        holds,
+        hint,
+    );
     let blocks = ("sack_blocks", tcp.sack_blocks.to_string());
     if tcp.timestamps && tcp.sack_blocks > BLOCKS_WITH_TIMESTAMPS {
         let hint = format!("at most {BLOCKS_WITH_TIMESTAMPS} fit beside them (RFC 2018 section 3)");
