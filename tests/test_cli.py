@@ -238,7 +238,7 @@ def test_run_shows_a_row_for_each_class_every_flow_and_a_row_for_many_transfers(
     marks = next(line for line in lines if line.startswith("Arrived after the warm-up, by mark"))
     plain = {name for name in tables["marks"]["flow"] if name.startswith(("web", "rest"))}
     assert marks.endswith(f"; {len(plain)} flows with BE alone left out")
-    assert lines[0] == f"diffserv.toml: seed 1; flows: bulk 4, web {len(web(tables))}, rest 2"
+    assert lines[0] == f"diffserv.toml: seed 1; flows: bulk 4, web {len(web(tables))}, rest 2, voice 1"
     flows = lines[lines.index("Flows after the warm-up") + 3 :]
     assert [line.split()[0] for line in flows[:6]] == [
         *(f"bulk[{k}]" for k in range(4)),

@@ -114,7 +114,7 @@ impl Scenario {
         Ok(files)
     }
 
-    /// The tables of flows that stand for several, by name, and for how many.
+    /// The tables of flows, TCP and UDP, by name, and for how many flows each stands.
     #[getter]
     fn counts(&self) -> Vec<(&str, usize)> {
         self.0.counts()

@@ -47,13 +47,13 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The `[[flow]]`s and `[[udp]]`s that stand for several flows, and for how many each.
+    /// The `[[flow]]`s and `[[udp]]`s, and for how many flows each stands.
     #[must_use]
     pub fn counts(&self) -> Vec<(&str, usize)> {
         let tcp = self.scenario.flows.iter().map(|flow| flow.name.as_str());
         let all = tcp.chain(self.scenario.udp.iter().map(|flow| flow.name.as_str()));
         let mut counts: Vec<(&str, usize)> = Vec::new();
-        for name in all.filter_map(|name| Some(name.split_once('[')?.0)) {
+        for name in all.map(|name| name.split_once('[').map_or(name, |(table, _)| table)) {
             match counts.last_mut() {
                 Some((last, count)) if *last == name => *count += 1,
                 _ => counts.push((name, 1)),

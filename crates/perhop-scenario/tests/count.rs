@@ -59,7 +59,8 @@ fn each_pair_has_as_many() {
     cbr[0] s[1]:49152->d[1]:5001
     cbr[1] s[1]:49153->d[1]:5001
     ");
-    assert_eq!(valid(with(BULK, "count = 2")).counts(), [("bulk", 6)]);
+    assert_eq!(valid(with(BULK, "count = 2")).counts(), [("up", 1), ("bulk", 6)]);
+    assert_eq!(valid(with(CBR, "count = 2")).counts().last(), Some(&("cbr", 2)));
 }
 
 #[test]

@@ -59,9 +59,11 @@ def note(*texts: str) -> None:
 
 
 def expanded(scenario: Scenario) -> str:
-    """Return the number of flows of each `[[flow]]` and `[[udp]]` that stands for several."""
-    several = ", ".join(f"{name} {count}" for name, count in scenario.core.counts)
-    return f"flows: {several}" if several else ""
+    """Return the number of flows of each `[[flow]]` and `[[udp]]`; empty where each stands for one."""
+    counts = scenario.core.counts
+    if all(count == 1 for _, count in counts):
+        return ""
+    return "flows: " + ", ".join(f"{name} {count}" for name, count in counts)
 
 
 def warn(warnings: Sequence[Diagnostic]) -> None:
