@@ -53,7 +53,8 @@ fn run<S: Strategy>(cases: &S, law: &dyn Fn(S::Value))
 where
     S::Value: Debug,
 {
-    let config = Config { failure_persistence: None, ..Config::default() };
+    // by default as many as four times the cases, which after few cases leaves long ones
+    let config = Config { failure_persistence: None, max_shrink_iters: 4096, ..Config::default() };
     let verdict = TestRunner::new(config).run(cases, |case| {
         law(case);
         Ok(())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -75,38 +75,49 @@ def command(
         )
     os.environ["PROPTEST_CASES"] = str(cases)
     given = [_setting(one) for one in settings or []]
-    try:
-        verdicts = {
-            one: _core.element_laws(kind, (str(file), text, one), given, limit, classes.split(","), aware)
-            for one, kind in asked.items()
-        }
-    except ValueError as error:
-        raise UsageError(f"--limit {limit}: {error}", "write a unit: --limit 3p, or --limit 30kB") from error
-    broken = [law for one in verdicts.values() for law, why in one if why is not None]
+    tested = []
+    for one, kind in asked.items():
+        laws, wrong = [], None
+        try:
+            laws = _core.element_laws(kind, (str(file), text, one), given, limit, classes.split(","), aware)
+        except _core.ElementError as error:
+            wrong = str(error)
+        except ValueError as error:
+            raise UsageError(f"--limit {limit} {error}", "write --limit 3p, or --limit 30kB") from error
+        tested.append(_Tested(one, kind, wrong, laws))
     if as_json:
-        print_json(
-            {
-                "file": str(file),
-                "cases": cases,
-                "elements": [
-                    {
-                        "name": one,
-                        "kind": asked[one],
-                        "laws": [{"law": law, "holds": why is None, "broken": why} for law, why in of],
-                    }
-                    for one, of in verdicts.items()
-                ],
-            }
-        )
+        print_json({"file": str(file), "cases": cases, "elements": [each.as_json() for each in tested]})
     else:
-        for one, of in verdicts.items():
-            called = CALLED.get(asked[one], asked[one])
-            print(f"{file}: {one}, a {called}, in {cases} random sequences of calls for each law")
-            for law, why in of:
+        for each in tested:
+            tried = f"in {cases} random sequences of calls for each law"
+            how = tried if each.mistake is None else f"cannot be built: {each.mistake}"
+            print(f"{file}: {each.name}, {each.called}, {how}")
+            for law, why in each.laws:
                 print(f"  {'holds ' if why is None else 'BROKEN'}  {law}: {LAWS[law]}")
                 for line in (why or "").strip().splitlines():
                     print(f"          {line}")
-    return ExitCode.INVALID if broken else ExitCode.DONE
+    return ExitCode.DONE if all(each.is_sound for each in tested) else ExitCode.INVALID
+
+
+class _Tested(NamedTuple):
+    name: str
+    kind: str
+    mistake: str | None
+    """Why it cannot be built."""
+    laws: list[tuple[str, str | None]]
+    """Each law, and what broke it."""
+
+    @property
+    def called(self) -> str:
+        return f"a {CALLED.get(self.kind, self.kind)}"
+
+    @property
+    def is_sound(self) -> bool:
+        return self.mistake is None and all(why is None for _, why in self.laws)
+
+    def as_json(self) -> dict[str, object]:
+        laws = [{"law": law, "holds": why is None, "broken": why} for law, why in self.laws]
+        return {"name": self.name, "kind": self.kind, "mistake": self.mistake, "laws": laws}
 
 
 def _setting(text: str) -> tuple[str, str | int | float | bool]:

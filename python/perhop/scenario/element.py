@@ -132,15 +132,15 @@ def built(
 
 
 def told(error: BaseException, file: str, name: str, method: str, now_ns: int) -> str:
-    """Return one line: where an element failed, with what, and when."""
+    """Return one line: where an element failed, when, and with what."""
     at = f" at {now_ns / 1e9:.9g} s" if now_ns else ""
     if _frames(error, file):
-        return f"{_where(error, file)}{at}"
-    return f"{file}: {name}: {error}{at}"
+        return _where(error, file, at)
+    return f"{file}: {name}{at}: {error}"
 
 
-def _where(error: BaseException, file: str) -> str:
-    """Return file, line, method and error as text."""
+def _where(error: BaseException, file: str, at: str = "") -> str:
+    """Return file, line, method, time and error as text."""
     frames = _frames(error, file)
     kind = type(error).__name__
     said = f"{kind}: {error}" if str(error) else kind
@@ -149,7 +149,7 @@ def _where(error: BaseException, file: str) -> str:
         return f"{file}{line}: {said}"
     last = frames[-1]
     method = "" if last.name == "<module>" else f", in {last.name}"
-    return f"{file}:{last.lineno}{method}: {said}"
+    return f"{file}:{last.lineno}{method}{at}: {said}"
 
 
 def _frames(error: BaseException, file: str) -> list[traceback.FrameSummary]:
@@ -157,13 +157,14 @@ def _frames(error: BaseException, file: str) -> list[traceback.FrameSummary]:
 
 
 def _check_methods(kind: str, name: str, methods: set[str]) -> None:
-    missing = [method for method in METHODS[kind] if method not in methods]
-    for one, other in PAIRS:
-        if (one in methods) != (other in methods):
-            missing.append(other if one in methods else one)
-    if missing:
-        hint = f"a {kind} has {' and '.join(f'`{method}`' for method in METHODS[kind])}"
-        raise Mistake("name", f"`{name}` has no method `{missing[0]}`", hint)
+    for method in METHODS[kind]:
+        if method not in methods:
+            hint = f"a {kind} has {' and '.join(f'`{method}`' for method in METHODS[kind])}"
+            raise Mistake("name", f"`{name}` has no method `{method}`", hint)
+    for pair in PAIRS:
+        has, lacks = sorted(pair, key=lambda method: method not in methods)
+        if has in methods and lacks not in methods:
+            raise Mistake("name", f"`{name}` has no method `{lacks}`", f"it has `{has}`: both or none")
 
 
 def _check_settings(made: type, settings: Mapping[str, object]) -> None:

@@ -195,7 +195,7 @@ impl Subject {
 /// Asks the laws of elements of this `kind` of a class; returns each law, and what broke it.
 ///
 /// # Errors
-/// The class cannot be built, or Ctrl-C was pressed.
+/// `ElementError` where the class cannot be built, `ValueError` where the limit is none; or Ctrl-C was pressed.
 #[pyfunction]
 pub fn element_laws(
     py: Python<'_>,
@@ -207,8 +207,10 @@ pub fn element_laws(
     aware: bool,
 ) -> PyResult<Vec<Verdict>> {
     let (file, text, name) = element;
-    let limit = QueueSize::from_setting(&Setting::Text(limit))
-        .map_err(|rule| PyValueError::new_err(format!("the limit {rule}")))?;
+    let limit = QueueSize::from_setting(&Setting::Text(limit)).map_err(PyValueError::new_err)?;
+    if matches!(limit, QueueSize::Packets(0) | QueueSize::Bytes(0)) {
+        return Err(PyValueError::new_err("drops every packet"));
+    }
     let failure = Arc::new(Failure::that_panics());
     let subject = Subject {
         code: Code { file: name_of(&file), text: text.into() },
@@ -234,7 +236,9 @@ pub fn element_laws(
     });
     match failure.take() {
         Some(interrupted) => Err(interrupted),
-        None => asked.map_err(|error| ElementError::new_err(error.to_string())),
+        None => asked.map_err(|Refused { rule, hint, .. }| {
+            ElementError::new_err(hint.map_or_else(|| rule.clone(), |hint| format!("{rule} ({hint})")))
+        }),
     }
 }
 

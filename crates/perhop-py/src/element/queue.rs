@@ -171,7 +171,7 @@ impl<P: AnyPacket> PyQueue<P> {
             let waiting = place.waiting.packets;
             let drops = acts.iter().any(|act| matches!(act, Act::Drop(..)));
             if waiting > 0 && !drops {
-                let rule = format!("dequeue returned nothing although {waiting} packets wait");
+                let rule = format!("dequeue returned nothing although packets wait: {waiting}");
                 return Err(PyValueError::new_err(rule));
             }
             return Ok((None, acts));
@@ -240,9 +240,9 @@ impl<P: AnyPacket> Queue<P> for PyQueue<P> {
             on.bind(py).call1((now.as_nanos(),))?;
             if let Some(at) = deadline(next.bind(py))?.filter(|at| *at <= now) {
                 let rule = format!(
-                    "next_timeout returned {} after on_timeout({}): it would be called for ever",
-                    at.as_nanos(),
-                    now.as_nanos()
+                    "on_timeout would be called for ever: after on_timeout({}) next_timeout returned {}",
+                    now.as_nanos(),
+                    at.as_nanos()
                 );
                 return Err(PyValueError::new_err(rule));
             }
