@@ -198,7 +198,6 @@ def test_published_and_hand_worked_numbers() -> None:
     assert token_bucket.policed(100.0, 0.5, 0.1) == pytest.approx(82.5)
     assert token_bucket.policed(100.0, 8.0, 0.1) == pytest.approx(100.0)
     assert token_bucket.policed(100.0, 1.0, 0.1, 2) == pytest.approx(82.5)
-    assert token_bucket.enough_depth(100.0, 0.1) == pytest.approx(5.5556, abs=1e-4)
     # from that depth on it is every token
     assert token_bucket.policed(100.0, 100.0 / 18.0, 0.1) == pytest.approx(100.0)
     # M/D/1 at half load waits half a service time

@@ -36,16 +36,12 @@ def test_pftk() -> None:
     assert throughput.pftk_waiting(0.5, 0.1, 1.0, b=1) == pytest.approx(8 / 8.245743, abs=1e-6)
     # limited to 4 segments: (99 + 4 + 0.761070 / 0.99) / (0.1 * 27.75 + 0.761070 * 1.010204 / 0.99)
     assert throughput.pftk(0.01, 0.1, 1.0, 4) == pytest.approx(29.2174, abs=1e-3)
-    # 1 / (0.1 * 0.0816497 + 0.1837117 * 0.01 * 1.0032)
-    assert throughput.pftk_approximate(0.01, 0.1, 1.0, b=1) == pytest.approx(99.9204, abs=1e-3)
-    assert throughput.pftk_approximate(1e-6, 0.1, 1.0, 20) == pytest.approx(200.0)
 
 
 def test_pftk_is_the_square_root_law_where_losses_are_rare() -> None:
     for b in (1, 2):
         law = throughput.mathis(1e-7, 0.1, b)
         assert throughput.pftk(1e-7, 0.1, 1.0, b=b) == pytest.approx(law, rel=0.005)
-        assert throughput.pftk_approximate(1e-7, 0.1, 1.0, b=b) == pytest.approx(law, rel=0.005)
 
 
 @pytest.mark.parametrize(

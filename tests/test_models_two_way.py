@@ -87,7 +87,6 @@ def test_steps_of_the_priority_analysis() -> None:
     p = replace(BASE, ack=15)
     assert two_way.acks_behind_data(p) == 43
     assert two_way.acks_before_next_data(p) == pytest.approx(86)
-    assert two_way.ack_time(p) == pytest.approx(86 * 0.0012)
     fast = (min(43 * 0.0024, 0.12) + 86 * 0.0012) / (0.12 + 86 * 0.0012)
     assert two_way.ack_priority(p).fast == pytest.approx(fast)
     assert np.isinf(two_way.acks_before_next_data(replace(BASE, ack=40)))

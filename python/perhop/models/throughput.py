@@ -178,31 +178,6 @@ def _cycle(
     )
 
 
-def pftk_approximate(
-    p: npt.ArrayLike,
-    rtt: npt.ArrayLike,
-    t0: npt.ArrayLike,
-    window: npt.ArrayLike = np.inf,
-    b: npt.ArrayLike = 2,
-) -> Floats:
-    """Compute Reno's rate by the common approximation of [2]_, segments/s.
-
-    Parameters
-    ----------
-    p, rtt, t0, window, b
-        As for `pftk`.
-
-    Returns
-    -------
-    array
-        ``min(window / rtt, 1 / (rtt sqrt(2bp/3) + t0 min(1, 3 sqrt(3bp/8)) p (1 + 32 p^2)))``.
-    """
-    p, rtt, t0 = _inside("p", p), _positive("rtt", rtt), _positive("t0", t0)
-    b, window = _positive("b", b), _positive("window", window)
-    waiting = t0 * np.minimum(1.0, 3.0 * np.sqrt(3.0 * b * p / 8.0)) * p * (1.0 + 32.0 * p**2)
-    return np.asarray(np.minimum(window / rtt, 1.0 / (rtt * np.sqrt(2.0 * b * p / 3.0) + waiting)))
-
-
 def aimd_window(p: npt.ArrayLike, increase: npt.ArrayLike, beta: npt.ArrayLike) -> Floats:
     """Compute AIMD's mean window, segments (RFC 9438 section 4.3).
 

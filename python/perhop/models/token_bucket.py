@@ -20,27 +20,6 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def enough_depth(tokens: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
-    """Compute the depth of a bucket that gives TCP every token, packets.
-
-    Parameters
-    ----------
-    tokens
-        Rate of the tokens, packets/s.
-    rtt
-        Round-trip time, s.
-    b
-        Segments per ACK.
-
-    Returns
-    -------
-    array
-        ``b (tokens rtt)^2 / 18``: a window between 2/3 and 4/3 of ``tokens rtt`` has as much above as below.
-    """
-    pipe = np.asarray(tokens, dtype=np.float64) * np.asarray(rtt, dtype=np.float64)
-    return np.asarray(np.asarray(b, dtype=np.float64) * pipe**2 / 18.0)
-
-
 def policed(tokens: npt.ArrayLike, depth: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
     """Compute the rate of a connection behind a token bucket that drops, packets/s.
 

@@ -228,11 +228,6 @@ def acks_before_next_data(p: TwoWay) -> Floats:
     return _over_gap(p, acks_behind_data(p) * p.beta)
 
 
-def ack_time(p: TwoWay) -> Floats:
-    """Compute their time on the slow link, s: ``T_a``, (4.4); infinite where ``alpha >= beta``."""
-    return np.asarray(acks_before_next_data(p) * p.t_i_a)
-
-
 def ack_priority(p: TwoWay, form: Form = "bounded") -> Efficiencies:
     """Send ACKs first, without preemption: equations (4.1) and (4.5).
 
