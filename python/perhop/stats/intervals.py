@@ -92,8 +92,14 @@ def prediction_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     return _student(values, level, lambda n: 1.0 + 1.0 / n)
 
 
-def _student(values: npt.ArrayLike, level: float, variance: Callable[[int], float]) -> Interval:
-    """Compute the mean, and an interval about it with so many times the variance of one value."""
+def checked(values: npt.ArrayLike, level: float) -> npt.NDArray[np.float64]:
+    """Return values in a row.
+
+    Raises
+    ------
+    ValueError
+        There is none, one is not finite, or the level is not inside (0, 1).
+    """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level = {level}: must lie inside (0, 1)")
     x = np.asarray(values, dtype=np.float64).ravel()
@@ -101,8 +107,13 @@ def _student(values: npt.ArrayLike, level: float, variance: Callable[[int], floa
         raise ValueError("an interval needs at least one value")
     if not np.all(np.isfinite(x)):
         raise ValueError("an interval needs finite values")
-    n = int(x.size)
-    mean = float(np.mean(x))
+    return x
+
+
+def _student(values: npt.ArrayLike, level: float, variance: Callable[[int], float]) -> Interval:
+    """Compute the mean, and an interval about it with so many times the variance of one value."""
+    x = checked(values, level)
+    n, mean = int(x.size), float(np.mean(x))
     if n == 1:
         return Interval(mean, -math.inf, math.inf, 1)
     spread = float(np.std(x, ddof=1)) * math.sqrt(variance(n))

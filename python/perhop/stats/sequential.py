@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from perhop.stats.intervals import Interval
+from perhop.stats.intervals import Interval, checked
 
 PRIOR_VARIANCE = 2.0
 """Of the standardised distance of a wrong mean, over which the test mixes: narrowest from 5 to 100 values."""
@@ -44,13 +44,7 @@ def sequential_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     .. [2] H. Wang, A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with unknown
        variance", Sequential Analysis 44, 2025.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError(f"level = {level}: must lie inside (0, 1)")
-    x = np.asarray(values, dtype=np.float64).ravel()
-    if x.size == 0:
-        raise ValueError("an interval needs at least one value")
-    if not np.all(np.isfinite(x)):
-        raise ValueError("an interval needs finite values")
+    x = checked(values, level)
     n, mean = int(x.size), float(np.mean(x))
     half = half_width_over_s(n, level)
     if math.isfinite(half):
