@@ -50,11 +50,7 @@ def draw(
                 one.max_th, color=color, linewidth=0.9, linestyle=style.DASHES[1], label=f"max_th{of}"
             )
         for axes in (length, chance):
-            if warmup_s > 0:
-                axes.axvline(warmup_s, color=style.INK, linewidth=0.8, linestyle="--")
-            axes.set_ylim(bottom=0)
-            axes.margins(x=0.01)
-            style.legend_beside(axes)
+            style.over_time(axes, warmup_s)
         length.set_ylabel(unit)
         chance.set_ylabel("drop probability")
         chance.set_xlabel("time in s")

@@ -229,6 +229,15 @@ def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     axis.set_label_text(", ".join(filter(None, (axis.get_label_text(), "logarithmic"))))
 
 
+def over_time(axes: Axes, warmup_s: float) -> None:
+    """Finish axes of time, of what is not below zero: the end of the warm-up, limits, the legend beside."""
+    if warmup_s > 0:
+        axes.axvline(warmup_s, color=INK, linewidth=0.8, linestyle="--")
+    axes.set_ylim(bottom=0)
+    axes.margins(x=0.01)
+    legend_beside(axes)
+
+
 def legend_beside(axes: Axes) -> None:
     """Put the legend to the right of the axes, where it hides no line."""
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.02), borderaxespad=0.3, handlelength=2.2)

@@ -53,12 +53,8 @@ def draw(
                         linestyle=dash,
                         label=f"{name}, {arm}",
                     )
-            if warmup_s > 0:
-                axes.axvline(warmup_s, color=style.INK, linewidth=0.8, linestyle="--")
-            axes.set_ylim(bottom=0)
-            axes.margins(x=0.01)
+            style.over_time(axes, warmup_s)
             axes.set_ylabel(label)
-            style.legend_beside(axes)
         all_axes[1].set_xlabel("time in s")
         return style.svg(
             made,
