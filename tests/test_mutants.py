@@ -16,8 +16,8 @@ from perhop import ScenarioError
 from perhop.experiment.definition import read
 from perhop.papers.error import PackError
 from perhop.papers.kernel import arms
+from perhop.papers.of_folder import own_study
 from perhop.papers.pack import pack_dir
-from perhop.papers.study import load_study
 from test_experiment_file import FILE, QUEUES, STARTERS
 
 VALUES: tuple[Any, ...] = (
@@ -123,7 +123,15 @@ def test_a_level_that_is_a_number_without_a_path_is_told_with_its_place(tmp_path
     assert (mistake["line"], mistake["rule"]) == (7, "level `shared` has a value, but the factor no `path`")
 
 
-FILES = ("figures.toml", "claims.toml", "readings.toml", "calibration.toml", "kernel.toml", "page.toml")
+FILES = (
+    "figures.toml",
+    "claims.toml",
+    "readings.toml",
+    "calibration.toml",
+    "kernel.toml",
+    "page.toml",
+    "study.toml",
+)
 
 
 STUDIES = ("kalampoukas", "feroz", "laatu", "papagiannaki")
@@ -131,7 +139,7 @@ STUDIES = ("kalampoukas", "feroz", "laatu", "papagiannaki")
 
 def hold(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, *, quick: bool) -> None:
     """Hold files of a study to the rule: it is planned, or an error of packs or scenarios says why."""
-    folder, study = tmp_path / key, load_study(key)
+    folder = tmp_path / key
     shutil.copytree(pack_dir(key), folder)
     monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     files = {name: (folder / name).read_text() for name in FILES if (folder / name).exists()}
@@ -140,7 +148,7 @@ def hold(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int,
     for name, *done in random.Random(number).sample(every, number):
         (folder / name).write_text(mutant(files[name], *done))
         try:
-            arms(study) if name == "kernel.toml" else study.plan(quick=quick)
+            arms(own_study(key)) if name == "kernel.toml" else own_study(key).plan(quick=quick)
         except (PackError, ScenarioError):
             pass
         except Exception as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,10 @@ from perhop.judge.measured import Measurements
 from perhop.models import two_way
 from perhop.models.two_way_setup import Setup
 from perhop.papers.behind import runs_behind
-from perhop.papers.kalampoukas.beyond import grids
-from perhop.papers.kalampoukas.document import run_warnings
-from perhop.papers.kalampoukas.figures import FigureValues, figures_of
-from perhop.papers.kalampoukas.study import STUDY
+from perhop.papers.folder import load
+from perhop.papers.folder_page import figure_of
 from perhop.papers.of_folder import own_study
-from perhop.papers.pack import load_pack
+from perhop.papers.pack import load_pack, pack_dir
 from perhop.papers.reproduce import run_campaigns
 
 
@@ -84,21 +83,25 @@ def test_every_row_is_within_a_fiftieth_of_the_bounded_form(reproduction: Reprod
 def test_nothing_is_lost_and_theorem_2_holds(reproduction: Reproduced, tmp_path: Path) -> None:
     """Told on the page alone; the runs are in the store, and are not made again."""
     shutil.copytree(reproduction.folder.parent / "kalampoukas.runs", tmp_path / "store")
-    plan = STUDY.plan(quick=True)
-    scalars, *_ = run_campaigns("kalampoukas", plan.campaigns, tmp_path / "store", 2)
-    figures = {one.id: one for one in figures_of(plan.pack, plan.fitted[0])}
-    assert run_warnings(FigureValues(figures, Measurements(scalars))) == []
+    study = own_study("kalampoukas")
+    plan = replace(study.plan(quick=True), drawn=())
+    frames = run_campaigns("kalampoukas", plan.campaigns, tmp_path / "store", 2)
+    found = study.reduce(
+        plan, plan.results(frames, ()), "perhop reproduce kalampoukas --quick", RESULTS_VERSION
+    )
+    assert found.warnings == []
 
 
 def test_the_threshold_curve_follows_the_bounded_form(tmp_path: Path) -> None:
-    sweep = next(sweep for sweep in STUDY.plan(quick=False).beyond if sweep.id == "threshold")
-    (scalars,) = run_campaigns("threshold", [sweep.campaign], tmp_path / "store", 2)
-    (found,) = grids(sweep, Measurements(scalars))
-    assert float(found.error("bounded").max()) < 0.01
-    assert float(found.error("printed").max()) > 0.9
-    base = Setup.of(sweep.campaign.scenario)
-    fifo = two_way.fifo(base.model())
-    assert found.simulated.slow[-1] == pytest.approx(float(fifo.slow), abs=0.005)
+    folder = load(pack_dir("kalampoukas"), "kalampoukas")
+    about = folder.of("beyond/threshold.toml")
+    (scalars,) = run_campaigns("threshold", [about.campaign], tmp_path / "store", 2)
+    (figure,) = (one for one in folder.file.figure if one.campaign == about.name)
+    (drawn,) = figure_of(folder, figure, {about.name: Measurements(scalars)}).values()
+    assert all(one.off("bounded") < 0.01 for one in drawn.values.values())
+    assert max(one.off("printed") for one in drawn.values.values()) > 0.9
+    fifo = two_way.fifo(Setup.of(about.campaign.scenario).model())
+    assert drawn.values["slow_efficiency", "43"].mean == pytest.approx(float(fifo.slow), abs=0.005)
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:

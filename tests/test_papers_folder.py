@@ -315,9 +315,20 @@ def test_equal_runs_give_equal_bytes_from_any_folder(mine: Path, tmp_path: Path)
 
 def test_the_schema_knows_every_key() -> None:
     schema: dict[str, Any] = json.loads(form.schema())
-    assert {"StudyFile", "Figure", "Assumption", "Finding", "Quick", "Citation"} <= schema["$defs"].keys()
+    assert {
+        "StudyFile",
+        "Figure",
+        "Rows",
+        "Section",
+        "Value",
+        "Assumption",
+        "Finding",
+        "Quick",
+        "Citation",
+    } <= schema["$defs"].keys()
     assert set(schema["$defs"]["StudyFile"]["properties"]) == {
         *("title", "question", "about", "claims", "replications", "quick"),
+        *("beyond", "row", "by_row", "section", "draw"),
         *("figure", "assumption", "finding", "labels", "citation"),
     }
 

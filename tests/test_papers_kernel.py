@@ -15,6 +15,7 @@ from perhop.cli.reproduce import PAPERS
 from perhop.experiment import ledger
 from perhop.papers import kernel
 from perhop.papers.error import PackError
+from perhop.papers.of_folder import own_study
 from perhop.papers.pack import Pack, pack_dir
 from perhop.papers.plan import short
 from perhop.papers.reproduce import run_campaigns
@@ -48,7 +49,7 @@ def made(stores: Iterable[Path]) -> dict[str, tuple[str, str | None]]:
 
 @pytest.mark.parametrize("key", PREPARED)
 def test_the_arms_of_a_study_differ_in_the_clock_and_in_what_a_variant_says(key: str) -> None:
-    simulator, live, *variants = kernel.arms(load_study(key))
+    simulator, live, *variants = kernel.arms(own_study(key))
     assert [arm.is_live for arm in (simulator, live, *variants)] == [False, True] + [True] * len(variants)
     for arm in (simulator, live, *variants):
         assert arm.plan.read == arm.plan.beyond == arm.plan.drawn == ()
@@ -112,7 +113,7 @@ def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> Non
 
 
 def test_what_a_kernel_cannot_do_is_left_out_and_its_claims_are_not_judged(tmp_path: Path) -> None:
-    study = load_study("kalampoukas")
+    study = own_study("kalampoukas")
     simulator, live = kernel.arms(study)
     measured = []
     for arm in (simulator, live):

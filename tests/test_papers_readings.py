@@ -16,10 +16,10 @@ from perhop.papers.feroz.plan import check_change
 from perhop.papers.feroz.plan import make_plan as feroz_plan
 from perhop.papers.form import StudyError
 from perhop.papers.laatu.study import FIGURE, STUDY
+from perhop.papers.of_folder import own_study
 from perhop.papers.pack import Pack, load_pack
 from perhop.papers.plan import under
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
-from perhop.papers.study import load_study
 
 LAATU = load_pack("laatu", FIGURE)
 TWO = """
@@ -108,7 +108,7 @@ def test_a_setting_of_every_flow_becomes_one_for_each() -> None:
 @pytest.mark.parametrize("key", ["kalampoukas", "feroz", "laatu"])
 def test_a_pack_names_the_readings_it_must(key: str) -> None:
     """Every claim has readings but those on our own algorithm; the guard of Reno is one where it matters."""
-    pack = load_study(key).plan(quick=True).pack
+    pack = own_study(key).plan(quick=True).pack
     readings = load_readings(pack)
     covered = {claim for reading in readings for claim in reading.claims}
     assert {claim.id for claim in pack.claims} - covered == ({"F10"} if key == "feroz" else set())

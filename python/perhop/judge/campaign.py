@@ -18,6 +18,7 @@ from perhop.experiment.fault import At, DesignError, Fault
 from perhop.experiment.slices import Slice
 from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
+from perhop.judge.forms import NOTHING, Forms, References, Stated, stated_otherwise, unfit, with_derived
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, Published, place_of, read
 from perhop.judge.measured import Measurements, Predicates
 from perhop.judge.quantity import (
@@ -44,6 +45,8 @@ class JudgedClaim(NamedTuple):
     parts: list[ClaimPart]
     units: list[str | None]
     """Unit of each part; `1` where it is a ratio."""
+    places: list[Place]
+    """Where each part is; nowhere where a predicate judged it."""
 
     @property
     def verdict(self) -> Verdict:
@@ -64,6 +67,8 @@ def checked(
     campaign: Campaign | None = None,
     only: Slice | None = None,
     predicates: Callable[[Part], str | None] = no_predicate,
+    forms: Forms = NOTHING,
+    stated: Stated = NOTHING,
 ) -> CheckedClaims:
     """Read claims and their campaign, and check the claims against it.
 
@@ -78,6 +83,8 @@ def checked(
         level.
     predicates
         As of `perhop.judge.quantity.faults`.
+    forms, stated
+        As of `subject_of`.
 
     Raises
     ------
@@ -106,7 +113,7 @@ def checked(
             claims.refuse([Fault(("campaign",), rule, f"run {path.parent / name} into a store of its own")])
     if campaign is None:
         return CheckedClaims(claims, None, None)
-    subject = _subject(campaign, claims)
+    subject = subject_of(campaign, claims, forms, stated)
     wrong = faults(claims, subject, predicates)
     if only is not None and wrong:
         sliced = _placed(claims, faults(claims, _sliced(subject, only), predicates))
@@ -140,6 +147,10 @@ def _sliced(subject: Subject, only: Slice) -> Subject:
         responses={
             name: {group: only.kept.get(group, values) for group, values in groups.items()}
             for name, groups in subject.responses.items()
+        },
+        also={
+            name: {of: [level for level in levels if level in there[name]] for of, levels in own.items()}
+            for name, own in subject.also.items()
         },
     )
 
@@ -177,14 +188,24 @@ def _has_transfers(campaign: Campaign) -> bool:
     return any(flow.size_bytes is not None for one in scenarios for flow in one.describe().flows)
 
 
-def _subject(campaign: Campaign, claims: Claims) -> Subject:
-    """Return what the claims may be about: factors, groups and printed values.
+def subject_of(
+    campaign: Campaign, claims: Claims, forms: Forms = NOTHING, stated: Stated = NOTHING
+) -> Subject:
+    """Return what claims may be about: factors, groups, printed values, closed forms.
+
+    Parameters
+    ----------
+    forms
+        Closed forms of a study, which `about` may name.
+    stated
+        What columns of its printed tables must be like.
 
     Raises
     ------
     ClaimsError
-        A table of printed values cannot be used.
+        A table of printed values, or a response made of another, cannot be used.
     """
+    claims.refuse([*unfit(claims.file.derived, campaign)])
     design = campaign.design
     by = {column for one in campaign.responses for column in one.by}
     # those of transfers are known only after a run
@@ -201,12 +222,22 @@ def _subject(campaign: Campaign, claims: Claims) -> Subject:
             else sorted({*chain(*(own.get(column, ()) for own in tables))}) or None
             for column in one.by
         }
+    responses |= {one.name: responses[one.response] for one in claims.file.derived}
     subject = Subject(
         responses,
         {factor.name: tuple(level.name for level in factor.levels) for factor in design.factors},
         [dict(zip(design.names, one.levels, strict=True)) for one in design.treatments],
     )
-    return replace(subject, reference=Printed(claims, subject))
+    references = References(campaign, subject, lambda *_: None, forms)
+    references.printed = printed = Printed(claims, references, stated)
+    about = (PRINTED, *(name for name in forms if name != PRINTED))
+    return replace(subject, reference=references, references=about, also=printed.sets)
+
+
+def units_of(claims: Claims, campaign: Campaign) -> dict[str, str | None]:
+    """Return the unit of each response of a campaign, and of those that are made of them."""
+    own = {one.name: one.unit for one in campaign.responses}
+    return own | {one.name: one.unit for one in claims.file.derived}
 
 
 NOTES = ("note", "where")
@@ -214,12 +245,17 @@ NOTES = ("note", "where")
 
 
 class Printed:
-    """Printed values, by response and place."""
+    """Printed values, by response and place.
 
-    def __init__(self, claims: Claims, subject: Subject) -> None:
+    `listed` has them in order; `sets` by factor the levels that each table has.
+    """
+
+    def __init__(self, claims: Claims, references: References, stated: Stated) -> None:
         self.rows: dict[str, list[tuple[Place, float]]] = {}
         self.listed: list[tuple[Published, Place, float]] = []
-        self.subject, self.tables = subject, claims.file.published
+        self.sets: dict[str, dict[str, list[str]]] = {}
+        self.references, self.stated = references, stated
+        self.subject, self.tables = references.subject, claims.file.published
         found = []
         for k, one in enumerate(self.tables):
             wrong = self.add(claims.path.parent / one.file, one)
@@ -269,9 +305,9 @@ class Printed:
         for name in columns:
             if columns.count(name) > 1:
                 return "file", f"{one.file} has two columns `{name}`", "leave one out"
-            if name not in {*known, *values, *NOTES}:
+            if name not in {*known, *values, *self.stated, *NOTES}:
                 rule = f"{one.file}: column `{name}` is no factor and no group of `{one.response}`"
-                return "file", rule, _core.suggest(name, [*known, *NOTES])
+                return "file", rule, _core.suggest(name, [*known, *self.stated, *NOTES])
         return None
 
     def add_row(
@@ -287,8 +323,11 @@ class Printed:
                 if not level or (own is not None and level not in own):
                     what = "level" if name in self.subject.levels else "value"
                     return f"`{name}` has no {what} `{level}`", among(level, own or ())
-        if number is None:
-            return None
+        for name in self.subject.levels.keys() & place.keys():
+            found = self.sets.setdefault(name, {}).setdefault(Path(one.file).stem, [])
+            found += [] if place[name] in found else [place[name]]
+        if (other := self.not_run(line, place)) is not None or number is None:
+            return other
         rows = self.rows.setdefault(one.response, [])
         if any(all(place.get(name, level) == level for name, level in row.items()) for row, _ in rows):
             return f"a second value of `{one.response}` for this place", "leave one out"
@@ -296,9 +335,21 @@ class Printed:
         self.listed.append((one, place, number))
         return None
 
-    def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
+    def not_run(self, line: Mapping[str, str], place: Place) -> tuple[str, str | None] | None:
+        """Return the first parameter that a row states and no run there has: a rule, no hint."""
+        scenarios = [*self.references.scenarios(place)] if self.stated.keys() & line.keys() else []
+        if self.stated.keys() & line.keys() and not scenarios:
+            return "nothing is run for this row", None
+        for name in (name for name in self.stated if name in line):
+            for scenario in scenarios:
+                other = stated_otherwise(line[name], self.stated[name](scenario))
+                if other is not None:
+                    return f"`{name}` is `{line[name]}`, but {other} is run", None
+        return None
+
+    def __call__(self, response: str, at: Place) -> float | None:
         """Return the printed value at a place; None where there is none."""
-        rows = self.rows.get(response, []) if name == PRINTED and effect is None else []
+        rows = self.rows.get(response, [])
         if not rows:
             return None
         # with the factors that `at` may leave out, since they do not vary there
@@ -331,15 +382,16 @@ def judge_all(
         raise ValueError(f"{claims.path} names no campaign")
     words = Words(claims.file.quantities, claims.file.words)
     sliced = subject if only is None else _sliced(subject, only)
-    units, measured = {one.name: one.unit for one in campaign.responses}, Measurements(scalars)
+    units, measured = units_of(claims, campaign), Measurements(scalars)
     found = []
     for claim in claims.claims:
-        parts = JudgedClaim(claim, [], [])
+        parts = JudgedClaim(claim, [], [], [])
         for part in claim.parts:
             if part.predicate is not None:
                 made = (predicates or {})[part.predicate](measured, **part.parameters)
                 parts.parts.extend(made)
                 parts.units.extend([None] * len(made))
+                parts.places.extend({} for _ in made)
                 continue
             outside, quantities = _asked(part, sliced, subject, words)
             for one in quantities:
@@ -351,13 +403,15 @@ def judge_all(
                         judged = judge(measured, hypothesis, of)
                     parts.parts.append(judged)
                     parts.units.append(of.unit(unit))
+                    parts.places.append(of.at)
         found.append(parts)
     return found
 
 
 def judge_store(path: Path, store: Store) -> list[JudgedClaim]:
     """Judge the claims of a file on a store, or on a slice of it; errors as of `checked`."""
-    return judge_all(checked(path, store.whole, store.only), store.scalars(), store.only)
+    found = checked(path, store.whole, store.only)
+    return judge_all(found, with_derived(found.claims.file.derived, store.scalars()), store.only)
 
 
 def _asked(part: Part, sliced: Subject, whole: Subject, words: Words) -> tuple[bool, list[Asked]]:

@@ -132,6 +132,25 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     unit: float = 1.0
 
 
+class Derived(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A response of the campaign divided by a number, under a name of its own.
+
+    Attributes
+    ----------
+    name, response
+        Its own, and that of the campaign.
+    per
+        What it is divided by, for each of some levels of one factor; at others it has no value.
+    unit
+        Its own.
+    """
+
+    name: Text
+    response: Text
+    per: dict[str, dict[str, float]]
+    unit: Text | None = None
+
+
 class Quantities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Templates of names of quantities; a name in braces stands for a level.
 
@@ -154,6 +173,8 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ----------
     campaign
         The campaign file that they are about, by its path from this file's folder.
+    derived
+        Responses made of those of the campaign.
     published
         What a paper prints.
     quantities, words
@@ -164,6 +185,7 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     claim: list[WrittenClaim]
     campaign: Text | None = None
+    derived: list[Derived] = []
     published: list[Published] = []
     quantities: Quantities = Quantities()
     words: dict[str, str] = {}

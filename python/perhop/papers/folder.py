@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -19,10 +20,11 @@ from perhop.experiment import definition, shape
 from perhop.experiment.definition import Campaign, CampaignError
 from perhop.experiment.design_check import setting_of
 from perhop.experiment.fault import At, DesignError, Fault
-from perhop.judge.campaign import CheckedClaims, checked
-from perhop.judge.grammar import Claim, Claims, ClaimsError, Part
-from perhop.judge.measured import Predicates
-from perhop.judge.quantity import Asked, Subject, Words, among, asked
+from perhop.judge.campaign import CheckedClaims, Printed, checked, subject_of, units_of
+from perhop.judge.forms import References, with_derived
+from perhop.judge.grammar import Claim, Claims, ClaimsError, ClaimsFile, Part
+from perhop.judge.measured import Measurements, Predicates
+from perhop.judge.quantity import Asked, Quantity, Subject, Words, among, asked
 from perhop.papers import form, readings
 from perhop.papers.document import unfit_predicate
 from perhop.papers.error import PackError
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from perhop._core import Diagnostic
 
 CODE = "study.py"
-KINDS = ("means", "ellipses", "main", "interactions", "shares")
+KINDS = ("means", "ellipses", "map", "main", "interactions", "shares")
 """Kinds of figures."""
 BY_LEVEL = ("means", "ellipses")
 """Those of quantities; the others are of an analysis."""
@@ -42,12 +44,12 @@ BY_LEVEL = ("means", "ellipses")
 
 @dataclass(frozen=True)
 class About:
-    """A campaign of a study, and the claims about it.
+    """A campaign of a study, and the claims about it, none of one beyond the paper.
 
     Attributes
     ----------
     name
-        Of the campaign's file, as files of claims write it.
+        Of the campaign's file, as files of claims and `beyond` write it.
     """
 
     name: str
@@ -64,6 +66,26 @@ class About:
     def checked(self) -> CheckedClaims:
         """The same, as the judge takes it."""
         return CheckedClaims(self.claims, self.campaign, self.subject)
+
+    @property
+    def units(self) -> Mapping[str, str | None]:
+        """Unit of each response."""
+        return units_of(self.claims, self.campaign)
+
+    @property
+    def forms(self) -> list[str]:
+        """Names of its closed forms."""
+        found = self.subject.reference
+        return [*found.forms] if isinstance(found, References) else []
+
+    def form(self, name: str, quantity: Quantity) -> float | None:
+        """Return what a closed form gives for a quantity; None where there is none."""
+        found = self.subject.reference
+        return found.form(name, quantity) if isinstance(found, References) else None
+
+    def measured(self, found: Measurements) -> Measurements:
+        """Return what was measured, with the responses that are made of others."""
+        return Measurements(with_derived(self.claims.file.derived, found.scalars))
 
     def quantities(self, part: Part) -> list[Asked]:
         """Return what a part that need not claim anything asks for.
@@ -89,6 +111,8 @@ class StudyFolder:
         Where it is, how `perhop reproduce` names it, and how other commands name its folder.
     about
         Its campaigns with their claims, in the order of `claims` in `study.toml`.
+    beyond
+        Its campaigns past the paper.
     readings
         Of what the paper leaves open, pairs last.
     code
@@ -102,6 +126,7 @@ class StudyFolder:
     readings: tuple[Reading, ...] = ()
     code: ModuleType | None = field(default=None, repr=False)
     place: str = ""
+    beyond: tuple[About, ...] = ()
 
     @property
     def key(self) -> str:
@@ -118,10 +143,19 @@ class StudyFolder:
         """Functions of `study.py` that judge parts of claims."""
         return getattr(self.code, "PREDICATES", {})
 
-    def of(self, campaign: str | None) -> int:
-        """Return the place of a campaign by its name; without one the first."""
-        names = [one.name for one in self.about]
-        return 0 if campaign is None else names.index(campaign)
+    @property
+    def numbers(self) -> Mapping[str, Callable[[Any], Any]]:
+        """Functions of `study.py` whose values texts may name."""
+        return getattr(self.code, "NUMBERS", {})
+
+    @property
+    def campaigns(self) -> tuple[About, ...]:
+        """All its campaigns."""
+        return (*self.about, *self.beyond)
+
+    def of(self, campaign: str | None) -> About:
+        """Return a campaign by its name; without one the first."""
+        return self.about[0] if campaign is None else next(o for o in self.campaigns if o.name == campaign)
 
     def reads(self, reading: Reading) -> list[int]:
         """Return the places of the campaigns that a reading's claims are about."""
@@ -171,7 +205,7 @@ def check(
     reader = _Reader(folder, "", trust)
     found = reader.read()
     warnings = []
-    for one in () if found is None else found.about:
+    for one in () if found is None else found.campaigns:
         warnings += definition.read(one.claims.path.parent / one.name).warnings
     return found, reader.mistakes, warnings
 
@@ -195,18 +229,20 @@ class _Reader:
             self.mistakes += error.diagnostics
             return None
         code = self.code()
-        predicates = getattr(code, "PREDICATES", {})
-        about = [self.about(k, name, predicates) for k, name in enumerate(file.claims)]
+        about = [self.about(k, name, code) for k, name in enumerate(file.claims)]
         if not about:
             self.tell([Fault(("claims",), "there is no file of claims", 'write `claims = ["claims.toml"]`')])
         known = tuple(one for one in about if one is not None)
         self.claimed_twice(known)
+        words = known[0].claims.file.words if known else {}
+        beyond = [self.beyond(k, name, words, code) for k, name in enumerate(file.beyond)]
         self.mistakes = list({one["rendered"]: one for one in self.mistakes}.values())
         if self.mistakes:
             return None
-        study = StudyFolder(self.folder, self.called, file, known, (), code, self.place)
+        past = tuple(one for one in beyond if one is not None)
+        study = StudyFolder(self.folder, self.called, file, known, (), code, self.place, past)
         study = replace(study, readings=self.readings(study))
-        self.tell([*_quick(study), *_labelled(study), *_drawn(study)])
+        self.tell([*_quick(study), *_labelled(study), *_told(study), *_drawn(study)])
         return None if self.mistakes else study
 
     def tell(self, faults: Iterable[Fault]) -> None:
@@ -232,11 +268,12 @@ class _Reader:
             raise PackError(f"{path}: {type(error).__name__}: {error}", f"python {path}") from error
         return module
 
-    def about(self, k: int, name: str, predicates: Predicates) -> About | None:
+    def about(self, k: int, name: str, code: ModuleType | None) -> About | None:
         """Return a file of claims with its campaign."""
-        path = self.shown / name
+        path, predicates = self.shown / name, getattr(code, "PREDICATES", {})
+        forms, stated = getattr(code, "FORMS", {}), getattr(code, "STATED", {})
         try:
-            found = checked(path, predicates=unfit_predicate(predicates))
+            found = checked(path, None, None, unfit_predicate(predicates), forms, stated)
         except OSError as error:
             self.tell([Fault(("claims", k), f"{name}: {error.strerror}", "the path begins at this folder")])
             return None
@@ -250,6 +287,20 @@ class _Reader:
             self.mistakes += claims.diagnostics([Fault((), "which campaign is it about?", hint)])
             return None
         return About(claims.file.campaign, claims, campaign, subject)
+
+    def beyond(self, k: int, name: str, words: Mapping[str, str], code: ModuleType | None) -> About | None:
+        """Return a campaign about which nothing is claimed."""
+        path = self.shown / name
+        try:
+            campaign = Campaign.load(path)
+        except OSError as error:
+            self.tell([Fault(("beyond", k), f"{name}: {error.strerror}", "the path begins at this folder")])
+            return None
+        except CampaignError as error:
+            self.mistakes += error.diagnostics
+            return None
+        claims = Claims(self.shown / "claims.toml", b"", ClaimsFile(claim=[], words=dict(words)), ())
+        return About(name, claims, campaign, subject_of(campaign, claims, getattr(code, "FORMS", {})))
 
     def claimed_twice(self, about: Sequence[About]) -> None:
         """Note claims whose name is taken, and campaigns with two files of claims."""
@@ -332,16 +383,63 @@ def _quick(study: StudyFolder) -> Iterator[Fault]:
 def _labelled(study: StudyFolder) -> Iterator[Fault]:
     """Yield the labels of what has none on the page."""
     known = dict[str, None]()
-    for one in study.about:
+    for one in study.campaigns:
         groups = [name for own in one.subject.responses.values() for name in own]
         tables = [Path(table.file).stem for table in one.claims.file.published]
         known |= dict.fromkeys([*one.subject.levels, *groups, *one.subject.responses, *tables])
+    for row in study.file.row:
+        own = [level for levels in row.each.values() if isinstance(levels, list) for level in levels]
+        known |= dict.fromkeys([row.table, *own])
     levels = {level for one in study.about for own in one.subject.levels.values() for level in own}
     for name in study.file.labels:
         if name not in known:
             hint = "levels have theirs in [words] of the claims" if name in levels else among(name, [*known])
             rule = f"no factor, group, response or table is called `{name}`"
             yield Fault(("labels", name), rule, hint, of_key=True)
+
+
+def _told(study: StudyFolder) -> Iterator[Fault]:
+    """Yield what rows, sections and runs to draw ask for and the campaigns have not."""
+    file, claims = study.file, {claim.id: about for about in study.about for claim in about.claims.claims}
+    for k, row in enumerate(file.row):
+        yield from _asked(study, row, ("row", k))
+    for about in study.about if file.row else ():
+        yield from _without_row(study, about)
+    for k, section in enumerate(file.section):
+        yield from _asked(study, section, ("section", k))
+    if file.draw:
+        first = next(iter(study.about[0].subject.responses))
+        for fault in _asked(study, form.Asked(response=first, each=file.draw), ()):
+            if fault.at[:1] == ("each",):
+                yield replace(fault, at=("draw", *fault.at[1:]))
+    for claim, factor in file.by_row.items():
+        at: At = ("by_row", claim)
+        if claim not in claims:
+            yield Fault(at, f"there is no claim `{claim}`", among(claim, [*claims]), of_key=True)
+        elif factor not in (known := claims[claim].subject.levels):
+            yield Fault(at, f"there is no factor `{factor}`", among(factor, [*known]))
+
+
+def _without_row(study: StudyFolder, about: About) -> Iterator[Fault]:
+    """Yield the first printed value of a campaign that no row has."""
+    references = about.subject.reference
+    printed = references.printed if isinstance(references, References) else None
+    rows = [row for row in study.file.row if row.campaign in (None, *(one.name for one in study.campaigns))]
+    try:
+        asked = [
+            one.quantity for row in rows if study.of(row.campaign) is about for one in about.quantities(row)
+        ]
+    except DesignError:
+        return
+    for table, place, _ in printed.listed if isinstance(printed, Printed) else ():
+        if not any(
+            of.response == table.response
+            and place.items() <= {**next(iter(about.subject.fitting(of.at)), {}), **of.at}.items()
+            for of in asked
+        ):
+            where = ", ".join(f"{name} = {level}" for name, level in place.items())
+            yield Fault(("row",), f"{table.file} prints `{table.response}` at {where}, which no row has")
+            return
 
 
 def _drawn(study: StudyFolder) -> Iterator[Fault]:
@@ -355,35 +453,58 @@ def _drawn(study: StudyFolder) -> Iterator[Fault]:
         elif figure.kind in BY_LEVEL and not 1 <= len(figure.each) <= 3:
             hint = 'such as `each = { rtt = "all" }`; of two, a line for each of the first'
             yield Fault(at, f"a figure of {figure.kind} needs `each` of one, two or three", hint)
+        elif figure.kind == "map" and len({*figure.each} - {"response"}) != 2 + figure.apart:
+            hint = "of three with `apart`, a map for each of the first"
+            yield Fault(at, "a map needs two factors in `each`, beside responses", hint)
     for k, one in enumerate(file.assumption):
         yield from _asked(study, one, ("assumption", k))
     for k, finding in enumerate(file.finding):
+        if finding.title is None and not finding.claims:
+            yield Fault(("finding", k), "it stands nowhere", "add a `title`, or `claims` that it is beside")
+        yield from form.unknown(("finding", k, "claims"), finding.claims, [one.id for one in study.claims])
         for name, value in finding.values.items():
-            yield from _asked(study, value, ("finding", k, "values", name), alone=True)
+            yield from _valued(study, value, ("finding", k, "values", name))
         try:
-            fields = {name for _, name, *_ in Formatter().parse(finding.text) if name is not None}
+            parsed = [
+                (name, spec) for _, name, spec, _ in Formatter().parse(finding.text) if name is not None
+            ]
+            for name, spec in parsed:
+                format(1.0, (spec or "") if name in finding.values else "")
         except ValueError as error:
             yield Fault(("finding", k, "text"), str(error), "a brace is written twice, {{ and }}")
             continue
-        for name in sorted(fields - finding.values.keys()):
+        fields = {name for name, _ in parsed}
+        fields = {re.split(r"[.\[]", name, maxsplit=1)[0] for name in fields}
+        for name in sorted(fields - finding.values.keys() - study.numbers.keys()):
             hint = _core.suggest(name, list(finding.values)) or f"add it to `values`, or write {{{{{name}}}}}"
             yield Fault(("finding", k, "text"), f"there is no value `{name}`", hint)
 
 
+def _valued(study: StudyFolder, value: form.Value, at: At) -> Iterator[Fault]:
+    """Yield the mistakes of a value in a text."""
+    yield from _asked(study, value, at, alone=True)
+    for key, own, known in (
+        ("reading", value.reading, [one.id for one in study.readings]),
+        ("form", value.form, study.about[0].forms),
+    ):
+        if own is not None and own not in known:
+            yield Fault((*at, key), f"there is no {key} `{own}`", among(own, known))
+
+
 def _asked(study: StudyFolder, part: form.Asked, at: At, *, alone: bool = False) -> Iterator[Fault]:
     """Yield why a part cannot be asked of its campaign."""
-    names = [one.name for one in study.about]
+    names = [one.name for one in study.campaigns]
     if part.campaign is not None and part.campaign not in names:
-        rule = f"no file of claims names `{part.campaign}`"
+        rule = f"no file of claims names `{part.campaign}`, and `beyond` has it not"
         yield Fault((*at, "campaign"), rule, among(part.campaign, names))
         return
     if part.predicate is not None:
         yield Fault((*at, "predicate"), "a predicate judges claims", of_key=True)
         return
-    about = study.about[study.of(part.campaign)]
+    about = study.of(part.campaign)
     if isinstance(part, form.Figure):
         yield from _against(part, about.subject, at)
-    if isinstance(part, form.Figure) and part.kind not in BY_LEVEL:
+    if isinstance(part, form.Figure) and part.kind not in (*BY_LEVEL, "map"):
         yield from _analysed(about.subject, part, at)
         return
     try:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from perhop.experiment.analyze import analyze, asked_of
+from perhop.experiment.definition import Campaign
 from perhop.judge.campaign import judge
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Quantity
@@ -17,9 +21,11 @@ from perhop.papers import ellipses, form
 from perhop.papers.folder import About, StudyFolder
 from perhop.papers.plan import Plan
 from perhop.papers.study import Outcome
+from perhop.plot import comparison, maps
 from perhop.plot.effects import Line, Mean, Panel, draw_curve, draw_means
 from perhop.report import effects, page
 from perhop.report.study import Section, StudyPage, render
+from perhop.run.run import Result
 from perhop.say.document import Table
 from perhop.units import Scale
 
@@ -34,25 +40,43 @@ class Reproduced(Outcome):
         What each campaign measured at the fitted point, by its file.
     read
         The same under each reading that the campaign was run under: by reading, then by file.
+    beyond
+        What the campaigns past the paper measured, none where they were not run.
+    drawn
+        Runs of `draw`, whole, by the levels that it names; none where nothing is drawn.
+    campaigns
+        By file.
     """
 
     measured: Mapping[str, Measurements]
     read: Mapping[str, Mapping[str, Measurements]]
+    beyond: Mapping[str, Measurements] = field(default_factory=dict)
+    drawn: Mapping[str, Result] = field(default_factory=dict)
+    campaigns: Mapping[str, Campaign] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Value:
-    """A quantity, at the levels of `each` in its part, what was measured of it, and its unit."""
+    """A quantity, at the levels of `each` in its part, what was measured of it, and its unit.
+
+    In a figure closed forms as well, by name.
+    """
 
     levels: tuple[str, ...]
     quantity: Quantity
     part: ClaimPart
     unit: str | None
+    forms: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def mean(self) -> float:
         """The mean; 0 without a value."""
         return 0.0 if self.part.measured is None else self.part.measured.mean
+
+    def off(self, form: str) -> float:
+        """Return the distance to a closed form; NaN where there is none."""
+        found = self.forms[form]
+        return math.nan if found is None else abs(self.mean - found)
 
     @property
     def runs(self) -> int:
@@ -67,35 +91,41 @@ class Value:
         own = Scale.of(self.unit, abs(found.mean)) if scale is None else replace(scale, unit="")
         return own.value(found.mean, found.half_width)
 
+    def __format__(self, spec: str) -> str:
+        """Return the value as a text has it: with its unit, or by a format its number alone."""
+        return format(self.mean, spec) if spec and self.part.measured is not None else self.text()
+
     def printed(self, scale: Scale) -> str | None:
         """Return what is printed, in a unit; None where nothing is."""
         return None if self.part.printed is None else f"{self.part.printed / scale.factor:g}"
 
 
-def values_of(study: StudyFolder, part: form.Asked, fitted: Sequence[Measurements]) -> Iterator[Value]:
-    """Yield what a part of `study.toml` asks for, as it was measured."""
-    k = study.of(part.campaign)
-    if k >= len(fitted):
+def values_of(study: StudyFolder, part: form.Asked, measured: Mapping[str, Measurements]) -> Iterator[Value]:
+    """Yield what a part of `study.toml` asks for, as it was measured; nothing where it was not run."""
+    about = study.of(part.campaign)
+    if about.name not in measured:
         return
-    units = {one.name: one.unit for one in study.about[k].campaign.responses}
-    for one in study.about[k].quantities(part):
+    drawn = about.forms if isinstance(part, form.Figure) else ()
+    for one in about.quantities(part):
         of = one.quantity
         places = {**of.at, **(of.effect or {}), "response": of.response}
         levels = tuple(places[name] for name in part.each)
+        forms = {name: about.form(name, of) for name in drawn}
         for hypothesis in one.hypotheses:
-            yield Value(levels, of, judge(fitted[k], hypothesis, of), of.unit(units[of.response]))
+            judged = judge(measured[about.name], hypothesis, of)
+            yield Value(levels, of, judged, of.unit(about.units[of.response]), forms)
 
 
 def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:
     """Return the page as HTML."""
-    fitted = list(outcome.measured.values())
+    measured = {**outcome.measured, **outcome.beyond}
     sections = [
         section
         for k, figure in enumerate(study.file.figure, 1)
-        if (section := _section(study, figure, k, fitted, outcome.document["command"])) is not None
+        if (section := _section(study, figure, k, measured, outcome.document["command"])) is not None
     ]
     own: Callable[[Reproduced], Sequence[Section]] | None = getattr(study.code, "sections", None)
-    sections += own(outcome) if own else []
+    sections = [*(own(outcome) if own else []), *sections]
     if study.file.citation is not None:
         sections.append(Section("paper", "The paper", [_cited(study.file.citation)]))
     return render(
@@ -106,11 +136,29 @@ def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:
             study.file.question,
             study.file.about,
             study.file.labels,
+            study.file.labels,
+            overview=_overview(outcome.document),
             findings=outcome.findings,
             warnings=outcome.warnings,
             left_out=outcome.left_out,
         )
     )
+
+
+def _overview(document: Mapping[str, Any]) -> page.Drawing | None:
+    """Draw what is printed, computed and simulated of all shares; None where no closed form is of one."""
+    shown = [
+        comparison.Comparison(
+            f"{row['id']} {row['quantity'].replace('_', ' ')}",
+            *(row["published"], row["closed_form"]["printed"], row["closed_form"]["bounded"]),
+            *(row["simulated"]["mean"], row["simulated"]["ci95"]),
+        )
+        for row in document["rows"]
+        if row["unit"] == "1" and any(value is not None for value in row["closed_form"].values())
+    ]
+    title = "Published, computed and simulated"
+    caption = "A line for each row of the tables below that has a closed form."
+    return page.drawing("overview", title, comparison.draw(shown, title, "share"), caption) if shown else None
 
 
 def _cited(one: form.Citation) -> str:
@@ -122,37 +170,69 @@ def _cited(one: form.Citation) -> str:
 
 
 def _section(
-    study: StudyFolder, figure: form.Figure, k: int, fitted: Sequence[Measurements], command: str
+    study: StudyFolder, figure: form.Figure, k: int, measured: Mapping[str, Measurements], command: str
 ) -> Section | None:
     """Return a figure with its numbers; None where there is nothing to draw."""
-    place, id_ = study.of(figure.campaign), f"figure-{k}"
-    if place >= len(fitted):
+    about, id_ = study.of(figure.campaign), f"figure-{k}"
+    if about.name not in measured:
         return None
     if figure.kind == "ellipses":
-        return ellipses.section(study, figure, study.about[place], id_, fitted[place], command)
-    if figure.kind != "means":
-        return _analysed(study.about[place], figure, id_, fitted[place], command)
-    values = {one.levels: one for one in values_of(study, figure, fitted) if one.part.measured is not None}
-    if not values:
+        return ellipses.section(study, figure, about, id_, measured[about.name], command)
+    if figure.kind not in ("means", "map"):
+        return _analysed(about, figure, id_, measured[about.name], command)
+    drawings, tables = list[page.Drawing](), list[Table]()
+    for first, drawn in figure_of(study, figure, measured).items():
+        svg = drawn.map() if figure.kind == "map" else drawn.svg()
+        caption = " ".join(filter(None, (figure.caption, drawn.distances())))
+        name = f"{id_}-{len(drawings) + 1}" if first else id_
+        drawings.append(page.drawing(name, drawn.title, svg, caption, command, drawn.csv()))
+        if about not in study.beyond:
+            tables.append(drawn.table(command))
+    if not drawings:
         return None
-    drawn = _Means(study, figure, study.about[place], values)
-    drawing = page.drawing(id_, figure.title, drawn.svg(), figure.caption, command, drawn.csv())
-    return Section(id_, figure.title, tables=[drawn.table(command)], drawings=[drawing])
+    paired = figure.apart and figure.kind == "means"
+    return Section(id_, figure.title, tables=tables, drawings=drawings, paired=paired)
 
 
-class _Means:
-    """Means of a quantity at some levels, beside what is printed of them."""
+def figure_of(
+    study: StudyFolder, figure: form.Figure, measured: Mapping[str, Measurements]
+) -> dict[str, Means]:
+    """Return the drawings of a figure of means: by the level that each is of where they are apart."""
+    about, groups = study.of(figure.campaign), dict[str, dict[tuple[str, ...], Value]]()
+    for one in values_of(study, figure, measured):
+        if one.part.measured is not None:
+            first = one.levels[0] if figure.apart else ""
+            groups.setdefault(first, {})[one.levels[figure.apart :]] = one
+    return {
+        first: Means(
+            study, figure, about, f"{figure.title}: {about.words.word(first)}" if first else figure.title, own
+        )
+        for first, own in groups.items()
+    }
+
+
+class Means:
+    """Means of a quantity at some levels, beside what is printed of them and what closed forms give."""
 
     def __init__(
-        self, study: StudyFolder, figure: form.Figure, about: About, values: Mapping[tuple[str, ...], Value]
+        self,
+        study: StudyFolder,
+        figure: form.Figure,
+        about: About,
+        title: str,
+        values: Mapping[tuple[str, ...], Value],
     ) -> None:
         def label(name: str) -> str:
             return study.file.labels.get(name, name)
 
-        self.title, self.values, self.word = figure.title, values, about.words.word
+        self.figure, self.title, self.values, self.word = figure, title, values, about.words.word
         first = next(iter(values.values()))
         self.scale = Scale.of(first.unit, max(abs(one.mean) for one in values.values()))
-        self.names = [label(name) for name in figure.each]
+        self.each = [*figure.each][figure.apart :]
+        self.names = [label(name) for name in self.each]
+        self.forms = [
+            name for name in about.forms if any(one.forms[name] is not None for one in values.values())
+        ]
         self.levels = [list(dict.fromkeys(at[k] for at in values)) for k in range(len(self.names))]
         self.printed = any(one.part.printed is not None for one in values.values())
         self.axis = figure.label or label(first.quantity.response)
@@ -185,10 +265,17 @@ class _Means:
             own = [self.values.get((*first, *of, level)) for level in self.levels[-1]]
             name = ", ".join(map(self.word, of))
             yield Line(name or ("simulated" if self.printed else ""), [self.mean(one) for one in own])
-            if self.printed:
-                yield Line(
-                    f"{name}, published" if name else "published", [self.published(one) for one in own]
-                )
+            given = (
+                {"published": [None if one is None else one.part.printed for one in own]}
+                if self.printed
+                else {}
+            )
+            given |= {
+                f"{form} form": [None if one is None else one.forms[form] for one in own]
+                for form in self.forms
+            }
+            for which, values in given.items():
+                yield Line(f"{name}, {which}" if name else which, [*map(self.given, values)])
 
     def mean(self, one: Value | None) -> Mean | None:
         """Return a mean as it is drawn."""
@@ -199,10 +286,67 @@ class _Means:
             else Mean(*(end / self.scale.factor for end in (found.mean, found.low, found.high)))
         )
 
-    def published(self, one: Value | None) -> Mean | None:
-        """Return a printed value as it is drawn."""
-        found = None if one is None else one.part.printed
-        return None if found is None else Mean(found / self.scale.factor)
+    def given(self, value: float | None) -> Mean | None:
+        """Return a printed or computed value as it is drawn."""
+        return None if value is None else Mean(value / self.scale.factor)
+
+    def map(self) -> str:
+        """Draw a map over two factors for each response, and one of the distance to the last closed form."""
+        across, up = (k for k, name in enumerate(self.each) if name != "response")
+        grid = [self.levels[across], self.levels[up]]
+        responses = dict.fromkeys(one.quantity.response for one in self.values.values())
+        found = {name: np.full((len(grid[0]), len(grid[1])), np.nan) for name in responses}
+        error = np.full((len(grid[0]), len(grid[1])), np.nan)
+        form = self.forms[-1] if self.forms else None
+        for levels, one in self.values.items():
+            at = grid[0].index(levels[across]), grid[1].index(levels[up])
+            found[one.quantity.response][at] = one.mean / self.scale.factor
+            error[at] = np.fmax(error[at], math.nan if form is None else one.off(form) / self.scale.factor)
+        most = max(1.0, *(float(np.nanmax(own)) for own in found.values()))
+        steps = np.linspace(0.0, most, 11)
+        shown = [maps.Map(f"{self.word(name)}, simulated", own, steps) for name, own in found.items()]
+        crossed = np.nan_to_num(error) > (self.figure.tolerance or math.inf)
+        if form is not None:
+            steps = most * np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0])
+            shown.append(maps.Map(f"distance to the {form} form", error, steps, "magma_r", crossed))
+        axes = [
+            maps.Axis(f"{self.names[k]}{unit}", numbers)
+            for k, own in ((across, grid[0]), (up, grid[1]))
+            for numbers, _, unit in [effects.numbers(own) or ([*range(len(own))], own, "")]
+        ]
+        ends = [
+            f"{self.word(name)} {np.nanmin(own):.2f} to {np.nanmax(own):.2f}" for name, own in found.items()
+        ]
+        return maps.draw((axes[0], axes[1]), shown, self.title, f"simulated {', '.join(ends)}")
+
+    def distances(self) -> str:
+        """Return how far what was measured is from each closed form; empty where nothing is asked of it."""
+        tolerance = self.figure.tolerance
+        if tolerance is None:
+            return ""
+        return "; ".join(self.distance(name, tolerance) for name in self.forms) + "."
+
+    def distance(self, form: str, tolerance: float) -> str:
+        """Return in a sentence where a form fails, and by how much."""
+        places = [k for k, name in enumerate(self.each) if name != "response"]
+        off: dict[tuple[str, ...], float] = {}
+        outside, figure = 0, self.figure
+        for levels, one in self.values.items():
+            value, where = one.forms[form], tuple(levels[k] for k in places)
+            if value is not None:
+                off[where] = max(off.get(where, 0.0), one.off(form))
+                low = -math.inf if figure.low is None else figure.low
+                outside += not low <= value <= (math.inf if figure.high is None else figure.high)
+        worst = max(off, key=lambda at: off[at])
+        at = ", ".join(
+            f"{name} {self.word(level)} {unit}".rstrip()
+            for k, level in zip(places, worst, strict=True)
+            for name, _, unit in [self.names[k].partition(" in ")]
+        )
+        many = sum(one > tolerance for one in off.values())
+        text = f"{form}: off by more than {tolerance:g} at {many} of {len(off)} points"
+        text += f", at most by {off[worst]:.3f} ({at})"
+        return text + (f"; {outside} values outside [{figure.low:g}, {figure.high:g}]" if outside else "")
 
     def table(self, command: str) -> Table:
         """Return the numbers as a table."""
@@ -227,6 +371,7 @@ class _Means:
                 "low": one.part.measured and one.part.measured.low,
                 "high": one.part.measured and one.part.measured.high,
                 "published": one.part.printed,
+                **one.forms,
                 "runs": one.runs,
             }
             for levels, one in self.values.items()

@@ -63,12 +63,16 @@ class Figure(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         Its words.
     kind
         `"means"` of what stands in `each`: along the axis what stands last, a line for each before it,
-        a panel for each before that. Or `"ellipses"` of the same levels, `"main"` effects, `"interactions"`
-        or `"shares"` of the variation.
+        a panel for each before that. Or `"ellipses"` of the same levels; a `"map"` over the two factors in
+        `each`, one for each response; `"main"` effects, `"interactions"` or `"shares"` of the variation.
     against
         Of ellipses: the response to the right, which is to be small.
     label
         Of the vertical axis; without it the response.
+    apart
+        Whether each of what stands first in `each` has a drawing of its own.
+    tolerance
+        How far from a closed form what was measured may be, to be said of each form.
     """
 
     title: Text
@@ -76,6 +80,8 @@ class Figure(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     kind: str = "means"
     against: str | None = None
     label: str = ""
+    apart: bool = False
+    tolerance: float | None = None
 
 
 class Assumption(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -90,20 +96,69 @@ class Assumption(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     text: Text
 
 
+class Rows(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Rows of a table: a quantity for `each` of some levels and responses, printed or not.
+
+    Attributes
+    ----------
+    table
+        Which.
+    """
+
+    table: Text
+
+
+class Section(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A section of the paper: a reading votes on its places if it fits what is printed there.
+
+    Attributes
+    ----------
+    name
+        As the paper has it.
+    relative
+        Whether distances count in parts of what is printed.
+    resolution
+        The least that a distance counts, such as half a unit of the last digit that is printed.
+    """
+
+    name: Text
+    relative: bool = False
+    resolution: float = 0.0
+
+
+class Value(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A quantity in a text.
+
+    Attributes
+    ----------
+    reading
+        Under which it was measured; without it as fitted.
+    form
+        A closed form that it is computed by, in place of what was measured.
+    """
+
+    reading: Text | None = None
+    form: Text | None = None
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A finding beyond the claims.
+    """A finding beyond the claims, or a note beside some.
 
     Attributes
     ----------
     title, text
-        Its words; `{name}` stands for a value.
+        Its words; `{name}` stands for a value, `{name:.3f}` for its number alone. Without a title it is a
+        note alone.
     values
         Quantities by name.
+    claims
+        Ids of those beside whose verdicts it stands as well.
     """
 
-    title: Text
+    title: Text | None = None
     text: Text
-    values: dict[str, Asked] = {}
+    values: dict[str, Value] = {}
+    claims: list[str] = []
 
 
 class Citation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -133,11 +188,21 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         How many each treatment has under a reading; without it as many as its campaign says.
     quick
         The quick form.
+    beyond
+        Campaigns past the paper, about which nothing is claimed; for figures.
+    row
+        What stands in tables; without it what is printed.
+    by_row
+        Claims that have a verdict for each level of a factor as well, and which factor.
+    section
+        Parts of the paper by which readings vote; without them each votes everywhere.
+    draw
+        Of the first campaign, levels whose first run `study.py` is given whole; as `each` of a claim.
     figure, assumption, finding
         What is drawn, assumed, and said beyond the claims.
     labels
-        Words for factors and responses in figures and tables, of files of printed values the title of
-        their table.
+        Words for factors and responses in figures and tables, for the levels that rows are of, and titles of
+        tables.
     citation
         The paper.
     """
@@ -148,6 +213,11 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     claims: list[Text] = msgspec.field(default_factory=lambda: ["claims.toml"])
     replications: int | None = None
     quick: Quick = Quick()
+    beyond: list[Text] = []
+    row: list[Rows] = []
+    by_row: dict[str, str] = {}
+    section: list[Section] = []
+    draw: dict[str, str | list[str]] = {}
     figure: list[Figure] = []
     assumption: list[Assumption] = []
     finding: list[Finding] = []

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
+from statistics import fmean
+from string import Formatter
 from typing import Any
 
 from perhop.experiment.analyze import without_values
+from perhop.experiment.definition import Campaign
+from perhop.experiment.slices import Slice
 from perhop.judge.campaign import JudgedClaim, Printed, judge_all
+from perhop.judge.forms import References
+from perhop.judge.grammar import Quantities
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Place
-from perhop.judge.verdict import HIGHER, LOWER, ClaimPart
+from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis
 from perhop.papers import form
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import document_of, row
+from perhop.papers.document import NO_FORM, document_of, row
 from perhop.papers.folder import About, StudyFolder, load
-from perhop.papers.folder_page import Reproduced, page_of, values_of
+from perhop.papers.folder_page import Reproduced, Value, page_of, values_of
 from perhop.papers.form import is_study
 from perhop.papers.pack import Pack, own_folder, pack_dir
-from perhop.papers.plan import NO_READINGS, Plan, Results, short, under
+from perhop.papers.plan import NO_READINGS, Plan, Results, Sweep, short, under
+from perhop.papers.readings import Reading
 from perhop.papers.study import Finding, Study, load_study
+from perhop.run.run import AnyJob
 from perhop.stats.intervals import Interval
 from perhop.units import Scale, counted
+
+NEAR = math.sqrt(2)
+"""Largest ratio of a reading's error to the base's at which it fits a section of the paper (0084)."""
 
 _MOST_NAMED = 3
 """Places at which an assumption does not hold that a warning names."""
@@ -77,14 +90,8 @@ def study_of(study: StudyFolder) -> Study[Plan, Reproduced]:
 
 
 def _plan(study: StudyFolder, quick: bool) -> Plan:
-    pack = Pack(
-        study.key,
-        study.folder,
-        (),
-        replace(study.about[0].claims, claims=tuple(study.claims)),
-        {},
-        study.place,
-    )
+    claims = replace(study.about[0].claims, claims=tuple(study.claims))
+    pack = Pack(study.key, study.folder, (), claims, {}, study.place)
     own, campaigns = study.file.quick, [one.campaign for one in study.about]
     if quick:
         campaigns = [short(one, own.set, own.replications) for one in campaigns]
@@ -110,7 +117,33 @@ def _plan(study: StudyFolder, quick: bool) -> Plan:
             left_out.append(f"{counted(own.replications, 'replication')} where the study has {whole}")
         left_out += [NO_READINGS] if study.readings and not own.readings else []
         left_out += [f"verdicts on {', '.join(unjudged)}"] if unjudged else []
-    return Plan(pack, tuple(campaigns), tuple(read), (), frozenset(unjudged), tuple(left_out))
+        left_out += ["the figures beyond the paper"] if study.beyond else []
+    return Plan(
+        pack,
+        tuple(campaigns),
+        tuple(read),
+        tuple(Sweep(one.name, one.name, one.campaign) for one in study.beyond if not quick),
+        frozenset(unjudged),
+        tuple(left_out),
+        tuple(_to_draw(study, campaigns[0])),
+    )
+
+
+def _to_draw(study: StudyFolder, campaign: Campaign) -> Iterator[AnyJob]:
+    """Yield the runs that `study.py` is given whole, each named by its levels."""
+    about, each = study.about[0], study.file.draw
+    if not each:
+        return
+    first = next(iter(about.subject.responses))
+    for place in dict.fromkeys(
+        tuple(one.quantity.at[name] for name in each)
+        for one in about.quantities(form.Asked(response=first, each=each))
+    ):
+        where = dict(zip(each, place, strict=True))
+        for treatment in campaign.design.treatments:
+            if where.items() <= dict(zip(campaign.design.names, treatment.levels, strict=True)).items():
+                overrides = campaign.scenario.override(*treatment.overrides).overrides
+                yield campaign.scenario.source, ", ".join(place), list(overrides)
 
 
 def _reduce(
@@ -119,49 +152,143 @@ def _reduce(
     found = iter(results.apart)
     # on real packets some of the campaigns are left out
     about = study.about[: len(plan.fitted)]
-    fitted = [next(found) for _ in about]
-    read = [(reading, {k: next(found) for k in study.reads(reading)}) for reading, _ in plan.read]
-    claims = []
-    for k, one in enumerate(about):
-        judged = _judged(study, one, fitted[k])
-        others = [(reading, _judged(study, one, own[k])) for reading, own in read if k in own]
-        for place, claim in enumerate(one.claims.claims):
-            scales = [_scale(*each) for each in zip(judged[place].parts, judged[place].units, strict=True)]
-            readings = [
-                UnderReading(reading, _scaled(own[place].parts, scales))
+
+    def of(campaigns: Sequence[About]) -> dict[str, Measurements]:
+        return {one.name: one.measured(next(found)) for one in campaigns}
+
+    fitted = of(about)
+    outcome = Reproduced(
+        document={},
+        warnings=[*_without_values(about, fitted), *_broken(study, fitted)],
+        left_out=plan.left_out,
+        measured=fitted,
+        read={reading.id: of([study.about[k] for k in study.reads(reading)]) for reading, _ in plan.read},
+        beyond={
+            one.name: one.measured(own)
+            for (_, own), one in zip(results.beyond, study.beyond if results.beyond else (), strict=True)
+        },
+        drawn=results.drawn,
+        campaigns={one.name: one.campaign for one in study.campaigns},
+    )
+    judging = _Judging(study, plan, outcome)
+    told = [(one, text) for one in study.file.finding if (text := _text(study, one, outcome)) is not None]
+    claims = [each for one in about for each in judging.claims(one, told)]
+    rows = [each for one in about for each in _rows(study, one, fitted[one.name], plan.without)]
+    outcome = replace(
+        outcome,
+        document=document_of(study.key, command, results_version, rows, claims),
+        findings=[*((one.title, text) for one, text in told if one.title), *judging.findings()],
+    )
+    findings, warnings = (getattr(study.code, name, None) for name in ("findings", "warnings"))
+    return replace(
+        outcome,
+        findings=[*outcome.findings, *(findings(outcome) if findings else ())],
+        warnings=[*outcome.warnings, *(warnings(outcome) if warnings else ())],
+    )
+
+
+class _Judging:
+    """Claims of a study, judged as fitted and under each reading where it votes."""
+
+    def __init__(self, study: StudyFolder, plan: Plan, outcome: Reproduced) -> None:
+        self.study, self.plan, self.outcome = study, plan, outcome
+        base = [_error(study, one, outcome.measured) for one in study.file.section]
+        self.unfit = {reading.id: [*self._unfit(base, outcome.read[reading.id])] for reading, _ in plan.read}
+
+    def _unfit(
+        self, base: Sequence[float | None], own: Mapping[str, Measurements]
+    ) -> Iterator[tuple[form.Section, str]]:
+        """Yield the sections whose printed numbers a reading does not fit, with the reason."""
+        for section, least in zip(self.study.file.section, base, strict=True):
+            error = _error(self.study, section, own)
+            if error is not None and least is not None and error > NEAR * least:
+                off = f"off by {error:.3f} against {least:.3f}"
+                told = f"does not fit what section {section.name} prints ({off})"
+                yield section, f"{told}, so that it does not vote there"
+
+    def findings(self) -> list[Finding]:
+        """Return the finding on readings that do not vote everywhere."""
+        unfit = [f"{reading} {why}" for reading, own in self.unfit.items() for _, why in own]
+        return [("Readings that do not fit the paper", f"{'; '.join(unfit)}.")] if unfit else []
+
+    def claims(self, about: About, told: Sequence[tuple[form.Finding, str]]) -> Iterator[dict[str, Any]]:
+        """Yield the claims about a campaign, each followed by its verdicts by row."""
+        study, without = self.study, self.plan.without
+        only = _kept(about.campaign, without) if without else None
+
+        def judged(measured: Measurements) -> list[JudgedClaim]:
+            return judge_all(about.checked, measured.scalars, only, study.predicates)
+
+        fitted = judged(self.outcome.measured[about.name])
+        others = [
+            (reading, judged(self.outcome.read[reading.id][about.name]))
+            for reading, _ in self.plan.read
+            if about.name in self.outcome.read[reading.id]
+        ]
+        for k, claim in enumerate(about.claims.claims):
+            scales = [*map(partial(_scale, about), fitted[k].parts, fitted[k].units)]
+            parts = _scaled(fitted[k].parts, scales)
+            read = [
+                UnderReading(reading, _scaled(self._voting(about, reading, own[k]), scales))
                 for reading, own in others
                 if claim.id in reading.claims
             ]
-            unjudged = "a quick reproduction leaves it out" if claim.id in plan.unjudged else ""
-            parts = _scaled(judged[place].parts, scales)
-            claims.append(claim_entry(claim, parts, readings, unjudged, listed=study.readings))
-    rows = [each for k, one in enumerate(about) for each in _rows(study, one, fitted[k])]
-    outcome = Reproduced(
-        document=document_of(study.key, command, results_version, rows, claims),
-        findings=[_finding(study, one, fitted) for one in study.file.finding],
-        warnings=[*_without_values(about, fitted), *_broken(study, fitted)],
-        left_out=plan.left_out,
-        measured={one.name: own for one, own in zip(about, fitted, strict=True)},
-        read={
-            reading.id: {study.about[k].name: measured for k, measured in own.items()}
-            for reading, own in read
-        },
+            unjudged = "a quick reproduction leaves it out" if claim.id in self.plan.unjudged else ""
+            notes = [text for one, text in told if claim.id in one.claims]
+            yield claim_entry(claim, parts, read, unjudged, notes, study.readings)
+            factor, places = study.file.by_row.get(claim.id, ""), fitted[k].places
+            for level in dict.fromkeys(place[factor] for place in places if factor in place):
+                row = f"{claim.statement} (row {about.words.word(level)})"
+                own = replace(claim, id=f"{claim.id}/{level}", statement=row)
+                at = [k for k, place in enumerate(places) if place.get(factor) == level]
+                under = [UnderReading(one.reading, [one.parts[k] for k in at]) for one in read]
+                yield claim_entry(own, [parts[k] for k in at], under, unjudged, listed=study.readings)
+
+    def _voting(self, about: About, reading: Reading, own: JudgedClaim) -> Iterator[ClaimPart]:
+        """Yield the parts of a claim under a reading; not judged where it does not fit what is printed."""
+        where = [
+            (one.quantity.at, why)
+            for section, why in self.unfit[reading.id]
+            if self.study.of(section.campaign) is about
+            for one in about.quantities(section)
+        ]
+        for part, place in zip(own.parts, own.places, strict=True):
+            reason = next((why for at, why in where if at.items() <= place.items()), None)
+            yield part if reason is None else part.unjudged(reason)
+
+
+def _error(study: StudyFolder, section: form.Section, measured: Mapping[str, Measurements]) -> float | None:
+    """Return the RMS distance to what is printed of a section; None where nothing is."""
+    squares = []
+    for value in values_of(study, section, measured):
+        found, printed = value.part.measured, value.part.printed
+        if found is not None and printed is not None:
+            off = abs(found.mean - printed) / (printed if section.relative else 1.0)
+            squares.append(max(off, section.resolution) ** 2)
+    return math.sqrt(fmean(squares)) if squares else None
+
+
+def _kept(campaign: Campaign, without: Sequence[str]) -> Slice:
+    """Return the slice of a campaign that has none of some levels."""
+    levels = {factor.name: [level.name for level in factor.levels] for factor in campaign.design.factors}
+    return Slice(
+        {
+            name: tuple(level for level in own if level not in without)
+            for name, own in levels.items()
+            if {*own} & {*without}
+        }
     )
-    more: Callable[[Reproduced], Sequence[Finding]] | None = getattr(study.code, "findings", None)
-    return replace(outcome, findings=[*outcome.findings, *more(outcome)]) if more else outcome
 
 
-def _judged(study: StudyFolder, about: About, measured: Measurements) -> list[JudgedClaim]:
-    return judge_all(about.checked, measured.scalars, predicates=study.predicates)
-
-
-def _scale(part: ClaimPart, unit: str | None) -> Scale:
-    """Choose the unit that a part's numbers are given in."""
+def _scale(about: About, part: ClaimPart, unit: str | None) -> Scale:
+    """Choose the unit that a part's numbers are given in; where names are the file's own, the response's."""
+    if about.claims.file.quantities != Quantities():
+        return Scale.of(None, 1.0)
     ends = [abs(end) for end in (part.low, part.high) if math.isfinite(end)]
     return Scale.of(unit, max(ends + ([abs(part.measured.mean)] if part.measured else [])))
 
 
-def _scaled(parts: Sequence[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPart]:
+def _scaled(parts: Iterable[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPart]:
     """Return parts with numbers in other units, which the names of their quantities end with."""
 
     def of(found: Interval | None, by: float) -> Interval | None:
@@ -189,14 +316,35 @@ def _scaled(parts: Sequence[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPa
     return made
 
 
-def _rows(study: StudyFolder, about: About, measured: Measurements) -> Iterator[dict[str, object]]:
-    """Yield a row for each printed value, beside what was measured there."""
-    printed, subject = about.subject.reference, about.subject
-    if not isinstance(printed, Printed):
+def _rows(
+    study: StudyFolder, about: About, measured: Measurements, without: Sequence[str]
+) -> Iterator[dict[str, object]]:
+    """Yield the rows that the study asks for, or one for each printed value, beside what was measured."""
+    own = [one for one in study.file.row if study.of(one.campaign) is about]
+    for one in own:
+        for asked in about.quantities(one):
+            of = asked.quantity
+            if {*without} & {*chain(*(place.values() for place in about.subject.fitting(of.at)))}:
+                continue
+            yield row(
+                one.table,
+                ", ".join(about.words.word(of.at[name]) for name in one.each if name in of.at),
+                study.file.labels.get(of.response, of.response),
+                about.units[of.response] or "1",
+                about.subject.printed(of),
+                _interval(measured, of.response, of.at),
+                {**NO_FORM, **{name: about.form(name, of) for name in about.forms}},
+            )
+    if not study.file.row:
+        yield from _printed_rows(study, about, measured)
+
+
+def _printed_rows(study: StudyFolder, about: About, measured: Measurements) -> Iterator[dict[str, object]]:
+    references, subject = about.subject.reference, about.subject
+    if not isinstance(references, References) or not isinstance(references.printed, Printed):
         return
-    units = {one.name: one.unit for one in about.campaign.responses}
     varied = [name for name, levels in subject.levels.items() if len(levels) > 1]
-    for table, place, value in printed.listed:
+    for table, place, value in references.printed.listed:
         named = [*varied, *subject.responses[table.response]]
         for full in _places(about, measured, table.response, place):
             at = ", ".join(about.words.word(full[name]) for name in named if name in full)
@@ -205,7 +353,7 @@ def _rows(study: StudyFolder, about: About, measured: Measurements) -> Iterator[
                 Path(table.file).stem,
                 at,
                 quantity,
-                _unit(units[table.response], table.unit),
+                _unit(about.units[table.response], table.unit),
                 value / table.unit,
                 _divided(_interval(measured, table.response, full), table.unit),
             )
@@ -248,15 +396,33 @@ def _unit(unit: str | None, by: float) -> str:
     return f"{_PREFIXES[by]}{unit}" if by in _PREFIXES and unit != "1" else f"{by:g} {unit}"
 
 
-def _finding(study: StudyFolder, one: form.Finding, fitted: Sequence[Measurements]) -> Finding:
-    values = {
-        name: next((value.text() for value in values_of(study, part, fitted)), "no value")
-        for name, part in one.values.items()
-    }
-    return one.title, one.text.format(**values)
+def _text(study: StudyFolder, one: form.Finding, outcome: Reproduced) -> str | None:
+    """Return the text of a finding; None where what it is of was not run."""
+    try:
+        values = {name: _value(study, part, outcome) for name, part in one.values.items()}
+        fields = {
+            re.split(r"[.\[]", name or "", maxsplit=1)[0] for _, name, *_ in Formatter().parse(one.text)
+        }
+        numbers = {name: of(outcome) for name, of in study.numbers.items() if name in fields}
+    except KeyError:
+        return None
+    return one.text.format(**{**numbers, **values})
 
 
-def _broken(study: StudyFolder, fitted: Sequence[Measurements]) -> Iterator[str]:
+def _value(study: StudyFolder, part: form.Value, outcome: Reproduced) -> Value:
+    """Return a value of a text; a `KeyError` where it was not run."""
+    about = study.of(part.campaign)
+    if part.form is not None:
+        (asked,) = about.quantities(part)
+        found = about.form(part.form, asked.quantity)
+        computed = Hypothesis(part.form, "size").mean([math.nan if found is None else found])
+        return Value((), asked.quantity, computed, asked.quantity.unit(about.units[asked.quantity.response]))
+    measured = outcome.measured if part.reading is None else outcome.read[part.reading]
+    (value,) = values_of(study, part, {about.name: measured[about.name]})
+    return value
+
+
+def _broken(study: StudyFolder, fitted: Mapping[str, Measurements]) -> Iterator[str]:
     """Yield a warning for each assumption that does not hold somewhere."""
     for one in study.file.assumption:
         broken = [
@@ -271,7 +437,7 @@ def _broken(study: StudyFolder, fitted: Sequence[Measurements]) -> Iterator[str]
             yield f"{one.text} {'; '.join([*named, *more])}."
 
 
-def _without_values(about: Sequence[About], fitted: Sequence[Measurements]) -> Iterator[str]:
-    for one, own in zip(about, fitted, strict=True):
-        for name in without_values(own.scalars, [each.name for each in one.campaign.responses]):
+def _without_values(about: Sequence[About], fitted: Mapping[str, Measurements]) -> Iterator[str]:
+    for one in about:
+        for name in without_values(fitted[one.name].scalars, [each.name for each in one.campaign.responses]):
             yield f"{one.name}: {name}."

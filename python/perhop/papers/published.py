@@ -43,34 +43,9 @@ class PublishedRow:
             raise self.error(column, "a number")
         return value
 
-    def whole(self, column: str) -> int:
-        """Return the whole number in a cell; errors as `number`."""
-        value = self.number(column)
-        if not value.is_integer():
-            raise self.error(column, "a whole number")
-        return int(value)
-
-    def printed(self, column: str) -> float | None:
-        """Return the number in a cell, None where the paper prints none."""
-        return self.number(column) if self[column] else None
-
     def error(self, column: str, wanted: str) -> PackError:
         """Return the error of a cell that does not hold what is wanted."""
         return PackError(f"{self._where}: column {column!r} is {self[column]!r}, not {wanted}")
-
-    def changed(self, cells: Mapping[str, str]) -> PublishedRow:
-        """Return the row with other text in some cells.
-
-        Raises
-        ------
-        PackError
-            There is no such column, or the text is none.
-        """
-        for column, text in cells.items():
-            if not isinstance(text, str):
-                raise PackError(f"{self._where}: {column!r} is changed to {text!r}, not to a text")
-            self[column]
-        return PublishedRow(self._where, {**self._cells, **cells})
 
 
 def read_table(path: Path, text: str) -> tuple[PublishedRow, ...]:

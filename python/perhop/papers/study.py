@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.papers.plan import Plan, Results
-from perhop.report.study import Section, StudyPage, render
+from perhop.report.study import Section, StudyPage, forms_of, render
 from perhop.run.run import AnyJob, Result
 from perhop.units import Scale
 
@@ -66,19 +66,26 @@ The text says what is being done.
 
 
 def published_rows(outcome: Outcome) -> Summary:
-    """Return the rows of a study that have a published counterpart, as a table."""
+    """Return the rows of a study that have a published or a computed counterpart, as a table."""
+    forms = forms_of(outcome.document)
+    rows = outcome.document["rows"]
+    shown = [
+        row
+        for row in rows
+        if any(value is not None for value in (row["published"], *row["closed_form"].values()))
+    ]
     return Summary(
-        "Published and simulated",
-        ("table", "id", "quantity", "unit", "published", "simulated"),
-        tuple(_beside(row) for row in outcome.document["rows"] if row["published"] is not None),
+        "Published, computed, simulated" if forms else "Published and simulated",
+        ("table", "id", "quantity", "unit", "published", *forms, "simulated"),
+        tuple(_beside(row, forms) for row in shown),
     )
 
 
-def _beside(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a row, its two numbers in one unit that keeps both readable."""
-    published, simulated = row["published"], row["simulated"]["mean"]
-    scale = Scale.of(row["unit"], max(abs(published), abs(simulated)))
-    numbers = (f"{value / scale.factor:.4g}" for value in (published, simulated))
+def _beside(row: Mapping[str, Any], forms: Sequence[str]) -> tuple[str, ...]:
+    """Return a row, its numbers in one unit that keeps all readable."""
+    found = (row["published"], *(row["closed_form"][name] for name in forms), row["simulated"]["mean"])
+    scale = Scale.of(row["unit"], max(abs(value) for value in found if value is not None))
+    numbers = ("-" if value is None else f"{value / scale.factor:.4g}" for value in found)
     return str(row["table"]), str(row["id"]), row["quantity"], scale.unit, *numbers
 
 

@@ -62,8 +62,6 @@ def draw(rows: Sequence[Comparison], title: str, label: str) -> str:
         axes.tick_params(axis="y", length=0)
         axes.set(xlabel=label, ylim=(-0.7, len(rows) - 0.3))
         axes.set_xlim(left=min(0.0, *axes.get_xlim()) if rows else 0.0)
-        axes.legend(
-            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, columnspacing=1.4, handletextpad=0.5
-        )
+        made.legend(loc="outside upper center", ncols=4, columnspacing=1.4, handletextpad=0.5)
         description = "; ".join(f"{row.label} simulated {row.mean:.3f}" for row in rows)
         return style.svg(made, title, f"{label}: {description}")

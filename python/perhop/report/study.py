@@ -155,23 +155,40 @@ def _replications(document: Mapping[str, Any]) -> int:
 
 
 def _tables(study: StudyPage) -> list[Table]:
-    """Return the document's tables, with the ratio of simulated to published."""
+    """Return the document's tables, with the ratio to what is published and the distance to the last form."""
     titles, labels, digits = study.tables or {}, study.labels or {}, study.digits or {}
     groups: dict[str, list[list[Cell]]] = {}
+    forms = forms_of(study.document)
     for row in study.document["rows"]:
         published, simulated = row["published"], row["simulated"]
+        computed = [row["closed_form"][name] for name in forms]
+        distance = None
+        if forms and computed[-1] is not None and simulated["mean"] is not None:
+            distance = number(abs(simulated["mean"] - computed[-1]))
         groups.setdefault(row["table"], []).append(
             [
                 *(labels.get(row["id"], row["id"]), row["quantity"].replace("_", " "), row["unit"]),
                 None if published is None else f"{published:g}",
+                *(None if value is None else number(value, 3) for value in computed),
                 _simulated(simulated, digits.get(row["quantity"], 3)),
                 simulated["n"],
                 number(simulated["mean"] / published, 2) if published else None,
+                *([distance] if forms else []),
             ]
         )
-    columns = ("row", "quantity", "unit", "published", "simulated", "values", "simulated / published")
+    columns = (
+        *("row", "quantity", "unit", "published", *(f"{name} form" for name in forms), "simulated", "values"),
+        *("simulated / published", *(["distance"] if forms else [])),
+    )
     again = study.document["command"]
     return [Table(titles.get(name, name), columns, rows, 3, command=again) for name, rows in groups.items()]
+
+
+def forms_of(document: Mapping[str, Any]) -> list[str]:
+    """Return the closed forms that a row of a document has a value of."""
+    rows = document["rows"]
+    names = dict.fromkeys(name for row in rows for name in row["closed_form"])
+    return [name for name in names if any(row["closed_form"].get(name) is not None for row in rows)]
 
 
 def _simulated(value: Mapping[str, Any], digits: int) -> str:

@@ -1,0 +1,124 @@
+"""Additions of a study to a campaign: closed forms, responses made of others, parameters that are checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from perhop import _core
+from perhop.experiment.fault import Fault
+from perhop.judge.grammar import Derived
+from perhop.judge.quantity import PRINTED, Place, Quantity, among
+
+if TYPE_CHECKING:
+    from perhop.experiment.definition import Campaign
+    from perhop.judge.quantity import Subject
+    from perhop.scenario.scenario import Scenario
+
+Forms = Mapping[str, "Callable[[Scenario, str], float | None]"]
+"""Functions by name that compute a response of a scenario; None where there is no such form."""
+
+Run = float | str | range | None
+"""What is run, as a paper states it; any of a range, where that comes to the same; None for nothing."""
+
+Stated = Mapping[str, "Callable[[Scenario], Run]"]
+"""Functions by column of a printed table that give what is run."""
+
+NOTHING: Mapping[str, Callable[..., None]] = {}
+
+
+class References:
+    """Values that quantities are compared with: what is printed, and what closed forms give.
+
+    Parameters
+    ----------
+    printed
+        Function that gives what is printed, by response and place.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        subject: Subject,
+        printed: Callable[[str, Place], float | None],
+        forms: Forms = NOTHING,
+    ) -> None:
+        self.campaign, self.subject, self.printed, self.forms = campaign, subject, printed, forms
+        self._scenarios: dict[int, Scenario] = {}
+
+    def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
+        """Return a value at a place by a reference: `printed` is the paper's; None where there is none."""
+        if effect is not None:
+            return None
+        return self.printed(response, at) if name == PRINTED else self._form(name, response, at)
+
+    def form(self, name: str, quantity: Quantity) -> float | None:
+        """Return what a closed form gives for a quantity; None where there is none."""
+        return quantity.made_of(lambda response, at, _: self._form(name, response, at))
+
+    def scenarios(self, at: Place) -> Iterator[Scenario]:
+        """Yield the scenarios of the treatments at a place."""
+        for place in self.subject.fitting(at):
+            k = self.subject.treatments.index(place)
+            if k not in self._scenarios:
+                overrides = self.campaign.design.treatments[k].overrides
+                self._scenarios[k] = self.campaign.scenario.override(*overrides)
+            yield self._scenarios[k]
+
+    def _form(self, name: str, response: str, at: Place) -> float | None:
+        return next((self.forms[name](one, response) for one in self.scenarios(at)), None)
+
+
+def with_derived(derived: Sequence[Derived], scalars: pl.DataFrame) -> pl.DataFrame:
+    """Return the values of a campaign with those of responses that are made of its own."""
+    frames = [scalars]
+    for one in derived:
+        ((factor, per),) = one.per.items()
+        own = scalars.filter(pl.col("response") == one.response, pl.col(factor).is_in([*per]))
+        by = pl.col(factor).replace_strict(per, return_dtype=pl.Float64)
+        frames.append(own.with_columns(pl.lit(one.name).alias("response"), pl.col("value") / by))
+    return pl.concat(frames) if derived else scalars
+
+
+def stated_otherwise(cell: str, run: Run) -> str | None:
+    """Return what is run, where a cell of a printed table says something else; None where it does not."""
+    try:
+        number = float(cell) if isinstance(run, int | float | range) else math.nan
+    except ValueError:
+        number = math.nan
+    if isinstance(run, range):
+        return None if number in run else f"{run.start} to {run.stop - 1}"
+    if isinstance(run, str) or run is None:
+        return None if cell == (run or "") else f"`{run}`" if run else "nothing"
+    return None if number == run else f"{run:g}"
+
+
+def unfit(derived: Sequence[Derived], campaign: Campaign) -> Iterator[Fault]:
+    """Yield the first mistake of each response that is made of another."""
+    known = [one.name for one in campaign.responses]
+    levels = {factor.name: [level.name for level in factor.levels] for factor in campaign.design.factors}
+    for k, one in enumerate(derived):
+        at = ("derived", k)
+        if one.response not in known:
+            rule = f"there is no response `{one.response}`"
+            yield Fault((*at, "response"), rule, _core.suggest(one.response, known))
+        elif one.name in [*known, *(other.name for other in derived[:k])]:
+            yield Fault((*at, "name"), f"a second response is called `{one.name}`")
+        elif len(one.per) != 1:
+            yield Fault((*at, "per"), "one factor is needed", "such as `per = { link = { slow = 1e5 } }`")
+        else:
+            ((factor, per),) = one.per.items()
+            if factor not in levels:
+                hint = _core.suggest(factor, [*levels])
+                yield Fault((*at, "per", factor), f"there is no factor `{factor}`", hint, of_key=True)
+                continue
+            for level, by in per.items():
+                if level not in levels[factor]:
+                    rule = f"`{factor}` has no level `{level}`"
+                    hint = among(level, levels[factor])
+                    yield Fault((*at, "per", factor, level), rule, hint, of_key=True)
+                elif not by:
+                    yield Fault((*at, "per", factor, level), "nothing is divided by zero")
