@@ -141,9 +141,9 @@ PORTS = {
         first="share = 0.1\nbounded = true",
         second="share = 0.9",
     ),
-    "paired-counter": PORT.format(
+    "fq and paired-counter": PORT.format(
         scheduler='{ kind = "paired-counter", data = "rest", share = 0.9 }',
-        queue='{ kind = "fifo", limit = "20p" }',
+        queue='{ kind = "fq", limit = "20p" }',
         first="",
         second="",
     ),

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant as Clock};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_bench_elements::Pkt;
-use perhop_core::packet::Meta;
+use perhop_core::packet::{FlowId, Meta};
 use perhop_core::queue::{
-    Averaging, Fifo, Gred, GredParams, Queue, Red, RedParams, Rio, RioParams, VirtualQueue,
+    Averaging, Codel, CodelConventions, CodelParams, Fifo, Fq, FqConventions, FqParams, Gred, GredParams,
+    Queue, Red, RedParams, Rio, RioParams, VirtualQueue,
 };
 use perhop_core::sink::{DropReason, Sink, SiteId};
-use perhop_core::time::Instant;
+use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{GRED, RED, RIO, packets, stream};
 use perhop_testkit::packet::{AF11, AF13};
@@ -86,5 +87,46 @@ fn queues(c: &mut Criterion) {
     }
 }
 
-criterion_group!(aqm, queues);
+/// A packet leaves and one of the same flow arrives, among 1,000 flows with four packets each.
+fn turn(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
+    let mut sink = Back(Vec::new());
+    let mut now = Instant::ZERO;
+    for flow in (0..1000).cycle().take(4000) {
+        let meta = Meta { flow: FlowId(flow), len: Bytes(1500), ..Meta::default() };
+        queue.enqueue(now, Pkt(Box::new(meta)), &mut sink);
+    }
+    c.bench_function(&format!("{name}: dequeue and enqueue, 4 packets of each of 1000 flows"), |b| {
+        b.iter(|| {
+            now += Span::from_nanos(1200);
+            let pkt = queue.dequeue(now, &mut sink).expect("packets wait");
+            queue.enqueue(now, black_box(pkt), &mut sink);
+        });
+    });
+    assert!(sink.0.is_empty(), "nothing waits too long");
+}
+
+fn flows(c: &mut Criterion) {
+    let limit = QueueSize::Packets(10_240);
+    let codel = CodelParams {
+        limit,
+        target: Span::from_millis(5),
+        interval: Span::from_millis(100),
+        ecn: true,
+        ce_threshold: None,
+        conventions: CodelConventions::RFC8289,
+    };
+    let fq = FqParams {
+        limit,
+        queues: 1 << 14,
+        quantum: Bytes(1514),
+        drop_batch: 64,
+        conventions: FqConventions::RFC8290,
+    };
+    turn(c, "fifo", Fifo::new(SITE, limit));
+    turn(c, "codel", Codel::new(SITE, codel).expect("sound"));
+    turn(c, "fq of fifo", Fq::new(SITE, fq, stream(), move |_| Ok(Fifo::new(SITE, limit))).expect("sound"));
+    turn(c, "fq of codel", Fq::new(SITE, fq, stream(), move |_| Codel::new(SITE, codel)).expect("sound"));
+}
+
+criterion_group!(aqm, queues, flows);
 criterion_main!(aqm);

@@ -14,6 +14,7 @@ mod drr;
 mod early_detection;
 mod fifo;
 mod flows;
+mod fq;
 mod fuzz;
 mod kind_classifier;
 mod laws;

@@ -1,8 +1,8 @@
 //! The queue laws for every way to configure early detection.
 
 use perhop_core::queue::{
-    Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions, GredParams, Queue,
-    RedParams, RioParams, VirtualQueue,
+    Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions, Fifo, Fq,
+    FqConventions, FqParams, GredParams, Queue, RedParams, RioParams, VirtualQueue,
 };
 use perhop_core::sink::SiteId;
 use perhop_core::time::Span;
@@ -208,4 +208,59 @@ queue_laws!(
     cobalt_of_a_slow_link,
     |site| cobalt(site, CobaltParams { packet_time: Span::from_millis(20), ..COBALT }),
     limit = TEN
+);
+
+const FQ: FqParams = FqParams {
+    limit: TEN,
+    queues: 1024,
+    quantum: Bytes(1514),
+    drop_batch: 64,
+    conventions: FqConventions::RFC8290,
+};
+const LINUX_FQ: FqParams = FqParams { conventions: FqConventions::LINUX, ..FQ };
+
+fn fq(site: SiteId, params: FqParams, inside: CodelParams) -> Built {
+    let inside = CodelParams { limit: params.limit_inside(inside.limit), ..inside };
+    Box::new(
+        Fq::new(site, params, aqm::stream(), move |_| Codel::new(site, inside)).expect("sound parameters"),
+    )
+}
+
+fn fq_of_fifos(site: SiteId, params: FqParams, limit: QueueSize) -> Built {
+    Box::new(
+        Fq::new(site, params, aqm::stream(), move |_| Ok(Fifo::new(site, limit))).expect("sound parameters"),
+    )
+}
+
+fn fq_cobalt(site: SiteId, params: FqParams, inside: CobaltParams) -> Built {
+    let inside = CobaltParams { limit: params.limit_inside(inside.limit), ..inside };
+    let make = move |_| Cobalt::new(site, inside, aqm::stream());
+    Box::new(Fq::new(site, params, aqm::stream(), make).expect("sound parameters"))
+}
+
+queue_laws!(fq_of_cobalt, |site| fq_cobalt(site, FQ, COBALT), limit = TEN);
+queue_laws!(
+    fq_of_short_cobalts,
+    |site| fq_cobalt(site, FQ, CobaltParams { limit: FOUR, ..COBALT }),
+    limit = TEN
+);
+queue_laws!(fq_of_fifos_alone, |site| fq_of_fifos(site, FQ, TEN), limit = TEN);
+queue_laws!(fq_of_short_fifos, |site| fq_of_fifos(site, FQ, FOUR), limit = TEN);
+queue_laws!(fq_codel_drops, |site| fq(site, FQ, CODEL), limit = TEN);
+queue_laws!(fq_codel_marks, |site| fq(site, FQ, CodelParams { ecn: true, ..CODEL }), limit = TEN);
+queue_laws!(fq_codel_of_linux, |site| fq(site, LINUX_FQ, LINUX_CODEL), limit = TEN);
+queue_laws!(
+    fq_codel_by_bytes,
+    |site| fq(site, FqParams { limit: KILOBYTES, ..FQ }, CodelParams { limit: KILOBYTES, ..CODEL }),
+    limit = KILOBYTES
+);
+queue_laws!(
+    fq_codel_collides,
+    |site| fq(site, FqParams { queues: 2, limit: FOUR, ..LINUX_FQ }, LINUX_CODEL),
+    limit = FOUR
+);
+queue_laws!(
+    fq_codel_in_small_turns,
+    |site| fq(site, FqParams { quantum: Bytes(1), limit: KILOBYTES, ..LINUX_FQ }, CODEL),
+    limit = KILOBYTES
 );

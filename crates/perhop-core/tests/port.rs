@@ -6,7 +6,8 @@ use perhop_core::classify::{KindClassifier, Selector};
 use perhop_core::node::Departure;
 use perhop_core::packet::{ClassId, Color, Ecn, Meta};
 use perhop_core::port::{Class, Port};
-use perhop_core::queue::{Backlog, Fifo};
+use perhop_core::queue::{Backlog, Fifo, Fq, FqConventions, FqParams};
+use perhop_core::rng::Stream;
 use perhop_core::sched::{Heads, Scheduler, Select, StrictPriority};
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
@@ -93,6 +94,31 @@ fn the_scheduler_hears_of_every_arrival_departure_and_emptying() {
     port.enqueue(NOW, TestPacket::pure_ack(5), &mut sink);
     assert_eq!(departure(&mut port, &mut sink), Some(5));
     assert_eq!(heard(), [Told::Enqueued(0, 5), Told::Served(0, 5), Told::Emptied(0)], "the last one left");
+}
+
+/// Of a packet of 100 bytes and one of 1500, which pass the limit, half the bytes is both.
+#[test]
+fn the_scheduler_hears_of_a_queue_that_an_arrival_empties() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let params = FqParams {
+        limit: QueueSize::Packets(1),
+        queues: 1,
+        quantum: Bytes(1514),
+        drop_batch: 64,
+        conventions: FqConventions::LINUX,
+    };
+    let fifo = |_| Ok(Fifo::new(SiteId(0), QueueSize::Packets(u64::MAX)));
+    let queue = Fq::new(SiteId(0), params, Stream::new(1, 0, "queue"), fifo).expect("sound parameters");
+    let classifier = Box::new(KindClassifier::new([[Selector::Any].as_slice()]));
+    let class = Class::new(SiteId(0), Box::new(queue));
+    let mut port = Port::new(PORT, classifier, vec![class], Box::new(Noting(Arc::clone(&told))));
+    let mut sink = Recorder::default();
+    port.enqueue(NOW, TestPacket::data(1).len(100), &mut sink);
+    port.enqueue(NOW, TestPacket::data(2), &mut sink);
+    let heard = std::mem::take(&mut *told.lock().expect("no test panics while it notes"));
+    assert_eq!(heard, [Told::Enqueued(0, 1), Told::Enqueued(0, 2), Told::Emptied(0)]);
+    let stats = port.classes()[0].stats();
+    assert_eq!((stats.dropped.packets, port.is_empty()), (2, true));
 }
 
 #[test]

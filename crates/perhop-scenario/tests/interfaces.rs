@@ -2,7 +2,11 @@
 
 use crate::common::{DOMAIN, domain, lines, one, overridden};
 use insta::assert_snapshot;
+use perhop_core::queue::{CodelConventions, FqConventions};
+use perhop_core::time::Span;
+use perhop_core::units::{Bytes, QueueSize};
 use perhop_scenario::load;
+use perhop_scenario::model::Queue;
 
 const RED: &str = r#"{ kind = "red", limit = "100p", min_th = "15p", max_th = "45p", max_p = 0.1 }"#;
 const RIO_GREEN: &str = r#"green = { min_th = "55p", max_th = "65p", max_p = 0.05 }"#;
@@ -215,6 +219,71 @@ fn cobalt() {
 }
 
 #[test]
+fn flow_queueing() {
+    let fq = |rest: &str| one(RED, &format!("{{ kind = \"fq\"{rest} }}"));
+    let inside = |rest: &str| fq(&format!(", queue = {rest}"));
+    assert_snapshot!(fq(""), @"no mistake");
+    assert_snapshot!(fq(", queues = 0, drop_batch = 0"), @r"
+    93:33 port.r2-r3.class.be.queue.queues: 0 is below 1, the least allowed
+    93:49 port.r2-r3.class.be.queue.drop_batch: 0 is below 1, the least allowed
+    ");
+    assert_snapshot!(fq(", queues = 70_000"), @"93:33 port.r2-r3.class.be.queue.queues: 70000 is above 65536, the most allowed");
+    assert_snapshot!(fq(r#", quantum = "0B""#), @"93:34 port.r2-r3.class.be.queue.quantum: quantum (0B) must be at least 1B");
+    assert_snapshot!(fq(r#", quantum = 300"#), @r#"93:34 port.r2-r3.class.be.queue.quantum: a size needs a unit; a bare number has none (write the unit: "300B" or "300kB")"#);
+    assert_snapshot!(fq(r#", quantum = "3GB""#), @"93:34 port.r2-r3.class.be.queue.quantum: quantum (3GB) must be less than 2^31 B");
+    assert_snapshot!(fq(r#", limit = "0p""#), @"93:32 port.r2-r3.class.be.queue.limit: a queue of 0 drops every packet (write at least `1p`)");
+    assert_snapshot!(fq(r#", flows = 64"#), @"93:24 port.r2-r3.class.be.queue.flows: there is no setting `flows` here (perhaps `queues`)");
+    assert_snapshot!(fq(r#", conventions = { like = "rfc8289" }"#), @r#"93:47 port.r2-r3.class.be.queue.conventions.like: `rfc8289` is not one of "rfc8290", "linux" (did you mean `rfc8290`?)"#);
+    assert_snapshot!(fq(r#", conventions = { like = "linux", forget_new = false }"#), @"no mistake");
+    assert_snapshot!(inside(r#"{ kind = "fifo", limit = "20p" }"#), @"no mistake");
+    assert_snapshot!(inside(r#"{ kind = "fifo", limit = "0p" }"#), @"93:57 port.r2-r3.class.be.queue.queue.limit: a queue of 0 drops every packet (write at least `1p`)");
+    assert_snapshot!(inside(r#"{ kind = "codel", target = "0s" }"#), @"93:59 port.r2-r3.class.be.queue.queue.target: target (0s) must exceed 0s");
+    assert_snapshot!(inside(r#"{ kind = "codel", target = "7" }"#), @r#"93:59 port.r2-r3.class.be.queue.queue.target: a time needs a unit; a bare number has none (write the unit: "7s" or "7ms")"#);
+    assert_snapshot!(inside(r#""codel""#), @r#"93:32 port.r2-r3.class.be.queue.queue: must be a table, not a string (write a table, as in `{ kind = "codel" }`)"#);
+    assert_snapshot!(inside(r#"{ kind = "codle" }"#), @r#"93:41 port.r2-r3.class.be.queue.queue.kind: `codle` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "custom", "python" (did you mean `codel`?)"#);
+    assert_snapshot!(inside(r#"{ kind = "fq" }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `fq` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
+    assert_snapshot!(inside(r#"{ kind = "red", min_th = "1p", max_th = "2p", max_p = 0.1 }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `red` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
+    assert_snapshot!(inside(r#"{ kind = "custom", name = "mine" }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `custom` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
+}
+
+//= test rfc8290-5.2-defaults
+#[test]
+fn flow_queueing_as_it_stands() {
+    let text = DOMAIN.replace(RED, "{ kind = \"fq\" }");
+    let loaded = load(text.as_bytes(), "test.toml", &[]).expect("no mistake");
+    let queues = loaded.scenario.links.iter().flat_map(|link| &link.port.classes).map(|class| &class.queue);
+    let fq: Vec<_> = queues.filter(|queue| queue.kind() == "fq").collect();
+    let [Queue::Fq { params, queue }] = fq[..] else { panic!("{fq:?}") };
+    let Queue::Codel(codel) = &**queue else { panic!("{queue:?}") };
+    assert_eq!(
+        (params.limit, params.queues, params.quantum, params.drop_batch, params.conventions),
+        (QueueSize::Packets(10_240), 1024, Bytes(1514), 64, FqConventions::RFC8290)
+    );
+    assert_eq!(
+        (codel.target, codel.interval, codel.ecn, codel.ce_threshold, codel.conventions),
+        (Span::from_millis(5), Span::from_millis(100), true, None, CodelConventions::RFC8289)
+    );
+}
+
+/// Without a limit of its own a flow has that of all together; what is resolved reads back as it is.
+#[test]
+fn the_limit_of_a_flow() {
+    let limits = |queue: &str| {
+        let loaded = load(DOMAIN.replace(RED, queue).as_bytes(), "test.toml", &[]).expect("no mistake");
+        let text = loaded.resolved_toml();
+        let (_, queue) = text.split_once("kind = \"fq\"\n").expect("the queue");
+        let limits = queue.lines().filter(|line| line.starts_with("limit")).take(2).collect::<Vec<_>>();
+        let limits = limits.join(", ");
+        let again = load(text.as_bytes(), "again.toml", &[]).expect("no mistake");
+        assert_eq!(again.resolved_toml(), text);
+        limits
+    };
+    assert_snapshot!(limits(r#"{ kind = "fq" }"#), @r#"limit = "10240p", limit = "10240p""#);
+    assert_snapshot!(limits(r#"{ kind = "fq", limit = "90kB", queue = { kind = "fifo" } }"#), @r#"limit = "90kB", limit = "90kB""#);
+    assert_snapshot!(limits(r#"{ kind = "fq", limit = "90kB", queue = { kind = "fifo", limit = "20p" } }"#), @r#"limit = "90kB", limit = "20p""#);
+}
+
+#[test]
 fn coloured_queues() {
     assert_snapshot!(one(r#"colors = { BE = "green" }"#, r#"colors = { EB = "green", AF11 = "blue", BE = "green", CS0 = "red" }"#), @r#"
     102:56 port.r3-r2.class.af.queue.colors.EB: `EB` is not a mark (did you mean `EF`?)
@@ -224,7 +293,7 @@ fn coloured_queues() {
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed" (`coupled`: those of its own and of every better colour; `decoupled`: its own; `shared`: all; `summed`: its own)"#);
-    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "custom", "python" (did you mean `gred`?)"#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "custom", "python" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
     87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)
     88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)

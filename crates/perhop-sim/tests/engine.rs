@@ -171,6 +171,20 @@ fn backpressure_holds_packets_in_tcp_and_survives_drops() {
 }
 
 #[test]
+fn backpressure_survives_that_a_queue_drops_for_what_another_flow_sends() {
+    let text = format!(
+        "{PIPE}\n[[udp]]\nname = \"u\"\nfrom = \"a\"\nto = \"b\"\nrate = \"800kbit/s\"\npacket_size = \"100B\"\n\
+         [[port]]\nat = \"a\"\nto = \"b\"\nbackpressure = 4\n[[port.class]]\nname = \"all\"\n\
+         queue = {{ kind = \"fq\", limit = \"6p\" }}\n"
+    );
+    // four packets of the flow are most bytes, and the datagrams that come meanwhile pass the limit
+    let results = run(&text, &["flow.f.tcp.window=64KiB", "flow.f.tcp.min_rto=200ms"], TraceKinds::default());
+    assert!(results.queues[0].stats.dropped.packets > 10, "{:?}", results.queues[0].stats);
+    let (_, _, goodput) = &results.series.columns[0];
+    assert!(goodput[5..].iter().all(|&g| g > 0.0), "{goodput:?}");
+}
+
+#[test]
 fn backpressure_serves_each_connection_when_a_packet_takes_no_time() {
     // a byte at 100 Gbit/s takes less than a nanosecond: several transmissions end in the same instant
     let tiny = [

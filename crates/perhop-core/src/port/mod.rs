@@ -132,8 +132,13 @@ impl<P: Packet> Several<P> {
             return;
         };
         let meta = *pkt.meta();
-        if self.classes[usize::from(id.0)].enqueue(now, pkt, sink) {
+        let class = &mut self.classes[usize::from(id.0)];
+        if class.enqueue(now, pkt, sink) {
             self.scheduler.on_enqueued(now, id, &meta);
+            // a queue may drop what waits for what came, and that too
+            if class.backlog().packets == 0 {
+                self.scheduler.on_emptied(now, id);
+            }
         }
     }
 

@@ -9,13 +9,13 @@
 use core::cmp::Ordering;
 
 use super::early::not_empty;
-use super::{Backlog, Fifo, Queue};
+use super::{Backlog, Fifo, FlowQueue, Queue};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Stream;
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::{Instant, Span};
-use crate::units::QueueSize;
+use crate::units::{Bytes, QueueSize};
 
 /// Parameters of [`Cobalt`].
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -85,9 +85,23 @@ impl<P: Packet> Queue<P> for Cobalt<P> {
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
+        self.dequeue_beside(now, None, sink)
+    }
+
+    fn peek(&self) -> Option<&Meta> {
+        self.fifo.peek()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
+    }
+}
+
+impl<P: Packet> FlowQueue<P> for Cobalt<P> {
+    fn dequeue_beside(&mut self, now: Instant, _others: Option<Bytes>, sink: &mut dyn Sink<P>) -> Option<P> {
         let ns = now.as_nanos();
         loop {
-            let mut pkt = self.fifo.dequeue(now, sink)?;
+            let mut pkt = self.fifo.pop()?;
             let Meta { enqueued_at, ecn, .. } = *pkt.meta();
             let can_mark = self.ecn && ecn != Ecn::NotEct;
             let draw = || self.stream.below(1 << 32);
@@ -111,12 +125,10 @@ impl<P: Packet> Queue<P> for Cobalt<P> {
         }
     }
 
-    fn peek(&self) -> Option<&Meta> {
-        self.fifo.peek()
-    }
-
-    fn backlog(&self) -> Backlog {
-        self.fifo.backlog()
+    fn evict(&mut self, now: Instant, _counts: bool) -> Option<P> {
+        let pkt = self.fifo.pop()?;
+        self.state.overflow(&self.law, now.as_nanos());
+        Some(pkt)
     }
 }
 
@@ -156,7 +168,7 @@ impl Law {
 
     /// The next signal after one at `at`, where one over the root of the count is `root`.
     fn after(&self, at: u64, root: u32) -> u64 {
-        let gap = u128::from(self.interval) * u128::from(root) >> 32;
+        let gap = (u128::from(self.interval) * u128::from(root)) >> 32;
         at.saturating_add(u64::try_from(gap).unwrap_or(u64::MAX))
     }
 }

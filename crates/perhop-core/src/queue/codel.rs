@@ -8,7 +8,7 @@
 //! Cost: that of a FIFO, two comparisons for each packet; for each drop a square root of integers, or Newton's step.
 
 use super::early::not_empty;
-use super::{Backlog, Fifo, Queue};
+use super::{Backlog, Fifo, FlowQueue, Queue};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::sink::{DropReason, Sink, SiteId};
@@ -117,10 +117,10 @@ impl<P: Packet> Codel<P> {
         })
     }
 
-    /// Takes the first packet (`dodequeue` of the RFC).
+    /// Takes the first packet (`dodequeue` of the RFC); `others` wait beside those behind it.
     #[inline]
-    fn turn(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<Turn<P>> {
-        let Some(pkt) = self.fifo.dequeue(now, sink) else {
+    fn turn(&mut self, now: Instant, others: Bytes) -> Option<Turn<P>> {
+        let Some(pkt) = self.fifo.pop() else {
             //= rfc8289-5.6-target
             self.first_above = None;
             return None;
@@ -128,7 +128,7 @@ impl<P: Packet> Codel<P> {
         let now = self.law.clock(now);
         let waited = now - self.law.clock(pkt.meta().enqueued_at);
         //= rfc8289-5.6-target
-        if waited < self.target || self.fifo.backlog().bytes <= self.longest {
+        if waited < self.target || self.fifo.backlog().bytes + others <= self.longest {
             self.first_above = None;
             return Some(Turn { pkt, waited, late: false });
         }
@@ -161,7 +161,13 @@ impl<P: Packet> Codel<P> {
     }
 
     /// Goes on dropping until the next drop lies ahead or a packet is not late.
-    fn go_on(&mut self, now: Instant, mut turn: Turn<P>, sink: &mut dyn Sink<P>) -> Option<Turn<P>> {
+    fn go_on(
+        &mut self,
+        now: Instant,
+        mut turn: Turn<P>,
+        others: Bytes,
+        sink: &mut dyn Sink<P>,
+    ) -> Option<Turn<P>> {
         //= rfc8289-5.5-leave
         self.dropping = turn.late;
         //= rfc8289-5.5-next
@@ -173,7 +179,7 @@ impl<P: Packet> Codel<P> {
                 self.drop_next = self.law.after(self.drop_next, self.count);
                 return Some(Turn { pkt, waited, late: true });
             }
-            let Some(next) = self.turn(now, sink) else {
+            let Some(next) = self.turn(now, others) else {
                 self.dropping = false;
                 return None;
             };
@@ -187,15 +193,22 @@ impl<P: Packet> Codel<P> {
     }
 
     /// Begins to drop, at the rate where that left off if it did so lately.
-    fn begin(&mut self, now: Instant, turn: Turn<P>, sink: &mut dyn Sink<P>) -> Option<Turn<P>> {
+    fn begin(
+        &mut self,
+        now: Instant,
+        turn: Turn<P>,
+        others: Bytes,
+        sink: &mut dyn Sink<P>,
+    ) -> Option<Turn<P>> {
         //= rfc8289-5.5-first
         let waited = turn.waited;
         let kept = self.refuse(now, turn.pkt, sink).map(|pkt| Turn { pkt, waited, late: true });
-        let next = kept.or_else(|| self.turn(now, sink));
+        let next = kept.or_else(|| self.turn(now, others));
         self.dropping = true;
         let (units, since) = (self.law.clock(now), self.count.saturating_sub(self.last_count));
+        // before it ever dropped there is nothing to resume, though evictions may have counted
         //= rfc8289-5.5-resume
-        if since > 1 && units.saturating_sub(self.drop_next) < 16 * self.law.interval {
+        if since > 1 && self.last_count > 0 && units.saturating_sub(self.drop_next) < 16 * self.law.interval {
             self.count = since;
             self.law.step(self.count);
         } else {
@@ -218,19 +231,7 @@ impl<P: Packet> Queue<P> for Codel<P> {
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
-        let Some(turn) = self.turn(now, sink) else {
-            self.dropping = false;
-            return None;
-        };
-        let mut turn = match (self.dropping, turn.late) {
-            (true, _) => self.go_on(now, turn, sink),
-            (false, true) => self.begin(now, turn, sink),
-            (false, false) => Some(turn),
-        }?;
-        if turn.waited > self.ce_threshold {
-            self.mark(now, &mut turn.pkt, sink);
-        }
-        Some(turn.pkt)
+        self.dequeue_beside(now, None, sink)
     }
 
     fn peek(&self) -> Option<&Meta> {
@@ -239,6 +240,33 @@ impl<P: Packet> Queue<P> for Codel<P> {
 
     fn backlog(&self) -> Backlog {
         self.fifo.backlog()
+    }
+}
+
+impl<P: Packet> FlowQueue<P> for Codel<P> {
+    #[inline]
+    fn dequeue_beside(&mut self, now: Instant, others: Option<Bytes>, sink: &mut dyn Sink<P>) -> Option<P> {
+        let above = self.first_above.filter(|_| others.is_some());
+        let others = others.unwrap_or_default();
+        let Some(turn) = self.turn(now, others) else {
+            (self.dropping, self.first_above) = (false, above);
+            return None;
+        };
+        let mut turn = match (self.dropping, turn.late) {
+            (true, _) => self.go_on(now, turn, others, sink),
+            (false, true) => self.begin(now, turn, others, sink),
+            (false, false) => Some(turn),
+        }?;
+        if turn.waited > self.ce_threshold {
+            self.mark(now, &mut turn.pkt, sink);
+        }
+        Some(turn.pkt)
+    }
+
+    fn evict(&mut self, _now: Instant, counts: bool) -> Option<P> {
+        let pkt = self.fifo.pop()?;
+        self.count = self.count.saturating_add(counts.into());
+        Some(pkt)
     }
 }
 

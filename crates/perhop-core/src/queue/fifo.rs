@@ -4,7 +4,7 @@
 //! Different: nothing. Units: the limit is in packets or in bytes, the packet on the wire not counted.
 //! Cost: one ring-buffer push or pop.
 
-use super::{Backlog, Queue};
+use super::{Backlog, FlowQueue, Queue};
 use crate::inline_queue::InlineQueue;
 use crate::packet::{Meta, Packet};
 use crate::sink::{DropReason, Sink, SiteId};
@@ -41,6 +41,14 @@ impl<P: Packet> Fifo<P> {
         self.packets.push_back(pkt);
     }
 
+    /// Takes out the first packet.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<P> {
+        let pkt = self.packets.pop_front()?;
+        self.bytes -= pkt.meta().len;
+        Some(pkt)
+    }
+
     /// Whether a packet of length `len` would be accepted.
     #[inline]
     pub(super) fn has_room_for(&self, len: Bytes) -> bool {
@@ -63,9 +71,7 @@ impl<P: Packet> Queue<P> for Fifo<P> {
     }
 
     fn dequeue(&mut self, _now: Instant, _sink: &mut dyn Sink<P>) -> Option<P> {
-        let pkt = self.packets.pop_front()?;
-        self.bytes -= pkt.meta().len;
-        Some(pkt)
+        self.pop()
     }
 
     fn peek(&self) -> Option<&Meta> {
@@ -74,5 +80,20 @@ impl<P: Packet> Queue<P> for Fifo<P> {
 
     fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets.len() as u64, bytes: self.bytes }
+    }
+}
+
+impl<P: Packet> FlowQueue<P> for Fifo<P> {
+    fn dequeue_beside(
+        &mut self,
+        _now: Instant,
+        _others: Option<Bytes>,
+        _sink: &mut dyn Sink<P>,
+    ) -> Option<P> {
+        self.pop()
+    }
+
+    fn evict(&mut self, _now: Instant, _counts: bool) -> Option<P> {
+        self.pop()
     }
 }

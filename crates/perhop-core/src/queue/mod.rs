@@ -8,6 +8,7 @@ mod colored;
 mod conventions;
 pub mod early;
 mod fifo;
+mod fq;
 mod gred;
 mod red;
 mod rio;
@@ -19,6 +20,7 @@ pub use colored::{Averaging, Colored};
 pub use conventions::Conventions;
 pub use early::{EarlyState, Thresholds};
 pub use fifo::Fifo;
+pub use fq::{FlowQueue, Fq, FqConventions, FqParams};
 pub use gred::{Gred, GredParams, VirtualQueue};
 pub use red::{Red, RedParams};
 pub use rio::{Rio, RioParams};
@@ -70,11 +72,17 @@ impl Backlog {
     #[inline]
     #[must_use]
     pub fn has_room(self, limit: QueueSize, len: Bytes) -> bool {
-        let (then, most) = match limit {
-            QueueSize::Packets(most) => (self.packets + 1, most),
-            QueueSize::Bytes(most) => ((self.bytes + len).0, most),
-        };
-        then <= most
+        !Self { packets: self.packets + 1, bytes: self.bytes + len }.exceeds(limit)
+    }
+
+    /// Whether more waits than `limit`.
+    #[inline]
+    #[must_use]
+    pub const fn exceeds(self, limit: QueueSize) -> bool {
+        match limit {
+            QueueSize::Packets(most) => self.packets > most,
+            QueueSize::Bytes(most) => self.bytes.0 > most,
+        }
     }
 }
 
@@ -92,7 +100,7 @@ const fn float(length: u64) -> f64 {
 /// It hands `sink` every packet that it drops, and tells it of each that it marks. `now` never decreases between calls. Laws:
 /// `perhop_testkit::laws::queue`.
 pub trait Queue<P: Packet>: Send {
-    /// Accepts `pkt` and tells `sink` so, or hands it to `sink` as dropped.
+    /// Accepts `pkt` and tells `sink` so, or hands it to `sink` as dropped. It may drop others for it, and then `pkt` too.
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>);
     /// The next packet to transmit. `None` does not promise an empty queue: the policy may have dropped the rest.
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P>;

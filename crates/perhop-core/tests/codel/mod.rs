@@ -2,4 +2,4 @@
 
 mod clauses;
 mod linux;
-mod pseudocode;
+pub(crate) mod pseudocode;

@@ -11,12 +11,12 @@ use perhop_testkit::packet::TestPacket;
 use perhop_testkit::sink::{Event, Recorder};
 
 /// A packet that waits: its number, its length, when it came.
-type Waiting = (u32, u64, i128);
+pub(crate) type Waiting = (u32, u64, i128);
 
 /// The queue of the RFC; times are in nanoseconds.
 #[derive(Default)]
-struct Pseudocode {
-    waiting: VecDeque<Waiting>,
+pub(crate) struct Pseudocode {
+    pub(crate) waiting: VecDeque<Waiting>,
     target: i128,
     interval: i128,
     maxpacket: u64,
@@ -25,16 +25,20 @@ struct Pseudocode {
     count: i128,
     lastcount: i128,
     dropping: bool,
-    dropped: Vec<u32>,
+    pub(crate) dropped: Vec<u32>,
 }
 
 impl Pseudocode {
-    fn enqueue(&mut self, now: i128, id: u32, len: u64) {
+    pub(crate) fn new(target: i128, interval: i128) -> Self {
+        Self { target, interval, ..Self::default() }
+    }
+
+    pub(crate) fn enqueue(&mut self, now: i128, id: u32, len: u64) {
         self.maxpacket = self.maxpacket.max(len);
         self.waiting.push_back((id, len, now));
     }
 
-    fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.waiting.iter().map(|(_, len, _)| len).sum()
     }
 
@@ -64,7 +68,7 @@ impl Pseudocode {
         t + low
     }
 
-    fn dequeue(&mut self, now: i128) -> Option<u32> {
+    pub(crate) fn dequeue(&mut self, now: i128) -> Option<u32> {
         let (mut pkt, mut ok_to_drop) = self.dodequeue(now);
         if self.dropping {
             if !ok_to_drop {
@@ -110,11 +114,7 @@ fn the_queue_decides_as_the_pseudocode() {
             conventions: CodelConventions::RFC8289,
         };
         let mut queue = Codel::new(SiteId(0), params).expect("sound parameters");
-        let mut paper = Pseudocode {
-            target: i128::from(target),
-            interval: i128::from(interval),
-            ..Pseudocode::default()
-        };
+        let mut paper = Pseudocode::new(i128::from(target), i128::from(interval));
         let mut sink = Recorder::default();
         // the pseudo-code takes time 0 for "never"
         let mut now = 1;

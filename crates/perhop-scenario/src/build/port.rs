@@ -10,7 +10,9 @@ use perhop_core::outgoing::{LinkOptions, Outgoing};
 use perhop_core::packet::{ClassId, FlowId, Kind, OnWire, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
-use perhop_core::queue::{AnyQueue, Cobalt, Codel, Fifo, Gred, Red, Rio};
+use perhop_core::queue::{
+    AnyQueue, Cobalt, CobaltParams, Codel, CodelParams, Fifo, Fq, FqParams, Gred, Red, Rio,
+};
 use perhop_core::rng::Stream;
 use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wfq, Wrr};
 use perhop_core::sink::SiteId;
@@ -88,8 +90,39 @@ pub(crate) fn own_queue<P: Packet>(
         model::Queue::Gred(params) => Box::new(Gred::new(site, params.clone(), stream)?).into(),
         model::Queue::Codel(params) => Box::new(Codel::new(site, *params)?).into(),
         model::Queue::Cobalt(params) => Box::new(Cobalt::new(site, *params, stream)?).into(),
+        model::Queue::Fq { params, queue } => flow_queue(*params, queue, site, stream)?,
         model::Queue::Custom(_) => return Ok(None),
     }))
+}
+
+/// A queue for each flow, like `inside`; what each draws is its own.
+fn flow_queue<P: Packet>(
+    params: FqParams,
+    inside: &model::Queue,
+    site: SiteId,
+    stream: Stream,
+) -> Result<AnyQueue<P>, ParamError> {
+    let limit = params.limit_inside(inside.limit());
+    let draws = stream.clone();
+    Ok(match inside {
+        model::Queue::Fifo { .. } => {
+            Box::new(Fq::new(site, params, stream, move |_| Ok(Fifo::new(site, limit)))?).into()
+        }
+        model::Queue::Codel(own) => {
+            let own = CodelParams { limit, ..*own };
+            Box::new(Fq::new(site, params, stream, move |_| Codel::new(site, own))?).into()
+        }
+        model::Queue::Cobalt(own) => {
+            let own = CobaltParams { limit, ..*own };
+            let make = move |number: u32| {
+                let mut stream = draws.clone();
+                stream.turn_to(number.into());
+                Cobalt::new(site, own, stream)
+            };
+            Box::new(Fq::new(site, params, stream, make)?).into()
+        }
+        _ => unreachable!("the check lets no other queue be that of a flow"),
+    })
 }
 
 /// The scheduler of these settings, in front of a link of `rate`.

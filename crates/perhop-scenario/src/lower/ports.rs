@@ -12,7 +12,7 @@ use crate::words::marks::{Mark, Selector};
 use crate::words::names::End;
 use crate::words::units::{Size, Time};
 use crate::written::file::{self, Port, ScenarioFile, Scheduler};
-use crate::written::port;
+use crate::written::port::{self, Queue};
 use perhop_core::sched::{Cbq, CbqClass};
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
@@ -29,6 +29,7 @@ pub(crate) fn place(
     elements: &dyn Elements,
     report: &mut Report,
 ) -> Vec<Option<usize>> {
+    limits_of_flows(&mut file.port, report);
     let mut owners: Vec<Owner> = vec![None; network.links.len()];
     for (i, port) in file.port.iter().enumerate() {
         claim(port, i, network, &mut owners, report);
@@ -65,6 +66,20 @@ pub(crate) fn place(
         }
     }
     owners.into_iter().map(|owner| owner.map(|(_, i)| i)).collect()
+}
+
+/// Gives the queues of flows the limit of all together, where none is written.
+fn limits_of_flows(ports: &mut [Port], report: &Report) {
+    for (i, port) in ports.iter_mut().enumerate() {
+        for (j, class) in port.class.iter_mut().enumerate() {
+            if let Queue::Fq { limit, queue, .. } = &mut class.queue
+                && let Some(own) = queue.limit_of_a_flow()
+                && !report.tree.is_written(&steps!["port", i, "class", j, "queue", "queue", "limit"])
+            {
+                *own = *limit;
+            }
+        }
+    }
 }
 
 /// An end of a port, and where it is written.

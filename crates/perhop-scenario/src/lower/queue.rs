@@ -6,7 +6,7 @@ use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{
-    CobaltParams, CodelParams, GredParams, RedParams, RioParams, Thresholds, VirtualQueue,
+    CobaltParams, CodelParams, FqParams, GredParams, RedParams, RioParams, Thresholds, VirtualQueue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::serializer::Serializer;
@@ -75,30 +75,54 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         (Queue::Python { file, name, limit, settings }, _) => {
             outside(name, *limit, settings, Some(file), rate)
         }
-        (&Queue::Codel { limit: Limit(limit), target, interval, ecn, ce_threshold, conventions }, _) => {
-            model::Queue::Codel(CodelParams {
-                limit,
-                target: target.0,
-                interval: interval.0,
-                ecn,
-                ce_threshold: ce_threshold.map(|Time(span)| span),
-                conventions: conventions.model(),
-            })
-        }
-        (&Queue::Cobalt { limit: Limit(limit), target, interval, mtu, ecn, p_inc, p_dec }, _) => {
-            model::Queue::Cobalt(CobaltParams {
-                limit,
-                target: target.0,
-                interval: interval.0,
-                packet_time: Serializer::new(rate).time(mtu.0),
-                ecn,
-                p_inc,
-                p_dec,
-            })
-        }
+        (Queue::Codel { .. }, _) => codel(queue),
+        (Queue::Cobalt { .. }, _) => cobalt(queue, rate),
+        (Queue::Fq { queue: inside, .. }, _) => fq(queue, model_queue(inside, rate, packet_size)),
         (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
         (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),
     }
+}
+
+/// `CoDel` as `queue` has it.
+fn codel(queue: &Queue) -> model::Queue {
+    let &Queue::Codel { limit, target, interval, ecn, ce_threshold, conventions } = queue else {
+        unreachable!("it is CoDel")
+    };
+    model::Queue::Codel(CodelParams {
+        limit: limit.0,
+        target: target.0,
+        interval: interval.0,
+        ecn,
+        ce_threshold: ce_threshold.map(|Time(span)| span),
+        conventions: conventions.model(),
+    })
+}
+
+/// COBALT as `queue` has it, in front of a link of `rate`.
+fn cobalt(queue: &Queue, rate: BitRate) -> model::Queue {
+    let &Queue::Cobalt { limit, target, interval, mtu, ecn, p_inc, p_dec } = queue else {
+        unreachable!("it is COBALT")
+    };
+    model::Queue::Cobalt(CobaltParams {
+        limit: limit.0,
+        target: target.0,
+        interval: interval.0,
+        packet_time: Serializer::new(rate).time(mtu.0),
+        ecn,
+        p_inc,
+        p_dec,
+    })
+}
+
+/// Flow queueing as `queue` has it, each flow in a queue like `inside`.
+fn fq(queue: &Queue, inside: model::Queue) -> model::Queue {
+    let &Queue::Fq { limit: Limit(limit), queues, quantum: Size(quantum), drop_batch, conventions, .. } =
+        queue
+    else {
+        unreachable!("it is flow queueing")
+    };
+    let params = FqParams { limit, queues, quantum, drop_batch, conventions: conventions.model() };
+    model::Queue::Fq { params, queue: Box::new(inside) }
 }
 
 /// A queue from outside; of one in Python `file` is where its class is.

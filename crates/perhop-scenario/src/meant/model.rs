@@ -13,7 +13,7 @@ use perhop_core::meter::{
     SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmDiffServParams, TrTcmParams, TswParams,
 };
 use perhop_core::packet::Color;
-use perhop_core::queue::{CobaltParams, CodelParams, GredParams, RedParams, RioParams, Thresholds};
+use perhop_core::queue::{CobaltParams, CodelParams, FqParams, GredParams, RedParams, RioParams, Thresholds};
 use perhop_core::rate_trace::RateTrace;
 use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
@@ -193,6 +193,13 @@ pub enum Queue {
     Codel(CodelParams),
     /// Controlled delay that leaves off step by step, and BLUE.
     Cobalt(CobaltParams),
+    /// A queue for each flow.
+    Fq {
+        /// What is of all of them.
+        params: FqParams,
+        /// Each of them.
+        queue: Box<Self>,
+    },
     /// A queue from outside.
     Custom(CustomQueue),
 }
@@ -203,7 +210,9 @@ impl Queue {
     pub fn thresholds(&self) -> Vec<(Option<Color>, Thresholds)> {
         use Color::{Green, Red, Yellow};
         match self {
-            Self::Fifo { .. } | Self::Codel(_) | Self::Cobalt(_) | Self::Custom(_) => Vec::new(),
+            Self::Fifo { .. } | Self::Codel(_) | Self::Cobalt(_) | Self::Fq { .. } | Self::Custom(_) => {
+                Vec::new()
+            }
             Self::Red(red) => vec![(None, red.thresholds)],
             Self::Rio(rio) => vec![(Some(Green), rio.green), (Some(Red), rio.red)],
             Self::Gred(gred) => [(Green, &gred.green), (Yellow, &gred.yellow), (Red, &gred.red)]
@@ -222,6 +231,7 @@ impl Queue {
             Self::Gred(_) => "gred",
             Self::Codel(_) => "codel",
             Self::Cobalt(_) => "cobalt",
+            Self::Fq { .. } => "fq",
             Self::Custom(given) => &given.name,
         }
     }
@@ -236,19 +246,24 @@ impl Queue {
             Self::Gred(params) => params.limit,
             Self::Codel(params) => params.limit,
             Self::Cobalt(params) => params.limit,
+            Self::Fq { params, .. } => params.limit,
             Self::Custom(given) => given.limit,
         }
     }
 
     /// Whether it is known to drop or mark before it is full.
     #[must_use]
-    pub const fn drops_early(&self) -> bool {
-        !matches!(self, Self::Fifo { .. } | Self::Custom(_))
+    pub fn drops_early(&self) -> bool {
+        match self {
+            Self::Fifo { .. } | Self::Custom(_) => false,
+            Self::Fq { queue, .. } => queue.drops_early(),
+            _ => true,
+        }
     }
 
     /// Whether it may mark packets instead of dropping them; what one from outside does is known to those who bring it.
     #[must_use]
-    pub const fn may_mark(&self) -> bool {
+    pub fn may_mark(&self) -> bool {
         match self {
             Self::Fifo { .. } => false,
             Self::Red(params) => params.ecn,
@@ -256,6 +271,7 @@ impl Queue {
             Self::Gred(params) => params.ecn,
             Self::Codel(params) => params.ecn || params.ce_threshold.is_some(),
             Self::Cobalt(params) => params.ecn,
+            Self::Fq { queue, .. } => queue.may_mark(),
             Self::Custom(_) => true,
         }
     }

@@ -1,4 +1,4 @@
-//! Conventions of early detection and of `CoDel` as they are written.
+//! Conventions of early detection, of `CoDel` and of flow queueing as they are written.
 
 use perhop_core::queue;
 use perhop_core::units::Bytes;
@@ -145,6 +145,63 @@ impl CodelConventions {
             coarse_clock: self.coarse_clock.unwrap_or(like.coarse_clock),
             strictly_after: self.strictly_after.unwrap_or(like.strictly_after),
             mtu: self.mtu.map(|Size(mtu)| mtu).or(like.mtu),
+        }
+    }
+}
+
+/// What flow queueing does otherwise than in RFC 8290. A setting that is left out is as in `like`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FqConventions {
+    /// Whose conventions these are where nothing else is said.
+    pub like: LikeFq,
+    /// A batch of drops ends with half the bytes of the longest queue, not with half its packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub half_bytes: Option<bool>,
+    /// A packet that is dropped for the limit counts as a drop of its queue's `CoDel`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub overflow_counts: Option<bool>,
+    /// `CoDel` keeps a packet where no more than a packet is left in all queues together, not in its own; and one that runs empty
+    /// does not begin its interval anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub common_backlog: Option<bool>,
+    /// A new queue that has run empty is forgotten at once where there is no old one, instead of becoming old itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub forget_new: Option<bool>,
+}
+
+/// Whose conventions flow queueing has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LikeFq {
+    /// The RFC's text: every setting false.
+    #[default]
+    Rfc8290,
+    /// Those of Linux's `fq_codel`: every setting true.
+    Linux,
+}
+
+impl FqConventions {
+    /// Whether nothing but the default is asked for.
+    pub(crate) fn are_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The conventions as the element takes them.
+    pub(crate) fn model(self) -> queue::FqConventions {
+        let like = match self.like {
+            LikeFq::Rfc8290 => queue::FqConventions::RFC8290,
+            LikeFq::Linux => queue::FqConventions::LINUX,
+        };
+        queue::FqConventions {
+            half_bytes: self.half_bytes.unwrap_or(like.half_bytes),
+            overflow_counts: self.overflow_counts.unwrap_or(like.overflow_counts),
+            common_backlog: self.common_backlog.unwrap_or(like.common_backlog),
+            forget_new: self.forget_new.unwrap_or(like.forget_new),
         }
     }
 }

@@ -115,6 +115,26 @@ pub(crate) fn p_dec() -> f64 {
     1.0 / 4096.0
 }
 
+/// 10240 packets in all queues together: RFC 8290 section 5.2.3.
+pub(crate) fn fq_limit() -> Limit {
+    Limit(QueueSize::Packets(10_240))
+}
+
+/// 1024 queues: RFC 8290 section 5.2.5.
+pub(crate) fn fq_queues() -> u32 {
+    1024
+}
+
+/// 1514 bytes, a packet of Ethernet with its header: RFC 8290 section 5.2.4.
+pub(crate) fn fq_quantum() -> Size {
+    Size(Bytes(1514))
+}
+
+/// 64 packets: RFC 8290 section 4.1.
+pub(crate) fn fq_drop_batch() -> u32 {
+    64
+}
+
 /// 500 bytes: the mean packet of ns-2's RED.
 pub(crate) fn mean_packet() -> Size {
     Size(Bytes(500))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use perhop_core::units::QueueSize;
 
 use crate::words::choices::Averaging;
-use crate::words::conventions::{CodelConventions, Conventions};
+use crate::words::conventions::{CodelConventions, Conventions, FqConventions};
 use crate::words::files::FileName;
 use crate::words::marks::{Colors, Selector};
 use crate::words::names::{End, Label};
@@ -131,6 +131,19 @@ pub struct Class {
 /// 1000 packets: ours, as Linux's default `txqueuelen`.
 fn queue() -> Queue {
     Queue::Fifo { limit: defaults::queue_limit() }
+}
+
+/// `CoDel` that marks: RFC 8290 section 5.2.6.
+fn queue_of_a_flow() -> Box<Queue> {
+    //= rfc8290-5.2-defaults
+    Box::new(Queue::Codel {
+        limit: defaults::fq_limit(),
+        target: defaults::codel_target(),
+        interval: defaults::codel_interval(),
+        ecn: true,
+        ce_threshold: None,
+        conventions: CodelConventions::default(),
+    })
 }
 
 /// Declares the queues: those that drop early with what is their own, and once what all of these have.
@@ -311,6 +324,30 @@ queues! {
             #[schemars(extend("minimum" = 0.000001, "maximum" = 1))]
             p_dec: f64,
         },
+        /// Flow queueing (RFC 8290): a queue for each flow and direction. They are served in turn, those that have just begun first.
+        Fq {
+            /// Most that may wait in all queues together, in packets or in bytes. Past it the first packets of the longest queue
+            /// are dropped.
+            #[serde(default = "defaults::fq_limit")]
+            limit: Limit,
+            /// How many queues there are. Flows that a random number puts into the same one share it.
+            #[serde(default = "defaults::fq_queues")]
+            #[schemars(range(min = 1, max = 65_536))]
+            queues: u32,
+            /// Bytes that a queue may send in its turn.
+            #[serde(default = "defaults::fq_quantum")]
+            quantum: Size,
+            /// Most packets that are dropped at once where the limit is passed: half of those of the longest queue, up to this.
+            #[serde(default = "defaults::fq_drop_batch")]
+            #[schemars(range(min = 1))]
+            drop_batch: u32,
+            /// The queue of each flow, `fifo`, `codel` or `cobalt`. Its `limit` is that of one flow, and without it that of all.
+            #[serde(default = "queue_of_a_flow")]
+            queue: Box<Self>,
+            /// What is done otherwise than in the RFC.
+            #[serde(default, skip_serializing_if = "FqConventions::are_default")]
+            conventions: FqConventions,
+        },
         /// A queue from outside of perhop, for the program that brings it.
         Custom {
             /// What that program calls it.
@@ -351,12 +388,27 @@ impl Queue {
             | Self::Rio { limit, .. }
             | Self::Codel { limit, .. }
             | Self::Cobalt { limit, .. }
+            | Self::Fq { limit, .. }
             | Self::Custom { limit, .. }
             | Self::Python { limit, .. } => *limit,
             Self::Gred { limit, green, yellow, red, .. } => limit
                 .or_else(|| together([green.limit?, yellow.limit?, red.limit?]))
                 .unwrap_or_else(defaults::queue_limit),
         }
+    }
+
+    /// Most that may wait, to be changed, of a queue that can be that of one flow; `None` of another.
+    pub(crate) const fn limit_of_a_flow(&mut self) -> Option<&mut Limit> {
+        if let Self::Fifo { limit } | Self::Codel { limit, .. } | Self::Cobalt { limit, .. } = self {
+            Some(limit)
+        } else {
+            None
+        }
+    }
+
+    /// Whether it can be the queue of one flow.
+    pub(crate) const fn fits_a_flow(&self) -> bool {
+        matches!(self, Self::Fifo { .. } | Self::Codel { .. } | Self::Cobalt { .. })
     }
 
     /// The colours of marks, where it looks at them.

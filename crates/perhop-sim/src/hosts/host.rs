@@ -219,7 +219,7 @@ impl Host {
                 end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(end.connection.class));
             fill_ack(&mut pkt, &end.connection, &ack, mark);
             let port = end.connection.port;
-            send(&mut self.ports, &mut self.processing, now, (port, pkt), io);
+            send(&mut self.ports, &mut self.processing, &mut self.lost, now, (port, pkt), io);
             if !end.receiver.owes() {
                 break;
             }
@@ -228,6 +228,7 @@ impl Host {
         if let Some(used) = used {
             io.consumed(used);
         }
+        self.write_off();
     }
 
     /// The first deadline of the ports' queues and of packets on their way there.
@@ -286,18 +287,24 @@ impl Host {
     }
 }
 
-/// Gives a port a packet of a receiver or of a source, at once or after its processing.
+/// Gives a port a packet of a receiver or of a source, at once or after its processing; a queue may drop others for it.
 fn send(
     ports: &mut InlineList<Outgoing<SimPacket>>,
     processing: &mut Option<Box<Processing>>,
+    lost: &mut Vec<FlowId>,
     now: Instant,
     (port, pkt): (PortId, SimPacket),
     io: &mut dyn PacketStore<SimPacket>,
 ) {
+    let out = &mut ports[port.0 as usize];
     if let Some(processing) = processing {
         processing.take(now, port, pkt);
     } else {
-        ports[port.0 as usize].enqueue(now, pkt, io);
+        if out.backpressure().is_some() {
+            out.enqueue(now, pkt, &mut Lost { io: &mut *io, flows: lost });
+        } else {
+            out.enqueue(now, pkt, io);
+        }
         io.ready(port);
     }
 }
@@ -527,9 +534,10 @@ impl Node<SimPacket> for Host {
                         let mut pkt = io.fresh();
                         source.send(now, &mut pkt);
                         let port = source.connection.port;
-                        send(&mut self.ports, &mut self.processing, now, (port, pkt), io);
+                        send(&mut self.ports, &mut self.processing, &mut self.lost, now, (port, pkt), io);
                     }
                     self.deadlines.set(slot, source.next_timeout());
+                    self.write_off();
                 }
                 End::Drain(_) => {}
             }

@@ -133,7 +133,7 @@ impl Made {
         let common = format!("limit = {}, w_q = 0.02", size(60_000));
         let curve = |min, max| format!("{{ min_th = {}, max_th = {}, max_p = 0.1 }}", size(min), size(max));
         let (low, middle, high) = (curve(5_000, 15_000), curve(12_000, 25_000), curve(20_000, 50_000));
-        match self.numbers.below(5) {
+        match self.numbers.below(6) {
             0 => format!("{{ kind = \"fifo\", limit = {} }}", self.size(20_000)),
             1 => {
                 let thresholds = format!("min_th = {}, max_th = {}", self.size(5_000), self.size(15_000));
@@ -145,7 +145,16 @@ impl Made {
                 let like = if self.numbers.once_in(2) { linux.as_str() } else { "" };
                 format!("{{ kind = \"codel\", limit = {}{times}{like} }}", self.size(60_000))
             }
-            3 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
+            3 => {
+                let inside = self.numbers.pick(&["fifo", "codel"]);
+                let like = self.numbers.pick(&["rfc8290", "linux"]);
+                let (limit, quantum) = (self.size(20_000), self.size(1_500));
+                format!(
+                    "{{ kind = \"fq\", limit = {limit}, quantum = {quantum}, queue = {{ kind = \"{inside}\" }}, \
+                     conventions = {{ like = \"{like}\" }} }}"
+                )
+            }
+            4 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
             _ => format!("{{ kind = \"gred\", {common}, green = {high}, yellow = {middle}, red = {low} }}"),
         }
     }

@@ -46,12 +46,23 @@ fn waits(results: &Results) -> BTreeMap<SiteId, (u128, u128)> {
     for (site, (since, packets)) in last {
         sums.entry(site).or_default().0 += u128::from(packets) * ns(since, end);
     }
+    // where flows have queues of their own no arrival is refused: what finds no room has waited
+    let mut accepted: BTreeMap<&str, u64> = BTreeMap::new();
+    for record in results.trace.packets.iter().filter(|record| record.event == PacketEvent::Enqueued) {
+        *accepted.entry(&results.sites[record.site.0 as usize]).or_default() += 1;
+    }
+    let accepts_all = |site: SiteId| {
+        let path = &results.sites[site.0 as usize];
+        let queue = results.queues.iter().find(|queue| queue.path == *path);
+        queue.is_some_and(|queue| accepted.get(&path[..]) == Some(&queue.stats.offered.packets))
+    };
     let mut waiting: BTreeMap<SiteId, VecDeque<Instant>> = BTreeMap::new();
     for record in &results.trace.packets {
         match record.event {
             PacketEvent::Enqueued => waiting.entry(record.site).or_default().push_back(record.time),
+            PacketEvent::Dropped(DropReason::Overflow) if !accepts_all(record.site) => {}
             // one that is dropped for its wait has waited; others are dropped when they come
-            PacketEvent::Sent | PacketEvent::Dropped(DropReason::Sojourn) => {
+            PacketEvent::Sent | PacketEvent::Dropped(DropReason::Sojourn | DropReason::Overflow) => {
                 let since = waiting.get_mut(&record.site).and_then(VecDeque::pop_front);
                 let since = since.expect("what leaves has waited");
                 sums.entry(record.site).or_default().1 += ns(since, record.time);

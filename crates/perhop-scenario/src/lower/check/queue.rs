@@ -35,14 +35,14 @@ pub(crate) fn refuse_with_hint(error: &ParamError, at: &[Step], hint: Option<Str
     report.error(&at, format!("{name}{value} {}", error.rule), hint);
 }
 
-/// Checks the queue at `at`.
-pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut Report) {
+/// Checks the queue at `at`; returns whether it can be.
+pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut Report) -> bool {
     if let Some(colors) = queue.colors() {
         marks_of(colors, &[at, &steps!["colors"]].concat(), report);
     }
     conventions(queue, at, report);
     // what else a queue from outside needs is for those who bring it to say, once it is in its place
-    let mut sound = holds_something(queue.limit(), at, report);
+    let mut sound = holds_something(queue.limit(), at, report) & of_flows(queue, packet_size, at, report);
     let colours = queue.thresholds();
     for (colour, min_th, max_th, limit) in &colours {
         let first = (if colour.is_empty() { "min_th" } else { "green.min_th" }, colours[0].1);
@@ -51,9 +51,28 @@ pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], repor
         sound &= curve((*min_th, *max_th), first, at, &own, report);
         sound &= limit.is_none_or(|limit| holds_something(limit, &own, report));
     }
-    if let (true, Err(error)) = (sound, queue::validate(queue, packet_size)) {
+    if sound && let Err(error) = queue::validate(queue, packet_size) {
         refuse(&error, at, report);
+        sound = false;
     }
+    sound
+}
+
+/// Whether the queue at `at` holds no others, or such as can be those of flows; reports it if not.
+fn of_flows(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut Report) -> bool {
+    let Queue::Fq { queue: inside, .. } = queue else { return true };
+    let at = [at, &steps!["queue"]].concat();
+    if !report.is_sound(&at) {
+        return false;
+    }
+    if !inside.fits_a_flow() {
+        let at = [&at[..], &steps!["kind"]].concat();
+        let kind = report.tree.text(&at).unwrap_or_default();
+        let rule = format!("`{kind}` cannot be the queue of a flow");
+        report.error(&at, rule, Some("write `fifo`, `codel` or `cobalt`".to_owned()));
+        return false;
+    }
+    self::queue(inside, packet_size, &at, report)
 }
 
 /// Reports a convention that the queue at `at` asks for by itself and has no use for.
