@@ -178,6 +178,11 @@ def test_what_cannot_be_is_told(cli: Cli, file: Path, words: list[str], code: in
         (['{ limit = "5p", kind = "fifo" }', '{ kind = "red", limit = "5p" }'], ["fifo", "red"]),
         (['{ kind = "fifo", limit = "5p" }', '{ kind = "fifo", limit = "9p" }'], ["5p", "9p"]),
         (['{ kind = "fifo" }', '{ kind = "fifo", limit = "9p" }'], ["no limit", "9p"]),
+        (
+            ['{ kind = "fifo" }', '{ kind = "fq" }', '{ kind = "fq", queue = { kind = "fifo" } }'],
+            ["fifo", "fq", "fq fifo"],
+        ),
+        (['{ kind = "fq" }', '{ kind = "fq", queue = { kind = "fifo" } }'], ["no queue.kind", "fifo"]),
         (["{ a = 1 }", "{ a = 1 }"], ["{ a = 1 }", "{ a = 1 }"]),
     ],
 )
