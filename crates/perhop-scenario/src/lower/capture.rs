@@ -60,7 +60,7 @@ pub(crate) fn read(pattern: &Pattern, at: &[Step], report: &mut Report) -> Optio
 /// Most other flows that are named.
 const NAMED: usize = 3;
 
-/// Says which of several flows that fit is sent, and what would choose it alone.
+/// Warns that of several flows that fit the first is sent, and names what would choose it alone.
 fn warn_of(
     flow: &IpPacket,
     others: &[IpPacket],

@@ -106,7 +106,7 @@ fn is_resolved(i: usize, report: &Report) -> bool {
     keys.iter().all(|key| report.tree.is_written(&steps!["flow", i, "tcp", *key]))
 }
 
-/// What a class in Python takes the place of is not written beside it.
+/// A setting that a class in Python takes the place of is not written beside it.
 fn controls(file: &ScenarioFile, report: &mut Report) {
     for (i, flow) in file.flow.iter().enumerate() {
         let replaced = [
