@@ -29,6 +29,7 @@ mod meters_exact;
 mod multi_field;
 mod paired_counter;
 mod port;
+mod queues;
 mod shaper;
 mod strict_priority;
 mod tcp_friendly;

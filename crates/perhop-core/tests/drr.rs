@@ -1,59 +1,20 @@
 //! Deficit round robin against the paper's algorithm line by line, and its bound on unfairness.
 
-use perhop_core::packet::{ClassId, Meta};
-use perhop_core::sched::{Drr, Heads, Scheduler, Select};
+use perhop_core::sched::Drr;
 use perhop_core::time::Instant;
 use perhop_core::units::{BitRate, Bytes};
 use perhop_testkit::check;
 use perhop_testkit::exact_schedulers::DeficitRounds;
 use perhop_testkit::link::{Passage, departures};
 use proptest::prelude::*;
-use std::collections::VecDeque;
+
+use crate::queues::Queues;
 
 const NOW: Instant = Instant::ZERO;
 
 fn drr(quanta: &[u64]) -> Drr {
     let quanta: Vec<Bytes> = quanta.iter().map(|&q| Bytes(q)).collect();
     Drr::new(&quanta).expect("quanta of at least 1 byte")
-}
-
-/// Queues of packets, told to a scheduler as a port does it.
-struct Queues(Vec<VecDeque<Meta>>);
-
-impl Heads for Queues {
-    fn classes(&self) -> u16 {
-        u16::try_from(self.0.len()).expect("few classes")
-    }
-
-    fn head(&self, class: ClassId) -> Option<&Meta> {
-        self.0[usize::from(class.0)].front()
-    }
-}
-
-impl Queues {
-    fn enqueue(&mut self, drr: &mut Drr, class: u16, len: u64) {
-        let meta = Meta { len: Bytes(len), ..Meta::default() };
-        self.0[usize::from(class)].push_back(meta);
-        drr.on_enqueued(NOW, ClassId(class), &meta);
-    }
-
-    /// Class and length of what is served; `sent` is what leaves in its place, if not the head itself.
-    fn serve(&mut self, drr: &mut Drr, sent: Option<u64>) -> Option<(usize, u64)> {
-        match drr.select(NOW, self) {
-            Select::Serve(id) => {
-                let class = usize::from(id.0);
-                let head = self.0[class].pop_front().expect("a head to serve");
-                let served = Meta { len: sent.map_or(head.len, Bytes), ..head };
-                drr.on_served(NOW, id, &served);
-                if self.0[class].is_empty() {
-                    drr.on_emptied(NOW, id);
-                }
-                Some((class, served.len.0))
-            }
-            Select::Idle => None,
-            Select::NotBefore(at) => panic!("waits until {at}"),
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +36,7 @@ fn equals_the_printed_algorithm_for_any_arrivals() {
     let quanta = prop::collection::vec(prop_oneof![Just(1500u64), 1u64..4000], 3);
     check(&(quanta, prop::collection::vec(op, 0..300)), |(quanta, ops)| {
         let (mut drr, mut rounds) = (drr(&quanta), DeficitRounds::new(&quanta));
-        let mut queues = Queues(vec![VecDeque::new(); 3]);
+        let mut queues = Queues::new(3);
         for (at, op) in ops.into_iter().enumerate() {
             match op {
                 Op::Enqueue(class, len) => {
@@ -98,7 +59,7 @@ fn shares_of_classes_that_wait_stay_within_the_papers_bound() {
     let lens = prop::collection::vec(1..=LONGEST, 1..50);
     check(&(quanta, prop::collection::vec(lens, 4)), |(quanta, lens)| {
         let mut drr = drr(&quanta);
-        let mut queues = Queues(vec![VecDeque::new(); 4]);
+        let mut queues = Queues::new(4);
         let mut lens: Vec<_> = lens.iter().map(|l| l.iter().copied().cycle()).collect();
         for class in [0, 1, 2, 3, 0, 1, 2, 3] {
             let len = lens[usize::from(class)].next().expect("a cycle");
@@ -138,7 +99,7 @@ fn a_turn_of_packets_by_hand() {
 #[test]
 fn a_class_that_runs_empty_loses_what_its_turn_left() {
     let mut drr = drr(&[1500, 1500]);
-    let mut queues = Queues(vec![VecDeque::new(); 2]);
+    let mut queues = Queues::new(2);
     queues.enqueue(&mut drr, 0, 100);
     queues.enqueue(&mut drr, 1, 1500);
     assert_eq!(queues.serve(&mut drr, None), Some((0, 100)));
@@ -153,7 +114,7 @@ fn a_class_that_runs_empty_loses_what_its_turn_left() {
 #[test]
 fn a_packet_longer_than_the_head_is_made_up_for() {
     let mut drr = drr(&[1000, 1000]);
-    let mut queues = Queues(vec![VecDeque::new(); 2]);
+    let mut queues = Queues::new(2);
     for class in [0, 1, 0, 1, 0, 1, 0, 1, 0, 1] {
         queues.enqueue(&mut drr, class, 1000);
     }

@@ -1,16 +1,15 @@
 //! Self-clocked fair queueing against tags for each packet as fractions, its bounds on unfairness and delay, and sequences by hand.
 
-use std::collections::VecDeque;
-
-use perhop_core::packet::{ClassId, Meta};
-use perhop_core::sched::{Heads, Scheduler, Select, Wfq};
+use perhop_core::sched::Wfq;
 use perhop_core::time::Instant;
-use perhop_core::units::{BitRate, Bytes};
+use perhop_core::units::BitRate;
 use perhop_testkit::check;
 use perhop_testkit::exact::Ratio;
 use perhop_testkit::exact_schedulers::SelfClocked;
 use perhop_testkit::link::{Passage, departures};
 use proptest::prelude::*;
+
+use crate::queues::Queues;
 
 const NOW: Instant = Instant::ZERO;
 /// A byte takes 8 us.
@@ -20,38 +19,6 @@ const LONGEST: u64 = 1500;
 
 fn wfq(weights: &[u32]) -> Wfq {
     Wfq::new(weights).expect("weights of at least 1")
-}
-
-/// Queues of packets, told to a scheduler as a port does it.
-struct Queues(Vec<VecDeque<Meta>>);
-
-impl Heads for Queues {
-    fn classes(&self) -> u16 {
-        u16::try_from(self.0.len()).expect("few classes")
-    }
-
-    fn head(&self, class: ClassId) -> Option<&Meta> {
-        self.0[usize::from(class.0)].front()
-    }
-}
-
-impl Queues {
-    fn enqueue(&mut self, wfq: &mut Wfq, class: u16, len: u64) {
-        let meta = Meta { len: Bytes(len), ..Meta::default() };
-        self.0[usize::from(class)].push_back(meta);
-        wfq.on_enqueued(NOW, ClassId(class), &meta);
-    }
-
-    fn serve(&mut self, wfq: &mut Wfq) -> Option<(usize, u64)> {
-        let Select::Serve(id) = wfq.select(NOW, self) else { return None };
-        let class = usize::from(id.0);
-        let head = self.0[class].pop_front().expect("a head to serve");
-        wfq.on_served(NOW, id, &head);
-        if self.0[class].is_empty() {
-            wfq.on_emptied(NOW, id);
-        }
-        Some((class, head.len.0))
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -70,14 +37,14 @@ fn equals_a_tag_for_each_packet_for_any_arrivals() {
     let weights = prop::collection::vec(1u32..100, 4);
     check(&(weights, prop::collection::vec(op, 0..400)), |(weights, ops)| {
         let (mut wfq, mut tagged) = (wfq(&weights), SelfClocked::new(&weights));
-        let mut queues = Queues(vec![VecDeque::new(); 4]);
+        let mut queues = Queues::new(4);
         for (at, op) in ops.into_iter().enumerate() {
             match op {
                 Op::Enqueue(class, len) => {
                     queues.enqueue(&mut wfq, class, len);
                     tagged.enqueue(usize::from(class), len);
                 }
-                Op::Serve => assert_eq!(queues.serve(&mut wfq), tagged.send(), "decision {at}"),
+                Op::Serve => assert_eq!(queues.serve(&mut wfq, None), tagged.send(), "decision {at}"),
             }
         }
     });
@@ -92,7 +59,7 @@ fn shares_of_classes_that_wait_stay_within_the_papers_bound() {
     let lens = prop::collection::vec(1..=LONGEST, 1..50);
     check(&(weights, prop::collection::vec(lens, 4)), |(weights, lens)| {
         let mut wfq = wfq(&weights);
-        let mut queues = Queues(vec![VecDeque::new(); 4]);
+        let mut queues = Queues::new(4);
         let mut lens: Vec<_> = lens.iter().map(|l| l.iter().copied().cycle()).collect();
         for class in [0, 1, 2, 3, 0, 1, 2, 3] {
             let len = lens[usize::from(class)].next().expect("a cycle");
@@ -101,7 +68,7 @@ fn shares_of_classes_that_wait_stay_within_the_papers_bound() {
         let mut served = [0i64; 4];
         let mut range = [[(0i64, 0i64); 4]; 4];
         for _ in 0..2000 {
-            let (class, len) = queues.serve(&mut wfq).expect("all wait");
+            let (class, len) = queues.serve(&mut wfq, None).expect("all wait");
             let next = lens[class].next().expect("a cycle");
             queues.enqueue(&mut wfq, u16::try_from(class).expect("few"), next);
             served[class] += len.cast_signed();
