@@ -6,6 +6,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::pcapng::{ENHANCED_PACKET, IF_TSRESOL, INTERFACE, SECTION};
 use crate::u16_at;
 
 /// A packet as it is in a capture.
@@ -120,12 +121,8 @@ struct Interface {
     offset: i64,
 }
 
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
-const IF_TSRESOL: u16 = 9;
 const IF_TSOFFSET: u16 = 14;
 
 fn pcapng<'a>(file: &'a [u8], take: &mut dyn FnMut(Captured<'a>)) -> Result<(), CaptureError> {

@@ -7,14 +7,14 @@
 
 /// Packets of the interface begin with an IPv4 or IPv6 header (LINKTYPE_RAW).
 const LINKTYPE_RAW: u16 = 101;
-const SECTION: u32 = 0x0a0d_0d0a;
-const INTERFACE: u32 = 1;
-const ENHANCED_PACKET: u32 = 6;
+pub(crate) const SECTION: u32 = 0x0a0d_0d0a;
+pub(crate) const INTERFACE: u32 = 1;
+pub(crate) const ENHANCED_PACKET: u32 = 6;
 const OPT_COMMENT: u16 = 1;
 const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_DESCRIPTION: u16 = 3;
-const IF_TSRESOL: u16 = 9;
+pub(crate) const IF_TSRESOL: u16 = 9;
 
 /// Begins a file: the section header of the program `application`.
 pub fn section(application: &str, out: &mut Vec<u8>) {
