@@ -215,8 +215,10 @@ def _value(rules: dict[str, Any]) -> str:
         return "table"
     if "exclusiveMinimum" in rules and "maximum" in rules:
         return f"number above {rules['exclusiveMinimum']:g}, at most {rules['maximum']:g}"
-    if "exclusiveMinimum" in rules:
+    if "exclusiveMinimum" in rules and "exclusiveMaximum" in rules:
         return f"number between {rules['exclusiveMinimum']:g} and {rules['exclusiveMaximum']:g}"
+    if "exclusiveMinimum" in rules:
+        return f"number above {rules['exclusiveMinimum']:g}"
     if rules["type"] == "boolean":
         return "`true` or `false`"
     if "minimum" in rules and "maximum" in rules:

@@ -147,6 +147,12 @@ PORTS = {
         first="",
         second="",
     ),
+    "pie and drr": PORT.format(
+        scheduler='{ kind = "drr" }',
+        queue='{ kind = "pie", limit = "40p", target = "2ms", t_update = "5ms", max_burst = "10ms" }',
+        first='quantum = "1500B"',
+        second='quantum = "6000B"',
+    ),
     "codel, and strict-priority": PORT.format(
         scheduler='{ kind = "strict-priority" }',
         queue='{ kind = "codel", limit = "40p", target = "2ms", interval = "20ms" }',
@@ -173,6 +179,7 @@ METERS = {
     "tcp-friendly": EDGE.format(
         meter='{ kind = "tcp-friendly", interval = "100ms", tokens = 20, packet_size = "1448B" }', marker=TWO
     ),
+    "tsw2cm": EDGE.format(meter='{ kind = "tsw2cm", cir = "2Mbit/s", window = "200ms" }', marker=TWO),
     "token-bucket of each flow": EDGE.format(
         meter='{ kind = "token-bucket", cir = "2Mbit/s", cbs = "10kB" }', marker=TWO + '\nper = "flow"'
     ),

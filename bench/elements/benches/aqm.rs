@@ -1,4 +1,4 @@
-//! What an arrival costs with early detection, beside a FIFO: `cargo bench -p perhop-bench-elements --bench aqm`.
+//! What an arrival costs with early detection, and a packet with PIE, beside a FIFO: `cargo bench -p perhop-bench-elements --bench aqm`.
 
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
 
@@ -9,8 +9,9 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_bench_elements::Pkt;
 use perhop_core::packet::{FlowId, Meta};
 use perhop_core::queue::{
-    Averaging, Codel, CodelConventions, CodelParams, Fifo, Fq, FqConventions, FqParams, Gred, GredParams,
-    Queue, Red, RedParams, Rio, RioParams, VirtualQueue,
+    Averaging, Codel, CodelConventions, CodelParams, DelayFrom, Fifo, Fq, FqConventions, FqParams, Gred,
+    GredParams, LinuxPie, LinuxPieParams, Pie, PieParams, Queue, Red, RedParams, Rio, RioParams,
+    VirtualQueue,
 };
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
@@ -64,6 +65,95 @@ fn arrive(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
             spent.div_f64(batches as f64 * BATCH as f64 / arrivals as f64)
         });
     });
+}
+
+/// Packets of all lengths arrive and leave, about 100 waiting.
+#[expect(clippy::disallowed_methods, reason = "a bench has a clock")]
+fn pass(c: &mut Criterion, name: &str, now: Instant, mut queue: impl Queue<Pkt>) {
+    let mut sink = Back(Vec::with_capacity(BATCH));
+    let mut lengths = stream();
+    let mut packet = || Pkt(Box::new(Meta { len: Bytes(40 + lengths.below(1461)), ..Meta::default() }));
+    for _ in 0..WAITING {
+        queue.enqueue(now, packet(), &mut sink);
+    }
+    let mut away: Vec<_> = (0..BATCH).map(|_| packet()).collect();
+    c.bench_function(&format!("{name}: enqueue and dequeue, about 100 packets waiting"), |b| {
+        b.iter_custom(|packets| {
+            let mut spent = Duration::ZERO;
+            let batches = packets.div_ceil(BATCH as u64);
+            for _ in 0..batches {
+                let start = Clock::now();
+                while let Some(pkt) = away.pop() {
+                    queue.enqueue(now, black_box(pkt), &mut sink);
+                }
+                away.append(&mut sink.0);
+                while away.len() < BATCH {
+                    away.push(queue.dequeue(now, &mut sink).expect("more wait"));
+                }
+                spent += start.elapsed();
+            }
+            spent.div_f64(batches as f64 * BATCH as f64 / packets as f64)
+        });
+    });
+}
+
+/// A queue whose delay has grown for four updates, empty again, and the time of the last: its probability is of the order of 10^-4.
+fn primed<Q: Queue<Pkt>>(mut queue: Q) -> (Instant, Q) {
+    let mut sink = Back(Vec::new());
+    let before = |due: Instant, ms: u64| Instant::from_nanos(due.as_nanos() - ms * 1_000_000);
+    let mut now = before(queue.next_timeout().expect("an update"), 10);
+    for _ in 0..10 {
+        queue.enqueue(now, Pkt(Box::new(Meta { len: Bytes(1250), ..Meta::default() })), &mut sink);
+    }
+    for _ in 0..4 {
+        now = queue.next_timeout().expect("an update");
+        drop(queue.dequeue(before(now, 1), &mut sink));
+        queue.on_timeout(now, &mut sink);
+    }
+    while queue.dequeue(now, &mut sink).is_some() {}
+    (now, queue)
+}
+
+fn pies(c: &mut Criterion) {
+    let params = PieParams {
+        limit: LIMIT,
+        target: Span::from_millis(15),
+        t_update: Span::from_millis(15),
+        max_burst: Span::ZERO,
+        alpha: 0.125,
+        beta: 1.25,
+        delay_from: DelayFrom::Timestamps,
+        active_from: None,
+        derandomize: false,
+        cap_adjustment: false,
+        byte_mode: false,
+        ecn: false,
+        mark_ecnth: 0.1,
+        mean_packet: Bytes(1000),
+    };
+    pass(c, "fifo", Instant::ZERO, Fifo::new(SITE, LIMIT));
+    let rate = PieParams { delay_from: DelayFrom::DepartureRate, ..params };
+    let derandomized = PieParams { derandomize: true, ..params };
+    for (name, params) in
+        [("pie", params), ("pie, derandomized", derandomized), ("pie, departure rate", rate)]
+    {
+        let (now, queue) = primed(Pie::new(SITE, params, stream()).expect("sound"));
+        pass(c, name, now, queue);
+    }
+    let linux = LinuxPieParams {
+        limit: LIMIT,
+        target: Span::from_millis(15),
+        t_update: Span::from_millis(15),
+        max_burst: Span::ZERO,
+        alpha: 0.125,
+        beta: 1.25,
+        delay_from: DelayFrom::Timestamps,
+        byte_mode: false,
+        ecn: false,
+        mtu: Bytes(1514),
+    };
+    let (now, queue) = primed(LinuxPie::new(SITE, linux, stream()).expect("sound"));
+    pass(c, "pie, linux", now, queue);
 }
 
 fn queues(c: &mut Criterion) {
@@ -128,5 +218,5 @@ fn flows(c: &mut Criterion) {
     turn(c, "fq of codel", Fq::new(SITE, fq, stream(), move |_| Codel::new(SITE, codel)).expect("sound"));
 }
 
-criterion_group!(aqm, queues, flows);
+criterion_group!(aqm, queues, pies, flows);
 criterion_main!(aqm);

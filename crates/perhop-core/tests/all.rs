@@ -28,6 +28,7 @@ mod meter_levels;
 mod meters_exact;
 mod multi_field;
 mod paired_counter;
+mod pie;
 mod port;
 mod queues;
 mod shaper;

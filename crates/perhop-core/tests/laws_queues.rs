@@ -1,12 +1,13 @@
 //! The queue laws for every way to configure early detection.
 
 use perhop_core::queue::{
-    Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions, Fifo, Fq,
-    FqConventions, FqParams, GredParams, Queue, RedParams, RioParams, VirtualQueue,
+    Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions, DelayFrom, DocsisPie,
+    DocsisPieParams, Fifo, Fq, FqConventions, FqParams, GredParams, LinuxPie, LinuxPieParams, Pie, PieParams,
+    Queue, RedParams, RioParams, VirtualQueue,
 };
 use perhop_core::sink::SiteId;
 use perhop_core::time::Span;
-use perhop_core::units::{Bytes, QueueSize};
+use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_testkit::aqm::{self, GRED, RED, RIO, bytes, packets};
 use perhop_testkit::packet::TestPacket;
 use perhop_testkit::queue_laws;
@@ -264,3 +265,75 @@ queue_laws!(
     |site| fq(site, FqParams { quantum: Bytes(1), limit: KILOBYTES, ..LINUX_FQ }, CODEL),
     limit = KILOBYTES
 );
+
+/// A queue of ten packets is long, and its probability quickly high.
+const PIE: PieParams = PieParams {
+    limit: TEN,
+    target: Span::from_millis(15),
+    t_update: Span::from_millis(15),
+    max_burst: Span::from_millis(20),
+    alpha: 5.0,
+    beta: 50.0,
+    delay_from: DelayFrom::Timestamps,
+    active_from: None,
+    derandomize: false,
+    cap_adjustment: false,
+    byte_mode: false,
+    ecn: false,
+    mark_ecnth: 0.9,
+    mean_packet: Bytes(100),
+};
+
+fn pie(site: SiteId, params: PieParams) -> Built {
+    Box::new(Pie::new(site, params, aqm::stream()).expect("sound parameters"))
+}
+
+fn linux_pie(site: SiteId, delay_from: DelayFrom) -> Built {
+    let params = LinuxPieParams {
+        limit: TEN,
+        target: Span::from_millis(5),
+        t_update: Span::from_millis(5),
+        max_burst: Span::from_millis(1),
+        alpha: 2.0,
+        beta: 2.0,
+        delay_from,
+        byte_mode: true,
+        ecn: true,
+        mtu: Bytes(100),
+    };
+    Box::new(LinuxPie::new(site, params, aqm::stream()).expect("sound parameters"))
+}
+
+fn docsis_pie(site: SiteId, limit: QueueSize) -> Built {
+    let rate = BitRate::new(100_000).expect("a rate");
+    let params = DocsisPieParams { limit, target: Span::from_millis(10), rate };
+    Box::new(DocsisPie::new(site, params, aqm::stream()).expect("sound parameters"))
+}
+
+queue_laws!(pie_drops, |site| pie(site, PIE), limit = TEN);
+queue_laws!(pie_marks, |site| pie(site, PieParams { ecn: true, ..PIE }), limit = TEN);
+queue_laws!(
+    pie_with_every_option,
+    |site| pie(
+        site,
+        PieParams {
+            limit: KILOBYTES,
+            active_from: Some(QueueSize::Bytes(2000)),
+            derandomize: true,
+            cap_adjustment: true,
+            byte_mode: true,
+            ecn: true,
+            ..PIE
+        }
+    ),
+    limit = KILOBYTES
+);
+queue_laws!(
+    pie_by_the_rate,
+    |site| pie(site, PieParams { delay_from: DelayFrom::DepartureRate, ..PIE }),
+    limit = TEN
+);
+queue_laws!(pie_of_linux, |site| linux_pie(site, DelayFrom::Timestamps), limit = TEN);
+queue_laws!(pie_of_linux_by_the_rate, |site| linux_pie(site, DelayFrom::DepartureRate), limit = TEN);
+queue_laws!(pie_of_docsis, |site| docsis_pie(site, TEN), limit = TEN);
+queue_laws!(pie_of_docsis_by_bytes, |site| docsis_pie(site, KILOBYTES), limit = KILOBYTES);

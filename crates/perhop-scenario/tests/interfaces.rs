@@ -240,7 +240,7 @@ fn flow_queueing() {
     assert_snapshot!(inside(r#"{ kind = "codel", target = "0s" }"#), @"93:59 port.r2-r3.class.be.queue.queue.target: target (0s) must exceed 0s");
     assert_snapshot!(inside(r#"{ kind = "codel", target = "7" }"#), @r#"93:59 port.r2-r3.class.be.queue.queue.target: a time needs a unit; a bare number has none (write the unit: "7s" or "7ms")"#);
     assert_snapshot!(inside(r#""codel""#), @r#"93:32 port.r2-r3.class.be.queue.queue: must be a table, not a string (write a table, as in `{ kind = "codel" }`)"#);
-    assert_snapshot!(inside(r#"{ kind = "codle" }"#), @r#"93:41 port.r2-r3.class.be.queue.queue.kind: `codle` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "custom", "python" (did you mean `codel`?)"#);
+    assert_snapshot!(inside(r#"{ kind = "codle" }"#), @r#"93:41 port.r2-r3.class.be.queue.queue.kind: `codle` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "custom", "python" (did you mean `codel`?)"#);
     assert_snapshot!(inside(r#"{ kind = "fq" }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `fq` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
     assert_snapshot!(inside(r#"{ kind = "red", min_th = "1p", max_th = "2p", max_p = 0.1 }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `red` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
     assert_snapshot!(inside(r#"{ kind = "custom", name = "mine" }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `custom` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
@@ -284,6 +284,49 @@ fn the_limit_of_a_flow() {
 }
 
 #[test]
+fn proportional_integral_controllers() {
+    let queue = |kind: &str, rest: &str| one(RED, &format!("{{ kind = \"{kind}\"{rest} }}"));
+    assert_snapshot!(queue("pie", ""), @"no mistake");
+    assert_snapshot!(queue("pie", r#", conventions = { like = "linux" }, delay_from = "departure-rate", byte_mode = true"#), @"no mistake");
+    assert_snapshot!(queue("pie", r#", active_from = "300p", derandomize = true, cap_adjustment = true, ecn = true, mark_ecnth = 0.2"#), @"no mistake");
+    assert_snapshot!(queue("pie", r#", target = "0s""#), @"93:34 port.r2-r3.class.be.queue.target: target (0s) must exceed 0s");
+    assert_snapshot!(queue("pie", r#", t_update = "0s""#), @"93:36 port.r2-r3.class.be.queue.t_update: t_update (0s) must exceed 0s");
+    assert_snapshot!(queue("pie", ", alpha = 0"), @"93:33 port.r2-r3.class.be.queue.alpha: 0 is outside the range: above 0");
+    assert_snapshot!(queue("pie", ", beta = inf"), @"93:32 port.r2-r3.class.be.queue.beta: inf is not a number to count with (write a number above 0)");
+    assert_snapshot!(queue("pie", ", mark_ecnth = 1.5"), @"93:38 port.r2-r3.class.be.queue.mark_ecnth: 1.5 is outside the range: above 0 and at most 1");
+    assert_snapshot!(queue("pie", r#", active_from = "0p""#), @"93:39 port.r2-r3.class.be.queue.active_from: active_from (0p) must exceed 0");
+    assert_snapshot!(queue("pie", r#", mean_packet = "0B""#), @"93:39 port.r2-r3.class.be.queue.mean_packet: mean_packet (0B) must exceed 0B");
+    assert_snapshot!(queue("pie", r#", delay_from = "rate""#), @r#"93:38 port.r2-r3.class.be.queue.delay_from: `rate` is not one of "timestamps", "departure-rate" (`timestamps`: how long the packet waited that left last; `departure-rate`: what waits)"#);
+    assert_snapshot!(queue("pie", r#", conventions = { like = "linux" }, alpha = 0.1"#), @"93:67 port.r2-r3.class.be.queue.alpha: alpha (0.1) must be a multiple of 0.0625, and at most 2, as in tc-pie");
+    assert_snapshot!(queue("pie", r#", conventions = { like = "linux" }, derandomize = false"#), @r#"93:73 port.r2-r3.class.be.queue.derandomize: derandomize is not for `like = "linux"`, which always does (leave it out)"#);
+    assert_snapshot!(queue("pie", r#", conventions = { like = "linux" }, mark_ecnth = 0.2"#), @r#"93:72 port.r2-r3.class.be.queue.mark_ecnth: mark_ecnth is not for `like = "linux"`, which marks up to 0.1 (leave it out)"#);
+    assert_snapshot!(queue("pie", r#", interval = "100ms""#), @"93:25 port.r2-r3.class.be.queue.interval: there is no setting `interval` here (known here: kind, limit, target, t_update, max_burst, alpha, beta, delay_from, active_from, derandomize, cap_adjustment, byte_mode, ecn, mark_ecnth, mean_packet, conventions)");
+    assert_snapshot!(queue("docsis-pie", ""), @"no mistake");
+    assert_snapshot!(queue("docsis-pie", r#", limit = "100kB", rate = "5Mbit/s""#), @"no mistake");
+    assert_snapshot!(queue("docsis-pie", r#", target = "0s""#), @"93:41 port.r2-r3.class.be.queue.target: target (0s) must exceed 0s");
+    assert_snapshot!(queue("docsis-pie", r#", rate = "0bit/s""#), @"93:39 port.r2-r3.class.be.queue.rate: a rate must be above zero: at zero nothing is ever sent (write `100kbit/s`, `10Mbps` or `1.25MB/s`)");
+    assert_snapshot!(queue("docsis-pie", ", ecn = true"), @"93:32 port.r2-r3.class.be.queue.ecn: there is no setting `ecn` here (known here: kind, limit, target, rate)");
+}
+
+//= test rfc8033-4.2-target
+//= test rfc8033-4.2-period
+//= test rfc8033-4.4-default
+//= test rfc8033-5.1-default
+#[test]
+fn the_defaults_of_pie_are_those_of_the_rfc() {
+    let text = DOMAIN.replace(RED, r#"{ kind = "pie" }"#);
+    let loaded = load(text.as_bytes(), "test.toml", &[]).expect("no mistake");
+    let classes = loaded.scenario.links.iter().flat_map(|link| &link.port.classes);
+    let found =
+        classes.filter_map(|class| if let Queue::Pie(params) = &class.queue { Some(params) } else { None });
+    let [params] = found.collect::<Vec<_>>()[..] else { panic!("one queue") };
+    let [target, update, burst] = [params.target, params.t_update, params.max_burst].map(Span::as_nanos);
+    assert_eq!([target, update, burst], [15_000_000, 15_000_000, 150_000_000]);
+    let numbers = [params.alpha, params.beta, params.mark_ecnth];
+    assert_eq!(numbers.map(f64::to_bits), [0.125, 1.25, 0.1].map(f64::to_bits));
+}
+
+#[test]
 fn coloured_queues() {
     assert_snapshot!(one(r#"colors = { BE = "green" }"#, r#"colors = { EB = "green", AF11 = "blue", BE = "green", CS0 = "red" }"#), @r#"
     102:56 port.r3-r2.class.af.queue.colors.EB: `EB` is not a mark (did you mean `EF`?)
@@ -293,7 +336,7 @@ fn coloured_queues() {
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed" (`coupled`: those of its own and of every better colour; `decoupled`: its own; `shared`: all; `summed`: its own)"#);
-    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "custom", "python" (did you mean `gred`?)"#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "custom", "python" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
     87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)
     88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)

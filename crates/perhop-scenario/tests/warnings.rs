@@ -203,17 +203,17 @@ fn bursts_are_held_against_the_packets_that_get_there() {
 #[test]
 fn something_marks_data_of_flows_with_ecn() {
     let ecn = (r#"window = "64KiB""#, "ecn = true");
-    assert_snapshot!(lines(changed(&[ecn])), @"48:15 flow.up.tcp.ecn: nothing on the way of flow `up` marks its data: it has ECN in vain (write `ecn = true` in a `red`, `rio`, `gred`, `codel` or `cobalt` queue that its data waits in, or set its `tcp.ecn = false`)");
+    assert_snapshot!(lines(changed(&[ecn])), @"48:15 flow.up.tcp.ecn: nothing on the way of flow `up` marks its data: it has ECN in vain (write `ecn = true` in a `red`, `rio`, `gred`, `codel`, `cobalt` or `pie` queue that its data waits in, or set its `tcp.ecn = false`)");
     let fifo = r#"{ kind = "fifo", limit = "64kB" }"#;
     assert_snapshot!(lines(changed(&[ecn, (fifo, RED)])), @"no warning");
-    assert_snapshot!(lines(changed(&[ecn, (fifo, &RED.replace("true", "false"))])), @"48:15 flow.up.tcp.ecn: nothing on the way of flow `up` marks its data: it has ECN in vain (write `ecn = true` in a `red`, `rio`, `gred`, `codel` or `cobalt` queue that its data waits in, or set its `tcp.ecn = false`)");
+    assert_snapshot!(lines(changed(&[ecn, (fifo, &RED.replace("true", "false"))])), @"48:15 flow.up.tcp.ecn: nothing on the way of flow `up` marks its data: it has ECN in vain (write `ecn = true` in a `red`, `rio`, `gred`, `codel`, `cobalt` or `pie` queue that its data waits in, or set its `tcp.ecn = false`)");
     // Both flows of one profile have it in vain.
     let profile = "[[profile]]\nname = \"marked\"\necn = true\n";
     let text = BASE.replace("tcp = { window = \"64KiB\" }", "tcp = { profile = \"marked\" }")
         + "tcp.profile = \"marked\"\n";
     assert_snapshot!(lines(load(format!("{text}{profile}").as_bytes(), "test.toml", &[])), @"
-    56:7 profile.marked.ecn: nothing on the way of flow `up` marks its data: it has ECN in vain (write `ecn = true` in a `red`, `rio`, `gred`, `codel` or `cobalt` queue that its data waits in, or set its `tcp.ecn = false`)
-    56:7 profile.marked.ecn: nothing on the way of flow `bulk` marks its data: it has ECN in vain (write `ecn = true` in a `red`, `rio`, `gred`, `codel` or `cobalt` queue that its data waits in, or set its `tcp.ecn = false`)
+    56:7 profile.marked.ecn: nothing on the way of flow `up` marks its data: it has ECN in vain (write `ecn = true` in a `red`, `rio`, `gred`, `codel`, `cobalt` or `pie` queue that its data waits in, or set its `tcp.ecn = false`)
+    56:7 profile.marked.ecn: nothing on the way of flow `bulk` marks its data: it has ECN in vain (write `ecn = true` in a `red`, `rio`, `gred`, `codel`, `cobalt` or `pie` queue that its data waits in, or set its `tcp.ecn = false`)
     ");
 }
 

@@ -9,6 +9,7 @@ mod engine;
 mod measures;
 mod more_series;
 mod own_queue;
+mod pie;
 mod random;
 mod tables;
 mod traced;

@@ -6,10 +6,13 @@ mod cobalt;
 mod codel;
 mod colored;
 mod conventions;
+mod docsis_pie;
 pub mod early;
 mod fifo;
 mod fq;
 mod gred;
+mod linux_pie;
+mod pie;
 mod red;
 mod rio;
 
@@ -18,10 +21,13 @@ pub use cobalt::{Cobalt, CobaltParams};
 pub use codel::{Codel, CodelConventions, CodelParams};
 pub use colored::{Averaging, Colored};
 pub use conventions::Conventions;
+pub use docsis_pie::{DocsisPie, DocsisPieParams};
 pub use early::{EarlyState, Thresholds};
 pub use fifo::Fifo;
 pub use fq::{FlowQueue, Fq, FqConventions, FqParams};
 pub use gred::{Gred, GredParams, VirtualQueue};
+pub use linux_pie::{LinuxPie, LinuxPieParams};
+pub use pie::{DelayFrom, Pie, PieParams};
 pub use red::{Red, RedParams};
 pub use rio::{Rio, RioParams};
 

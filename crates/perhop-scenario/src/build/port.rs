@@ -11,7 +11,8 @@ use perhop_core::packet::{ClassId, FlowId, Kind, OnWire, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::{
-    AnyQueue, Cobalt, CobaltParams, Codel, CodelParams, Fifo, Fq, FqParams, Gred, Red, Rio,
+    AnyQueue, Cobalt, CobaltParams, Codel, CodelParams, DocsisPie, Fifo, Fq, FqParams, Gred, LinuxPie, Pie,
+    Red, Rio,
 };
 use perhop_core::rng::Stream;
 use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wfq, Wrr};
@@ -91,6 +92,9 @@ pub(crate) fn own_queue<P: Packet>(
         model::Queue::Codel(params) => Box::new(Codel::new(site, *params)?).into(),
         model::Queue::Cobalt(params) => Box::new(Cobalt::new(site, *params, stream)?).into(),
         model::Queue::Fq { params, queue } => flow_queue(*params, queue, site, stream)?,
+        model::Queue::Pie(params) => Box::new(Pie::new(site, *params, stream)?).into(),
+        model::Queue::LinuxPie(params) => Box::new(LinuxPie::new(site, *params, stream)?).into(),
+        model::Queue::DocsisPie(params) => Box::new(DocsisPie::new(site, *params, stream)?).into(),
         model::Queue::Custom(_) => return Ok(None),
     }))
 }

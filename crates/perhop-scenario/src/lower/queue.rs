@@ -6,7 +6,8 @@ use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{
-    CobaltParams, CodelParams, FqParams, GredParams, RedParams, RioParams, Thresholds, VirtualQueue,
+    CobaltParams, CodelParams, DocsisPieParams, FqParams, GredParams, LinuxPieParams, PieParams, RedParams,
+    RioParams, Thresholds, VirtualQueue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::serializer::Serializer;
@@ -18,11 +19,12 @@ use crate::meant::elements::ElementError;
 use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::Step;
+use crate::words::conventions::LikePie;
 use crate::words::files::FileName;
 use crate::words::marks::{Colors, Mark};
 use crate::words::names::Label;
 use crate::words::setting::SettingsTable;
-use crate::words::units::{Limit, Size, Time};
+use crate::words::units::{Limit, Rate, Size, Time};
 use crate::written::defaults;
 use crate::written::file::schema;
 use crate::written::port::{self, Curve, Queue};
@@ -78,6 +80,8 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         (Queue::Codel { .. }, _) => codel(queue),
         (Queue::Cobalt { .. }, _) => cobalt(queue, rate),
         (Queue::Fq { queue: inside, .. }, _) => fq(queue, model_queue(inside, rate, packet_size)),
+        (Queue::Pie { .. }, _) => pie(queue, packet_size),
+        (&Queue::DocsisPie { limit, target, rate: own }, _) => docsis_pie(limit, target, own, rate),
         (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
         (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),
     }
@@ -123,6 +127,65 @@ fn fq(queue: &Queue, inside: model::Queue) -> model::Queue {
     };
     let params = FqParams { limit, queues, quantum, drop_batch, conventions: conventions.model() };
     model::Queue::Fq { params, queue: Box::new(inside) }
+}
+
+/// PIE as `queue` has it, with what its conventions have where nothing is written.
+fn pie(queue: &Queue, packet_size: Option<Size>) -> model::Queue {
+    let &Queue::Pie {
+        limit: Limit(limit),
+        target: Time(target),
+        t_update: Time(t_update),
+        max_burst: Time(max_burst),
+        alpha,
+        beta,
+        delay_from,
+        active_from,
+        derandomize,
+        cap_adjustment,
+        byte_mode,
+        ecn,
+        mark_ecnth,
+        mean_packet,
+        conventions,
+    } = queue
+    else {
+        unreachable!("it is PIE")
+    };
+    let delay_from = delay_from.into();
+    match conventions.like {
+        LikePie::Rfc8033 => model::Queue::Pie(PieParams {
+            limit,
+            target,
+            t_update,
+            max_burst,
+            alpha,
+            beta,
+            delay_from,
+            active_from: active_from.map(|Limit(from)| from),
+            derandomize: derandomize.unwrap_or_default(),
+            cap_adjustment: cap_adjustment.unwrap_or_default(),
+            byte_mode,
+            ecn,
+            mark_ecnth: mark_ecnth.unwrap_or_else(defaults::mark_ecnth),
+            mean_packet: mean_packet.or(packet_size).unwrap_or_else(defaults::pie_mean_packet).0,
+        }),
+        LikePie::Linux => model::Queue::LinuxPie(LinuxPieParams {
+            limit,
+            target,
+            t_update,
+            max_burst,
+            alpha,
+            beta,
+            delay_from,
+            byte_mode,
+            ecn,
+            mtu: mean_packet.unwrap_or_else(defaults::pie_mtu).0,
+        }),
+    }
+}
+
+fn docsis_pie(Limit(limit): Limit, Time(target): Time, own: Option<Rate>, rate: BitRate) -> model::Queue {
+    model::Queue::DocsisPie(DocsisPieParams { limit, target, rate: own.map_or(rate, |Rate(own)| own) })
 }
 
 /// A queue from outside; of one in Python `file` is where its class is.

@@ -13,7 +13,10 @@ use perhop_core::meter::{
     SrTcmParams, TcpFriendlyParams, TokenBucketParams, TrTcmDiffServParams, TrTcmParams, TswParams,
 };
 use perhop_core::packet::Color;
-use perhop_core::queue::{CobaltParams, CodelParams, FqParams, GredParams, RedParams, RioParams, Thresholds};
+use perhop_core::queue::{
+    CobaltParams, CodelParams, DocsisPieParams, FqParams, GredParams, LinuxPieParams, PieParams, RedParams,
+    RioParams, Thresholds,
+};
 use perhop_core::rate_trace::RateTrace;
 use perhop_core::sched::CbqClass;
 use perhop_core::shaper::ShaperParams;
@@ -200,6 +203,12 @@ pub enum Queue {
         /// Each of them.
         queue: Box<Self>,
     },
+    /// Proportional integral controller enhanced.
+    Pie(PieParams),
+    /// The same as Linux has it.
+    LinuxPie(LinuxPieParams),
+    /// The same as cable modems have it.
+    DocsisPie(DocsisPieParams),
     /// A queue from outside.
     Custom(CustomQueue),
 }
@@ -210,14 +219,19 @@ impl Queue {
     pub fn thresholds(&self) -> Vec<(Option<Color>, Thresholds)> {
         use Color::{Green, Red, Yellow};
         match self {
-            Self::Fifo { .. } | Self::Codel(_) | Self::Cobalt(_) | Self::Fq { .. } | Self::Custom(_) => {
-                Vec::new()
-            }
             Self::Red(red) => vec![(None, red.thresholds)],
             Self::Rio(rio) => vec![(Some(Green), rio.green), (Some(Red), rio.red)],
             Self::Gred(gred) => [(Green, &gred.green), (Yellow, &gred.yellow), (Red, &gred.red)]
                 .map(|(color, own)| (Some(color), own.thresholds))
                 .to_vec(),
+            Self::Fifo { .. }
+            | Self::Codel(_)
+            | Self::Cobalt(_)
+            | Self::Fq { .. }
+            | Self::Pie(_)
+            | Self::LinuxPie(_)
+            | Self::DocsisPie(_)
+            | Self::Custom(_) => Vec::new(),
         }
     }
 
@@ -232,6 +246,8 @@ impl Queue {
             Self::Codel(_) => "codel",
             Self::Cobalt(_) => "cobalt",
             Self::Fq { .. } => "fq",
+            Self::Pie(_) | Self::LinuxPie(_) => "pie",
+            Self::DocsisPie(_) => "docsis-pie",
             Self::Custom(given) => &given.name,
         }
     }
@@ -247,6 +263,9 @@ impl Queue {
             Self::Codel(params) => params.limit,
             Self::Cobalt(params) => params.limit,
             Self::Fq { params, .. } => params.limit,
+            Self::Pie(params) => params.limit,
+            Self::LinuxPie(params) => params.limit,
+            Self::DocsisPie(params) => params.limit,
             Self::Custom(given) => given.limit,
         }
     }
@@ -265,13 +284,15 @@ impl Queue {
     #[must_use]
     pub fn may_mark(&self) -> bool {
         match self {
-            Self::Fifo { .. } => false,
+            Self::Fifo { .. } | Self::DocsisPie(_) => false,
             Self::Red(params) => params.ecn,
             Self::Rio(params) => params.ecn,
             Self::Gred(params) => params.ecn,
             Self::Codel(params) => params.ecn || params.ce_threshold.is_some(),
             Self::Cobalt(params) => params.ecn,
             Self::Fq { queue, .. } => queue.may_mark(),
+            Self::Pie(params) => params.ecn,
+            Self::LinuxPie(params) => params.ecn,
             Self::Custom(_) => true,
         }
     }

@@ -120,6 +120,16 @@ word! {
 }
 
 word! {
+    /// Where PIE knows the delay of its queue from.
+    DelayFrom => perhop_core::queue::DelayFrom {
+        /// How long the packet waited that left last (RFC 8033 section 4.3).
+        Timestamps,
+        /// What waits, over the rate at which packets leave (section 5.2).
+        DepartureRate,
+    }
+}
+
+word! {
     /// Which of the data packets that an ACK covers gives it its mark.
     CopyRule => perhop_core::ack_marking::CopyRule {
         /// The one whose arrival triggered the ACK.

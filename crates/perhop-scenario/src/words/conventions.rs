@@ -1,4 +1,4 @@
-//! Conventions of early detection, of `CoDel` and of flow queueing as they are written.
+//! Conventions of early detection, of `CoDel`, of flow queueing and of PIE as they are written.
 
 use perhop_core::queue;
 use perhop_core::units::Bytes;
@@ -203,5 +203,31 @@ impl FqConventions {
             common_backlog: self.common_backlog.unwrap_or(like.common_backlog),
             forget_new: self.forget_new.unwrap_or(like.forget_new),
         }
+    }
+}
+
+/// Whose PIE it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PieConventions {
+    /// Whose conventions these are.
+    pub like: LikePie,
+}
+
+/// Whose conventions PIE has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LikePie {
+    /// The RFC's: sections 4 and 5.
+    #[default]
+    Rfc8033,
+    /// Those of Linux, `sch_pie`: whole numbers, always derandomised and capped, a start half a second late.
+    Linux,
+}
+
+impl PieConventions {
+    /// Whether nothing but the default is asked for.
+    pub(crate) fn are_default(&self) -> bool {
+        *self == Self::default()
     }
 }

@@ -6,7 +6,8 @@ use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::words::choices::{
-    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, Endpoint, Fraction, NewFlow, NodeKind, Shortage,
+    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, DelayFrom, Endpoint, Fraction, NewFlow, NodeKind,
+    Shortage,
 };
 use crate::words::marks::{Mark, Selector};
 use crate::words::units::{Limit, Size, Time};
@@ -133,6 +134,55 @@ pub(crate) fn fq_quantum() -> Size {
 /// 64 packets: RFC 8290 section 4.1.
 pub(crate) fn fq_drop_batch() -> u32 {
     64
+}
+
+//= rfc8033-4.2-target
+//= rfc8033-4.2-period
+/// 15 ms: RFC 8033 section 4.2, for the target and for the time between updates.
+pub(crate) fn pie_target() -> Time {
+    Time(Span::from_millis(15))
+}
+
+//= rfc8033-4.4-default
+/// 150 ms: RFC 8033 section 4.4.
+pub(crate) fn pie_max_burst() -> Time {
+    Time(Span::from_millis(150))
+}
+
+/// 1/8: RFC 8033, Appendix A.
+pub(crate) fn pie_alpha() -> f64 {
+    0.125
+}
+
+/// 1 and 1/4: RFC 8033, Appendix A.
+pub(crate) fn pie_beta() -> f64 {
+    1.25
+}
+
+/// RFC 8033, Appendix A.
+pub(crate) fn delay_from() -> DelayFrom {
+    DelayFrom::Timestamps
+}
+
+//= rfc8033-5.1-default
+/// 10 %: RFC 8033 section 5.1.
+pub(crate) fn mark_ecnth() -> f64 {
+    0.1
+}
+
+/// 1000 bytes: ours, as ns-3; RFC 8033 gives no number.
+pub(crate) fn pie_mean_packet() -> Size {
+    Size(Bytes(1000))
+}
+
+/// 1514 bytes: the MTU of Ethernet, and its header.
+pub(crate) fn pie_mtu() -> Size {
+    Size(Bytes(1514))
+}
+
+/// 10 ms: RFC 8034, Appendix A.
+pub(crate) fn docsis_target() -> Time {
+    Time(Span::from_millis(10))
 }
 
 /// 500 bytes: the mean packet of ns-2's RED.

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use perhop_core::units::QueueSize;
 
-use crate::words::choices::Averaging;
-use crate::words::conventions::{CodelConventions, Conventions, FqConventions};
+use crate::words::choices::{Averaging, DelayFrom};
+use crate::words::conventions::{CodelConventions, Conventions, FqConventions, PieConventions};
 use crate::words::files::FileName;
 use crate::words::marks::{Colors, Selector};
 use crate::words::names::{End, Label};
 use crate::words::setting::SettingsTable;
-use crate::words::units::{Limit, Size, Time};
+use crate::words::units::{Limit, Rate, Size, Time};
 use crate::written::defaults;
 
 /// An outgoing interface: the queues in front of the direction `at -> to` of a link, or of both directions.
@@ -348,6 +348,78 @@ queues! {
             #[serde(default, skip_serializing_if = "FqConventions::are_default")]
             conventions: FqConventions,
         },
+        /// Proportional integral controller enhanced (RFC 8033): arrivals are dropped by chance, with a probability that follows
+        /// how long packets wait.
+        Pie {
+            /// Most that may wait, in packets or in bytes.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
+            /// The delay to hold.
+            #[serde(default = "defaults::pie_target")]
+            target: Time,
+            /// Time between updates of the probability.
+            #[serde(default = "defaults::pie_target")]
+            t_update: Time,
+            /// How long a queue may grow after a calm before anything is dropped by chance.
+            #[serde(default = "defaults::pie_max_burst")]
+            max_burst: Time,
+            /// What a second above the target adds to the probability in an update, where it is 0.1 or more; below it is scaled down.
+            #[serde(default = "defaults::pie_alpha")]
+            #[schemars(extend("exclusiveMinimum" = 0))]
+            alpha: f64,
+            /// What a second of growth since the last update adds.
+            #[serde(default = "defaults::pie_beta")]
+            #[schemars(extend("exclusiveMinimum" = 0))]
+            beta: f64,
+            /// Where the delay is known from.
+            #[serde(default = "defaults::delay_from")]
+            delay_from: DelayFrom,
+            /// Below this nothing is reckoned or dropped by chance after a calm; the RFC speaks of a third of the limit (section 5.3).
+            /// Without it the controller is always active.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Limit")]
+            active_from: Option<Limit>,
+            /// Drops are kept from coming too close together and too far apart (section 5.4). Without it false.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "bool")]
+            derandomize: Option<bool>,
+            /// A probability of 0.1 or more rises by at most 0.02 in an update (section 5.5). Without it false.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "bool")]
+            cap_adjustment: Option<bool>,
+            /// The probability is proportional to the length of the packet against `mean_packet`, up to 0.85.
+            #[serde(default)]
+            byte_mode: bool,
+            /// Packets of flows with ECN are marked where they would be dropped by chance.
+            #[serde(default)]
+            ecn: bool,
+            /// From this probability on they are dropped all the same. Without it 0.1.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 1))]
+            mark_ecnth: Option<f64>,
+            /// Nothing is dropped by chance where two of these or less wait; also the reference of `byte_mode`. Without it
+            /// `run.packet_size`, or else 1000B; with `like = "linux"` 1514B.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Size")]
+            mean_packet: Option<Size>,
+            /// What is done otherwise than in the RFC.
+            #[serde(default, skip_serializing_if = "PieConventions::are_default")]
+            conventions: PieConventions,
+        },
+        /// PIE of DOCSIS cable modems (RFC 8034).
+        DocsisPie {
+            /// Most that may wait, in packets or in bytes. Nothing is dropped by chance before a third of it waits, and again after a
+            /// second of quiet.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
+            /// The delay to hold.
+            #[serde(default = "defaults::docsis_target")]
+            target: Time,
+            /// The rate that the delay is reckoned from. Without it the link's.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Rate")]
+            rate: Option<Rate>,
+        },
         /// A queue from outside of perhop, for the program that brings it.
         Custom {
             /// What that program calls it.
@@ -389,6 +461,8 @@ impl Queue {
             | Self::Codel { limit, .. }
             | Self::Cobalt { limit, .. }
             | Self::Fq { limit, .. }
+            | Self::Pie { limit, .. }
+            | Self::DocsisPie { limit, .. }
             | Self::Custom { limit, .. }
             | Self::Python { limit, .. } => *limit,
             Self::Gred { limit, green, yellow, red, .. } => limit

@@ -133,7 +133,7 @@ impl Made {
         let common = format!("limit = {}, w_q = 0.02", size(60_000));
         let curve = |min, max| format!("{{ min_th = {}, max_th = {}, max_p = 0.1 }}", size(min), size(max));
         let (low, middle, high) = (curve(5_000, 15_000), curve(12_000, 25_000), curve(20_000, 50_000));
-        match self.numbers.below(6) {
+        match self.numbers.below(8) {
             0 => format!("{{ kind = \"fifo\", limit = {} }}", self.size(20_000)),
             1 => {
                 let thresholds = format!("min_th = {}, max_th = {}", self.size(5_000), self.size(15_000));
@@ -154,7 +154,16 @@ impl Made {
                      conventions = {{ like = \"{like}\" }} }}"
                 )
             }
-            4 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
+            4 => {
+                let linux = ", conventions = { like = \"linux\" }";
+                let options = ", active_from = \"2p\", derandomize = true, cap_adjustment = true, ecn = true";
+                let more = ["", linux, options, ", delay_from = \"departure-rate\""];
+                let more = self.numbers.pick(&more);
+                let quick = "target = \"2ms\", t_update = \"5ms\", max_burst = \"10ms\"";
+                format!("{{ kind = \"pie\", limit = {}, {quick}{more} }}", self.size(60_000))
+            }
+            5 => format!("{{ kind = \"docsis-pie\", limit = {}, target = \"2ms\" }}", self.size(20_000)),
+            6 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
             _ => format!("{{ kind = \"gred\", {common}, green = {high}, yellow = {middle}, red = {low} }}"),
         }
     }

@@ -1,0 +1,86 @@
+//! Long flows behind PIE: they fill their link, and packets wait about as long as the target says.
+
+use perhop_core::sink::DropReason;
+use perhop_sim::TraceKinds;
+
+use crate::common::run;
+use crate::diffserv::{link, queue};
+
+/// A flow through a router and a bottleneck.
+const PATH: &str = r#"
+[run]
+duration = "40s"
+warmup = "15s"
+[[node]]
+name = "a"
+[[node]]
+name = "r"
+kind = "router"
+[[node]]
+name = "b"
+[[link]]
+ends = ["a", "r"]
+rate = "1Gbit/s"
+delay = "1ms"
+[[link]]
+ends = ["r", "b"]
+rate = "10Mbit/s"
+delay = "9ms"
+[[port]]
+at = "r"
+to = "b"
+[[port.class]]
+name = "all"
+queue = { kind = "pie" }
+[[flow]]
+name = "up"
+from = "a"
+to = "b"
+"#;
+
+/// The part of the link that carries data, and the mean wait in milliseconds, with this link and `queue` before it.
+fn long_flow(rate: &str, delay_ms: u32, queue_settings: &str) -> (f64, f64) {
+    let overrides = [
+        format!("link.r-b.rate={rate}"),
+        format!("link.r-b.delay={delay_ms}ms"),
+        format!("port.r-b.class.all.queue={queue_settings}"),
+    ];
+    let results = run(PATH, &overrides.each_ref().map(String::as_str), TraceKinds::default());
+    let row = queue(&results, "port.r-b.class.all");
+    assert!(row.drops.of(DropReason::Early) > 0 && row.drops.of(DropReason::Overflow) == 0);
+    (link(&results, "r->b").utilization_data, row.wait_mean_s * 1e3)
+}
+
+/// What `docs/elements/pie.md` has.
+#[test]
+fn a_long_flow_fills_its_link_and_waits_about_as_long_as_the_target_says() {
+    for (rate, delay, part, wait) in [
+        ("1Mbit/s", 4, 0.986, 22.0),
+        ("10Mbit/s", 4, 1.0, 15.6),
+        ("100Mbit/s", 4, 1.0, 13.8),
+        ("1Mbit/s", 19, 0.963, 25.9),
+        ("10Mbit/s", 19, 0.981, 14.4),
+        ("100Mbit/s", 19, 1.0, 10.6),
+        ("1Mbit/s", 49, 0.973, 39.3),
+        ("10Mbit/s", 49, 0.922, 10.5),
+        ("100Mbit/s", 49, 0.983, 7.5),
+    ] {
+        let found = long_flow(rate, delay, r#"{ kind = "pie" }"#);
+        assert!((found.0 - part).abs() < 0.01 && (found.1 - wait).abs() < 1.0, "{rate} {delay}: {found:?}");
+    }
+}
+
+#[test]
+fn so_it_does_with_every_option_behind_linux_and_behind_a_modem() {
+    for (settings, target) in [
+        (
+            r#"{ kind = "pie", delay_from = "departure-rate", derandomize = true, cap_adjustment = true }"#,
+            15.0,
+        ),
+        (r#"{ kind = "pie", conventions = { like = "linux" } }"#, 15.0),
+        (r#"{ kind = "docsis-pie", limit = "125kB" }"#, 10.0),
+    ] {
+        let (part, wait) = long_flow("10Mbit/s", 19, settings);
+        assert!(part > 0.97 && (0.9 * target..1.6 * target).contains(&wait), "{settings}: {part} {wait}");
+    }
+}
