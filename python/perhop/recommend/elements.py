@@ -73,7 +73,7 @@ def _queues(resolved: Table) -> Made:
             made: dict[str, Table] = {"fifo": {}}
             if marks != ["EF"]:
                 made["red"] = _early(queue["limit"], 6, 2, 0.1) | {"gentle": True}
-                made["codel"] = {}
+                made |= {"codel": {}, "pie": {}}
             precedences = max((len(of) for of in _precedences(marks).values()), default=0)
             if precedences >= 2:
                 made["rio"] = _colors(queue["limit"], green=(2, 1, 0.02), red=(6, 2, 0.1))
@@ -205,10 +205,11 @@ TRIED: dict[str, Callable[[Table], Made]] = {
 """What can be tried beside ACK markings."""
 
 _ALIKE = "no meter with cbs has a green AFx1 that shares a class with AFx2, so that yellow would be red"
+_EARLY = "no class that looks at marks has a limit and is not EF's alone"
 _WHY = {
     "queue": {
         "fifo": "no class that looks at marks has a limit",
-        **dict.fromkeys(("red", "codel"), "no class that looks at marks has a limit and is not EF's alone"),
+        **dict.fromkeys(("red", "codel", "pie"), _EARLY),
         "rio": "no class with a limit takes two drop precedences of an AF class",
         "gred": "no class with a limit takes three drop precedences of an AF class",
     },
