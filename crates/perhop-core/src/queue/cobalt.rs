@@ -31,9 +31,9 @@ pub struct CobaltParams {
     pub packet_time: Span,
     /// Whether packets that can carry a congestion mark are marked where they would be dropped for their wait.
     pub ecn: bool,
-    /// What an overflow adds to BLUE's probability.
+    /// The step that an overflow adds to BLUE's probability.
     pub p_inc: f64,
-    /// What an empty queue takes from it.
+    /// The step that an empty queue takes from it.
     pub p_dec: f64,
 }
 
@@ -132,7 +132,7 @@ impl<P: Packet> FlowQueue<P> for Cobalt<P> {
     }
 }
 
-/// What the decisions of [`State`] go by; times in nanoseconds, probabilities in units of 2^-32.
+/// Parameters of the decisions of [`State`]; times in nanoseconds, probabilities in units of 2^-32.
 #[derive(Clone, Copy, Debug)]
 struct Law {
     target: u64,
@@ -173,7 +173,7 @@ impl Law {
     }
 }
 
-/// What is done with a packet at its turn.
+/// The fate of a packet at its turn.
 #[derive(Clone, Copy, Debug)]
 struct Verdict {
     /// Why it is dropped, unless it is the last.
@@ -242,7 +242,7 @@ impl State {
         }
     }
 
-    /// What to do with a packet that has `waited`; BLUE's draw is below 2^32.
+    /// Decides on a packet that has `waited`; BLUE's draw is below 2^32.
     fn verdict(
         &mut self,
         law: &Law,

@@ -198,7 +198,7 @@ pub enum Queue {
     Cobalt(CobaltParams),
     /// A queue for each flow.
     Fq {
-        /// What is of all of them.
+        /// Parameters of all of them.
         params: FqParams,
         /// Each of them.
         queue: Box<Self>,

@@ -43,7 +43,7 @@ impl AckSample {
     }
 }
 
-/// What an acknowledgment says of congestion marks.
+/// Congestion marks, as an acknowledgment reports them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Echo {
     /// Every byte below it has arrived.

@@ -355,7 +355,7 @@ impl Sender {
         }
     }
 
-    /// What the growth makes of marks beside answering them.
+    /// Lets the growth hear of marks, beside answering them.
     //= rfc8257-3.3-acceptable
     fn hear_echo(&mut self, ack: &Ack) {
         if (self.una..=self.max).contains(&ack.ack) {
