@@ -187,7 +187,7 @@ fn turn(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
     }
     c.bench_function(&format!("{name}: dequeue and enqueue, 4 packets of each of 1000 flows"), |b| {
         b.iter(|| {
-            now += Span::from_nanos(1200);
+            now += Span::from_nanos(300);
             let pkt = queue.dequeue(now, &mut sink).expect("packets wait");
             queue.enqueue(now, black_box(pkt), &mut sink);
         });
