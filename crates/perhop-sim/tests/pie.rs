@@ -1,7 +1,7 @@
 //! Long flows behind PIE: they fill their link, and packets wait about as long as the target says.
 
 use perhop_core::sink::DropReason;
-use perhop_sim::TraceKinds;
+use perhop_sim::{Quantity, TraceKinds};
 
 use crate::common::run;
 use crate::diffserv::{link, queue};
@@ -82,5 +82,20 @@ fn so_it_does_with_every_option_behind_linux_and_behind_a_modem() {
     ] {
         let (part, wait) = long_flow("10Mbit/s", 19, settings);
         assert!(part > 0.97 && (0.9 * target..1.6 * target).contains(&wait), "{settings}: {part} {wait}");
+    }
+}
+
+#[test]
+fn the_probability_is_in_the_series_where_it_is_asked_for() {
+    for settings in [
+        r#"{ kind = "pie" }"#,
+        r#"{ kind = "pie", conventions = { like = "linux" } }"#,
+        r#"{ kind = "docsis-pie", limit = "125kB" }"#,
+    ] {
+        let queue = format!("port.r-b.class.all.queue={settings}");
+        let results = run(PATH, &[&queue, r#"run.series=["averages"]"#], TraceKinds::default());
+        let of = |quantity| results.series.columns.iter().filter(move |column| column.1 == quantity);
+        assert!(of(Quantity::DropProbability).any(|column| column.2.iter().any(|p| *p > 0.0 && *p < 1.0)));
+        assert_eq!((of(Quantity::DropProbability).count(), of(Quantity::AveragePackets).count()), (1, 0));
     }
 }

@@ -7,7 +7,7 @@
 //! Units: delays in seconds; the limit in packets or in bytes, the packet on the wire not counted.
 //! Cost: that of a FIFO, some comparisons and a division for each packet, a draw for each drop; an update every 16 ms.
 
-use super::early::not_empty;
+use super::early::{EarlyState, not_empty};
 use super::pie::{LOW, Spread, after, scale, seconds, some_time, spread};
 use super::{Backlog, Fifo, Queue, float};
 use crate::packet::{Meta, Packet};
@@ -240,5 +240,9 @@ impl<P: Packet> Queue<P> for DocsisPie<P> {
             self.update = after(self.update, INTERVAL, now);
             self.set_probability();
         }
+    }
+
+    fn early_states(&self) -> Vec<EarlyState> {
+        vec![EarlyState { color: None, average: None, probability: self.probability.min(LOW) }]
     }
 }

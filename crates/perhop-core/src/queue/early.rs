@@ -112,11 +112,9 @@ pub fn p_a(p_b: f64, count: f64, conventions: &Conventions) -> f64 {
 pub struct EarlyState {
     /// Its colour; none where all packets are treated alike.
     pub color: Option<Color>,
-    /// The unit of the average.
-    pub unit: Unit,
-    /// The average, as the latest arrival that it counts left it.
-    pub average: f64,
-    /// The probability p_b of a drop at this average, for a packet of mean length; 1 where every arrival is dropped.
+    /// The average as the latest arrival that it counts left it, and its unit; none where drops go by no average.
+    pub average: Option<(Unit, f64)>,
+    /// The probability of a drop now, for a packet of mean length: p_b at this average; 1 where every arrival is dropped.
     pub probability: f64,
 }
 
@@ -192,7 +190,7 @@ impl Early {
             Zone::Between(p_b) => p_b,
             Zone::Above => 1.0,
         };
-        EarlyState { color, unit, average, probability }
+        EarlyState { color, average: Some((unit, average)), probability }
     }
 
     /// The average has no say over this arrival: it counts as below `min_th`.

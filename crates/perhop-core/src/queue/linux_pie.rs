@@ -5,7 +5,7 @@
 //! Units: times in 64 ns, probabilities in 2^-56 of 1; the limit in packets or in bytes, the packet on the wire not counted.
 //! Cost: that of a FIFO, some comparisons for each packet; a draw for each that is left to chance; an update for each `t_update`.
 
-use super::early::{not_empty, some_bytes};
+use super::early::{EarlyState, not_empty, some_bytes};
 use super::pie::{DelayFrom, after, mark_instead, some_time};
 use super::{Backlog, Fifo, Queue};
 use crate::packet::{Meta, Packet};
@@ -264,6 +264,10 @@ impl<P: Packet> Queue<P> for LinuxPie<P> {
             self.update = after(self.update, self.t_update, now);
             self.set_probability();
         }
+    }
+
+    fn early_states(&self) -> Vec<EarlyState> {
+        vec![EarlyState { color: None, average: None, probability: self.probability().min(1.0) }]
     }
 }
 

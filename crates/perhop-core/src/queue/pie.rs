@@ -8,7 +8,7 @@
 //! Units: delays in seconds; the limit in packets or in bytes, the packet on the wire not counted.
 //! Cost: that of a FIFO, some comparisons and a conversion for each packet, a draw for each drop; an update for each `t_update`.
 
-use super::early::{not_empty, some_bytes, within_one};
+use super::early::{EarlyState, not_empty, some_bytes, within_one};
 use super::{Backlog, Fifo, Queue, float};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
@@ -269,6 +269,10 @@ impl<P: Packet> Queue<P> for Pie<P> {
             self.update = Some(after(due, self.params.t_update, now));
             self.set_probability();
         }
+    }
+
+    fn early_states(&self) -> Vec<EarlyState> {
+        vec![EarlyState { color: None, average: None, probability: self.probability }]
     }
 }
 

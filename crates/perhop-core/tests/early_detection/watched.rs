@@ -23,11 +23,14 @@ fn the_average_of_a_constant_backlog_nears_it_geometrically() {
     for _ in 0..10 {
         lab.arrive(1250);
     }
-    let first = only(&*lab.queue).average;
+    let (_, first) = only(&*lab.queue).average.expect("RED has one");
     for arrival in 1..200 {
         lab.depart();
         lab.arrive(1250);
-        close(&[only(&*lab.queue).average], &[9.0 + (first - 9.0) * 0.875_f64.powi(arrival)]);
+        close(
+            &[only(&*lab.queue).average.expect("RED has one").1],
+            &[9.0 + (first - 9.0) * 0.875_f64.powi(arrival)],
+        );
     }
 }
 
@@ -48,8 +51,9 @@ fn the_probability_rises_between_the_thresholds_and_beyond_if_gentle() {
                 _ => 1.0,
             };
             let state = only(&*lab.queue);
-            assert_eq!((state.color, state.unit), (None, Unit::Packets));
-            close(&[state.average, state.probability], &[found, probability]);
+            let (unit, average) = state.average.expect("RED has one");
+            assert_eq!((state.color, unit), (None, Unit::Packets));
+            close(&[average, state.probability], &[found, probability]);
             seen = found.max(seen);
         }
         // from one half on the second arrival after a drop is dropped for certain: the queue grows no longer
@@ -75,11 +79,13 @@ fn colours_come_best_first_and_a_shared_average_is_that_of_all() {
         colors(gred.queue.early_states()),
         [Some(Color::Green), Some(Color::Yellow), Some(Color::Red)]
     );
-    let averages: Vec<f64> = gred.queue.early_states().iter().map(|state| state.average).collect();
+    let averages = gred.queue.early_states().into_iter();
+    let averages: Vec<f64> = averages.filter_map(|state| Some(state.average?.1)).collect();
     assert!(averages[0] > 0.0);
     close(&averages, &[averages[0]; 3]);
     let state = only(&*red.queue);
-    assert_eq!(state.unit, Unit::Bytes);
-    close(&[state.average, state.probability], &[2500.0, 0.1 * 1250.0 / 7750.0]);
+    let (unit, average) = state.average.expect("RED has one");
+    assert_eq!(unit, Unit::Bytes);
+    close(&[average, state.probability], &[2500.0, 0.1 * 1250.0 / 7750.0]);
     assert_eq!(Fifo::<TestPacket>::new(SITE, LONG).early_states(), []);
 }

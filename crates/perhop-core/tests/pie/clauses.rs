@@ -74,6 +74,7 @@ fn the_probability_follows_the_delay_and_its_growth() {
         go_on(&mut bench, 0, k..=k);
         expected += rise / scale;
         near(bench.queue.probability(), expected);
+        assert_eq!(bench.queue.early_states()[0].probability.to_bits(), bench.queue.probability().to_bits());
     }
     assert!(expected > 0.14, "{expected}");
 }

@@ -46,8 +46,10 @@ fn more_series(scenario: &Scenario) -> usize {
     let mut count = 0;
     if scenario.run.has(MoreSeries::Averages) {
         let classes = scenario.links.iter().flat_map(|link| &link.port.classes);
-        // an average and a probability for each, and the length in bytes beside averages in bytes
-        count += classes.map(|class| 3 * class.queue.thresholds().len()).sum::<usize>();
+        // an average and a probability for each, and the length in bytes beside averages in bytes; or one probability
+        let columns = classes
+            .map(|class| (3 * class.queue.thresholds().len()).max(usize::from(class.queue.drops_early())));
+        count += columns.sum::<usize>();
     }
     if scenario.run.has(MoreSeries::Tokens) {
         count += 2 * scenario.conditioners.len();

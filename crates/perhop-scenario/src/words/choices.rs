@@ -65,7 +65,7 @@ impl Endpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MoreSeries {
-    /// Of each queue with early detection, by colour: the average, and the probability of a drop at it.
+    /// Of each queue with early detection, by colour: the average, and the probability of a drop at it. Of PIE the probability.
     Averages,
     /// Of each meter with token buckets for all of its packets: what is in each bucket.
     Tokens,

@@ -180,16 +180,18 @@ impl Reading {
 #[expect(clippy::cast_precision_loss, reason = "a queue of fewer than 2^53 bytes")]
 fn averages<P: Packet>(i: usize, class: &Class<P>, more: &mut Vec<(Subject, Quantity, f64)>) {
     let states = class.early_states();
-    if states.iter().any(|state| state.unit == Unit::Bytes) {
+    if states.iter().any(|state| matches!(state.average, Some((Unit::Bytes, _)))) {
         more.push((Subject::Queue(i), Quantity::BacklogBytes, class.backlog().bytes.0 as f64));
     }
     for state in states {
         let subject = state.color.map_or(Subject::Queue(i), |color| Subject::Color(i, color));
-        let average = match state.unit {
-            Unit::Packets => Quantity::AveragePackets,
-            Unit::Bytes => Quantity::AverageBytes,
-        };
-        more.push((subject, average, state.average));
+        if let Some((unit, average)) = state.average {
+            let quantity = match unit {
+                Unit::Packets => Quantity::AveragePackets,
+                Unit::Bytes => Quantity::AverageBytes,
+            };
+            more.push((subject, quantity, average));
+        }
         more.push((subject, Quantity::DropProbability, state.probability));
     }
 }
