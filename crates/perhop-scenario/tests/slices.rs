@@ -125,6 +125,13 @@ fn one_member_goes_before_a_slice_before_each() {
 }
 
 #[test]
+fn a_group_of_one_has_one_member() {
+    let one =
+        [("name = \"s\"\ncount = 3", "name = \"s\"\ncount = 1"), (FROM, "from = \"s[1]\"\nto = \"d[0]\"")];
+    assert_snapshot!(lines(changed(&one)), @"51:8 flow.bulk.from: `s[1]` does not exist: `s` has 1 member (the last member is `s[0]`)");
+}
+
+#[test]
 fn what_is_no_slice() {
     assert_snapshot!(bulk("s[2..2]", "d[0]"), @"51:8 flow.bulk.from: `[2..2]` is empty: a slice ends before its second number (`s[2]` is one member)");
     assert_snapshot!(bulk("s[3..1]", "d[0]"), @"51:8 flow.bulk.from: `[3..1]` runs backwards (`s[1..3]` begins with `s[1]`)");

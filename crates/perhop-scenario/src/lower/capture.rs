@@ -201,7 +201,7 @@ fn packets(file: &[u8], asked: &Asked) -> Result<Found, Refusal> {
         (None, None) => {
             let rule = match all {
                 0 => "has no packets".to_owned(),
-                _ => format!("has {all} packets, and none of them is an IP packet of this flow"),
+                _ => format!("has no IP packet of this flow among {all}"),
             };
             Err((rule, Some("`tcpdump -nr FILE` shows what it has".to_owned())))
         }

@@ -191,7 +191,9 @@ impl<'a> Names<'a> {
             }
             (Member::One(_) | Member::Slice(..), Some(count)) => {
                 let last = format!("the last member is `{name}[{}]`", count - 1);
-                report.error(at, format!("`{end}` does not exist: `{name}` has {count} members"), Some(last));
+                let s = if count == 1 { "" } else { "s" };
+                let rule = format!("`{end}` does not exist: `{name}` has {count} member{s}");
+                report.error(at, rule, Some(last));
                 None
             }
             (Member::Only, Some(count)) => {
