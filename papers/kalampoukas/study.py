@@ -21,8 +21,7 @@ from perhop.run.run import Result
 from perhop.say.document import Table
 from perhop.scenario.scenario import Scenario
 
-CAMPAIGN = "campaign.toml"
-SIDES = ("slow", "fast")
+CAMPAIGN, SIDES = "campaign.toml", ("slow", "fast")
 EFFICIENCIES = ("slow_efficiency", "fast_efficiency")
 
 setup = cache(Setup.of)
@@ -131,9 +130,8 @@ NUMBERS = {
 
 def warnings(outcome: Reproduced) -> Iterator[str]:
     """Yield the runs that lose packets or exceed the queue of Theorem 2."""
-    measured = outcome.measured[CAMPAIGN]
     for figure, scenario in figures(outcome.campaigns[CAMPAIGN]).items():
-        rows = measured.scalars.filter(pl.col("figure") == figure)
+        rows = outcome.measured[CAMPAIGN].scalars.filter(pl.col("figure") == figure)
         if rows.filter(pl.col("response") == "dropped")["value"].sum() > 0:
             yield f"figure {figure}: packets were lost; the closed forms assume none"
         longest = rows.filter(pl.col("response") == "slow_queue_data")["value"].max()
@@ -151,14 +149,15 @@ def sections(outcome: Reproduced) -> Iterator[Section]:
     """Yield the longest queues, and the figures as the paper draws them."""
     rows = {(row["id"], row["quantity"]): row for row in outcome.document["rows"]}
     scenarios, again = figures(outcome.campaigns[CAMPAIGN]), outcome.document["command"]
-    yield queues(rows, scenarios, again)
-    over_time = [drawn(name, scenarios[name], rows, run) for name, run in outcome.drawn.items()]
-    text = "As the paper draws them, over intervals of 3 s: the first 300 s of the first replication."
+    titles = outcome.labels
+    yield queues(titles, rows, scenarios, again)
+    over_time = [drawn(name, titles[name], scenarios[name], rows, run) for name, run in outcome.drawn.items()]
+    text = ["As the paper draws them, over intervals of 3 s: the first 300 s of the first replication."]
     yield Section("over-buffers", "Figure 3.2", drawings=[buffers(rows, scenarios, again)])
-    yield Section("over-time", "Figures over time", [text], drawings=over_time, paired=True)
+    yield Section("over-time", "Figures over time", text, drawings=over_time, paired=True)
 
 
-def queues(rows: Rows, scenarios: Mapping[str, Scenario], again: str) -> Section:
+def queues(titles: Mapping[str, str], rows: Rows, scenarios: Mapping[str, Scenario], again: str) -> Section:
     """Return the longest queues beside Theorem 2, of schemes it is not about for comparison alone."""
     found = []
     for name, scenario in scenarios.items():
@@ -168,7 +167,7 @@ def queues(rows: Rows, scenarios: Mapping[str, Scenario], again: str) -> Section
         )
         bound, about = theorem_2(setup(scenario)), setup(scenario).scheme == "fifo"
         told = None if bound is None else f"{bound:.1f}" if about else f"{bound:.1f} (outside the theorem)"
-        found.append((name, f"{data:.1f}", told, f"{packets:.1f}", f"{100 * busy:.1f} %"))
+        found.append((titles[name], f"{data:.1f}", told, f"{packets:.1f}", f"{100 * busy:.1f} %"))
     text = (
         "At the slow node, without the packet being sent. Theorem 2 bounds the data in a shared FIFO, both "
         "ways in use; for other schemes it proves nothing, and is here for comparison alone."
@@ -207,7 +206,7 @@ def is_base(own: Setup) -> bool:
     return own.fast_rate == 5e6
 
 
-def drawn(name: str, scenario: Scenario, rows: Rows, result: Result) -> page.Drawing:
+def drawn(name: str, title: str, scenario: Scenario, rows: Rows, result: Result) -> page.Drawing:
     """Draw a figure over time, with the means after the warm-up."""
     unit = "efficiency" if is_base(setup(scenario)) else "throughput"
     own = {side: rows[name, f"{side}_{unit}"] for side in SIDES if (name, f"{side}_{unit}") in rows}
@@ -216,13 +215,14 @@ def drawn(name: str, scenario: Scenario, rows: Rows, result: Result) -> page.Dra
         + (f" (paper {row['published']:.4g})" if row["published"] is not None else "")
         for side, row in own.items()
     ]
-    in_unit = " kbit/s" if unit == "throughput" else ""
-    panel = curves.Panel(unit + in_unit.replace(" ", " in "), lines_of(scenario, result))
-    svg = curves.draw([panel], "time in s", f"Figure {name}", 2.9, 5.6)
+    in_unit = " in kbit/s" if unit == "throughput" else ""
+    svg = curves.draw(
+        [curves.Panel(unit + in_unit, lines_of(scenario, result))], "time in s", title, 2.9, 5.6
+    )
     changes = "".join(f" -s '{' '.join(change.split())}'" for change in scenario.overrides)
     command = f"perhop run papers/kalampoukas/bandwidth-allocation.toml{changes}"
-    caption = f"Mean after the warm-up: {', '.join(means)}{in_unit}."
-    return page.drawing(f"figure-{name}", f"Figure {name}", svg, caption, command)
+    caption = f"Mean {unit} after the warm-up{in_unit}: {', '.join(means)}."
+    return page.drawing(f"figure-{name}", title, svg, caption, command)
 
 
 def buffers(rows: Rows, scenarios: Mapping[str, Scenario], again: str) -> page.Drawing:

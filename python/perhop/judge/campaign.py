@@ -229,7 +229,8 @@ def subject_of(
         [dict(zip(design.names, one.levels, strict=True)) for one in design.treatments],
     )
     references = References(campaign, subject, lambda *_: None, forms)
-    references.printed = printed = Printed(claims, references, stated)
+    printed = Printed(claims, references, stated)
+    references.printed, references.listed = printed, printed.listed
     about = (PRINTED, *(name for name in forms if name != PRINTED))
     return replace(subject, reference=references, references=about, also=printed.sets)
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from perhop import _core
 from perhop.experiment.fault import Fault
-from perhop.judge.grammar import Derived
+from perhop.judge.grammar import Derived, Published
 from perhop.judge.quantity import PRINTED, Place, Quantity, among
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ NOTHING: Mapping[str, Callable[..., None]] = {}
 class References:
     """Values that quantities are compared with: what is printed, and what closed forms give.
 
+    `listed` has the printed ones in order, each with its table and its place.
+
     Parameters
     ----------
     printed
@@ -47,6 +49,7 @@ class References:
         forms: Forms = NOTHING,
     ) -> None:
         self.campaign, self.subject, self.printed, self.forms = campaign, subject, printed, forms
+        self.listed: Sequence[tuple[Published, Place, float]] = ()
         self._scenarios: dict[int, Scenario] = {}
 
     def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:

@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from string import Formatter
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -20,11 +20,11 @@ from perhop.experiment import definition, shape
 from perhop.experiment.definition import Campaign, CampaignError
 from perhop.experiment.design_check import setting_of
 from perhop.experiment.fault import At, DesignError, Fault
-from perhop.judge.campaign import CheckedClaims, Printed, checked, subject_of, units_of
+from perhop.judge.campaign import CheckedClaims, checked, subject_of, units_of
 from perhop.judge.forms import References, with_derived
 from perhop.judge.grammar import Claim, Claims, ClaimsError, ClaimsFile, Part
 from perhop.judge.measured import Measurements, Predicates
-from perhop.judge.quantity import Asked, Quantity, Subject, Words, among, asked
+from perhop.judge.quantity import Asked, Subject, Words, among, asked
 from perhop.papers import form, readings
 from perhop.papers.document import unfit_predicate
 from perhop.papers.error import PackError
@@ -73,15 +73,9 @@ class About:
         return units_of(self.claims, self.campaign)
 
     @property
-    def forms(self) -> list[str]:
-        """Names of its closed forms."""
-        found = self.subject.reference
-        return [*found.forms] if isinstance(found, References) else []
-
-    def form(self, name: str, quantity: Quantity) -> float | None:
-        """Return what a closed form gives for a quantity; None where there is none."""
-        found = self.subject.reference
-        return found.form(name, quantity) if isinstance(found, References) else None
+    def references(self) -> References:
+        """Values that its quantities are compared with."""
+        return cast(References, self.subject.reference)
 
     def measured(self, found: Measurements) -> Measurements:
         """Return what was measured, with the responses that are made of others."""
@@ -422,8 +416,6 @@ def _told(study: StudyFolder) -> Iterator[Fault]:
 
 def _without_row(study: StudyFolder, about: About) -> Iterator[Fault]:
     """Yield the first printed value of a campaign that no row has."""
-    references = about.subject.reference
-    printed = references.printed if isinstance(references, References) else None
     rows = [row for row in study.file.row if row.campaign in (None, *(one.name for one in study.campaigns))]
     try:
         asked = [
@@ -431,7 +423,7 @@ def _without_row(study: StudyFolder, about: About) -> Iterator[Fault]:
         ]
     except DesignError:
         return
-    for table, place, _ in printed.listed if isinstance(printed, Printed) else ():
+    for table, place, _ in about.references.listed:
         if not any(
             of.response == table.response
             and place.items() <= {**next(iter(about.subject.fitting(of.at)), {}), **of.at}.items()
@@ -485,7 +477,7 @@ def _valued(study: StudyFolder, value: form.Value, at: At) -> Iterator[Fault]:
     yield from _asked(study, value, at, alone=True)
     for key, own, known in (
         ("reading", value.reading, [one.id for one in study.readings]),
-        ("form", value.form, study.about[0].forms),
+        ("form", value.form, [*study.about[0].references.forms]),
     ):
         if own is not None and own not in known:
             yield Fault((*at, key), f"there is no {key} `{own}`", among(own, known))

@@ -46,6 +46,8 @@ class Reproduced(Outcome):
         Runs of `draw`, whole, by the levels that it names; none where nothing is drawn.
     campaigns
         By file.
+    labels
+        Those of `study.toml`.
     """
 
     measured: Mapping[str, Measurements]
@@ -53,6 +55,7 @@ class Reproduced(Outcome):
     beyond: Mapping[str, Measurements] = field(default_factory=dict)
     drawn: Mapping[str, Result] = field(default_factory=dict)
     campaigns: Mapping[str, Campaign] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,12 +108,12 @@ def values_of(study: StudyFolder, part: form.Asked, measured: Mapping[str, Measu
     about = study.of(part.campaign)
     if about.name not in measured:
         return
-    drawn = about.forms if isinstance(part, form.Figure) else ()
+    drawn = [*about.references.forms] if isinstance(part, form.Figure) else []
     for one in about.quantities(part):
         of = one.quantity
         places = {**of.at, **(of.effect or {}), "response": of.response}
         levels = tuple(places[name] for name in part.each)
-        forms = {name: about.form(name, of) for name in drawn}
+        forms = {name: about.references.form(name, of) for name in drawn}
         for hypothesis in one.hypotheses:
             judged = judge(measured[about.name], hypothesis, of)
             yield Value(levels, of, judged, of.unit(about.units[of.response]), forms)
@@ -231,7 +234,9 @@ class Means:
         self.each = [*figure.each][figure.apart :]
         self.names = [label(name) for name in self.each]
         self.forms = [
-            name for name in about.forms if any(one.forms[name] is not None for one in values.values())
+            name
+            for name in about.references.forms
+            if any(one.forms[name] is not None for one in values.values())
         ]
         self.levels = [list(dict.fromkeys(at[k] for at in values)) for k in range(len(self.names))]
         self.printed = any(one.part.printed is not None for one in values.values())

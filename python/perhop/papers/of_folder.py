@@ -17,8 +17,7 @@ from typing import Any
 from perhop.experiment.analyze import without_values
 from perhop.experiment.definition import Campaign
 from perhop.experiment.slices import Slice
-from perhop.judge.campaign import JudgedClaim, Printed, judge_all
-from perhop.judge.forms import References
+from perhop.judge.campaign import JudgedClaim, judge_all
 from perhop.judge.grammar import Quantities
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Place
@@ -169,6 +168,7 @@ def _reduce(
         },
         drawn=results.drawn,
         campaigns={one.name: one.campaign for one in study.campaigns},
+        labels=study.file.labels,
     )
     judging = _Judging(study, plan, outcome)
     told = [(one, text) for one in study.file.finding if (text := _text(study, one, outcome)) is not None]
@@ -290,12 +290,6 @@ def _scale(about: About, part: ClaimPart, unit: str | None) -> Scale:
 
 def _scaled(parts: Iterable[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPart]:
     """Return parts with numbers in other units, which the names of their quantities end with."""
-
-    def of(found: Interval | None, by: float) -> Interval | None:
-        if found is None:
-            return None
-        return replace(found, mean=found.mean / by, low=found.low / by, high=found.high / by)
-
     made = []
     for part, scale in zip(parts, scales, strict=True):
         by, is_direction = scale.factor, part.kind == "direction"
@@ -305,9 +299,9 @@ def _scaled(parts: Iterable[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPa
             replace(
                 part,
                 quantity=f"{part.quantity}, {scale.unit}" if scale.unit else part.quantity,
-                measured=of(part.measured, by),
-                one_run=of(part.one_run, by),
-                as_printed=of(part.as_printed, by),
+                measured=_divided(part.measured, by),
+                one_run=_divided(part.one_run, by),
+                as_printed=_divided(part.as_printed, by),
                 low=low,
                 high=high,
                 printed=None if part.printed is None else part.printed / by,
@@ -333,18 +327,16 @@ def _rows(
                 about.units[of.response] or "1",
                 about.subject.printed(of),
                 _interval(measured, of.response, of.at),
-                {**NO_FORM, **{name: about.form(name, of) for name in about.forms}},
+                {**NO_FORM, **{name: about.references.form(name, of) for name in about.references.forms}},
             )
     if not study.file.row:
         yield from _printed_rows(study, about, measured)
 
 
 def _printed_rows(study: StudyFolder, about: About, measured: Measurements) -> Iterator[dict[str, object]]:
-    references, subject = about.subject.reference, about.subject
-    if not isinstance(references, References) or not isinstance(references.printed, Printed):
-        return
+    subject = about.subject
     varied = [name for name, levels in subject.levels.items() if len(levels) > 1]
-    for table, place, value in references.printed.listed:
+    for table, place, value in about.references.listed:
         named = [*varied, *subject.responses[table.response]]
         for full in _places(about, measured, table.response, place):
             at = ", ".join(about.words.word(full[name]) for name in named if name in full)
@@ -414,7 +406,7 @@ def _value(study: StudyFolder, part: form.Value, outcome: Reproduced) -> Value:
     about = study.of(part.campaign)
     if part.form is not None:
         (asked,) = about.quantities(part)
-        found = about.form(part.form, asked.quantity)
+        found = about.references.form(part.form, asked.quantity)
         computed = Hypothesis(part.form, "size").mean([math.nan if found is None else found])
         return Value((), asked.quantity, computed, asked.quantity.unit(about.units[asked.quantity.response]))
     measured = outcome.measured if part.reading is None else outcome.read[part.reading]
