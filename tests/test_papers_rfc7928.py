@@ -1,0 +1,46 @@
+"""The study of queues by RFC 7928: its quick form is the one on record, its cases are what its README says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perhop import RESULTS_VERSION
+from perhop.judge.measured import Measurements
+from perhop.papers import on_record
+from perhop.papers.of_folder import own_study
+from perhop.papers.pack import pack_dir
+
+PACK = pack_dir("rfc7928")
+
+
+def test_the_quick_reproduction_is_the_one_on_record(cli: Cli) -> None:
+    expected = json.loads((PACK / "expected" / "quick.json").read_text())
+    done = cli("reproduce", "rfc7928", "--quick", "--json", "-j", "2")
+    assert done.code == 0, done.err
+    assert done.json() == expected
+    assert expected["results_version"] == RESULTS_VERSION
+    page = Path("out/rfc7928/report.html").read_text()
+    assert "<title>Senders and load: goodput against wait</title>" in page
+    assert "RFC 7928, 2016" in page
+
+
+def _fitted() -> Measurements:
+    plan = own_study("rfc7928").plan(quick=False)
+    record = on_record.read(plan.pack)
+    assert record is not None
+    return on_record.results_of(plan, record).fitted
+
+
+def _mean(of: Measurements, response: str, **at: str) -> float:
+    found = of.interval(response, **at)
+    assert found is not None
+    return found.mean
+
+
+@pytest.mark.parametrize(("case", "loss"), [("mild", 0.0011), ("medium", 0.0054), ("heavy", 0.0104)])
+def test_loads_are_those_of_the_guidelines_behind_a_fifo(case: str, loss: float) -> None:
+    assert _mean(_fitted(), "loss", queue="FIFO", case=case) == pytest.approx(loss, abs=6e-5)
