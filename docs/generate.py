@@ -120,11 +120,17 @@ def _schema(name: str) -> list[tuple[str, ...]]:
     if variant:
         rules = next(one for one in rules["oneOf"] if one["properties"]["kind"]["const"] == variant[:-1])
     if "oneOf" in rules:
-        words = ((one.get("const") or one["properties"]["kind"]["const"]) for one in rules["oneOf"])
+        words = map(_word, rules["oneOf"])
         meanings = (one["description"] for one in rules["oneOf"])
         rows = [(f"`{word}`", text) for word, text in zip(words, meanings, strict=True)]
         return [("Value" if "const" in rules["oneOf"][0] else "Kind", "Meaning"), *rows]
     return [("Setting", "Value", "Default", "Meaning"), *_settings(rules, settings)]
+
+
+def _word(variant: dict[str, Any]) -> str:
+    """Return how one of several values is written: a word, a kind, or an example of a form."""
+    kind = variant.get("properties", {}).get("kind", variant)
+    return str(kind["const"] if "const" in kind else variant["examples"][0])
 
 
 def _profile(name: str) -> dict[str, Any]:
@@ -195,7 +201,7 @@ def _value(rules: dict[str, Any]) -> str:
     if "const" in rules:
         return f'`"{rules["const"]}"`'
     if "oneOf" in rules:
-        words = [one.get("const") or one["properties"]["kind"]["const"] for one in rules["oneOf"]]
+        words = map(_word, rules["oneOf"])
         kind = "" if "const" in rules["oneOf"][0] else "table of kind "
         return kind + " or ".join(f'`"{word}"`' for word in words)
     if "anyOf" in rules:

@@ -90,7 +90,16 @@ def test_init_writes_a_valid_scenario_with_its_schema_and_never_overwrites(cli: 
 
 def test_check_json(cli: Cli, two_way: Path) -> None:
     assert cli("check", two_way, "--json").json() == {
-        "files": [{"file": "two-way.toml", "kind": "scenario", "ok": True, "diagnostics": [], "warnings": []}]
+        "files": [
+            {
+                "file": "two-way.toml",
+                "kind": "scenario",
+                "ok": True,
+                "diagnostics": [],
+                "warnings": [],
+                "kernel_only": [],
+            }
+        ]
     }
 
 
@@ -339,7 +348,8 @@ def test_doctor(cli: Cli) -> None:
     ours = {what for what, one in findings.items() if one["section"] == "perhop"}
     assert ours == {"Python", "perhop core", "cores", "cargo", "chromium", "ns"}
     assert set(findings) - ours == {
-        *("way in", "perhop-live", "/dev/net/tun", "TCP reno", "TCP cubic", "TCP dctcp", "SCHED_FIFO", "BPF"),
+        *("way in", "perhop-live", "/dev/net/tun", "TCP reno", "TCP cubic", "TCP dctcp", "TCP senders"),
+        *("SCHED_FIFO", "BPF"),
         *("ip", "tc", "bpftool", "clang", "nft", "tcpdump", "tshark", "iperf3", "headers of libbpf"),
     }
     assert all(one["found"] or one["adds"] for one in findings.values())

@@ -1,6 +1,6 @@
 //! The applications: connections of the kernel's TCP that send and receive, on one thread that never waits for one of them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddrV4;
 use std::os::fd::AsFd;
@@ -22,6 +22,8 @@ const LONGEST_SLEEP: Span = Span::from_millis(50);
 pub struct Sender {
     /// Its name in messages.
     pub name: String,
+    /// Its host's node.
+    pub node: usize,
     /// When it opens.
     pub start: Instant,
     /// The socket, bound to the flow's port.
@@ -46,6 +48,9 @@ pub struct Work {
     pub drains: Vec<Udp>,
 }
 
+/// By node: the congestion controls of the connections that began there, by the kernel's names.
+pub type Controls = BTreeMap<usize, BTreeSet<String>>;
+
 /// The thread's report when it stops.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -53,6 +58,8 @@ pub struct Report {
     pub lag: Histogram,
     /// Errors, in words.
     pub broken: Vec<String>,
+    /// Those of the connections that are open at the end, or have handed over all their bytes.
+    pub controls: Controls,
 }
 
 enum Item {
@@ -116,6 +123,7 @@ pub fn serve(work: Work, clock: Clock, stop: &AtomicBool) -> io::Result<Report> 
         }
     }
     all.read();
+    all.controls()?;
     Ok(all.report)
 }
 
@@ -205,6 +213,16 @@ impl Loop {
             }
         }
     }
+
+    /// Notes what every sender's congestion control is.
+    fn controls(&mut self) -> io::Result<()> {
+        for item in &self.items {
+            let (Item::Sender(sender) | Item::Done(sender)) = item else { continue };
+            let own = self.report.controls.entry(sender.node).or_default();
+            own.insert(sender.socket.congestion()?);
+        }
+        Ok(())
+    }
 }
 
 /// Whether a sender has more to give.
@@ -251,6 +269,7 @@ mod tests {
         let latest = Arc::<LatestTcpInfo>::default();
         let sender = Sender {
             name: "short".into(),
+            node: 0,
             start: Instant::ZERO,
             socket,
             to,

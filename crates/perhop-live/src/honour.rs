@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perhop_core::time::Span;
-use perhop_scenario::model::{AckPolicy, Endpoint, Flow, NodeKind, Scenario};
+use perhop_scenario::model::{AckPolicy, Endpoint, Flow, KernelControl, NodeKind, Scenario};
 use perhop_tcp::settings::{
     Counting, CubicForm, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, RecoveryExit,
-    RecoveryKind, SlowStartKind, TcpParams,
+    RecoveryKind, SlowStartKind,
 };
 
 use crate::addresses::{MOST_FLOWS, MOST_PROGRAMS};
@@ -110,7 +110,7 @@ pub fn options(flow: &Flow) -> Options {
     };
     Options {
         tos: flow.mark.value() << 2,
-        congestion: congestion(params).to_owned(),
+        congestion: congestion(flow).to_owned(),
         max_segment: u32::try_from(params.mss.0 + timestamps).unwrap_or(u32::MAX),
         max_rto_ms: (params.rto.max != LINUX_MAX_RTO)
             .then(|| u32::try_from(params.rto.max.as_nanos() / 1_000_000).ok())
@@ -119,6 +119,8 @@ pub fn options(flow: &Flow) -> Options {
     }
 }
 
+/// The congestion control with an echo of its own.
+const ECHOES_EACH_MARK: &str = "dctcp";
 const LINUX_ACK_DELAY: Span = Span::from_millis(40);
 const LINUX_MAX_RTO: Span = Span::from_secs(120);
 
@@ -126,14 +128,36 @@ fn micros(span: Span) -> Option<u32> {
     u32::try_from(span.as_nanos() / 1_000).ok()
 }
 
-/// The kernel's name of a congestion control.
+/// The kernel's name of a flow's congestion control.
 #[must_use]
-pub const fn congestion(params: &TcpParams) -> &'static str {
-    match params.cc {
-        Growth::Reno => "reno",
-        Growth::Cubic => "cubic",
-        Growth::Dctcp => "dctcp",
+pub fn congestion(flow: &Flow) -> &str {
+    match (&flow.kernel, flow.tcp.params.cc) {
+        (Some(named), _) => named.name(),
+        (None, Growth::Reno) => "reno",
+        (None, Growth::Cubic) => "cubic",
+        (None, Growth::Dctcp) => "dctcp",
     }
+}
+
+/// Whether the kernel has what flows name by `kernel:`: `known` are those that it has. One of a module is loaded by nobody here, for
+/// whoever may run this program may not load modules by it.
+///
+/// # Errors
+/// A name that it does not have, in words.
+pub fn find_controls(scenario: &Scenario, known: &[String]) -> Result<(), String> {
+    for flow in &scenario.flows {
+        if let Some(name) = flow.kernel.as_ref().map(KernelControl::name)
+            && !known.iter().any(|one| one == name)
+        {
+            return Err(format!(
+                "flow.{}.tcp.cc: this kernel has no congestion control `{name}`: it has {}; `modprobe tcp_{name}` loads it, if there is \
+                 such a module",
+                flow.name,
+                known.join(", ")
+            ));
+        }
+    }
+    Ok(())
 }
 
 struct Plan<'a> {
@@ -228,7 +252,7 @@ impl Plan<'_> {
             }
             // iperf3 would name it when the connection is there (one that began with BBR would be paced for ever), and has no privilege
             // to
-            self.route(flow.from, "congctl", congestion(params).to_owned(), flow);
+            self.route(flow.from, "congctl", congestion(flow).to_owned(), flow);
             let options = options(flow);
             for (set, how) in [
                 (options.max_rto_ms.is_some(), "max_rto: iperf3 leaves it at 120 s"),
@@ -291,13 +315,27 @@ impl Plan<'_> {
         if flow.ack == AckPolicy::EverySegment {
             self.route(flow.to, "quickack", "1".into(), flow);
         }
+        if congestion(flow) == ECHOES_EACH_MARK {
+            // its receiver echoes each mark only where the connection has it there too
+            self.route(flow.to, "congctl", ECHOES_EACH_MARK.to_owned(), flow);
+            if !params.ecn {
+                self.differs(format!("ecn: the kernel's {ECHOES_EACH_MARK} asks for it by itself"));
+            }
+        }
         self.differences_of(flow);
     }
 
     fn differences_of(&mut self, flow: &Flow) {
-        let differences = recovery(flow).into_iter().chain(window(flow)).chain(timers(flow));
+        let growth = flow.kernel.is_none().then(|| growth(flow)).into_iter().flatten();
+        let differences = connection(flow).into_iter().chain(growth).chain(timers(flow));
         for (_, how) in differences.filter(|(differs, _)| *differs) {
             self.differs(how.to_owned());
+        }
+        if let Some(named) = &flow.kernel {
+            let name = named.name();
+            self.differs(format!(
+                "cc: the kernel's {name} grows the window, paces and recovers as it does, whatever is set of slow start, growth, losses and PRR"
+            ));
         }
         self.differs(
             "senders: small queues (TSQ) keep data in the socket while the host's own link is busy".into(),
@@ -309,9 +347,8 @@ impl Plan<'_> {
 /// Whether something differs, and how.
 type Difference = (bool, &'static str);
 
-fn recovery(flow: &Flow) -> [Difference; 9] {
+fn connection(flow: &Flow) -> [Difference; 7] {
     let params = &flow.tcp.params;
-    let sack = params.recovery.uses_sack();
     [
         (!params.handshake, "handshake: a kernel always opens with one, which takes a round trip"),
         (
@@ -319,22 +356,29 @@ fn recovery(flow: &Flow) -> [Difference; 9] {
             "recovery: without SACK a kernel goes on by partial ACKs (NewReno); Reno without is not there",
         ),
         (params.recovery == RecoveryKind::Sack1996, "recovery: SACK is RFC 6675's, with PRR"),
+        (!params.limited_transmit, "limited_transmit: cannot be turned off"),
+        (params.guard != Guard::Careful, "guard: the careful one of RFC 6582"),
+        (params.ect1, "ecn: data is ECT(0), from dctcp too"),
+        (
+            params.window.0 > 65_535,
+            "window: the kernel's own window starts at 64 KiB and grows as the receiver reads (autotuning), up to this one",
+        ),
+    ]
+}
+
+/// Those of a congestion control that perhop has too.
+fn growth(flow: &Flow) -> [Difference; 13] {
+    let params = &flow.tcp.params;
+    let sack = params.recovery.uses_sack();
+    let (slow_start, cubic) = (params.slow_start, params.cc == Growth::Cubic);
+    [
         (!params.prr && sack, "prr: the rate during a recovery is PRR's always"),
         (
             !sack,
             "recovery: without SACK the window falls to ssthresh by PRR, and is not inflated by duplicates",
         ),
-        (!params.limited_transmit, "limited_transmit: cannot be turned off"),
-        (params.guard != Guard::Careful, "guard: the careful one of RFC 6582"),
         (params.recovery_exit != RecoveryExit::SsthreshGrow, "recovery_exit: ssthresh-grow"),
         (params.halving != Halving::Integer, "halving: windows are whole segments"),
-    ]
-}
-
-fn window(flow: &Flow) -> [Difference; 11] {
-    let params = &flow.tcp.params;
-    let (slow_start, cubic) = (params.slow_start, params.cc == Growth::Cubic);
-    [
         (
             params.initial_ssthresh == InitialSsthresh::Window,
             "initial_ssthresh: slow start first ends with a loss, not at the window",
@@ -352,7 +396,6 @@ fn window(flow: &Flow) -> [Difference; 11] {
             "slow_start: Reno's adds all that is acknowledged, and ends at ssthresh alone",
         ),
         (cubic && params.cubic_form != CubicForm::Linux, "cubic_form: CUBIC is Linux's"),
-        (params.ect1, "ecn: data is ECT(0), from dctcp too"),
         (
             params.cc == Growth::Dctcp,
             "cc: Linux's DCTCP counts alpha in 1/1024 and cwnd in whole segments, falls by PRR, and marks SYNs, ACKs and retransmissions",
@@ -360,10 +403,6 @@ fn window(flow: &Flow) -> [Difference; 11] {
         (params.counting == Counting::Acks, "counting: a kernel counts the segments that are acknowledged"),
         (params.grow_beyond_window, "grow_beyond_window: cwnd grows only while it is what limits the sender"),
         (params.loss_window == LossWindow::Window, "loss_window: cwnd is halved"),
-        (
-            params.window.0 > 65_535,
-            "window: the kernel's own window starts at 64 KiB and grows as the receiver reads (autotuning), up to this one",
-        ),
     ]
 }
 
@@ -388,4 +427,85 @@ fn timers(flow: &Flow) -> [Difference; 8] {
             "ack_delay: the delay adapts where segments come seldom",
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A scenario of two flows, from `a` and from `b` to `c`, whose TCP has these settings beside the profile.
+    fn scenario(first: &str, second: &str, run: &str) -> Scenario {
+        let text = format!(
+            r#"
+node = [{{ name = "a" }}, {{ name = "b" }}, {{ name = "r", kind = "router" }}, {{ name = "c" }}]
+link = [
+    {{ ends = ["a", "r"], rate = "1Mbit/s" }},
+    {{ ends = ["b", "r"], rate = "1Mbit/s" }},
+    {{ ends = ["r", "c"], rate = "1Mbit/s" }},
+]
+flow = [
+    {{ name = "f", from = "a", to = "c", tcp = {{ profile = "linux", {first} }} }},
+    {{ name = "g", from = "b", to = "c", tcp = {{ profile = "linux", {second} }} }},
+]
+[run]
+duration = "1s"
+{run}
+"#
+        );
+        perhop_scenario::load(text.as_bytes(), "a.toml", &[]).expect("a scenario").scenario
+    }
+
+    const BBR: &str = r#"cc = "kernel:bbr""#;
+
+    #[test]
+    fn a_kernels_control_is_asked_for_by_its_name_and_no_growth_is_compared() {
+        let scenario = scenario(BBR, r#"cc = "reno", loss_window = "window""#, "");
+        let names: Vec<_> = scenario.flows.iter().map(|flow| options(flow).congestion).collect();
+        assert_eq!(names, ["bbr", "reno"]);
+        let differences = |scenario: &Scenario| honour(scenario).expect("for a kernel").differences;
+        let told = differences(&scenario);
+        assert!(told.iter().any(|how| how.starts_with("cc: the kernel's bbr grows the window")), "{told:?}");
+        assert!(told.contains("loss_window: cwnd is halved"), "{told:?}");
+        let mut both = scenario;
+        both.flows.truncate(1);
+        both.flows[0].tcp.params.loss_window = LossWindow::Window;
+        assert!(!differences(&both).contains("loss_window: cwnd is halved"));
+    }
+
+    #[test]
+    fn a_name_that_the_kernel_does_not_have_is_refused_with_those_it_has() {
+        let known = ["bbr".to_owned(), "reno".to_owned()];
+        let with = |cc: &str| find_controls(&scenario(BBR, cc, ""), &known);
+        assert_eq!(with(BBR), Ok(()));
+        assert_eq!(with(r#"cc = "cubic""#), Ok(()));
+        let why = with(r#"cc = "kernel:cubic""#).expect_err("it is not there");
+        assert!(
+            why.starts_with(
+                "flow.g.tcp.cc: this kernel has no congestion control `cubic`: it has bbr, reno;"
+            ),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn what_echoes_each_mark_is_at_the_receiver_too() {
+        let dctcp = r#"cc = "kernel:dctcp", ecn = true"#;
+        let honoured = honour(&scenario(dctcp, dctcp, "")).expect("for a kernel");
+        assert_eq!(honoured.hosts[&3].route.get("congctl").map(String::as_str), Some("dctcp"));
+        assert_eq!(honoured.hosts[&0].route.get("congctl"), None);
+        let asks = |scenario: &Scenario| {
+            honour(scenario).expect("for a kernel").differences.iter().any(|how| how.starts_with("ecn:"))
+        };
+        assert!(!asks(&scenario(dctcp, dctcp, "")));
+        let bare = r#"cc = "kernel:dctcp""#;
+        assert!(asks(&scenario(bare, bare, "")));
+        let honoured = honour(&scenario(BBR, BBR, "")).expect("for a kernel");
+        assert!(honoured.hosts.values().all(|host| !host.route.contains_key("congctl")));
+    }
+
+    #[test]
+    fn iperf3_has_it_by_the_route_of_its_host() {
+        let honoured = honour(&scenario(BBR, BBR, "endpoint = \"iperf3\"")).expect("for a kernel");
+        assert_eq!(honoured.hosts[&0].route["congctl"], "bbr");
+    }
 }

@@ -15,6 +15,7 @@ use perhop_scenario::model::{Flow, Run};
 use serde_json::Value;
 
 use crate::addresses::{of_flow, of_node, of_program};
+use crate::endpoints::Controls;
 use crate::honour::options;
 use crate::kernel::{Clock, Namespace, Process, ordinary, program};
 use crate::kernel_host::LatestTcpInfo;
@@ -38,6 +39,10 @@ pub struct Pair {
     pub name: String,
     /// When its client is started.
     pub start: Instant,
+    /// The sender's node.
+    from: usize,
+    /// The congestion control of its connection, once there is one.
+    control: Option<String>,
     /// Where its server is.
     receiver: Arc<Namespace>,
     flow: usize,
@@ -65,6 +70,8 @@ pub struct Report {
     pub outputs: Vec<Iperf3Output>,
     /// Errors, in words.
     pub broken: Vec<String>,
+    /// Those of the connections there were.
+    pub controls: Controls,
 }
 
 /// The version of the program, in its own words.
@@ -108,6 +115,8 @@ impl Pair {
         Ok(Self {
             name: flow.name.clone(),
             start,
+            from: flow.from,
+            control: None,
             flow: i,
             latest,
             server,
@@ -152,6 +161,9 @@ impl Pair {
             && let Ok(info) = connection.info()
         {
             self.latest.store(&info);
+            if self.control.is_none() {
+                self.control = Some(connection.congestion()?);
+            }
         }
         Ok(true)
     }
@@ -249,7 +261,10 @@ fn read(running: &mut Vec<Pair>) -> io::Result<Vec<Pair>> {
 
 impl Report {
     fn over(&mut self, pairs: Vec<Pair>) -> io::Result<()> {
-        for pair in pairs {
+        for mut pair in pairs {
+            if let Some(control) = pair.control.take() {
+                self.controls.entry(pair.from).or_default().insert(control);
+            }
             let (output, broken) = pair.end()?;
             self.outputs.push(output);
             self.broken.extend(broken);

@@ -18,9 +18,10 @@ use std::io::{self, BufWriter, Read, Write};
 use std::process::ExitCode;
 
 use perhop_core::packet::Color;
-use perhop_live::honour::{Honoured, honour};
+use perhop_live::honour::{Honoured, find_controls, honour};
 use perhop_live::kernel::{
-    Namespace, Tun, descriptors, enter_user_namespace, is_root, more_files, ordinary, realtime, text,
+    Namespace, Tun, congestion_controls, default_qdisc, descriptors, enter_user_namespace, is_root,
+    more_files, ordinary, realtime, text,
 };
 use perhop_live::parity::replay;
 use perhop_live::run::RunRequest;
@@ -93,7 +94,13 @@ fn checked(text: &[u8]) -> Result<(Loaded, Honoured), Failure> {
         let messages: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
         Failure(3, messages.join("\n"))
     })?;
-    let honoured = honour(&loaded.scenario).map_err(|refused| Failure(3, refused.join("\n")))?;
+    let mut honoured = honour(&loaded.scenario).map_err(|refused| Failure(3, refused.join("\n")))?;
+    find_controls(&loaded.scenario, &congestion_controls()).map_err(|why| Failure(7, why))?;
+    if default_qdisc().as_deref() == Some("fq") {
+        honoured
+            .differences
+            .insert("senders: this machine's default qdisc, fq, paces all of them".to_owned());
+    }
     Ok((loaded, honoured))
 }
 

@@ -57,7 +57,10 @@ fn live(scenario: &Scenario, finished: &LiveRun, honoured: &Honoured) -> Value {
         .collect();
     let host = |(&node, settings): (&usize, &Settings)| {
         let Settings { sysctls, route, mtu } = settings;
-        (scenario.nodes[node].name.clone(), json!({"sysctls": sysctls, "route": route, "mtu_bytes": mtu}))
+        let of_host = json!({
+            "sysctls": sysctls, "route": route, "mtu_bytes": mtu, "controls": finished.controls.get(&node),
+        });
+        (scenario.nodes[node].name.clone(), of_host)
     };
     let hosts: serde_json::Map<String, Value> = honoured.hosts.iter().map(host).collect();
     json!({
@@ -149,6 +152,7 @@ fn list(out: &mut impl Write, values: impl Iterator<Item = Value>) -> io::Result
 mod tests {
     use super::*;
     use crate::budget::Errors;
+    use crate::endpoints::Controls;
     use crate::honour::honour;
     use crate::kernel::Priority;
     use crate::parity::replay;
@@ -172,6 +176,7 @@ duration = "1s"
             errors: Errors::default(),
             priority: Priority::Normal,
             lacking: Vec::new(),
+            controls: Controls::from([(0, ["bbr".to_owned()].into())]),
             iperf3: None,
         };
         let mut out = Vec::new();
@@ -179,5 +184,7 @@ duration = "1s"
         let told: Value = serde_json::from_slice(&out).expect("JSON");
         assert_eq!(told["invariants"], json!(["a law"]));
         assert_eq!(told["live"]["over_budget"], json!([]));
+        assert_eq!(told["live"]["hosts"]["a"]["controls"], json!(["bbr"]));
+        assert_eq!(told["live"]["hosts"]["b"]["controls"], Value::Null);
     }
 }

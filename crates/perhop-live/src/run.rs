@@ -15,6 +15,7 @@ use perhop_sim::{HostNode, PacketStore, Recorder, Results, Simulation, TraceKind
 
 use crate::addresses::of_node;
 use crate::budget::Errors;
+use crate::endpoints::Controls;
 use crate::frame::Frame;
 use crate::honour::Honoured;
 use crate::intake::{Intake, Refused, write_back};
@@ -51,6 +52,8 @@ pub struct LiveRun {
     pub priority: Priority,
     /// Options of sockets that this kernel does not have.
     pub lacking: Vec<String>,
+    /// What congestion control connections had, by the node that sent.
+    pub controls: Controls,
     /// Where the programs of flows are iperf3: what they said.
     pub iperf3: Option<Iperf3>,
 }
@@ -137,6 +140,8 @@ pub fn run(
     driver.errors.applications = applications.lag;
     driver.errors.connections = applications.broken;
     driver.errors.connections.extend(programs.broken);
+    let mut controls = applications.controls;
+    controls.extend(programs.controls);
     driver.errors.sources = senders.lag;
     driver.errors.unsent = senders.refused;
     driver.errors.cpu = since(cpu_before, cpu_time()?);
@@ -147,7 +152,7 @@ pub fn run(
     let flows = driver.beside(scenario, programs.outputs);
     let iperf3 = version.map(|version| Iperf3 { version, flows });
     let (results, errors) = driver.finish(scenario)?;
-    Ok(LiveRun { results, errors, priority, lacking, iperf3 })
+    Ok(LiveRun { results, errors, priority, lacking, controls, iperf3 })
 }
 
 fn since(before: Span, now: Span) -> Span {

@@ -205,6 +205,7 @@ impl Testbed {
         let to = SocketAddrV4::new(of_node(flow.to), RECEIVING);
         self.work.senders.push_back(Sender {
             name: flow.name.clone(),
+            node: flow.from,
             start,
             socket,
             to,

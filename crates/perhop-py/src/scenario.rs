@@ -1,5 +1,6 @@
 //! A scenario that was read and found without mistakes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use perhop_scenario::model::{Class, Clock, Meter, Port, Queue, Scheduler};
@@ -104,6 +105,23 @@ impl Scenario {
         to_python(py, &self.0.warnings)
     }
 
+    /// Settings that only a kernel has, where the clock is virtual: why a simulation is refused.
+    #[getter]
+    fn kernel_only<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        to_python(py, &self.0.kernel_only)
+    }
+
+    /// Raises them, if there are any.
+    fn check_clock(&self, py: Python<'_>) -> PyResult<()> {
+        if self.0.kernel_only.is_empty() { Ok(()) } else { Err(raise(py, &self.0.kernel_only)) }
+    }
+
+    /// The congestion controls that its flows ask of a kernel, by their names.
+    #[getter]
+    fn kernel_controls(&self) -> BTreeSet<&str> {
+        self.0.scenario.flows.iter().filter_map(|flow| Some(flow.kernel.as_ref()?.name())).collect()
+    }
+
     /// The files that it names, as they were read.
     #[getter]
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -160,6 +178,7 @@ impl Scenario {
         if self.live() {
             return Err(PyValueError::new_err("run.clock is live: a simulation is in virtual time"));
         }
+        self.check_clock(py)?;
         Simulation::new(py, Arc::clone(&self.0), &trace)
     }
 }

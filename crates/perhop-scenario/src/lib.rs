@@ -44,6 +44,8 @@ pub struct Loaded {
     pub files: NamedFiles,
     /// Valid settings that are almost surely mistakes, from top to bottom; at most 100, as mistakes are.
     pub warnings: Vec<Diagnostic>,
+    /// Valid settings that only a kernel has, where the clock is virtual: why a simulation is refused. At most 100.
+    pub kernel_only: Vec<Diagnostic>,
 }
 
 impl Loaded {
@@ -152,11 +154,12 @@ pub fn load_with(
         }
     };
     let read = std::mem::take(&mut report.read);
-    let (mistakes, warnings) = report.into_found();
+    let [mistakes, warnings, kernel_only] = report.into_found();
     found.join(mistakes);
     match loaded {
         Some((file, scenario)) if found.is_empty() => {
-            Ok(Loaded { file, scenario, files: read, warnings: warnings.into_told() })
+            let (warnings, kernel_only) = (warnings.into_told(), kernel_only.into_told());
+            Ok(Loaded { file, scenario, files: read, warnings, kernel_only })
         }
         _ => Err(found.into_told()),
     }

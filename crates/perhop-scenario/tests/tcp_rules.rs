@@ -1,7 +1,8 @@
 //! One test per rule that the settings of a TCP have to keep, alone and with one another.
 
-use crate::common::{changed, lines};
+use crate::common::{changed, lines, valid};
 use insta::assert_snapshot;
+use perhop_scenario::model::KernelControl;
 
 /// What is said of a flow with these settings.
 fn tcp(settings: &str) -> String {
@@ -88,11 +89,58 @@ fn time_outs_are_ordered_in_every_profile() {
 fn words_are_known() {
     assert_snapshot!(tcp(r#"recovery = "new-reno", cc = "cubik", guard = "carefull", counting = "packets""#), @r#"
     48:20 flow.up.tcp.recovery: `new-reno` is not one of "tahoe", "reno", "newreno", "sack", "sack-1996" (did you mean `newreno`?)
-    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp" (did you mean `cubic`?)
+    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp", nor like "kernel:bbr" (did you mean `cubic`?)
     48:54 flow.up.tcp.guard: `carefull` is not one of "off", "less-careful", "careful" (did you mean `careful`?)
     48:77 flow.up.tcp.counting: `packets` is not one of "acks", "bytes" (did you mean `acks`?)
     "#);
     assert_snapshot!(tcp(r#"handshake = "yes""#), @"48:21 flow.up.tcp.handshake: must be true or false, not a string");
+}
+
+/// What is said of a flow with this congestion control.
+fn cc(name: &str) -> String {
+    tcp(&format!(r#"cc = "{name}""#))
+}
+
+#[test]
+fn a_kernels_congestion_control_has_a_name_that_kernels_have() {
+    for name in ["bbr", "dctcp-reno", "bpf_cubic", "x", "fifteen-letters"] {
+        assert_eq!(cc(&format!("kernel:{name}")), "no mistake");
+    }
+    assert_snapshot!(cc("kernel:"), @"48:14 flow.up.tcp.cc: `kernel:` lacks a name (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
+    assert_snapshot!(cc("kernel:sixteen-letters_"), @"48:14 flow.up.tcp.cc: 16 characters: a kernel's names have at most 15 (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
+    assert_snapshot!(cc("kernel:BBR"), @"48:14 flow.up.tcp.cc: `B` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
+    assert_snapshot!(cc("kernel:../bbr"), @"48:14 flow.up.tcp.cc: `.` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
+    assert_snapshot!(cc("kernel:bbr cubic"), @"48:14 flow.up.tcp.cc: ` ` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
+    assert_snapshot!(cc("kernel:b\\u0000r"), @r#"48:14 flow.up.tcp.cc: `\0` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)"#);
+    assert_snapshot!(cc("kernel:ü"), @"48:14 flow.up.tcp.cc: `ü` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
+    assert_snapshot!(cc("bbr"), @r#"48:14 flow.up.tcp.cc: `bbr` is not one of "reno", "cubic", "dctcp", nor like "kernel:bbr" (`kernel:bbr`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
+    assert_snapshot!(cc("BBR"), @r#"48:14 flow.up.tcp.cc: `BBR` is not one of "reno", "cubic", "dctcp", nor like "kernel:bbr" (`kernel:bbr`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
+    assert_snapshot!(tcp("cc = 5"), @r#"48:14 flow.up.tcp.cc: must be a string, not an integer (write one of "reno", "cubic", "dctcp")"#);
+}
+
+/// Why virtual time refuses [`BASE`] with these changes.
+fn kernel_only(changes: &[(&str, &str)]) -> String {
+    let only = valid(changed(changes)).kernel_only;
+    only.iter()
+        .map(|one| format!("{}:{} {one} ({})", one.line, one.column, one.hint.as_deref().unwrap_or("")))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn virtual_time_has_no_kernel() {
+    let named = (r#"window = "64KiB""#, r#"cc = "kernel:bbr""#);
+    let live = ("duration = \"60s\"", "duration = \"60s\"\nclock = \"live\"");
+    assert_snapshot!(kernel_only(&[named]), @"48:14 flow.up.tcp.cc: `kernel:bbr` is a kernel's congestion control, and virtual time has none (`perhop emulate` runs the scenario on real packets)");
+    assert_eq!(kernel_only(&[named, live]), "");
+    assert_eq!(kernel_only(&[]), "");
+    let profile = ("[[flow]]", "[[profile]]\nname = \"p\"\ncc = \"kernel:bbr\"\n[[flow]]");
+    let of_profile = (r#"window = "64KiB""#, r#"profile = "p""#);
+    assert_snapshot!(kernel_only(&[profile, of_profile]), @"46:6 profile.p.cc: `kernel:bbr` is a kernel's congestion control, and virtual time has none (`perhop emulate` runs the scenario on real packets)");
+    let loaded = valid(changed(&[named]));
+    assert!(loaded.resolved_toml().contains("cc = \"kernel:bbr\""));
+    assert_eq!(loaded.scenario.flows[0].kernel.as_ref().map(KernelControl::name), Some("bbr"));
+    assert_eq!(loaded.scenario.flows[1].kernel, None);
 }
 
 #[test]

@@ -181,6 +181,10 @@ impl Placing<'_> {
     /// The sender of `flow`, with its own congestion control if it has one.
     fn sender(&self, flow: &model::Flow, start: Instant) -> Result<Sender, ElementError> {
         let (params, run) = (&flow.tcp.params, &self.scenario.run);
+        if let Some(named) = &flow.kernel {
+            let rule = format!("`{named}` is a kernel's congestion control, and virtual time has none");
+            return Err(ElementError { path: format!("flow.{}.tcp.cc", flow.name), rule, hint: None });
+        }
         let Some(given) = &flow.control else { return Ok(Sender::new(params, start)) };
         let path = format!("flow.{}.control", flow.name);
         let stream = Stream::new(run.seed, run.replication, &path);
@@ -221,4 +225,27 @@ fn start(run: &model::Run, list: &str, name: &str, start: Span, jitter: Span) ->
 /// An index as the engine keeps it; a scenario is checked to have fewer than 2^32 of anything.
 fn small(i: usize) -> u32 {
     u32::try_from(i).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernels_congestion_control_is_built_by_nobody() {
+        let text = r#"
+node = [{ name = "a" }, { name = "b" }]
+link = [{ ends = ["a", "b"], rate = "1Mbit/s" }]
+flow = [{ name = "f", from = "a", to = "b", tcp = { cc = "kernel:bbr" } }]
+[run]
+duration = "1s"
+"#;
+        let loaded = perhop_scenario::load(text.as_bytes(), "a.toml", &[]).expect("a scenario");
+        let refused =
+            build(&loaded.scenario, TraceKinds::default(), &Registry::new()).err().expect("no simulation");
+        assert_eq!(
+            refused.to_string(),
+            "flow.f.tcp.cc: `kernel:bbr` is a kernel's congestion control, and virtual time has none"
+        );
+    }
 }

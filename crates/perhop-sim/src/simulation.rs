@@ -40,7 +40,8 @@ impl Simulation<Host> {
     /// A run of `scenario` at time zero, recording `trace`.
     ///
     /// # Panics
-    /// When it names an element from outside, which `perhop_scenario::load` refuses.
+    /// When it names an element from outside, which `perhop_scenario::load` refuses, or a congestion control of a kernel:
+    /// `Loaded::kernel_only` says so.
     #[must_use]
     pub fn new(scenario: &Scenario, trace: TraceKinds) -> Self {
         Self::with_elements(scenario, trace, &Registry::new())
@@ -50,8 +51,8 @@ impl Simulation<Host> {
     /// A run of a `scenario` that may name `elements` from outside, at time zero, recording `trace`.
     ///
     /// # Errors
-    /// When an element is not among them, or cannot be built from its settings. With the `elements` with which the
-    /// scenario was loaded both have been seen to.
+    /// When an element is not among them, or cannot be built from its settings: with the `elements` with which the
+    /// scenario was loaded both have been seen to. When a flow has a kernel's congestion control.
     pub fn with_elements(
         scenario: &Scenario,
         trace: TraceKinds,

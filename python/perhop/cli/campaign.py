@@ -274,10 +274,21 @@ def _how_far(folder: Path) -> Iterator[None]:
 
 
 def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
-    """Return the number of runs to make at once; on real packets as many as are undistorted."""
-    if not any(campaign.scenario.override(*one.overrides).core.live for one in campaign.design.treatments):
+    """Return the number of runs to make at once; on real packets as many as are undistorted.
+
+    Raises
+    ------
+    LackingError
+        This kernel has not the senders of one on real packets.
+    """
+    scenarios = [campaign.scenario.override(*one.overrides) for one in campaign.design.treatments]
+    live = [one for one in scenarios if one.core.live]
+    if not live:
         return jobs
     from perhop.run.cores import allowed
+    from perhop.run.machine import check_controls
+
+    check_controls(live)
 
     some, why = allowed(jobs)
     if why:

@@ -11,6 +11,8 @@ from perhop.cli import options
 from perhop.cli.exit import ExitCode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perhop._core import Diagnostic
 
 
@@ -51,6 +53,7 @@ def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int
                         "ok": not one.mistakes,
                         "diagnostics": one.mistakes,
                         "warnings": one.warnings,
+                        "kernel_only": one.kernel_only,
                     }
                     for name, one in found
                 ]
@@ -77,6 +80,8 @@ class _Checked(NamedTuple):
     warnings: list[Diagnostic]
     about: str
     """The contents in a few words, where there are no mistakes."""
+    kernel_only: Sequence[Diagnostic] = ()
+    """Why virtual time refuses it."""
 
 
 def _checked(file: Path, overrides: list[str] | None) -> _Checked:
@@ -110,7 +115,12 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
             scenario.try_elements()
         except ScenarioError as error:
             mistakes = error.diagnostics
-    return _Checked("scenario", mistakes, warnings, "" if mistakes else expanded(scenario))
+    if mistakes:
+        return _Checked("scenario", mistakes, warnings, "")
+    only = scenario.kernel_only()
+    asked = ", ".join(f"{one['path']} is {one['value']}" for one in only)
+    arm = f"runs on real packets alone (perhop emulate): {asked}" if only else ""
+    return _Checked("scenario", [], warnings, "; ".join(filter(None, (expanded(scenario), arm))), only)
 
 
 def _claims(file: Path) -> _Checked:

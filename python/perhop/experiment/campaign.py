@@ -72,7 +72,7 @@ def plan(campaign: Campaign) -> list[Planned]:
     Raises
     ------
     ScenarioError
-        A treatment's scenario has mistakes.
+        A treatment's scenario has mistakes, or virtual time has not what it asks for.
     DesignError
         A response is grouped by what is called as a factor, or as another column of its table.
     """
@@ -82,6 +82,7 @@ def plan(campaign: Campaign) -> list[Planned]:
         raise DesignError(faults)
     scenarios = [campaign.scenario.override(*one.overrides) for one in design.treatments]
     for scenario in scenarios:
+        scenario.check_clock()
         scenario.try_elements()
     work = [scenario.work() for scenario in scenarios]
     runs = sorted(each(design, campaign.scenario, range(campaign.most)), key=lambda run: run[1:3])

@@ -37,6 +37,7 @@ def check(design: Treatments, scenario: Scenario) -> Checked:
     for index, one in enumerate(design.treatments):
         changed = scenario.unread(*one.overrides)
         found, doubts = changed.diagnose()
+        found = found or changed.kernel_only()
         for diagnostic in found:
             key = (diagnostic["path"], diagnostic["rule"])
             wrong.setdefault(key, (diagnostic, set()))[1].add(index)

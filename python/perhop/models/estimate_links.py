@@ -9,7 +9,7 @@ import numpy as np
 from perhop.models import queueing, two_way
 from perhop.models.estimate_tcp import ack_bytes
 from perhop.models.form import Estimate, Form
-from perhop.models.network import Flow, Network, Udp, acks_for
+from perhop.models.network import Flow, Network, Udp, acks_for, other_tcp
 from perhop.units import counted, quantity
 
 if TYPE_CHECKING:
@@ -110,6 +110,9 @@ def _not_crossing(network: Network) -> str:
         return "there are transfers that end"
     if network.losses(described.links) != 0.0:
         return "the link loses or marks packets"
+    others = [f"{one.view.name}: {why}" for one in network.flows if (why := other_tcp(one))]
+    if others:
+        return others[0]
     if any(acks_for(one) > 1 for one in network.flows):
         return "ACKs are delayed"
     for group in (ups, downs):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perhop.models import throughput, token_bucket
 from perhop.models.form import Estimate, Form
-from perhop.models.network import Flow, Network, acks_for
+from perhop.models.network import Flow, Network, acks_for, other_tcp
 from perhop.units import quantity
 
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ def bucket(network: Network) -> list[Estimate]:
 
 
 def _one(form: Form, flow: Flow, why_not: str, value: Callable[[Flow], float]) -> Estimate:
-    if "control" in flow.settings or "control" in flow.settings.get("ack", {}):
-        why_not = "its congestion control, or its ACK policy, is a program"
+    why_not = other_tcp(flow) or why_not
     if why_not:
         return form.refuses(flow.view.name, why_not, flow=True)
     return form.gives(flow.view.name, value(flow), flow=True)

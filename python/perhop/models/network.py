@@ -195,6 +195,14 @@ def acks_for(flow: Flow) -> int:
     return 2 if policy == "delayed" else 1
 
 
+def other_tcp(flow: Flow) -> str:
+    """Return why no law of TCP was held to a flow's sender or receiver; empty where they are perhop's own."""
+    if "control" in flow.settings or "control" in flow.settings.get("ack", {}):
+        return "its congestion control, or its ACK policy, is a program"
+    control = str(flow.settings["tcp"]["cc"])
+    return f"its congestion control is a kernel's ({control})" if control.startswith("kernel:") else ""
+
+
 def _is_member(node: str, selector: str) -> bool:
     """Return whether ``s[3]`` is one of ``s[*]``, ``s[0..5]`` or ``s[3]``."""
     base, _, index = selector.partition("[")

@@ -19,18 +19,24 @@ if TYPE_CHECKING:
 def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
     """Return the page's part about a live run; None of one in virtual time.
 
-    The scenario is simulated for it, which takes a second or two as a rule.
+    The scenario is simulated for it, a second or two as a rule; one with a kernel's senders is not.
     """
     how = run.record.live
     if how is None:
         return None
-    simulated = simulate(run.scenario().override('run.clock="virtual"'))
+    scenario = run.scenario().override('run.clock="virtual"')
+    controls = sorted({name for host in how.hosts.values() for name in host.controls or ()})
+    only = [f"{one['path']} is {one['value']}" for one in scenario.kernel_only()]
+    if only:
+        return {"how": how, "controls": controls, "only": only}
+    simulated = simulate(scenario)
     class_of = summary.class_of(meaning, transfers=False)
     kernel = by_class_of(run.table("classes"), run.table("flows"))
     simulator = by_class_of(simulated.classes, simulated.flows)
     svg = two_clocks.draw(run.table("series"), simulated.series, class_of, meaning.run.warmup_s)
     return {
         "how": how,
+        "controls": controls,
         "numbers": numbers(
             [ComparedRow(name, (("kernel", kernel[name]), ("simulator", simulator[name]))) for name in kernel]
         ),

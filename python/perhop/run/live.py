@@ -42,12 +42,13 @@ class Quantiles(msgspec.Struct, frozen=True):
     max: float | None
 
 
-class Host(msgspec.Struct, frozen=True):
-    """The settings of a host's kernel."""
+class Host(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The settings of a host's kernel, and the congestion controls of its connections; None without any."""
 
     sysctls: dict[str, str]
     route: dict[str, str]
     mtu_bytes: int
+    controls: list[str] | None = None
 
 
 class Retransmissions(msgspec.Struct, frozen=True):

@@ -105,6 +105,7 @@ def look(release: str | None = None) -> list[Looked]:
         _tun(way),
         *(_control(name, "perhop emulate") for name in ("reno", "cubic")),
         _control("dctcp", _DCTCP),
+        Looked("TCP senders", _listed(), 'cc = "kernel:NAME"', "modprobe tcp_NAME"),
         Looked("SCHED_FIFO", _priority(way), "packets on time on a busy machine", _ROOT),
         _tried("BPF", way, load, "ACK marking by eBPF", _ROOT),
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
@@ -130,6 +131,43 @@ def check_live(scenarios: Iterable[Scenario]) -> None:
         raise live.LackingError(f"real packets need what is not here: {lacks}")
     for scenario in asked:
         live.differences(scenario)
+
+
+def controls() -> list[str]:
+    """Return the congestion controls that this kernel has, by name; modules not loaded are left out."""
+    return sorted(_read("/proc/sys/net/ipv4/tcp_available_congestion_control").split())
+
+
+def modules(release: str | None = None) -> list[str]:
+    """Return the congestion controls that are modules, as far as their files are there.
+
+    Parameters
+    ----------
+    release
+        Folder of a kernel's modules; that of this kernel if none is given.
+    """
+    folder = Path(release or f"/lib/modules/{os.uname().release}") / "kernel/net/ipv4"
+    names = (file.name.partition(".")[0] for file in folder.glob("tcp_*.ko*"))
+    # the one module of that name that sends nothing
+    return sorted({name.removeprefix("tcp_") for name in names} - {"diag"})
+
+
+def check_controls(scenarios: Iterable[Scenario]) -> None:
+    """See that this kernel has the senders that scenarios name, before any is run.
+
+    Raises
+    ------
+    LackingError
+        It lacks one; the message names those that it has.
+    """
+    known = controls()
+    for name in sorted({name for one in scenarios for name in one.core.kernel_controls}):
+        if known and name not in known:
+            has = ", ".join(known)
+            raise live.LackingError(
+                f"kernel:{name}: this kernel has no such congestion control: it has {has}; "
+                f"`modprobe tcp_{name}` loads it, if there is such a module"
+            )
 
 
 def adds(tool: Tool, release: str) -> str:
@@ -203,6 +241,13 @@ def _control(name: str, needed_for: str) -> Looked:
         available = _read("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
         found = "yes, to root" if name in available else None
     return Looked(f"TCP {name}", found, needed_for, f"modprobe tcp_{name}")
+
+
+def _listed() -> str | None:
+    """Return the names of congestion controls, and of those that are modules and not loaded."""
+    there = controls()
+    more = [name for name in modules() if name not in there]
+    return ", ".join(there) + (f"; as modules: {', '.join(more)}" if more else "") if there else None
 
 
 def _tried(what: str, way: Way | None, words: list[str], needed_for: str, add: str) -> Looked:

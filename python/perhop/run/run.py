@@ -145,7 +145,7 @@ def run(
     Raises
     ------
     ScenarioError
-        The scenario has mistakes.
+        The scenario has mistakes, or virtual time has not what it asks for.
     ElementError
         An element in Python failed; what the run has done is lost.
     MemoryError
@@ -156,6 +156,7 @@ def run(
     kinds = [trace] if isinstance(trace, str) else list(trace)
     if scenario.core.live:
         return _run_live(scenario, kinds, keep, progress, pcap or {})
+    scenario.check_clock()
     check_memory(scenario.core.memory_bytes)
     scenario.try_elements()
     gathered: dict[str, list[pl.DataFrame]] = {kind: [] for kind in kinds}
@@ -297,6 +298,7 @@ def _estimate(job: AnyJob) -> _Estimate:
 @lru_cache(maxsize=1 << 14)
 def _estimate_of(source: bytes, name: str, overrides: tuple[str, ...]) -> _Estimate:
     scenario = Scenario(source, name, overrides)
+    scenario.check_clock()
     return _Estimate(scenario.work(), scenario.core.memory_bytes)
 
 

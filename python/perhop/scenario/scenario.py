@@ -363,8 +363,25 @@ class Scenario:
         return self.core.replication
 
     def check(self) -> list[Diagnostic]:
-        """Return every mistake; an empty list means that it will run."""
+        """Return every mistake; an empty list means that it will run, with `kernel_only` on real packets."""
         return self.diagnose()[0]
+
+    def kernel_only(self) -> list[Diagnostic]:
+        """Return settings that only a kernel has, for which virtual time refuses it; none beside mistakes."""
+        try:
+            return self.core.kernel_only
+        except _core.ScenarioError:
+            return []
+
+    def check_clock(self) -> None:
+        """See that what runs the scenario has its senders.
+
+        Raises
+        ------
+        ScenarioError
+            It has mistakes, or runs in virtual time and has settings that only a kernel has.
+        """
+        self.core.check_clock()
 
     def warnings(self) -> list[Diagnostic]:
         """Return warnings of valid settings that are almost surely mistakes; none beside mistakes."""

@@ -147,7 +147,7 @@ def _choices(part: Mapping[str, Any]) -> tuple[str, ...]:
     if "anyOf" in part:
         each = [_choices(_plain(one)) for one in part["anyOf"]]
         return tuple(chain.from_iterable(each)) if all(each) else ()
-    words = part.get("enum") or [one.get("const") for one in part.get("oneOf", ())]
+    words = part.get("enum") or [one["const"] for one in part.get("oneOf", ()) if "const" in one]
     return tuple(words) if words and all(isinstance(word, str) for word in words) else ()
 
 

@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "system calls")]
 
 mod clock;
+mod controls;
 mod device;
 mod handed;
 mod namespace;
@@ -16,6 +17,7 @@ mod socket;
 mod tcp_info;
 
 pub use clock::Clock;
+pub use controls::{congestion_controls, default_qdisc};
 pub use device::Tun;
 pub use handed::{descriptors, text};
 pub use namespace::{Devices, Namespace, enter_user_namespace};

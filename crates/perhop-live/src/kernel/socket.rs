@@ -23,6 +23,8 @@ pub struct Options {
     pub max_ack_delay_us: Option<u32>,
 }
 
+/// `TCP_CA_NAME_MAX`.
+const MOST_OF_A_NAME: usize = 16;
 const TCP_RTO_MAX_MS: libc::c_int = 44;
 const TCP_DELACK_MAX_US: libc::c_int = 46;
 
@@ -157,6 +159,27 @@ impl Stream {
             )
         })?;
         if why == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(why)) }
+    }
+
+    /// The kernel's name of its congestion control, `TCP_CONGESTION`: what it has now, which a kernel may have changed.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn congestion(&self) -> io::Result<String> {
+        let mut name = [0_u8; MOST_OF_A_NAME];
+        let mut len = libc::socklen_t::try_from(MOST_OF_A_NAME).map_err(io::Error::other)?;
+        // SAFETY: the kernel writes at most `len` bytes into a buffer that has as many.
+        checked(unsafe {
+            libc::getsockopt(
+                self.0.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_CONGESTION,
+                name.as_mut_ptr().cast(),
+                &raw mut len,
+            )
+        })?;
+        let end = name.iter().position(|&byte| byte == 0).unwrap_or(MOST_OF_A_NAME);
+        Ok(String::from_utf8_lossy(&name[..end]).into_owned())
     }
 
     /// The kernel's `TCP_INFO` of it.

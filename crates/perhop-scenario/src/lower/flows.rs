@@ -14,7 +14,7 @@ use crate::lower::conditioner::ack_marking;
 use crate::lower::programs;
 use crate::lower::queue::refuse_element;
 use crate::lower::resolve::{MOST, Names, Pairs};
-use crate::lower::tcp::{drawn_phase, model_ack, model_tcp};
+use crate::lower::tcp::{drawn_phase, kernel_control, model_ack, model_tcp};
 use crate::lower::transfers;
 use crate::meant::elements::{ElementError, Elements};
 use crate::meant::model;
@@ -151,6 +151,7 @@ impl Made {
         let (at, check) = (steps!["flow", i, "ack", "control"], |given: &_| elements.check_ack_policy(given));
         let ack_control = in_python(flow.ack.control.as_ref(), &at, run, check, report);
         let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
+        let kernel = kernel_control(flow).cloned();
         let several = pairs.breadth() > 0 || transfers.is_some() || flow.count.is_some();
         let labels = Arc::new(flow.labels.clone());
         for k in 0..count {
@@ -167,6 +168,7 @@ impl Made {
                 mark: flow.mark.0,
                 tcp,
                 control: control.clone(),
+                kernel: kernel.clone(),
                 ack,
                 ack_control: ack_control.clone(),
                 ack_marking: ack_marking.clone(),

@@ -4,10 +4,11 @@ use perhop_core::rng::Stream;
 use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::ack::{AdaptiveParams, BufferParams};
-use perhop_tcp::settings::{RtoParams, TcpParams};
+use perhop_tcp::settings::{Growth, RtoParams, TcpParams};
 
 use crate::meant::model;
 use crate::words::choices::{Ecn, EcnCodePoint};
+use crate::words::congestion::{CongestionControl, KernelControl};
 use crate::words::units::{Limit, Phase, Size};
 use crate::written::defaults;
 use crate::written::file::{self, Tcp};
@@ -48,11 +49,23 @@ pub(crate) fn data(size: Limit, mss: Size) -> Option<Bytes> {
     (bytes <= MOST_DATA).then_some(Bytes(bytes))
 }
 
+/// The kernel's congestion control that `flow` names, unless one in Python takes its place.
+pub(crate) fn kernel_control(flow: &file::Flow) -> Option<&KernelControl> {
+    match &flow.tcp.cc {
+        CongestionControl::Kernel(named) if flow.control.is_none() => Some(named),
+        _ => None,
+    }
+}
+
 /// The connection's parameters; the scale of the window field is put into `tcp` where it is not written.
 pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
     tcp.window_scale = Some(window_scale(tcp));
     let params = TcpParams {
-        cc: tcp.cc.into(),
+        cc: match tcp.cc {
+            CongestionControl::Own(growth) => growth.into(),
+            // of no account: nothing but a kernel runs such a flow
+            CongestionControl::Kernel(_) => Growth::Reno,
+        },
         recovery: tcp.recovery.into(),
         mss: tcp.mss.0,
         window: usable_window(tcp),

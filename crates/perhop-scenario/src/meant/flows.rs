@@ -10,6 +10,7 @@ use perhop_tcp::ack::AdaptiveParams;
 use perhop_tcp::settings::TcpParams;
 
 use crate::meant::code::Code;
+use crate::words::congestion::KernelControl;
 use crate::words::labels::Labels;
 use crate::words::setting::SettingsTable;
 
@@ -121,6 +122,8 @@ pub struct Flow {
     pub tcp: Tcp,
     /// Its congestion control, if it is in Python.
     pub control: Option<Arc<CustomControl>>,
+    /// Its congestion control, if it is the kernel's: then `tcp.params.cc` says nothing.
+    pub kernel: Option<KernelControl>,
     /// When the receiver acknowledges.
     pub ack: AckPolicy,
     /// Its ACK policy, if it is in Python.

@@ -26,6 +26,7 @@ use perhop_core::units::{BitRate, Bytes, QueueSize};
 pub use crate::meant::code::Code;
 pub use crate::meant::flows::{AckPolicy, Capture, CustomControl, Flow, Tcp, Udp, UdpPattern};
 pub use crate::words::choices::{Clock, Endpoint, MoreSeries, NodeKind, Per};
+pub use crate::words::congestion::KernelControl;
 use crate::words::files::FileName;
 use crate::words::setting::SettingsTable;
 

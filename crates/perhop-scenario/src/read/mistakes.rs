@@ -22,6 +22,7 @@ pub(crate) struct Report<'a> {
     pub read: NamedFiles,
     found: Diagnostics,
     warnings: Diagnostics,
+    kernel_only: Diagnostics,
 }
 
 impl<'a> Report<'a> {
@@ -32,8 +33,8 @@ impl<'a> Report<'a> {
         origins: Origins,
         files: &'a dyn Files,
     ) -> Self {
-        let (found, warnings) = (Diagnostics::default(), Diagnostics::default());
-        Self { tree, damaged, origins, files, read: NamedFiles::new(), found, warnings }
+        let [found, warnings, kernel_only] = std::array::from_fn(|_| Diagnostics::default());
+        Self { tree, damaged, origins, files, read: NamedFiles::new(), found, warnings, kernel_only }
     }
 
     /// The file `name`, which the value at `steps` names; `None` if it cannot be read, which is reported.
@@ -102,6 +103,12 @@ impl<'a> Report<'a> {
         self.warnings.extend(found.map(Diagnostic::into_warning));
     }
 
+    /// Notes that only a kernel has what the value at `steps` asks for, unless it is not what was written.
+    pub(crate) fn kernel_only(&mut self, steps: &[Step], rule: String, hint: String) {
+        let found = self.about(steps, rule, Some(hint));
+        self.kernel_only.extend(found);
+    }
+
     /// A diagnostic about the value at `steps`; `None` if that is not what was written.
     fn about(&self, steps: &[Step], rule: String, hint: Option<String>) -> Option<Diagnostic> {
         if !self.is_sound(steps) {
@@ -167,9 +174,9 @@ impl<'a> Report<'a> {
         self.found.is_long()
     }
 
-    /// Every mistake, and every warning.
-    pub(crate) fn into_found(self) -> (Diagnostics, Diagnostics) {
-        (self.found, self.warnings)
+    /// Every mistake, every warning, and why virtual time cannot run it.
+    pub(crate) fn into_found(self) -> [Diagnostics; 3] {
+        [self.found, self.warnings, self.kernel_only]
     }
 }
 

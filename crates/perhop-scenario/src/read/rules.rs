@@ -2,6 +2,7 @@
 
 use serde_json::Value as Json;
 
+use crate::words::congestion::KernelControl;
 use crate::words::files::FileName;
 use crate::words::link_rate::LinkRate;
 use crate::words::marks::{Mark, MarkerAction, Selector};
@@ -111,6 +112,7 @@ pub(crate) fn check_format(format: &str, text: &str) -> Result<(), UnitError> {
     match format {
         "rate-with-unit" => text.parse::<Rate>().map(drop),
         "link-rate" => text.parse::<LinkRate>().map(drop),
+        "kernel-control" => text.parse::<KernelControl>().map(drop),
         "file-name" => text.parse::<FileName>().map(drop),
         "time-with-unit" => text.parse::<Time>().map(drop),
         "phase-with-unit" => text.parse::<Phase>().map(drop),

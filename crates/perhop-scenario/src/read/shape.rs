@@ -39,7 +39,7 @@ impl<'a> Shape<'a> {
     fn value(&mut self, node: &Node, schema: &'a Json) -> Json {
         let rules = rules::resolve(self.root, schema);
         if let Some(variants) = rules["oneOf"].as_array() {
-            return if variants.iter().all(|v| v["const"].is_string()) {
+            return if variants.iter().any(|v| v["const"].is_string()) {
                 self.choice(node, schema, variants)
             } else {
                 self.tagged(node, schema, variants)
@@ -177,12 +177,16 @@ impl<'a> Shape<'a> {
         Json::Array(out)
     }
 
-    /// One of several words.
-    fn choice(&mut self, node: &Node, schema: &'a Json, variants: &[Json]) -> Json {
+    /// One of several words, or text of a form beside them.
+    fn choice(&mut self, node: &Node, schema: &'a Json, variants: &'a [Json]) -> Json {
         let words = || variants.iter().filter_map(|v| v["const"].as_str());
         let Value::String(text) = &node.value else { return self.wrong_kind(node, schema) };
         if words().any(|word| word == text) {
             return Json::String(text.clone());
+        }
+        let form = variants.iter().find_map(Form::of);
+        if let Some(form) = form.as_ref().filter(|form| text.starts_with(form.prefix)) {
+            return self.text(node, text, schema, form.rules);
         }
         let hint = self.hint(|| {
             suggest::near(text, words())
@@ -191,9 +195,13 @@ impl<'a> Shape<'a> {
                         .map(|other| format!("`{text}` is a value of `{other}`"))
                 })
                 .or_else(|| suggest::begun(text, words()))
+                .or_else(|| form.as_ref()?.of_rest(text))
                 .or_else(|| meanings(variants))
         });
-        let rule = format!("`{}` is not one of {}", suggest::short(text), list_words(words()));
+        let mut rule = format!("`{}` is not one of {}", suggest::short(text), list_words(words()));
+        if let Some(form) = form {
+            rule += &format!(", nor like \"{}\"", form.example);
+        }
         self.refuse(node, schema, rule, hint)
     }
 
@@ -348,6 +356,29 @@ impl<'a> Shape<'a> {
     /// The suggestion of `look`, where there is not too much wrong to look for it.
     fn hint(&self, look: impl FnOnce() -> Option<String>) -> Option<String> {
         if self.found.is_long() { None } else { look() }
+    }
+}
+
+/// Text that may stand in place of a word: what it begins with, and what is then asked of it.
+struct Form<'a> {
+    rules: &'a Json,
+    example: &'a str,
+    prefix: &'a str,
+}
+
+impl<'a> Form<'a> {
+    /// That of one variant, if it is no word.
+    fn of(variant: &'a Json) -> Option<Self> {
+        let example = variant["examples"][0].as_str()?;
+        Some(Self { rules: variant, example, prefix: example.split_inclusive(':').next()? })
+    }
+
+    /// A hint for text that would be right behind the prefix.
+    fn of_rest(&self, rest: &str) -> Option<String> {
+        let whole = format!("{}{}", self.prefix, rest.to_ascii_lowercase());
+        rules::check_format(self.rules["format"].as_str()?, &whole).ok()?;
+        let about = lower_first(self.rules["description"].as_str()?);
+        Some(format!("`{whole}`: {}", about.trim_end_matches('.')))
     }
 }
 

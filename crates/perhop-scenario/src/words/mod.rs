@@ -1,6 +1,7 @@
 //! The words of values, below what is written and what is meant: quantities, names, marks, choices, and suggestions for a wrong one.
 
 pub mod choices;
+pub mod congestion;
 pub mod conventions;
 pub mod files;
 pub mod labels;

@@ -6,10 +6,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::words::choices::{
-    Counting, CubicForm, Ecn, Growth, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds,
+    Counting, CubicForm, Ecn, GrowthBy, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds,
     PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind, TimeoutWindow,
     TimerRestart,
 };
+use crate::words::congestion::CongestionControl;
 use crate::words::names::Label;
 use crate::words::units::{Limit, Phase, Size, Time};
 
@@ -95,9 +96,9 @@ macro_rules! settings {
 
         impl Profile {
             /// The TCP that this profile alone makes; `None` where it leaves something out.
-            pub(crate) fn tcp(&self) -> Option<Tcp> {
+            pub(crate) fn tcp(self) -> Option<Tcp> {
                 Some(Tcp {
-                    profile: self.name.clone(),
+                    profile: self.name,
                     size: self.size,
                     window_scale: self.window_scale,
                     $($key: self.$key.0?,)+
@@ -109,7 +110,7 @@ macro_rules! settings {
 
 settings! {
     /// Congestion control: how the congestion window grows.
-    cc: Growth,
+    cc: CongestionControl,
     /// How losses are found and repaired.
     recovery: RecoveryKind,
     /// Payload of a full segment (RFC 9293 section 3.7.1).

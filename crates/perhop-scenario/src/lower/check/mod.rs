@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 
 use perhop_tcp::ack::MAX_DELAY;
 
-use crate::lower::tcp::ack_policy;
+use crate::lower::tcp::{ack_policy, kernel_control};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
+use crate::words::choices::Clock;
 use crate::words::units::{Size, Time};
 use crate::written::defaults;
 use crate::written::file::{Ack, AckPolicy, Arrivals, Flow, PerDirection, ScenarioFile, Udp};
@@ -55,6 +56,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
     for (i, flow) in file.flow.iter().enumerate() {
         count("flow", i, flow.count, flow.ports, report);
         tcp::check(&flow.tcp, &steps!["flow", i, "tcp"], report);
+        congestion_control(flow, i, file.run.clock, report);
         ack(&flow.ack, &flow.tcp, i, report);
         conditioner::ack_marking(
             &flow.ack.marking,
@@ -72,6 +74,15 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
     }
     if let Some(size) = file.run.packet_size {
         packet(size, &steps!["run", "packet_size"], report);
+    }
+}
+
+/// Flow number `i` has a congestion control that there is on this clock.
+fn congestion_control(flow: &Flow, i: usize, clock: Clock, report: &mut Report) {
+    if let (Clock::Virtual, Some(named)) = (clock, kernel_control(flow)) {
+        let rule = format!("`{named}` is a kernel's congestion control, and virtual time has none");
+        let hint = "`perhop emulate` runs the scenario on real packets";
+        report.kernel_only(&steps!["flow", i, "tcp", "cc"], rule, hint.to_owned());
     }
 }
 

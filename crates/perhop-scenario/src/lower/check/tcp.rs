@@ -8,6 +8,7 @@ use crate::lower::tcp::{LARGEST_FIELD, LARGEST_SCALE, data, smallest_scale, usab
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::words::choices::{Growth, RecoveryKind, RttArithmetic};
+use crate::words::congestion::CongestionControl;
 use crate::words::units::{Limit, Phase, Size};
 use crate::written::tcp::Tcp;
 
@@ -144,10 +145,10 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
     }
     let ecn = ("ecn", "false".to_owned());
     let hint = Some("write `ecn = true`, or `ecn = \"ect1\"`".to_owned());
-    let holds = tcp.cc != Growth::Dctcp || tcp.ecn.is_on();
+    let holds = tcp.cc != CongestionControl::Own(Growth::Dctcp) || tcp.ecn.is_on();
     report.relation_with_hint(
         at,
-        ("cc", word(tcp.cc)),
+        ("cc", word(&tcp.cc)),
         "needs congestion marks (RFC 8257), not",
         ecn,
         holds,
