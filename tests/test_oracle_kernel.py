@@ -38,7 +38,9 @@ rig = _module("oracle_rig", FOLDER / "rig" / "rig.py")
 CELLS = {cell.name: cell for cell in rig.cells()}
 
 
-@pytest.mark.parametrize(("program", "many"), [("compare.py", 1), ("effects.py", len(effects.TABLES))])
+@pytest.mark.parametrize(
+    ("program", "many"), [("compare.py", 1), ("effects.py", len(effects.TABLES)), ("queues.py", 1)]
+)
 def test_the_page_has_the_tables_of_the_numbers(program: str, many: int) -> None:
     words = [sys.executable, str(FOLDER / program)]
     tables = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
@@ -85,6 +87,26 @@ def test_the_simulator_gives_the_effects_that_are_recorded(name: str) -> None:
         assert flows["timeouts"].sum() == row["timeouts"]
         loss = flows["retransmissions"].sum() / flows["segments_sent"].sum()
         assert loss == pytest.approx(row["loss"], rel=1e-12)
+
+
+@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
+def test_the_simulator_gives_what_is_recorded_of_queues() -> None:
+    """The first run of each of its treatments."""
+    recorded = pl.read_csv(FOLDER / "queues.csv")
+    campaign = Campaign.load(FOLDER / "queues.toml")
+    compared = 0
+    for run in each(campaign.design, campaign.scenario, range(1)):
+        sender, queue, flows = campaign.design.treatments[run.treatment].levels
+        own = recorded.filter(sender=sender, queue=queue, flows=int(flows))
+        assert sorted(own["replication"]) == list(range(campaign.design.replications))
+        if sender == "simulator-cubic":
+            row = own.row(by_predicate=pl.col("replication") == 0, named=True)
+            result = campaign.scenario.override(*run.overrides).run()
+            assert result.flows["goodput_bit_s"].sum() == pytest.approx(row["goodput"], rel=1e-12)
+            (wait,) = result.queues.filter(path="port.r-d.class.all")["wait_mean_s"]
+            assert wait == pytest.approx(row["wait"], rel=1e-12)
+            compared += 1
+    assert compared == 4
 
 
 def bursts() -> dict[tuple[int, int], tuple[int, int]]:
