@@ -7,11 +7,11 @@ use std::time::{Duration, Instant as Clock};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_bench_elements::Pkt;
-use perhop_core::packet::{FlowId, Meta};
+use perhop_core::packet::{Ecn, FlowId, Meta};
 use perhop_core::queue::{
-    Averaging, Codel, CodelConventions, CodelParams, DelayFrom, Fifo, Fq, FqConventions, FqParams, Gred,
-    GredParams, LinuxPie, LinuxPieParams, Pie, PieParams, Queue, Red, RedParams, Rio, RioParams,
-    VirtualQueue,
+    Averaging, Codel, CodelConventions, CodelParams, DelayFrom, DualPi2, DualPi2Params, Fifo, Fq,
+    FqConventions, FqParams, Gred, GredParams, LinuxPie, LinuxPieParams, Pie, PieParams, Queue, Red,
+    RedParams, Rio, RioParams, VirtualQueue,
 };
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
@@ -218,5 +218,31 @@ fn flows(c: &mut Criterion) {
     turn(c, "fq of codel", Fq::new(SITE, fq, stream(), move |_| Codel::new(SITE, codel)).expect("sound"));
 }
 
-criterion_group!(aqm, queues, pies, flows);
+/// A packet leaves and arrives again each microsecond, L4S and classic in no order that a processor could learn, with 100 waiting.
+fn mixed(c: &mut Criterion, name: &str, mut queue: impl Queue<Pkt>) {
+    let mut sink = Back(Vec::new());
+    let mut draws = stream();
+    let mut now = Instant::ZERO;
+    for _ in 0..100 {
+        queue.enqueue(now, Pkt(Box::new(Meta { len: Bytes(1250), ..Meta::default() })), &mut sink);
+    }
+    c.bench_function(&format!("{name}: dequeue and enqueue, L4S and classic, 100 packets waiting"), |b| {
+        b.iter(|| {
+            now += Span::from_micros(1);
+            let left = queue.dequeue(now, &mut sink);
+            for mut pkt in left.into_iter().chain(sink.0.pop()) {
+                pkt.0.ecn = if draws.below(2) == 0 { Ecn::Ect0 } else { Ecn::Ect1 };
+                queue.enqueue(now, black_box(pkt), &mut sink);
+            }
+        });
+    });
+}
+
+fn coupled(c: &mut Criterion) {
+    mixed(c, "fifo", Fifo::new(SITE, LIMIT));
+    let dualpi2 = DualPi2Params { limit: LIMIT, ..DualPi2Params::RFC9332 };
+    mixed(c, "dualpi2", DualPi2::new(SITE, dualpi2).expect("sound"));
+}
+
+criterion_group!(aqm, coupled, queues, pies, flows);
 criterion_main!(aqm);

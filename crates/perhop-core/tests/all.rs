@@ -11,6 +11,7 @@ mod conformance_rfc2698;
 mod conformance_rfc2859;
 mod conformance_rfc4115;
 mod drr;
+mod dualpi2;
 mod early_detection;
 mod fifo;
 mod flows;

@@ -1,14 +1,16 @@
 //! The queue laws for every way to configure early detection.
 
+use perhop_core::packet::{Ecn, Meta};
 use perhop_core::queue::{
     Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions, DelayFrom, DocsisPie,
-    DocsisPieParams, Fifo, Fq, FqConventions, FqParams, GredParams, LinuxPie, LinuxPieParams, Pie, PieParams,
-    Queue, RedParams, RioParams, VirtualQueue,
+    DocsisPieParams, DualPi2, DualPi2Params, Fifo, Fq, FqConventions, FqParams, GredParams, LinuxPie,
+    LinuxPieParams, Pie, PieParams, Queue, RedParams, RioParams, VirtualQueue,
 };
 use perhop_core::sink::SiteId;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_testkit::aqm::{self, GRED, RED, RIO, bytes, packets};
+use perhop_testkit::laws::queue::Keeps;
 use perhop_testkit::packet::TestPacket;
 use perhop_testkit::queue_laws;
 
@@ -337,3 +339,33 @@ queue_laws!(pie_of_linux, |site| linux_pie(site, DelayFrom::Timestamps), limit =
 queue_laws!(pie_of_linux_by_the_rate, |site| linux_pie(site, DelayFrom::DepartureRate), limit = TEN);
 queue_laws!(pie_of_docsis, |site| docsis_pie(site, TEN), limit = TEN);
 queue_laws!(pie_of_docsis_by_bytes, |site| docsis_pie(site, KILOBYTES), limit = KILOBYTES);
+
+/// Gains with which the base probability goes from one end to the other and back.
+const DUALPI2: DualPi2Params = DualPi2Params { limit: TEN, alpha: 3.0, beta: 9.0, ..DualPi2Params::RFC9332 };
+
+fn dualpi2(site: SiteId, params: DualPi2Params) -> Built {
+    Box::new(DualPi2::new(site, params).expect("sound parameters"))
+}
+
+/// Each of its two queues keeps order.
+const fn apart(limit: QueueSize) -> Keeps {
+    const fn l4s(meta: &Meta) -> u8 {
+        matches!(meta.ecn, Ecn::Ect1 | Ecn::Ce) as u8
+    }
+    Keeps { limit, within: l4s }
+}
+
+queue_laws!(dualpi2_by_turns, |site| dualpi2(site, DUALPI2), limit = apart(TEN));
+queue_laws!(
+    dualpi2_with_a_time_shift,
+    |site| dualpi2(site, DualPi2Params { time_shift: Some(Span::from_millis(50)), ..DUALPI2 }),
+    limit = apart(TEN)
+);
+queue_laws!(
+    dualpi2_with_a_step_by_bytes,
+    |site| dualpi2(
+        site,
+        DualPi2Params { limit: KILOBYTES, l4s_range: Span::ZERO, l4s_packets: 0, coupling: 1.0, ..DUALPI2 }
+    ),
+    limit = apart(KILOBYTES)
+);

@@ -240,7 +240,7 @@ fn flow_queueing() {
     assert_snapshot!(inside(r#"{ kind = "codel", target = "0s" }"#), @"93:59 port.r2-r3.class.be.queue.queue.target: target (0s) must exceed 0s");
     assert_snapshot!(inside(r#"{ kind = "codel", target = "7" }"#), @r#"93:59 port.r2-r3.class.be.queue.queue.target: a time needs a unit; a bare number has none (write the unit: "7s" or "7ms")"#);
     assert_snapshot!(inside(r#""codel""#), @r#"93:32 port.r2-r3.class.be.queue.queue: must be a table, not a string (write a table, as in `{ kind = "codel" }`)"#);
-    assert_snapshot!(inside(r#"{ kind = "codle" }"#), @r#"93:41 port.r2-r3.class.be.queue.queue.kind: `codle` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "custom", "python" (did you mean `codel`?)"#);
+    assert_snapshot!(inside(r#"{ kind = "codle" }"#), @r#"93:41 port.r2-r3.class.be.queue.queue.kind: `codle` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "dualpi2", "custom", "python" (did you mean `codel`?)"#);
     assert_snapshot!(inside(r#"{ kind = "fq" }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `fq` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
     assert_snapshot!(inside(r#"{ kind = "red", min_th = "1p", max_th = "2p", max_p = 0.1 }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `red` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
     assert_snapshot!(inside(r#"{ kind = "custom", name = "mine" }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `custom` cannot be the queue of a flow (write `fifo`, `codel` or `cobalt`)");
@@ -327,6 +327,16 @@ fn the_defaults_of_pie_are_those_of_the_rfc() {
 }
 
 #[test]
+fn coupled_queues() {
+    let dualpi2 = |rest: &str| one(RED, &format!("{{ kind = \"dualpi2\"{rest} }}"));
+    assert_snapshot!(dualpi2(""), @"no mistake");
+    assert_snapshot!(dualpi2(r#", time_shift = "50ms", l4s_range = "0s", l4s_packets = 0"#), @"no mistake");
+    assert_snapshot!(dualpi2(r#", target = "0s""#), @"93:38 port.r2-r3.class.be.queue.target: target (0s) must exceed 0s");
+    assert_snapshot!(dualpi2(", alpha = 0"), @"93:37 port.r2-r3.class.be.queue.alpha: 0 is outside the range: above 0 and at most 1000");
+    assert_snapshot!(dualpi2(", classic_share = 2"), @"93:45 port.r2-r3.class.be.queue.classic_share: 2 is outside the range: above 0 and at most 1");
+}
+
+#[test]
 fn coloured_queues() {
     assert_snapshot!(one(r#"colors = { BE = "green" }"#, r#"colors = { EB = "green", AF11 = "blue", BE = "green", CS0 = "red" }"#), @r#"
     102:56 port.r3-r2.class.af.queue.colors.EB: `EB` is not a mark (did you mean `EF`?)
@@ -336,7 +346,7 @@ fn coloured_queues() {
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed" (`coupled`: those of its own and of every better colour; `decoupled`: its own; `shared`: all; `summed`: its own)"#);
-    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "custom", "python" (did you mean `gred`?)"#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "dualpi2", "custom", "python" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
     87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)
     88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)

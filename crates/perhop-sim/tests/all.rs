@@ -5,6 +5,7 @@ mod common;
 mod dctcp;
 mod determinism;
 mod diffserv;
+mod dualpi2;
 mod engine;
 mod measures;
 mod more_series;

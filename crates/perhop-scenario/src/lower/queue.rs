@@ -6,8 +6,8 @@ use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{
-    CobaltParams, CodelParams, DocsisPieParams, FqParams, GredParams, LinuxPieParams, PieParams, RedParams,
-    RioParams, Thresholds, VirtualQueue,
+    CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams, LinuxPieParams,
+    PieParams, RedParams, RioParams, Thresholds, VirtualQueue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::serializer::Serializer;
@@ -82,6 +82,34 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         (Queue::Fq { queue: inside, .. }, _) => fq(queue, model_queue(inside, rate, packet_size)),
         (Queue::Pie { .. }, _) => pie(queue, packet_size),
         (&Queue::DocsisPie { limit, target, rate: own }, _) => docsis_pie(limit, target, own, rate),
+        (
+            &Queue::DualPi2 {
+                limit: Limit(limit),
+                target,
+                t_update,
+                alpha,
+                beta,
+                coupling,
+                l4s_threshold,
+                l4s_range,
+                l4s_packets,
+                classic_share,
+                time_shift,
+            },
+            _,
+        ) => model::Queue::DualPi2(DualPi2Params {
+            limit,
+            target: target.0,
+            t_update: t_update.0,
+            alpha,
+            beta,
+            coupling,
+            l4s_threshold: l4s_threshold.0,
+            l4s_range: l4s_range.0,
+            l4s_packets,
+            classic_share,
+            time_shift: time_shift.map(|Time(span)| span),
+        }),
         (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
         (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),
     }

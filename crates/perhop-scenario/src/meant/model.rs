@@ -14,8 +14,8 @@ use perhop_core::meter::{
 };
 use perhop_core::packet::Color;
 use perhop_core::queue::{
-    CobaltParams, CodelParams, DocsisPieParams, FqParams, GredParams, LinuxPieParams, PieParams, RedParams,
-    RioParams, Thresholds,
+    CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams, LinuxPieParams,
+    PieParams, RedParams, RioParams, Thresholds,
 };
 use perhop_core::rate_trace::RateTrace;
 use perhop_core::sched::CbqClass;
@@ -210,6 +210,8 @@ pub enum Queue {
     LinuxPie(LinuxPieParams),
     /// The same as cable modems have it.
     DocsisPie(DocsisPieParams),
+    /// Two coupled queues.
+    DualPi2(DualPi2Params),
     /// A queue from outside.
     Custom(CustomQueue),
 }
@@ -232,6 +234,7 @@ impl Queue {
             | Self::Pie(_)
             | Self::LinuxPie(_)
             | Self::DocsisPie(_)
+            | Self::DualPi2(_)
             | Self::Custom(_) => Vec::new(),
         }
     }
@@ -249,6 +252,7 @@ impl Queue {
             Self::Fq { .. } => "fq",
             Self::Pie(_) | Self::LinuxPie(_) => "pie",
             Self::DocsisPie(_) => "docsis-pie",
+            Self::DualPi2(_) => "dualpi2",
             Self::Custom(given) => &given.name,
         }
     }
@@ -267,6 +271,7 @@ impl Queue {
             Self::Pie(params) => params.limit,
             Self::LinuxPie(params) => params.limit,
             Self::DocsisPie(params) => params.limit,
+            Self::DualPi2(params) => params.limit,
             Self::Custom(given) => given.limit,
         }
     }
@@ -294,7 +299,7 @@ impl Queue {
             Self::Fq { queue, .. } => queue.may_mark(),
             Self::Pie(params) => params.ecn,
             Self::LinuxPie(params) => params.ecn,
-            Self::Custom(_) => true,
+            Self::DualPi2(_) | Self::Custom(_) => true,
         }
     }
 }

@@ -420,6 +420,50 @@ queues! {
             #[schemars(with = "Rate")]
             rate: Option<Rate>,
         },
+        /// Two coupled queues (RFC 9332): one kept short by many marks, for data that is ECT(1) or marked, and a classic one; long flows of
+        /// both get like rates.
+        #[serde(rename = "dualpi2")]
+        DualPi2 {
+            /// Most that may wait in both, in packets or in bytes.
+            #[serde(default = "defaults::queue_limit")]
+            limit: Limit,
+            /// The wait in the classic queue that the controller aims at.
+            #[serde(default = "defaults::dualpi2_target")]
+            target: Time,
+            /// Time between updates of the base probability.
+            #[serde(default = "defaults::dualpi2_update")]
+            t_update: Time,
+            /// By how much the base probability rises with each update, for each second beyond `target`; Hz.
+            #[serde(default = "defaults::dualpi2_alpha")]
+            #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
+            alpha: f64,
+            /// By how much, for each second by which the wait has grown since the last update; Hz.
+            #[serde(default = "defaults::dualpi2_beta")]
+            #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
+            beta: f64,
+            /// A mark in the L4S queue is so many times as likely as the base probability, whose square is the classic queue's.
+            #[serde(default = "defaults::dualpi2_coupling")]
+            #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
+            coupling: f64,
+            /// The wait in the L4S queue from which it marks by itself.
+            #[serde(default = "defaults::dualpi2_threshold")]
+            l4s_threshold: Time,
+            /// How much longer the wait is at which it marks every packet; `0s` for a step.
+            #[serde(default = "defaults::dualpi2_range")]
+            l4s_range: Time,
+            /// It marks by itself only packets that leave more than this many behind in the L4S queue.
+            #[serde(default = "defaults::dualpi2_packets")]
+            l4s_packets: u32,
+            /// The classic queue's part of the bytes while packets wait in both.
+            #[serde(default = "defaults::dualpi2_share")]
+            #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
+            classic_share: f64,
+            /// The packet that has waited longest is served first, those of the classic queue as if they had waited this much less,
+            /// whatever `classic_share` is. Without it the queues are served by turns.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Time")]
+            time_shift: Option<Time>,
+        },
         /// A queue from outside of perhop, for the program that brings it.
         Custom {
             /// What that program calls it.
@@ -463,6 +507,7 @@ impl Queue {
             | Self::Fq { limit, .. }
             | Self::Pie { limit, .. }
             | Self::DocsisPie { limit, .. }
+            | Self::DualPi2 { limit, .. }
             | Self::Custom { limit, .. }
             | Self::Python { limit, .. } => *limit,
             Self::Gred { limit, green, yellow, red, .. } => limit

@@ -72,29 +72,47 @@ pub struct Seen {
 /// All that a queue answered and told its sink.
 pub type Transcript = (Vec<Seen>, Recorder);
 
-/// Packets and bytes are conserved, flows stay in order, `limit` holds, times are right, every packet is accounted
+/// The promises that a queue is held to.
+#[derive(Clone, Copy, Debug)]
+pub struct Keeps {
+    /// Most that waits in it.
+    pub limit: QueueSize,
+    /// The queue within it that takes a packet, as it arrives: there a flow stays in order.
+    pub within: fn(&Meta) -> u8,
+}
+
+/// Of a queue that is but one.
+impl From<QueueSize> for Keeps {
+    fn from(limit: QueueSize) -> Self {
+        Self { limit, within: |_| 0 }
+    }
+}
+
+/// Packets and bytes are conserved, flows stay in order, the limit holds, times are right, every packet is accounted
 /// for by the sink, marks are told, `peek` keeps its word, deadlines lie ahead and are known of from the start.
 pub fn books_balance(
     build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>,
-    limit: QueueSize,
+    keeps: impl Into<Keeps>,
     ops: &[Op],
 ) -> Transcript {
-    Walk::new(build(SITE), limit, false).run(ops)
+    Walk::new(build(SITE), keeps.into(), false).run(ops)
 }
 
 /// Two queues built alike and treated alike answer alike.
-pub fn repeats(build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>, limit: QueueSize, ops: &[Op]) {
-    assert_eq!(books_balance(&build, limit, ops), books_balance(&build, limit, ops));
+pub fn repeats(build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>, keeps: impl Into<Keeps>, ops: &[Op]) {
+    let keeps = keeps.into();
+    assert_eq!(books_balance(&build, keeps, ops), books_balance(&build, keeps, ops));
 }
 
 /// Calling `on_timeout` before its time changes nothing, then or later.
 pub fn early_timeouts_change_nothing(
     build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>,
-    limit: QueueSize,
+    keeps: impl Into<Keeps>,
     ops: &[Op],
 ) {
-    let disturbed = Walk::new(build(SITE), limit, true).run(ops);
-    assert_eq!(disturbed, books_balance(build, limit, ops));
+    let keeps = keeps.into();
+    let disturbed = Walk::new(build(SITE), keeps, true).run(ops);
+    assert_eq!(disturbed, books_balance(build, keeps, ops));
 }
 
 /// A port with this queue counts what the queue tells: every drop under its reason and its colour, every mark.
@@ -129,12 +147,14 @@ pub fn a_port_counts_it_all(build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>
 
 struct Walk {
     queue: Box<dyn Queue<TestPacket>>,
-    limit: QueueSize,
+    keeps: Keeps,
     /// Call `on_timeout` after every operation, due or not.
     pester: bool,
     now: Instant,
     /// What must be in the queue, in order of arrival.
     waiting: Vec<Meta>,
+    /// In which queue within it each waits.
+    places: Vec<u8>,
     offered: Backlog,
     gone: Backlog,
     seen: Vec<Seen>,
@@ -142,13 +162,14 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(queue: Box<dyn Queue<TestPacket>>, limit: QueueSize, pester: bool) -> Self {
+    fn new(queue: Box<dyn Queue<TestPacket>>, keeps: Keeps, pester: bool) -> Self {
         Self {
             queue,
-            limit,
+            keeps,
             pester,
             now: Instant::ZERO,
             waiting: Vec::new(),
+            places: Vec::new(),
             offered: Backlog::default(),
             gone: Backlog::default(),
             seen: Vec::new(),
@@ -187,6 +208,7 @@ impl Walk {
             meta.color = first.color;
         }
         self.waiting.push(meta);
+        self.places.push((self.keeps.within)(&meta));
         self.hear(before);
         if self.waiting.last().is_some_and(|last| id(last) == number) {
             assert_eq!(
@@ -213,10 +235,16 @@ impl Walk {
         if dropped == 0 {
             assert_eq!(head.as_ref().map(id), Some(id(&meta)), "dequeue and peek disagree");
         }
-        let first = self.waiting.iter().find(|m| m.flow == meta.flow);
-        assert_eq!(first.map(id), Some(id(&meta)), "a flow was reordered");
+        assert_eq!(self.first_of(&meta).map(id), Some(id(&meta)), "a flow was reordered");
         self.strike(&meta);
         Some(meta)
+    }
+
+    /// The first of the packets that wait where `meta` does, and are of its flow.
+    fn first_of(&self, meta: &Meta) -> Option<&Meta> {
+        let place = self.places[self.waiting.iter().position(|m| id(m) == id(meta))?];
+        let mut waiting = self.waiting.iter().zip(&self.places);
+        waiting.find(|(m, at)| m.flow == meta.flow && **at == place).map(|(m, _)| m)
     }
 
     fn wait(&mut self, span: Span) -> Option<Meta> {
@@ -269,6 +297,7 @@ impl Walk {
         let found = self.waiting.iter().position(|m| id(m) == id(meta));
         let at = found.unwrap_or_else(|| panic!("a packet left that did not wait: {meta:?}"));
         let known = self.waiting.remove(at);
+        self.places.remove(at);
         let waited = known.enqueued_at < self.now;
         let enqueued_at = if waited { known.enqueued_at } else { meta.enqueued_at };
         assert_eq!(*meta, Meta { enqueued_at, ..known }, "a packet changed while it waited");
@@ -290,7 +319,7 @@ impl Walk {
         assert_eq!(seen.backlog.packets, self.waiting.len() as u64);
         let silent = seen.deadline.is_some() && !self.queue.has_deadlines();
         assert!(!silent, "a deadline at {:?} of a queue that has none", seen.deadline);
-        match self.limit {
+        match self.keeps.limit {
             QueueSize::Packets(limit) => {
                 assert!(seen.backlog.packets <= limit, "{} > limit", seen.backlog.packets)
             }
@@ -301,9 +330,8 @@ impl Walk {
         match seen.head {
             None => assert!(self.waiting.is_empty(), "peek finds nothing although packets wait"),
             Some(head) => {
-                let first = self.waiting.iter().find(|m| m.flow == head.flow);
                 assert_eq!(
-                    first,
+                    self.first_of(&head),
                     Some(&head),
                     "peek finds the first of a flow, with the time it was enqueued"
                 );

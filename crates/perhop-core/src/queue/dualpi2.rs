@@ -1,0 +1,331 @@
+//! Two coupled queues: one that is kept short by many marks, for senders that ask for it, and a classic one, so that all get like rates.
+//!
+//! Source: RFC 9332 (De Schepper, Briscoe and White 2023), appendix A: `DualPI2`, with the overload of A.2. `time_shift` is the
+//! scheduler of A.1 that shifts the time of one queue, without it a weighted round robin.
+//! Different: the limit counts the arrival itself, not an MTU; `p_CL` is at most 1; the delay of the L4S queue at a departure is
+//! that of the packet that leaves; the round robin, which the RFC leaves open, is one of bytes. Updates are at the multiples of
+//! `t_update`, and are made up for at the next call: between two calls nothing that they look at moves.
+//! Units: nanoseconds, gains in Hz, probabilities from 0 to 1; the limit of both queues together in packets or in bytes.
+//! Cost: that of a FIFO, the choice between two, a sum and a comparison for each packet; two products for each update.
+
+use super::early::{not_empty, within_one};
+use super::{Backlog, Fifo, Queue};
+use crate::packet::{Ecn, Meta, Packet};
+use crate::param_error::ParamError;
+use crate::sink::{DropReason, Sink, SiteId};
+use crate::time::{Instant, Span};
+use crate::units::QueueSize;
+
+/// Parameters of [`DualPi2`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DualPi2Params {
+    /// Most that may wait in both queues.
+    pub limit: QueueSize,
+    /// The wait in the classic queue that the controller aims at.
+    pub target: Span,
+    /// Time between updates of the base probability.
+    pub t_update: Span,
+    /// Gain by the distance from the target, in Hz.
+    pub alpha: f64,
+    /// Gain by the change since the last update, in Hz.
+    pub beta: f64,
+    /// How much more likely a mark in the L4S queue is than the base probability: `k`.
+    pub coupling: f64,
+    /// The wait in the L4S queue from which it marks by itself.
+    pub l4s_threshold: Span,
+    /// How much longer the wait is at which it marks every packet; zero for a step.
+    pub l4s_range: Span,
+    /// It marks so only packets that leave more than this many behind there.
+    pub l4s_packets: u32,
+    /// Part of the bytes that the classic queue may send while both wait, with the weighted round robin.
+    pub classic_share: f64,
+    /// By how much longer a packet of the classic queue must have waited to be served before one of the L4S queue; without it there
+    /// is a weighted round robin.
+    pub time_shift: Option<Span>,
+}
+
+impl DualPi2Params {
+    /// The defaults of the RFC, for round trips of up to 100 ms.
+    pub const RFC9332: Self = Self {
+        limit: QueueSize::Packets(1000),
+        target: Span::from_millis(15),
+        t_update: Span::from_millis(15),
+        alpha: 0.15,
+        beta: 3.0,
+        coupling: 2.0,
+        l4s_threshold: Span::from_micros(800),
+        l4s_range: Span::from_micros(400),
+        l4s_packets: 1,
+        classic_share: 1.0 / 16.0,
+        time_shift: None,
+    };
+}
+
+/// The base probability, and what follows from it.
+#[derive(Clone, Copy, Debug)]
+struct Controller {
+    target: f64,
+    alpha: f64,
+    beta: f64,
+    coupling: f64,
+    /// `p'`, and the wait at the last update, in seconds.
+    base: f64,
+    before: f64,
+    /// `p_C`, and from where on it disables ECN.
+    classic: f64,
+    classic_most: f64,
+    /// `p_CL`.
+    coupled: f64,
+}
+
+impl Controller {
+    /// `dualpi2_update` of the RFC.
+    //= rfc9332-A.1-base
+    //= rfc9332-A.1-coupled
+    //= rfc9332-A.1-squared
+    fn update(&mut self, wait: f64) {
+        let base = self.base + self.alpha * (wait - self.target) + self.beta * (wait - self.before);
+        self.base = base.clamp(0.0, 1.0);
+        self.coupled = (self.coupling * self.base).min(1.0);
+        self.classic = self.base * self.base;
+        self.before = wait;
+    }
+
+    /// Whether an update without a wait changes nothing.
+    fn rests(&self) -> bool {
+        self.base <= 0.0 && self.before <= 0.0
+    }
+}
+
+/// The end of a packet at its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Pass,
+    Mark,
+    Drop,
+}
+
+/// Units of a share.
+const WHOLE: i64 = 1 << 16;
+
+/// An L4S queue and a classic one, with coupled marks and drops.
+#[derive(Clone, Debug)]
+pub struct DualPi2<P> {
+    limit: QueueSize,
+    l4s: Fifo<P>,
+    classic: Fifo<P>,
+    controller: Controller,
+    t_update: Span,
+    next_update: Instant,
+    threshold: Span,
+    range: Span,
+    packets: u64,
+    /// Likelihood that has not become an event, of each queue (`q.count`).
+    l4s_count: f64,
+    classic_count: f64,
+    time_shift: Option<Span>,
+    classic_share: i64,
+    /// Bytes, in parts of [`WHOLE`], that the L4S queue has sent beyond its share.
+    ahead: i64,
+}
+
+impl<P: Packet> DualPi2<P> {
+    /// Two empty queues; drops are reported as from `site`.
+    ///
+    /// # Errors
+    /// The parameter, and what is wrong with it.
+    pub fn new(site: SiteId, params: DualPi2Params) -> Result<Self, ParamError> {
+        let DualPi2Params { limit, target, t_update, alpha, beta, coupling, .. } = params;
+        not_empty("limit", limit)?;
+        for (name, span) in [("target", target), ("t_update", t_update)] {
+            if span == Span::ZERO {
+                return Err(ParamError::new(name, "must exceed 0s"));
+            }
+        }
+        for (name, gain) in [("alpha", alpha), ("beta", beta), ("coupling", coupling)] {
+            if !(gain > 0.0 && gain <= 1000.0) {
+                return Err(ParamError::new(name, "must be above 0 and at most 1000"));
+            }
+        }
+        within_one("classic_share", params.classic_share)?;
+        let each = || Fifo::new(site, QueueSize::Packets(u64::MAX));
+        let square = coupling * coupling;
+        #[expect(clippy::cast_possible_truncation, reason = "it is between 0 and 1")]
+        let share = (params.classic_share * WHOLE as f64).round() as i64;
+        Ok(Self {
+            limit,
+            l4s: each(),
+            classic: each(),
+            controller: Controller {
+                target: target.as_secs_f64(),
+                alpha,
+                beta,
+                coupling,
+                base: 0.0,
+                before: 0.0,
+                classic: 0.0,
+                classic_most: (1.0 / square).min(1.0),
+                coupled: 0.0,
+            },
+            t_update,
+            next_update: Instant::ZERO + t_update,
+            threshold: params.l4s_threshold,
+            range: params.l4s_range,
+            packets: params.l4s_packets.into(),
+            l4s_count: 0.0,
+            classic_count: 0.0,
+            time_shift: params.time_shift,
+            classic_share: share,
+            ahead: 0,
+        })
+    }
+
+    /// The base probability `p'`, as of the last call.
+    #[must_use]
+    pub const fn base_probability(&self) -> f64 {
+        self.controller.base
+    }
+
+    /// Makes the updates that were due before `now`.
+    //= rfc9332-A.2-greatest
+    #[inline]
+    fn catch_up(&mut self, now: Instant) {
+        while self.next_update < now {
+            let at = self.next_update;
+            let wait = |head: Option<&Meta>| head.map_or(Span::ZERO, |meta| at - meta.enqueued_at);
+            let longest = wait(self.l4s.peek()).max(wait(self.classic.peek()));
+            self.controller.update(longest.as_secs_f64());
+            self.next_update = at + self.t_update;
+            if self.controller.rests() && longest == Span::ZERO && self.backlog().packets == 0 {
+                let left = now.saturating_since(self.next_update).as_nanos();
+                let period = self.t_update.as_nanos();
+                self.next_update = self.next_update + Span::from_nanos(left.div_ceil(period) * period);
+            }
+        }
+    }
+
+    /// Whether the L4S queue is served next; `None` where nothing waits.
+    //= rfc9332-A.1-time-shift
+    fn serves_l4s(&self) -> Option<bool> {
+        match (self.l4s.peek(), self.classic.peek()) {
+            (None, None) => None,
+            (Some(l4s), Some(classic)) => Some(match self.time_shift {
+                Some(shift) => classic.enqueued_at + shift >= l4s.enqueued_at,
+                None => self.ahead <= 0,
+            }),
+            (l4s, _) => Some(l4s.is_some()),
+        }
+    }
+
+    /// A packet of the L4S queue that has waited for `wait`.
+    //= rfc9332-A.1-l4s
+    //= rfc9332-A.1-suppress
+    //= rfc9332-A.2-saturation
+    fn l4s_fate(&mut self, wait: Span) -> Fate {
+        let Controller { coupled, classic, .. } = self.controller;
+        if coupled < 1.0 {
+            let queued = self.l4s.backlog().packets > self.packets;
+            let native = if queued { self.native(wait) } else { 0.0 };
+            return if recur(&mut self.l4s_count, native.max(coupled)) { Fate::Mark } else { Fate::Pass };
+        }
+        if recur(&mut self.l4s_count, classic) {
+            return Fate::Drop;
+        }
+        if recur(&mut self.l4s_count, coupled) { Fate::Mark } else { Fate::Pass }
+    }
+
+    /// `laqm` of the RFC.
+    //= rfc9332-A.1-ramp
+    #[expect(clippy::cast_precision_loss, reason = "a range is far below 2^53 ns")]
+    fn native(&self, wait: Span) -> f64 {
+        if wait >= self.threshold + self.range {
+            1.0
+        } else if wait > self.threshold {
+            (wait.as_nanos() - self.threshold.as_nanos()) as f64 / self.range.as_nanos() as f64
+        } else {
+            0.0
+        }
+    }
+
+    //= rfc9332-A.1-classic
+    //= rfc9332-A.2-no-ecn
+    fn classic_fate(&mut self, ecn: Ecn) -> Fate {
+        let Controller { classic, classic_most, .. } = self.controller;
+        if !recur(&mut self.classic_count, classic) {
+            Fate::Pass
+        } else if ecn == Ecn::NotEct || classic >= classic_most {
+            Fate::Drop
+        } else {
+            Fate::Mark
+        }
+    }
+
+    /// Counts a packet that left while both queues waited; where none waits any more, both begin anew.
+    fn charge(&mut self, l4s: bool, both: bool, meta: &Meta) {
+        if self.backlog().packets == 0 {
+            self.ahead = 0;
+        } else if both {
+            let len = i64::try_from(meta.len.0).unwrap_or(i64::MAX / WHOLE);
+            self.ahead += len * if l4s { self.classic_share } else { self.classic_share - WHOLE };
+        }
+    }
+}
+
+/// Whether an event of this likelihood comes now: one for each whole that is passed.
+//= rfc9332-A.1-recur
+fn recur(count: &mut f64, likelihood: f64) -> bool {
+    *count += likelihood;
+    let comes = *count > 1.0;
+    if comes {
+        *count -= 1.0;
+    }
+    comes
+}
+
+impl<P: Packet> Queue<P> for DualPi2<P> {
+    //= rfc9332-A.1-classifier
+    //= rfc9332-A.1-limit
+    fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        self.catch_up(now);
+        let meta = pkt.meta();
+        if !self.backlog().has_room(self.limit, meta.len) {
+            return sink.dropped(now, self.l4s.site(), pkt, DropReason::Overflow);
+        }
+        let l4s = matches!(meta.ecn, Ecn::Ect1 | Ecn::Ce);
+        if l4s { self.l4s.push(now, pkt, sink) } else { self.classic.push(now, pkt, sink) }
+    }
+
+    fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
+        self.catch_up(now);
+        loop {
+            let l4s = self.serves_l4s()?;
+            let both = self.l4s.peek().is_some() && self.classic.peek().is_some();
+            let mut pkt = if l4s { self.l4s.dequeue(now, sink) } else { self.classic.dequeue(now, sink) }?;
+            let meta = pkt.meta();
+            let fate = if l4s { self.l4s_fate(now - meta.enqueued_at) } else { self.classic_fate(meta.ecn) };
+            match fate {
+                Fate::Drop => {
+                    sink.dropped(now, self.l4s.site(), pkt, DropReason::Early);
+                    continue;
+                }
+                Fate::Mark if meta.ecn != Ecn::Ce => {
+                    pkt.meta_mut().ecn = Ecn::Ce;
+                    sink.marked(now, self.l4s.site(), pkt.meta());
+                }
+                Fate::Mark | Fate::Pass => {}
+            }
+            self.charge(l4s, both, pkt.meta());
+            return Some(pkt);
+        }
+    }
+
+    fn peek(&self) -> Option<&Meta> {
+        if self.serves_l4s()? { self.l4s.peek() } else { self.classic.peek() }
+    }
+
+    fn backlog(&self) -> Backlog {
+        let mut all = self.l4s.backlog();
+        all += self.classic.backlog();
+        all
+    }
+}

@@ -1,0 +1,4 @@
+//! `DualPI2`: its clauses, and its pseudo-code.
+
+mod clauses;
+mod pseudocode;
