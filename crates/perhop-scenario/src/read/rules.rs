@@ -47,7 +47,8 @@ fn find(root: &Json, rules: &Json, key: &str, path: &str, found: &mut Vec<String
                 Some("array") => (resolve(root, &one["items"]), format!("[[{below}]]")),
                 _ => (one, format!("[{below}]")),
             };
-            if has(root, table, key) {
+            // a queue within a queue says nothing of where a queue stands
+            if name != key && has(root, table, key) {
                 found.push(written);
             }
             find(root, table, key, &below, found);
