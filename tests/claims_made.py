@@ -62,7 +62,7 @@ def check(folder: Path, text: str) -> CheckedClaims:
 
 
 def claims_in(folder: Path, text: str) -> tuple[Claims, Subject]:
-    claims, campaign, subject = check(folder, text)
+    claims, campaign, subject, *_ = check(folder, text)
     assert campaign is not None
     assert subject is not None
     return claims, subject

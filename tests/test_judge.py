@@ -137,7 +137,7 @@ def test_what_is_said_to_be_alike_is_what_the_paper_states_where_it_prints_nothi
 
 
 def judged(folder: Path, text: str, frame: pl.DataFrame) -> list[ClaimPart]:
-    (one,) = judge_all(check(folder, HEAD + text), frame)
+    (one,) = judge_all(check(folder, HEAD + text), Measurements(frame))
     assert len(one.units) == len(one.parts)
     return one.parts
 
@@ -224,7 +224,7 @@ def test_a_part_that_cannot_be_asked_says_where() -> None:
 
 def test_small_numbers_keep_their_digits(folder: Path) -> None:
     small = scalars(lambda rate, _: 1.0 + rate).with_columns(pl.col("value") * 1.23456789e-7)
-    (one,) = judge_all(check(folder, HEAD + PLACE + "above = 0\nlow = 1.5e-7"), small)
+    (one,) = judge_all(check(folder, HEAD + PLACE + "above = 0\nlow = 1.5e-7"), Measurements(small))
     assert [part[7:10] for part in rows([one])] == [("0", "", "1.296e-07"), ("1.5e-07", "", "1.296e-07")]
     text = "\n".join(str(part) for part in of_claims([one._replace(units=["1", "1"])]))
     assert "5ms: 1.296e-07 (1.25e-07 to 1.343e-07, 10 replications); claimed more than 0" in text

@@ -51,7 +51,8 @@ def test_a_campaign_is_valid_and_plans(file: Path, cli: Cli) -> None:
 @pytest.mark.parametrize("file", CLAIMS, ids=name)
 def test_claims_are_those_on_record(file: Path) -> None:
     """Each quantity and its range, in order."""
-    claims, campaign, subject = checked(file)
+    _, campaign, subject, _ = found = checked(file)
+    claims = found.claims
     assert campaign is not None
     assert subject is not None
     words = Words(claims.file.quantities)

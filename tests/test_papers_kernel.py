@@ -19,7 +19,6 @@ from perhop.papers.of_folder import own_study
 from perhop.papers.pack import Pack, pack_dir
 from perhop.papers.plan import short
 from perhop.papers.reproduce import run_campaigns
-from perhop.papers.study import load_study
 from perhop.run import machine
 from perhop.run.live import Host, Live, Quantiles
 
@@ -67,7 +66,7 @@ def test_the_arms_of_a_study_differ_in_the_clock_and_in_what_a_variant_says(key:
 def test_claims_that_short_runs_cannot_judge_are_named_and_must_be_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study = load_study("papagiannaki")
+    study = own_study("papagiannaki")
     assert all(arm.plan.unjudged == {"P14", "P25", "P26", "P27"} for arm in kernel.arms(study))
     tables = Pack.tables
 
@@ -81,7 +80,7 @@ def test_claims_that_short_runs_cannot_judge_are_named_and_must_be_there(
 
 
 def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> None:
-    study = load_study("laatu")
+    study = own_study("laatu")
     simulator, live = kernel.arms(study)[:2]
     measured = []
     for arm, settings in ((simulator, ()), (live, ("run.clock=virtual", "run.interval=5s"))):
@@ -153,7 +152,7 @@ def test_what_the_machine_lacks_is_told_before_any_arm(
 
 def test_a_study_that_is_not_prepared_says_so(cli: Cli) -> None:
     with pytest.raises(PackError, match="not prepared"):
-        kernel.arms(load_study("feroz"))
+        kernel.arms(own_study("feroz"))
     done = cli("reproduce", "feroz", "--on", "kernel")
     assert done.code == 3
     assert "prepared are kalampoukas, laatu, papagiannaki" in done.err

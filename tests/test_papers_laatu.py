@@ -1,14 +1,13 @@
-"""Metrics, the pack, the plan and the calibration of laatu, and rows made of hand-made numbers."""
+"""Metrics, files, plan, findings and calibration of laatu, and rows made of hand-made numbers."""
 
 from __future__ import annotations
 
+import csv
 import json
-import shutil
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,74 +15,82 @@ import polars as pl
 import pytest
 
 from conftest import made
-from perhop import Result
+from perhop import Result, Scenario
+from perhop.experiment.campaign import plan as planned
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Floats, Measurements
-from perhop.papers.error import PackError
-from perhop.papers.fit import BASE, read_record
-from perhop.papers.laatu.calibrate import NEAREST, record, relative_error
-from perhop.papers.laatu.document import Reproduction
-from perhop.papers.laatu.findings import excess_denominator
-from perhop.papers.laatu.page import verdict
-from perhop.papers.laatu.responses import (
-    FLOWS,
-    MARKINGS,
-    METRICS,
-    Case,
-    by_test,
-    cases_of,
-    published_values,
-    sdev,
-)
-from perhop.papers.laatu.study import DURATION_S, FIGURE, QUICK_S, READ, STUDY
-from perhop.papers.pack import load_pack
+from perhop.papers.behind import runs_behind
+from perhop.papers.folder import load
+from perhop.papers.folder_page import Reproduced
+from perhop.papers.of_folder import study_of
+from perhop.papers.pack import pack_dir
 from perhop.papers.plan import Plan
 from perhop.stats.fairness import jain, least_jain
 from perhop.stats.jackknife import jackknife_interval
 from perhop.stats.summaries import variance_ratio, welch
 
-PACK = load_pack("laatu", FIGURE)
+FOLDER = pack_dir("laatu")
+OWN = load(FOLDER, "laatu")
+STUDY = study_of(OWN)
+STUDY_PY: Any = OWN.code
 PLAN = STUDY.plan(quick=False)
-PUBLISHED = published_values(PACK)
+PUBLISHED = STUDY_PY.printed()
 BARE = replace(PLAN, beyond=())
-COMBINATIONS = Campaign.load(PACK.folder / "combinations.toml")
+COMBINATIONS = Campaign.load(FOLDER / "combinations.toml")
+MARKINGS, FLOWS = STUDY_PY.MARKINGS, STUDY_PY.FLOWS
+MEASURES = {one.name: one for one in PLAN.fitted[0].responses}
 
 Runs = Callable[[tuple[str, ...]], Floats]
 """Gives the throughput of the flows of a treatment, by its levels, kbit/s: a row for each replication."""
 
 
-def a_case(throughput: Floats, green: float = 0.9, background: float = 1250.0) -> Case:
-    """Make a case in which every flow has that part of its throughput as green packets."""
-    rates = {"throughput": 1.0, "goodput": 0.95, "committed": green, "excess": 1.0 - green}
-    counts = {"timeouts": 0.0, "dropped_green": 0.0, "dropped_yellow": 12.0, "dropped_red": 3.0}
-    n = len(throughput)
-    return Case(
-        {name: part * throughput for name, part in rates.items()},
-        {name: np.full(n, value) for name, value in (counts | {"background": 1e3 * background}).items()},
-    )
+def run_of(flows: Floats, background: float = 1250.0, green_drops: float = 0.0) -> dict[str, float | Floats]:
+    """Measure a run in which every flow has nine tenths as green packets, as the campaign does."""
+    total, green = float(flows.sum()), 0.9
+    fair = float(jain(flows))
+    return {
+        "throughput": flows,
+        "goodput": 0.95 * flows,
+        "committed": green * flows,
+        "excess": (1 - green) * flows,
+        "cir_utilization": green * total / 800,
+        "excess_utilization": (1 - green) * total / 1000,
+        "per_flow_goodput": 0.95 * total / len(flows),
+        "per_flow_throughput": total / len(flows),
+        "aggregate_throughput": total,
+        **dict.fromkeys(("committed_fairness", "excess_fairness", "total_fairness"), fair),
+        "largest_throughput": float(flows.max()),
+        "sdev_in_run": float(np.std(flows, ddof=1)),
+        "timeouts": 1.0,
+        "background_throughput": background,
+        "busy": (total + background) / 2000,
+        "dropped_green": green_drops,
+        "dropped_yellow": 1.0,
+        "dropped_red": 1.0,
+    }
 
 
-def measured(
-    campaign: Campaign, runs: Runs, green_drops: float = 0.0, background: float = 1250.0
-) -> pl.DataFrame:
-    """Make the values of a campaign, in which every flow has nine tenths as green packets."""
-    run, names = campaign.scenario.describe().run, campaign.design.names
-    byte = 125.0 * (run.duration_s - run.warmup_s)
-    parts = {"throughput": 1e3, "goodput": 0.95e3, "committed": 0.9 * byte, "excess": 0.1 * byte}
-    whole = {"background": 1e3 * background, "dropped_green": green_drops}
+def measured(campaign: Campaign, runs: Runs, **changes: float) -> pl.DataFrame:
+    """Make the values of a campaign."""
+    names = campaign.design.names
     rows: list[dict[str, Any]] = []
-    for treatment in campaign.design.treatments:
+    for run in planned(campaign):
+        treatment = campaign.design.treatments[run.treatment]
         levels = dict(zip(names, treatment.levels, strict=True))
+        first = {"key": run.key, "treatment": treatment.name, **levels, "replication": run.replication}
+        values = run_of(runs(treatment.levels)[run.replication], **changes)
         for response in campaign.responses:
-            for k, flows in enumerate(runs(treatment.levels)[: campaign.design.replications]):
-                own = {**levels, "replication": k, "response": response.name, "name": None, "flow": None}
-                if response.by:
-                    rows += [
-                        {**own, response.by[0]: f"measured[{i}]", "value": parts[response.name] * rate}
-                        for i, rate in enumerate(flows)
-                    ]
-                else:
-                    rows.append({**own, "value": whole.get(response.name, 1.0)})
+            value = values[response.name]
+            each = enumerate(value) if isinstance(value, np.ndarray) else [(None, value)]
+            rows += [
+                {
+                    **first,
+                    "response": response.name,
+                    "value": float(one),
+                    "name": None if i is None else f"measured[{i}]",
+                }
+                for i, one in each
+            ]
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -94,7 +101,7 @@ def like_paper() -> tuple[Floats, Floats]:
     return 190 + rng.normal(0, 4, (50, 4)), 154 + rng.normal(0, 30, (50, 4)).clip(-70, 70)
 
 
-def done(plan: Plan = BARE, turned: bool = False, but: str = "") -> Reproduction:
+def done(plan: Plan = BARE, turned: bool = False, but: str = "") -> Reproduced:
     """Reduce runs as the paper has them, or with the two ways exchanged; turned under one reading."""
 
     def runs(turn: bool) -> Runs:
@@ -110,7 +117,7 @@ def done(plan: Plan = BARE, turned: bool = False, but: str = "") -> Reproduction
 
 
 @pytest.fixture(scope="module")
-def whole() -> Reproduction:
+def whole() -> Reproduced:
     return done()
 
 
@@ -139,15 +146,11 @@ def test_fairness_is_a_function_of_the_coefficient_of_variation() -> None:
     assert jain(rates) == pytest.approx(1 / (1 + cov**2))
 
 
-def test_utilizations_are_of_the_customer() -> None:
-    case = a_case(np.array([[200.0, 180.0, 160.0, 220.0]]))
-    assert case["cir_utilization"] == pytest.approx([0.9 * 760 / 800])
-    assert case["excess_utilization"] == pytest.approx([0.1 * 760 / 1000])
-
-
 def test_statistics_of_a_test_are_over_runs_or_over_all_flows() -> None:
-    rates = np.random.default_rng(2).uniform(100, 250, (11, 4))
-    case, tests = a_case(rates), [rates[:5], rates[5:10]]
+    rates = np.random.default_rng(2).uniform(100, 250, (50, 4))
+    tests = rates.reshape(10, 5, 4)
+    frames = [measured(one, lambda _: rates) for one in BARE.campaigns]
+    found = STUDY.reduce(BARE, BARE.results(frames, []), "", 1).measured["campaign.toml"]
     wanted = {
         "aggregate_throughput_sdev": [np.std(one.sum(axis=1), ddof=1) for one in tests],
         "aggregate_throughput_min": [one.sum(axis=1).min() for one in tests],
@@ -157,14 +160,8 @@ def test_statistics_of_a_test_are_over_runs_or_over_all_flows() -> None:
         "total_fairness_sdev": [np.std([jain(run) for run in one], ddof=1) for one in tests],
     }
     for name, values in wanted.items():
-        found = case.interval(name)
-        assert found is not None
-        assert (found.mean, found.n) == (pytest.approx(np.mean(values)), 2), name
-    assert a_case(rates[:4]).interval("total_fairness_sdev") is None
-    assert case["per_flow_throughput"].tolist() == pytest.approx(rates.mean(axis=1))
-    assert case["sdev_in_run"].tolist() == pytest.approx(np.std(rates, axis=1, ddof=1))
-    assert sdev(np.array([[3.0]])).tolist() == [0.0]
-    assert by_test(rates).shape == (2, 20)
+        assert found.values(name, case="per-flow") == pytest.approx(values), name
+        assert len(found.values(name, case="aggregate-deep")) == 4
 
 
 def test_the_spread_of_table_2_forbids_the_fairness_of_table_3() -> None:
@@ -186,7 +183,7 @@ def test_no_runs_are_less_fair_than_their_spread_permits() -> None:
 
 
 def test_the_printed_values_imply_an_excess_rate_near_a_megabit() -> None:
-    lows, highs = zip(*(excess_denominator(PUBLISHED[marking]) for marking in MARKINGS), strict=True)
+    lows, highs = zip(*(STUDY_PY.excess_denominator(PUBLISHED[marking]) for marking in MARKINGS), strict=True)
     assert 600 < max(lows) < 1000 < min(highs) < 1200
 
 
@@ -220,29 +217,42 @@ def result(**changes: Any) -> Result:
     return made(**found | changes)
 
 
-def read(one: Result) -> Case:
-    """Measure a run as the campaign does."""
-    rows = [
-        {"case": "x", "replication": 0, "response": response.name, "value": value, "name": None, "flow": None}
-        | dict(zip(response.by, group, strict=True))
-        for response in PLAN.fitted[0].responses
-        for group, value in response.evaluate(one).items()
-    ]
-    measured = Measurements(pl.DataFrame(rows, infer_schema_length=None))
-    return cases_of(PLAN.fitted[0], measured)["x",]
-
-
 def test_reading_a_run() -> None:
-    case = read(result())
-    assert case.rates["committed"].tolist() == [pytest.approx([8 * 2e6 / 110e3, 8 * 2.2e6 / 110e3])]
-    assert case.rates["excess"].tolist() == [pytest.approx([8 * 475e3 / 110e3, 0.0])]
-    assert case.rates["throughput"].tolist() == [pytest.approx([180.0, 160.0])]
-    assert case.rates["goodput"].tolist() == [pytest.approx([170.0, 150.0])]
-    assert case["timeouts"].tolist() == [2.0]
-    assert case["background_throughput"].tolist() == [900.0]
-    assert [case[f"dropped_{color}"][0] for color in ("green", "yellow", "red")] == [1.0, 20.0, 3.0]
+    about = Scenario(PLAN.fitted[0].scenario.source, "aggregate.toml").describe()
+
+    def read(one: Result) -> dict[str, Any]:
+        return {name: response.evaluate(one, about) for name, response in MEASURES.items()}
+
+    found = read(result())
+    green, rest = [8 * 2e6 / 110e3, 8 * 2.2e6 / 110e3], [8 * 475e3 / 110e3, 0.0]
+    both = [("measured[0]",), ("measured[1]",)]
+    for name, rates in (
+        *(("committed", green), ("excess", rest)),
+        *(("throughput", [180.0, 160.0]), ("goodput", [170.0, 150.0])),
+    ):
+        assert [found[name][one] for one in both] == pytest.approx(rates)
+        assert set(found[name]) == {*both}
+    for name, value in {
+        "cir_utilization": sum(green) / 800,
+        "excess_utilization": sum(rest) / 1000,
+        "per_flow_goodput": 160.0,
+        "per_flow_throughput": 170.0,
+        "aggregate_throughput": 340.0,
+        "committed_fairness": float(jain(green)),
+        "excess_fairness": 0.5,
+        "total_fairness": float(jain([180, 160])),
+        "largest_throughput": 180.0,
+        "sdev_in_run": float(np.std([180, 160], ddof=1)),
+        "timeouts": 2.0,
+        "background_throughput": 900.0,
+        "busy": 1240 / 2000,
+        "dropped_green": 1.0,
+        "dropped_yellow": 20.0,
+        "dropped_red": 3.0,
+    }.items():
+        assert found[name][()] == pytest.approx(value), name
     constant = {"name": ["load"], "class": ["background"], "throughput_bit_s": [200e3]}
-    assert read(result(udp=constant))["background_throughput"].tolist() == [1100.0]
+    assert read(result(udp=constant))["background_throughput"][()] == pytest.approx(1100.0)
 
 
 # the jackknife
@@ -278,14 +288,14 @@ def test_the_jackknife_needs_three() -> None:
 
 
 def test_the_scenario_holds_the_printed_parameters() -> None:
-    scenario = tomllib.loads(PACK.scenario("aggregate.toml").decode())
-    assert (scenario["run"]["duration"], scenario["run"]["warmup"]) == (f"{DURATION_S}s", "10s")
+    scenario = tomllib.loads((FOLDER / "aggregate.toml").read_text())
+    assert (scenario["run"]["duration"], scenario["run"]["warmup"]) == ("120s", "10s")
     delays = {tuple(link["ends"]): link.get("delay") for link in scenario["link"]}
     assert sum(delay is not None for delay in delays.values()) == 2
     assert {link["rate"] for link in scenario["link"]} == {"10Mbit/s"}
     af, best_effort = scenario["port"][0]["class"]
     assert (af["share"], af["bounded"], best_effort["share"]) == (0.2, True, 0.8)
-    for row in PACK.table("gred"):
+    for row in csv.DictReader((FOLDER / "published" / "gred.csv").read_text().splitlines()):
         assert af["queue"][row["colour"]] == {
             "min_th": f"{row['min_th_kb']}kB",
             "max_th": f"{row['max_th_kb']}kB",
@@ -331,9 +341,9 @@ def bit_s(rate: str) -> float:
 
 
 def test_more_flows_share_the_customers_rates() -> None:
-    (flows,) = (one.campaign for one in PLAN.beyond if one.id == "flows")
+    (flows,) = (one.campaign for one in PLAN.beyond if one.id == "beyond/flows.toml")
     for n in (2, 4, 8, 16):
-        each, together = (meter(flows, flows=f"{n} flows", marking=marking) for marking in MARKINGS)
+        each, together = (meter(flows, flows=str(n), marking=marking) for marking in MARKINGS)
         assert (bit_s(each["cir"]), bit_s(each["pir"])) == (800e3 / n, 1400e3 / n)
         assert (bit_s(together["cir"]), bit_s(together["pir"])) == (800e3, 1400e3)
 
@@ -344,7 +354,7 @@ def test_deeper_buckets_change_the_meter() -> None:
 
 
 def test_a_constant_background_replaces_the_tcp_flows_alone() -> None:
-    sweep = next(one.campaign for one in PLAN.beyond if one.id == "rtt-constant")
+    sweep = next(one.campaign for one in PLAN.beyond if one.id == "beyond/rtt-constant.toml")
     base, *generated = (
         tomllib.loads(one.scenario.resolve()) for one in (PLAN.fitted[0], PLAN.fitted[2], sweep)
     )
@@ -357,39 +367,31 @@ def test_a_constant_background_replaces_the_tcp_flows_alone() -> None:
         assert one == base
 
 
-def test_every_printed_number_has_a_row(whole: Reproduction) -> None:
-    assert {row["metric"] for row in PACK.table("throughput")} == {name for name, _ in METRICS.values()}
+def test_every_printed_number_has_a_row(whole: Reproduced) -> None:
     rows = {(row["id"], row["quantity"]): row["published"] for row in whole.document["rows"]}
     for marking in MARKINGS:
         assert len(PUBLISHED[marking]) == 26
         assert {name: rows[marking, name] for name in PUBLISHED[marking]} == PUBLISHED[marking]
-
-
-def test_a_published_case_that_is_not_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(PACK.folder, tmp_path / "laatu")
-    figures = tmp_path / "laatu" / "figures.toml"
-    named = 'case = "aggregate"\ntable = "published"'
-    figures.write_text(figures.read_text().replace(named, named.replace("published", "extra")))
-    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
-    with pytest.raises(PackError, match="not run: aggregate"):
-        STUDY.plan(quick=False)
+    assert sum(value is not None for value in rows.values()) == 52
 
 
 # the plan
 
 
-def test_every_case_is_a_treatment_and_every_treatment_a_case() -> None:
-    cases = [one["case"] for one in PACK.figures if "case" in one]
+def test_every_treatment_is_a_case_that_the_page_tells_of() -> None:
+    (about,) = OWN.about
     found = [level for one in PLAN.fitted for (level,) in (each.levels for each in one.design.treatments)]
-    assert sorted(found) == sorted(cases)
-    assert [one["sweep"] for one in PACK.figures if "sweep" in one] == [one.id for one in PLAN.beyond]
-    files = {path.stem for path in (PACK.folder / "beyond").glob("*.toml")}
-    assert files == {"cases", "constant", "senders", "claims", *(one.id for one in PLAN.beyond)}
+    assert sorted(found) == sorted(about.subject.levels["case"])
+    told = {case for row in OWN.file.row for case in row.each["case"]}
+    assert told == {*found}
+    files = {f"beyond/{path.name}" for path in (FOLDER / "beyond").glob("*.toml")}
+    own = {"cases", "constant", "senders", "claims"}
+    assert files == {*(f"beyond/{one}.toml" for one in own), *(one.id for one in PLAN.beyond)}
 
 
 def test_what_is_compared_has_the_same_random_numbers_often_enough() -> None:
     assert [one.design.replications for one in PLAN.fitted] == [50, 20, 20]
-    assert {one.design.replications for _, (one,) in PLAN.read} == {READ}
+    assert {one.design.replications for _, (one,) in PLAN.read} == {20}
     assert {one.campaign.design.replications for one in PLAN.beyond} == {10}
     assert {one.design.seeds for one in PLAN.campaigns} == {"common"}
     assert {one.scenario.seed for one in PLAN.campaigns} == {1}
@@ -400,8 +402,9 @@ def test_a_quick_plan_says_what_it_left_out() -> None:
     quick = STUDY.plan(quick=True)
     assert (quick.read, quick.beyond) == ((), ())
     assert {one.design.replications for one in quick.campaigns} == {10}
-    assert all(one.scenario.describe().run.duration_s == QUICK_S for one in quick.campaigns)
-    assert any(f"{QUICK_S} s" in text for text in quick.left_out)
+    assert all(one.scenario.describe().run.duration_s == 60 for one in quick.campaigns)
+    assert quick.left_out[0] == "runs with run.duration=60s"
+    assert quick.left_out[-1] == "the figures beyond the paper"
 
 
 def test_sweeps_go_through_the_fitted_point() -> None:
@@ -421,7 +424,7 @@ def keys(campaign: Campaign) -> dict[tuple[str, ...], str]:
 # reduction
 
 
-def test_the_document_has_the_agreed_keys_and_is_plain_json(whole: Reproduction) -> None:
+def test_the_document_has_the_agreed_keys_and_is_plain_json(whole: Reproduced) -> None:
     document = whole.document
     assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
     wanted = ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
@@ -431,14 +434,14 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json(whole: Reproduction)
     json.dumps(document, allow_nan=False)
 
 
-def same(plan: Plan, rate: float, **changes: float) -> Reproduction:
+def same(plan: Plan, rate: float, **changes: float) -> Reproduced:
     """Reduce runs in which every flow gets the same."""
     rates = np.full((50, FLOWS), rate)
     frames = [measured(one, lambda _: rates, **changes) for one in plan.campaigns]
     return STUDY.reduce(plan, plan.results(frames, []), "", 1)
 
 
-def test_statistics_of_tests_count_tests(whole: Reproduction) -> None:
+def test_statistics_of_tests_count_tests(whole: Reproduced) -> None:
     rows = {(row["id"], row["quantity"]): row["simulated"]["n"] for row in whole.document["rows"]}
     assert rows["per-flow", "aggregate_throughput"] == 50
     assert rows["per-flow", "aggregate_throughput_sdev"] == 10
@@ -447,30 +450,30 @@ def test_statistics_of_tests_count_tests(whole: Reproduction) -> None:
 def test_a_class_that_is_not_full_is_said() -> None:
     quick = STUDY.plan(quick=True)
     warnings = same(quick, 100.0, background=800.0).warnings
-    assert any(text.startswith("per-flow: ") and "not the bottleneck" in text for text in warnings)
-    assert any("green packets" in text for text in same(quick, 100.0, green_drops=20.0).warnings)
+    assert any("bottleneck" in text and "busy at per-flow is 0.6" in text for text in warnings)
+    assert any("green packet" in text for text in same(quick, 100.0, green_drops=20.0).warnings)
+    assert same(quick, 190.0).warnings == []
 
 
-def test_the_findings_name_the_exchanged_columns_and_the_depth(whole: Reproduction) -> None:
+def test_the_findings_name_the_exchanged_columns_and_the_depth(whole: Reproduced) -> None:
     found = dict(whole.findings)
     assert "columns of Table 3 exchanged" in found["The paper's tables against each other"]
-    assert "throughput" in found["State or depth"]
+    assert "throughput 0 ± 0 kbit/s" in found["State or depth"]
     assert "green" in found["Drop precedence upside down"]
 
 
-def test_the_record_bounds_what_per_flow_marking_can_gain(whole: Reproduction) -> None:
+def test_the_record_bounds_what_per_flow_marking_can_gain(whole: Reproduced) -> None:
     text = dict(whole.findings)["What 96 combinations of 4 parameters show"]
-    recorded = read_record(PACK)
     gains = [
         one["simulated"]["per-flow"]["cir_utilization"] - one["simulated"]["aggregate"]["cir_utilization"]
-        for one in recorded["points"]
+        for one in RECORD["points"]
     ]
     assert max(gains) < 0.05
     assert f"at most {max(gains):.3f} more" in text
     assert "2 degrees of freedom met 3 free parameters" in text
 
 
-def test_the_findings_name_the_ceiling_and_the_common_mode(whole: Reproduction) -> None:
+def test_the_findings_name_the_ceiling_and_the_common_mode(whole: Reproduced) -> None:
     found = dict(whole.findings)
     assert "0.96 standard deviations above the mean" in found["A ceiling of 187 kbit/s in the aggregate test"]
     common = found["A common mode of 33.9 kbit/s between runs"]
@@ -479,7 +482,16 @@ def test_the_findings_name_the_ceiling_and_the_common_mode(whole: Reproduction) 
     assert "excess 0.979 against 0.962 (Welch's t = 1.5, p = 0.19)" in excess
     assert "total 0.992 against 0.957 (Welch's t = 3.0, p = 0.04)" in excess
     guard = found["Time-outs with the guard of Reno and without"]
-    assert "with the guard: 4.0 (per-flow" in guard
+    assert "with the guard: 4" in guard
+    assert "kbit/s" in guard
+    fitted = done(replace(BARE, read=()))
+    assert "Time-outs with the guard of Reno and without" not in dict(fitted.findings)
+
+
+def test_without_spread_there_is_no_ceiling_and_no_common_mode() -> None:
+    titles = [title for title, _ in same(STUDY.plan(quick=True), 190.0).findings]
+    assert not any(title.startswith("A ") for title in titles)
+    assert len(titles) == 8
 
 
 def test_variances_are_compared() -> None:
@@ -490,30 +502,27 @@ def test_variances_are_compared() -> None:
     assert (t, same) == (0.0, pytest.approx(1.0))
 
 
-def test_a_sweep_says_where_the_directions_hold() -> None:
-    fair, unfair = a_case(np.full((3, 4), 200.0)), a_case(np.array([[100.0, 200.0, 100.0, 150.0]] * 3))
-    points = {"per-flow": [unfair, fair, fair], "aggregate": [fair, unfair, unfair]}
-    told = verdict(["5 ms", "20 ms", "50 ms"], points)
-    assert "per-flow marking is fairer at 20 ms, 50 ms, the reverse at 5 ms" in told
-    assert "fairer at every point" in verdict(["a"], {"per-flow": [fair], "aggregate": [unfair]})
-
-
 def test_the_page_has_the_figures_and_the_sweeps() -> None:
-    sweeps = tuple(one for one in PLAN.beyond if one.id in ("averaging", "depth"))
+    sweeps = tuple(one for one in PLAN.beyond if one.id in ("beyond/averaging.toml", "beyond/depth.toml"))
     plan = replace(PLAN, read=(), beyond=sweeps)
-    page = STUDY.page(plan, done(plan))
-    for id_ in ("figures-per-flow", "figures-aggregate", "cases-total_fairness"):
-        assert f'id="{id_}"' in page
-    for id_ in ("sweep-averaging-cir_utilization", "sweep-depth-total_fairness"):
-        assert f'id="{id_}"' in page
-    assert "-s conditioner.customer.per=flow" in page
+    found = done(plan)
+    page = STUDY.page(plan, replace(found, document=found.document | runs_behind(plan)))
+    for id_ in ("figures-per-flow", "figures-aggregate", "figure-1-1", "figure-6-2", "figure-10-1"):
+        assert f'id="{id_}"' in page, id_
+    assert 'id="figure-2-1"' not in page
+    assert "per-flow is above aggregate at every point (95 % intervals of the difference" in page
+    assert "papers/laatu/aggregate.toml -s conditioner.customer.per=flow" in page
 
 
 # calibration
 
+RECORD = json.loads((FOLDER / "calibration.json").read_text())
+
 
 def test_the_error_is_relative() -> None:
-    assert relative_error({"a": 1.1, "b": 9.0}, {"a": 1.0, "b": 10.0}, ["a", "b"]) == pytest.approx(0.1)
+    assert STUDY_PY.relative_error({"a": 1.1, "b": 9.0}, {"a": 1.0, "b": 10.0}, ["a", "b"]) == pytest.approx(
+        0.1
+    )
 
 
 def test_the_calibration_covers_the_fitted_point_and_fits_one_marking() -> None:
@@ -522,19 +531,20 @@ def test_the_calibration_covers_the_fitted_point_and_fits_one_marking() -> None:
     for marking in MARKINGS:
         assert tried[*chosen, marking] == fitted[marking,]
     # a customer that gets what is printed
-    cases = {}
-    for levels in tried:
-        printed = PUBLISHED[levels[-1]]
-        off = 1.0 if levels[:-1] == chosen else 1.1
-        rates = {"goodput": np.full((5, 4), off * printed["per_flow_goodput"])}
-        rates["throughput"] = np.full((5, 4), off * printed["aggregate_throughput"] / 4)
-        rates["committed"] = np.full((5, 4), off * printed["cir_utilization"] * 200)
-        rates["excess"] = np.full((5, 4), off * printed["excess_utilization"] * 250)
-        cases[levels] = Case(rates, {})
-    found = record(PACK, COMBINATIONS, cases)
-    assert found["fits"][BASE] == found["fits"][NEAREST]
-    assert found["fits"][BASE]["error"] == 0.0
-    assert found["fits"][BASE]["chosen"] == {
+    rows = [
+        {
+            **dict(zip(COMBINATIONS.design.names, levels, strict=True)),
+            "response": one.name,
+            "replication": 0,
+            "value": (1.0 if levels[:-1] == chosen else 1.1) * PUBLISHED[levels[-1]][one.name],
+        }
+        for levels in tried
+        for one in COMBINATIONS.responses
+    ]
+    found = STUDY_PY.record_of(COMBINATIONS, Measurements(pl.DataFrame(rows)))
+    assert found["fits"]["as fitted"] == found["fits"]["nearest"]
+    assert found["fits"]["as fitted"]["error"] == 0.0
+    assert found["fits"]["as fitted"]["chosen"] == {
         "averaging": "coupled",
         "background": "tcp",
         "background_rtt_ms": 20,
@@ -542,22 +552,32 @@ def test_the_calibration_covers_the_fitted_point_and_fits_one_marking() -> None:
     }
     assert found["points"][0]["error"] == pytest.approx(0.1)
     assert len(found["points"]) == 96
+    assert list(found) == list(RECORD)
+    assert list(found["points"][0]) == list(RECORD["points"][0])
+    called = list[str]()
+    STUDY_PY.calibrate(lambda campaigns, text: called.append(text) or [Measurements(pl.DataFrame(rows))])
+    assert called == ["calibration"]
 
 
 def test_the_record_chose_the_scenarios_values() -> None:
-    recorded, table = read_record(PACK), PACK.toml("calibration.toml")
-    assert {name: recorded[name] for name in ("marking", "independent", "free")} == {
+    table = tomllib.loads((FOLDER / "calibration.toml").read_text())
+    assert {name: RECORD[name] for name in ("marking", "independent", "free")} == {
         **{name: table["fit"][name] for name in ("marking", "independent")},
         "free": 3,
     }
-    assert recorded["fitted"] == table["fit"]["quantities"]
-    assert (recorded["stated"], recorded["predicted"]) == (table["stated"], table["predict"]["quantities"])
+    assert RECORD["fitted"] == table["fit"]["quantities"]
+    assert (RECORD["stated"], RECORD["predicted"]) == (table["stated"], table["predict"]["quantities"])
+    # claims about what was fitted are in sample; what a flow gets is a share of the sum
+    (about,) = OWN.about
+    (fitted,) = about.claims.file.fitted
+    assert fitted.at == {"case": RECORD["marking"]}
+    assert {*fitted.response} == {*RECORD["fitted"], "per_flow_throughput"}
     names = COMBINATIONS.design.names[:-1]
-    points = [tuple(map(str, one["levels"])) for one in recorded["points"]]
+    points = [tuple(map(str, one["levels"])) for one in RECORD["points"]]
     assert points == list(dict.fromkeys(one.levels[:-1] for one in COMBINATIONS.design.treatments))
-    admitted = [one for one in recorded["points"] if "tcp" in one["levels"]]
-    fits = recorded["fits"]
-    assert fits[BASE]["error"] == min(one["error"] for one in admitted)
-    assert fits[NEAREST]["error"] == min(one["error"] for one in recorded["points"])
-    chosen = tuple(str(fits[BASE]["chosen"][name]) for name in names)
+    admitted = [one for one in RECORD["points"] if "tcp" in one["levels"]]
+    fits = RECORD["fits"]
+    assert fits["as fitted"]["error"] == min(one["error"] for one in admitted)
+    assert fits["nearest"]["error"] == min(one["error"] for one in RECORD["points"])
+    chosen = tuple(str(fits["as fitted"]["chosen"][name]) for name in names)
     assert keys(COMBINATIONS)[*chosen, "per-flow"] == keys(PLAN.fitted[0])["per-flow",]

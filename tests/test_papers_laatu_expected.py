@@ -14,18 +14,17 @@ import pytest
 
 from conftest import Reproduced
 from perhop import _core
+from perhop.judge.measured import Floats
 from perhop.papers.behind import runs_behind
-from perhop.papers.laatu.document import Reproduction
-from perhop.papers.laatu.responses import AF_KBPS, CIR_KBPS, FLOWS
-from perhop.papers.laatu.study import FIGURE, STUDY
-from perhop.papers.pack import load_pack
+from perhop.papers.folder_page import Reproduced as Outcome
 from perhop.papers.reproduce import run_plan
+from test_papers_laatu import FLOWS, FOLDER, OWN, STUDY
 
 DEPTHS = {"aggregate-deep": 4.0, "per-flow-shallow": 0.25}
 
 
 @pytest.fixture(scope="module")
-def reproduction(laatu: Reproduced, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+def reproduction(laatu: Reproduced, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Read a copy of the store; its runs are not made again."""
     plan, runs = STUDY.plan(quick=True), tmp_path_factory.mktemp("laatu") / "runs"
     shutil.copytree(laatu.folder.parent / "laatu.runs", runs)
@@ -33,8 +32,8 @@ def reproduction(laatu: Reproduced, tmp_path_factory: pytest.TempPathFactory) ->
     return STUDY.reduce(plan, results, "perhop reproduce laatu --quick", _core.RESULTS_VERSION)
 
 
-def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduction) -> None:
-    expected = json.loads(load_pack("laatu", FIGURE).scenario("expected/quick.json"))
+def test_the_quick_reproduction_is_the_one_on_record(reproduction: Outcome) -> None:
+    expected = json.loads((FOLDER / "expected" / "quick.json").read_text())
     found = reproduction.document | runs_behind(STUDY.plan(quick=True))
     for part in ("command", "results_version", "runs", "treatments"):
         assert found[part] == expected[part]
@@ -46,17 +45,23 @@ def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduction)
     assert judged == recorded_claims
 
 
-def test_rates_keep_to_the_network(reproduction: Reproduction) -> None:
+def test_rates_keep_to_the_network(reproduction: Outcome) -> None:
     """Nothing exceeds the class or the meters: green is at most the committed rate and a bucket."""
-    for id_, case in reproduction.measured.cases.items():
+    found = reproduction.measured["campaign.toml"]
+    for id_ in OWN.about[0].subject.levels["case"]:
         meters = FLOWS if id_.startswith("per-flow") else 1
         bucket = meters * DEPTHS.get(id_, 1.0) * 15 * 1500 * 8 / 1e3 / 50
-        rates, whole = case.rates, case["aggregate_throughput"] + case["background_throughput"]
-        assert (whole < 1.01 * AF_KBPS).all()
-        assert rates["committed"] + rates["excess"] == pytest.approx(rates["throughput"], rel=1e-3)
-        assert (rates["goodput"] < rates["throughput"]).all()
+
+        def of(name: str, case: str = id_) -> Floats:
+            return found.rows(name, case=case)["value"].to_numpy()
+
+        assert (of("busy") < 1.01).all()
+        both = of("aggregate_throughput") + of("background_throughput")
+        assert of("busy") == pytest.approx(both / 2000)
+        assert of("committed") + of("excess") == pytest.approx(of("throughput"), rel=1e-3)
+        assert (of("goodput") < of("throughput")).all()
         if id_ != "tcp-friendly":
-            assert (rates["committed"].sum(axis=1) <= 1.02 * CIR_KBPS + bucket).all(), id_
+            assert (of("cir_utilization") <= 1.02 + bucket / 800).all(), id_
 
 
 def _row(row: dict[str, Any]) -> tuple[object, ...]:

@@ -12,9 +12,8 @@ import pytest
 from perhop.judge.grammar import ClaimsError
 from perhop.papers.error import PackError
 from perhop.papers.form import StudyError
-from perhop.papers.laatu.study import STUDY as LAATU
+from perhop.papers.of_folder import own_study
 from perhop.papers.pack import load_pack, pack_dir
-from perhop.papers.study import load_study
 
 PACK = load_pack("kalampoukas")
 
@@ -42,25 +41,15 @@ PACK = load_pack("kalampoukas")
         ),
         ("feroz/figures.toml", "markers = ", "makers = ", "unknown key 'makers'; there is id, markers, "),
         ("feroz/figures.toml", "markers = ", "meaning = ", "unknown key 'meaning'; there is id, markers, "),
-        ("laatu/published/throughput.csv", ",0.87,", ",,", "csv:2: column 'mean' is '', not a number"),
+        ("laatu/published/throughput.csv", ",0.87,", ",much,", "line 2: `much` is not a number"),
         (
             "laatu/published/throughput.csv",
             "per-flow,cir_utilization",
             "per-flow,cir",
-            "'metric' is 'cir', not cir_util",
+            "line 2: there is no response `cir`",
         ),
-        (
-            "laatu/published/fairness.csv",
-            "per-flow,excess,0.979,0.007\n",
-            "",
-            "per-flow: no row for excess_fairness",
-        ),
-        (
-            "laatu/figures.toml",
-            'case = "aggregate"',
-            "cases = 1",
-            "unknown key 'cases'; there is case, ",
-        ),
+        ("laatu/published/fairness.csv", "component", "part", "fairness.csv has no column `component`"),
+        ("laatu/published/fairness.csv", "per-flow,excess", "each,excess", "`case` has no level `each`"),
         (
             "laatu/readings.toml",
             'set = ["link.s-e1.delay=2.5ms"]',
@@ -68,7 +57,7 @@ PACK = load_pack("kalampoukas")
             "reading 5 ms: 'change' has rtts_ms, which is no level of campaign laatu",
         ),
         ("feroz/readings.toml", "depth = 0.01", "depth = 0.02", "bucket of a packet: depth = 0.02 is not"),
-        ("laatu/readings.toml", "quick = [", 'quick = ["K0", ', "there is no claim `K0`"),
+        ("laatu/study.toml", "\nclaims = []", '\nclaims = ["K0"]', "there is no claim `K0`"),
     ],
 )
 def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
@@ -81,7 +70,7 @@ def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
     (tmp_path / file).write_text(whole.replace(text, instead, 1))
     monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     with pytest.raises((PackError, StudyError), match=told):
-        load_study(key).plan(quick=False)
+        own_study(key).plan(quick=False)
 
 
 def test_a_quick_plan_reads_the_readings_it_leaves_out(
@@ -92,7 +81,7 @@ def test_a_quick_plan_reads_the_readings_it_leaves_out(
         file.write('[[reading]]\nid = "x"\nset = ["run.seed=2"]\n')
     monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
     with pytest.raises(StudyError, match="`meaning` is missing"):
-        LAATU.plan(quick=True)
+        own_study("laatu")
 
 
 def test_a_damaged_record_is_told(tmp_path: Path) -> None:
@@ -110,14 +99,20 @@ def test_a_damaged_record_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "instead", "place", "told"),
     [
-        ("laatu", "predicate = ", "predict = ", "46:1", "there is no setting `predict` here"),
-        ("laatu", '"cir_utilization"\nat', '"cir_utilisation"\nat', "28:12", "there is no response `cir_u"),
+        ("laatu", "runs = 5", "run = 5", "12:1", "there is no setting `run` here"),
+        ("laatu", '"cir_utilization"\nat', '"cir_utilisation"\nat', "95:12", "there is no response `cir_u"),
         ("feroz", '"1", marker', "1, marker", "20:17", "must be a string, not an integer"),
         ("feroz", 'tokens = "30"', 'tokens = "31"', "167:44", "`tokens` has no level `31`"),
-        ("laatu", '"spread_at_most"', '"spread"', "46:13", "no predicate 'spread'; there is spread_at_most"),
-        ("laatu", ", ratio = 0.5", "", "46:13", "'parameters' has no 'ratio'"),
-        ("laatu", 'id = "L2"', 'id = "L1"', "25:6", "a second claim is called `L1`"),
-        ("laatu", 'ours = "half"', "ours = 0.5", "47:8", "must be a string that is not empty, not a number"),
+        ("laatu", '"std"', '"sdev"', "11:13", "there is no statistic `sdev`"),
+        ("laatu", "runs = 5", "runs = 1", "12:8", "it is over two runs or more"),
+        ("laatu", 'of = ["throughput", "goodput"]', 'of = ["rate"]', "25:7", "there is no response `rate`"),
+        ("laatu", '"{of}_min"', '"{of}_sdev"', "14:8", "a second response is called `cir_utilization_sdev`"),
+        ("laatu", '"per_flow_goodput", "per', '"goodputs", "per', "70:54", "there is no response `goodputs`"),
+        ("laatu", "beyond/constant", "beyond/tcp", "4:32", "tcp has other factors"),
+        ("laatu", "beyond/constant", "beyond/cases", "4:32", "cases has a treatment that is there already"),
+        ("laatu", "beyond/constant", "beyond/none", "4:32", "beyond/none.toml: No such file or directory"),
+        ("laatu", 'id = "L2"', 'id = "L1"', "92:6", "a second claim is called `L1`"),
+        ("laatu", 'ours = "half"', "ours = 0.5", "113:8", "must be a string that is not empty, not a number"),
         ("papagiannaki", '{ C = "r" }\nbelow', '{ C = "x" }\nbelow', "33:16", "`C` has no level `x`"),
     ],
 )
@@ -130,8 +125,8 @@ def test_a_mistake_in_claims_is_told_with_its_place_before_anything_runs(
     assert text in whole
     path.write_text(whole.replace(text, instead, 1))
     monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
-    with pytest.raises(ClaimsError) as caught:
-        load_study(file).plan(quick=False)
+    with pytest.raises((ClaimsError, StudyError)) as caught:
+        own_study(file).plan(quick=False)
     assert told in caught.value.diagnostics[0]["rule"]
     line, column = (caught.value.diagnostics[0][name] for name in ("line", "column"))
     assert f"{line}:{column}" == place

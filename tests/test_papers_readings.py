@@ -15,13 +15,13 @@ from perhop.papers.feroz.calibration import load_calibration
 from perhop.papers.feroz.plan import check_change
 from perhop.papers.feroz.plan import make_plan as feroz_plan
 from perhop.papers.form import StudyError
-from perhop.papers.laatu.study import FIGURE, STUDY
 from perhop.papers.of_folder import own_study
 from perhop.papers.pack import Pack, load_pack
 from perhop.papers.plan import under
 from perhop.papers.readings import Reading, load_readings, unjudged_claims
 
-LAATU = load_pack("laatu", FIGURE)
+LAATU = load_pack("laatu")
+STUDY = own_study("laatu")
 TWO = """
 quick = ["L1"]
 [[reading]]

@@ -130,7 +130,7 @@ def _claims(file: Path) -> _Checked:
     from perhop.units import counted
 
     try:
-        claims, campaign, _ = checked(file)
+        claims, campaign, *_ = checked(file)
     except ClaimsError as error:
         return _Checked("claims", error.diagnostics, [], "claims")
     many = len(claims.claims)

@@ -45,7 +45,7 @@ class Derived(NamedTuple):
     Parameters
     ----------
     name
-        ``NN`` in it stands for the digits of a quantile: 95 for 95 %, 999 for 99.9 %.
+        ``NN`` in it stands for digits: of a quantile, 95 for 95 %, 999 for 99.9 %, or of a mark.
     of
         Called with a run and these digits.
     """
@@ -73,6 +73,14 @@ def _size(run: Measured, _: str) -> pl.Series:
 def _cir(run: Measured, _: str) -> pl.Series:
     rates = {one.path: one.cir_bit_s for one in _meaning(run).conditioners}
     return pl.Series([rates[path] for path in _having(run, "conditioners", "path")["path"]], dtype=pl.Float64)
+
+
+def _marked(run: Measured, digits: str) -> pl.Series:
+    seconds = (about := _meaning(run).run).duration_s - about.warmup_s
+    marks = _having(run, "marks", "flow", "mark", "arrived_bytes").filter(mark=f"AF{digits}")
+    arrived = dict(marks.select("flow", "arrived_bytes").iter_rows())
+    names = _having(run, "flows", "name")["name"]
+    return pl.Series([8.0 * arrived.get(name, 0) / seconds for name in names], dtype=pl.Float64)
 
 
 def _having(run: Measured, table: str, *columns: str) -> pl.DataFrame:
@@ -137,6 +145,12 @@ COLUMNS = (
         *("flows", "size_bytes", "byte", "count"),
         "the `size` of a transfer, drawn or written, also of one that did not finish; null of a flow without",
         _size,
+    ),
+    Derived(
+        *("flows", "afNN_bit_s", "bit/s", "real"),
+        "the rate at which its packets arrived with this mark, headers and repeats counted: `af11_bit_s` "
+        "of AF11",
+        _marked,
     ),
     Derived(
         *("conditioners", "cir_bit_s", "bit/s", "real"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -20,7 +21,7 @@ from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
 from perhop.judge.forms import NOTHING, Forms, References, Stated, stated_otherwise, unfit, with_derived
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, Published, place_of, read
-from perhop.judge.measured import Measurements, Predicates
+from perhop.judge.measured import STATISTICS, Measurements, Predicates, Together
 from perhop.judge.quantity import (
     PRINTED,
     Asked,
@@ -55,11 +56,19 @@ class JudgedClaim(NamedTuple):
 
 
 class CheckedClaims(NamedTuple):
-    """Claims, and what they are about: without both where a study says it, not the file."""
+    """Claims, and what they are about: without both where a study says it, not the file.
+
+    `beside` are the campaigns whose levels stand beside those of the first.
+    """
 
     claims: Claims
     campaign: Campaign | None
     subject: Subject | None
+    beside: tuple[Campaign, ...] = ()
+
+    def measured(self, scalars: pl.DataFrame) -> Measurements:
+        """Return what the campaigns measured, with the responses that are made of others."""
+        return Measurements.of(with_derived(self.claims.file.derived, scalars), _together(self.claims))
 
 
 def checked(
@@ -96,16 +105,7 @@ def checked(
     claims = read(path)
     name = claims.file.campaign
     if name is not None:
-        try:
-            own = Campaign.load(path.parent / name)
-        except (OSError, CampaignError) as error:
-            if isinstance(error, OSError):
-                reason, hint = str(error.strerror), _FROM_HERE
-            else:
-                reason, hint = "has mistakes", f"perhop check {path.parent / name}"
-            raise ClaimsError(
-                claims.diagnostics([Fault(("campaign",), f"{name}: {reason}", hint)])
-            ) from error
+        own = _load(claims, ("campaign",), name)
         if campaign is None:
             campaign = own
         elif other := _differs(own, campaign):
@@ -113,13 +113,26 @@ def checked(
             claims.refuse([Fault(("campaign",), rule, f"run {path.parent / name} into a store of its own")])
     if campaign is None:
         return CheckedClaims(claims, None, None)
-    subject = subject_of(campaign, claims, forms, stated)
+    beside = tuple(_load(claims, ("beside", k), one) for k, one in enumerate(claims.file.beside))
+    subject = subject_of(campaign, claims, forms, stated, beside)
     wrong = faults(claims, subject, predicates)
     if only is not None and wrong:
         sliced = _placed(claims, faults(claims, _sliced(subject, only), predicates))
         wrong = [one for place, own in _placed(claims, wrong).items() if place in sliced for one in own]
     claims.refuse([*_unknown_words(claims, subject), *wrong])
-    return CheckedClaims(claims, campaign, subject)
+    return CheckedClaims(claims, campaign, subject, beside)
+
+
+def _load(claims: Claims, at: At, name: str) -> Campaign:
+    """Read a campaign that a file of claims names."""
+    path = claims.path.parent / name
+    try:
+        return Campaign.load(path)
+    except (OSError, CampaignError) as error:
+        reason, hint = "has mistakes", f"perhop check {path}"
+        if isinstance(error, OSError):
+            reason, hint = str(error.strerror), _FROM_HERE
+        raise ClaimsError(claims.diagnostics([Fault(at, f"{name}: {reason}", hint)])) from error
 
 
 def _placed(claims: Claims, wrong: Sequence[Fault]) -> dict[At, list[Fault]]:
@@ -189,9 +202,13 @@ def _has_transfers(campaign: Campaign) -> bool:
 
 
 def subject_of(
-    campaign: Campaign, claims: Claims, forms: Forms = NOTHING, stated: Stated = NOTHING
+    campaign: Campaign,
+    claims: Claims,
+    forms: Forms = NOTHING,
+    stated: Stated = NOTHING,
+    beside: Sequence[Campaign] = (),
 ) -> Subject:
-    """Return what claims may be about: factors, groups, printed values, closed forms.
+    """Return what claims may be about: factors, groups, responses over several runs, printed values, forms.
 
     Parameters
     ----------
@@ -199,23 +216,26 @@ def subject_of(
         Closed forms of a study, which `about` may name.
     stated
         What columns of its printed tables must be like.
+    beside
+        Campaigns whose levels stand beside those of the first.
 
     Raises
     ------
     ClaimsError
-        A table of printed values, or a response made of another, cannot be used.
+        A campaign beside it does not fit; a table of printed values, or a response made of others, cannot be
+        used.
     """
-    claims.refuse([*unfit(claims.file.derived, campaign)])
-    design = campaign.design
+    claims.refuse([*_misfits(campaign, beside), *unfit(claims.file.derived, campaign)])
+    every = [campaign, *beside]
     by = {column for one in campaign.responses for column in one.by}
     # those of transfers are known only after a run
-    names = {"name", "flow"} if by & {"name", "flow"} and _has_transfers(campaign) else set()
+    names = {"name", "flow"} if by & {"name", "flow"} and any(map(_has_transfers, every)) else set()
     is_open = {*names, "path"}.issuperset
     closed = not all(is_open(one.by) for one in campaign.responses)
-    known = words_of_design(campaign.scenario, design) if closed else {}
+    known = [words_of_design(one.scenario, one.design) for one in every] if closed else []
     responses: dict[str, dict[str, list[str] | None]] = {}
     for one in campaign.responses:
-        tables = [known.get(each.table.text, {}) for each in one.statistics]
+        tables = [own.get(each.table.text, {}) for own in known for each in one.statistics]
         responses[one.name] = {
             column: None
             if is_open({column})
@@ -223,51 +243,135 @@ def subject_of(
             for column in one.by
         }
     responses |= {one.name: responses[one.response] for one in claims.file.derived}
+    claims.refuse([*_unknown_responses(claims, responses)])
+    units = {one.name: one.unit for one in campaign.responses}
+    units |= {one.name: one.unit for one in claims.file.derived}
+    for name, over in _together(claims).items():
+        responses[name], units[name] = {}, units[over.of]
+    levels: dict[str, dict[str, None]] = {}
+    for each in every:
+        for factor in each.design.factors:
+            levels.setdefault(factor.name, {}).update(dict.fromkeys(level.name for level in factor.levels))
+
+    def in_sample(response: str, at: Place) -> bool:
+        return any(response in one.response and one.at.items() <= at.items() for one in claims.file.fitted)
+
     subject = Subject(
         responses,
-        {factor.name: tuple(level.name for level in factor.levels) for factor in design.factors},
-        [dict(zip(design.names, one.levels, strict=True)) for one in design.treatments],
+        {name: tuple(own) for name, own in levels.items()},
+        [
+            dict(zip(own.design.names, one.levels, strict=True))
+            for own in every
+            for one in own.design.treatments
+        ],
+        in_sample=in_sample,
+        units=units,
     )
-    references = References(campaign, subject, lambda *_: None, forms)
+    references = References(every, subject, lambda *_: None, forms)
     printed = Printed(claims, references, stated)
     references.printed, references.listed = printed, printed.listed
     about = (PRINTED, *(name for name in forms if name != PRINTED))
     return replace(subject, reference=references, references=about, also=printed.sets)
 
 
-def units_of(claims: Claims, campaign: Campaign) -> dict[str, str | None]:
-    """Return the unit of each response of a campaign, and of those that are made of them."""
-    own = {one.name: one.unit for one in campaign.responses}
-    return own | {one.name: one.unit for one in claims.file.derived}
+def _misfits(campaign: Campaign, beside: Sequence[Campaign]) -> Iterator[Fault]:
+    """Yield the campaigns that cannot stand beside another."""
+    taken = {one.levels for one in campaign.design.treatments}
+    for k, one in enumerate(beside):
+        own = {each.levels for each in one.design.treatments}
+        for rule, is_so in (
+            ("is over another scenario", one.scenario.source != campaign.scenario.source),
+            ("has other factors", one.design.names != campaign.design.names),
+            ("has other responses", one.responses != campaign.responses),
+            ("has a treatment that is there already", bool(own & taken)),
+        ):
+            if is_so:
+                hint = "campaigns stand beside each other if their levels alone differ"
+                yield Fault(("beside", k), f"{one.name} {rule}", hint)
+                break
+        taken |= own
+
+
+def _together(claims: Claims) -> dict[str, Together]:
+    """Return the responses over several runs."""
+    return {
+        one.name.replace("{of}", of): Together(of, one.statistic, one.runs)
+        for one in claims.file.statistic
+        for of in one.of
+    }
+
+
+def _unknown_responses(claims: Claims, responses: Mapping[str, object]) -> Iterator[Fault]:
+    """Yield the mistakes in responses over several runs, and those that were fitted and are not there."""
+    made = dict[str, None]()
+    for k, one in enumerate(claims.file.statistic):
+        if one.statistic not in STATISTICS:
+            rule = f"there is no statistic `{one.statistic}`"
+            yield Fault(("statistic", k, "statistic"), rule, among(one.statistic, [*STATISTICS]))
+        if one.runs is not None and one.runs < 2:
+            yield Fault(("statistic", k, "runs"), "it is over two runs or more", "without it, over all")
+        for place, of in enumerate(one.of):
+            name = one.name.replace("{of}", of)
+            if of not in responses:
+                rule = f"there is no response `{of}`"
+                yield Fault(("statistic", k, "of", place), rule, _core.suggest(of, [*responses]))
+            if name in responses or name in made:
+                hint = "write `{of}` into the name, which stands for the response"
+                yield Fault(("statistic", k, "name"), f"a second response is called `{name}`", hint)
+            made[name] = None
+    for k, fitted in enumerate(claims.file.fitted):
+        for place, name in enumerate(fitted.response):
+            if name not in responses and name not in made:
+                rule = f"there is no response `{name}`"
+                yield Fault(("fitted", k, "response", place), rule, _core.suggest(name, [*responses, *made]))
 
 
 NOTES = ("note", "where")
 """Columns of a printed table that are for its readers."""
 
 
+_BRACES = re.compile(r"\{([^{}]*)\}")
+
+
+def _filled(text: str, cells: Mapping[str, str]) -> str:
+    """Return a text with cells in place of their columns in braces."""
+    return _BRACES.sub(lambda found: cells[found[1]] or "", text)
+
+
+class PrintedValue(NamedTuple):
+    """A value of a table: in which line, of which response, where, and the number in the response's unit."""
+
+    table: Published
+    line: int
+    response: str
+    place: Place
+    value: float
+
+
 class Printed:
     """Printed values, by response and place.
 
-    `listed` has them in order; `sets` by factor the levels that each table has.
+    `listed` has them in the order of the tables' lines; `sets` by factor the levels that each table has.
     """
 
     def __init__(self, claims: Claims, references: References, stated: Stated) -> None:
         self.rows: dict[str, list[tuple[Place, float]]] = {}
-        self.listed: list[tuple[Published, Place, float]] = []
+        self.listed: list[PrintedValue] = []
         self.sets: dict[str, dict[str, list[str]]] = {}
         self.references, self.stated = references, stated
         self.subject, self.tables = references.subject, claims.file.published
-        found = []
+        found, files = [], [one.file for one in self.tables]
         for k, one in enumerate(self.tables):
             wrong = self.add(claims.path.parent / one.file, one)
             found += [] if wrong is None else [Fault(("published", k, wrong[0]), *wrong[1:])]
         claims.refuse(found)
+        self.listed.sort(key=lambda each: (files.index(each.table.file), each.line))
 
     def add(self, path: Path, one: Published) -> tuple[str, str, str | None] | None:
         """Read a table, and return its first mistake: a key, a rule, a hint."""
-        if one.response not in self.subject.responses:
-            hint = _core.suggest(one.response, list(self.subject.responses))
-            return "response", f"there is no response `{one.response}`", hint
+        parts = {*_BRACES.findall(one.response)}
+        if not parts and (unknown := self.unknown(one.response)):
+            return "response", *unknown
         if one.unit == 0.0:
             return "unit", "every value would be zero", "write what one of the column is, such as 1e3"
         try:
@@ -288,37 +392,53 @@ class Printed:
             if not math.isfinite(numbers[-1] or 0.0):
                 rule = f"{one.file}, line {n}: `{line[one.column]}` is not a finite number"
                 return "column", rule, "where nothing is printed, leave the cell empty"
-        wrong = self.columns_wrong(columns, one)
+        if not parts <= {*columns}:
+            lacking = min(parts - {*columns})
+            return "response", f"{one.file} has no column `{lacking}`", _core.suggest(lacking, columns)
+        named = [_filled(one.response, line) for line in lines]
+        for n, response in enumerate(named, 2):
+            if unknown := self.unknown(response):
+                return "file", f"{one.file}, line {n}: {unknown[0]}", unknown[1]
+        wrong = self.columns_wrong(columns, one, {*named}, parts)
         if wrong is not None:
             return wrong
-        for n, (line, number) in enumerate(zip(lines, numbers, strict=True), 2):
-            row = self.add_row(line, number, one)
+        for n, (line, response, number) in enumerate(zip(lines, named, numbers, strict=True), 2):
+            row = self.add_row(line, response, number, one, n)
             if row is not None:
                 return "file", f"{one.file}, line {n}: {row[0]}", row[1]
         return None
 
-    def columns_wrong(self, columns: list[str], one: Published) -> tuple[str, str, str | None] | None:
-        """Return the first mistake in a table's columns."""
-        known = self.subject.known(one.response)
+    def unknown(self, response: str) -> tuple[str, str | None] | None:
+        """Return the mistake in a response that is not there: a rule, a hint."""
+        known = self.subject.responses
+        if response in known:
+            return None
+        return f"there is no response `{response}`", _core.suggest(response, list(known))
+
+    def columns_wrong(
+        self, columns: list[str], one: Published, responses: set[str], parts: set[str]
+    ) -> tuple[str, str, str | None] | None:
+        """Return the first mistake in a table's columns, of which some are parts of the response's name."""
+        known = {name for response in responses for name in self.subject.known(response)}
         if one.column in known:
             return "column", f"`{one.column}` says where a value is", "name the column of values"
         values = {each.column for each in self.tables if each.file == one.file}
         for name in columns:
             if columns.count(name) > 1:
                 return "file", f"{one.file} has two columns `{name}`", "leave one out"
-            if name not in {*known, *values, *self.stated, *NOTES}:
+            if name not in {*known, *values, *parts, *self.stated, *NOTES}:
                 rule = f"{one.file}: column `{name}` is no factor and no group of `{one.response}`"
                 return "file", rule, _core.suggest(name, [*known, *self.stated, *NOTES])
         return None
 
     def add_row(
-        self, line: Mapping[str, str], number: float | None, one: Published
+        self, line: Mapping[str, str], response: str, number: float | None, one: Published, n: int
     ) -> tuple[str, str | None] | None:
         """Take a row of a table, and return its first mistake: a rule, a hint."""
         if None in line:
             return "more cells than columns", "put a cell with a comma in quotes"
         place = {}
-        for name, own in self.subject.known(one.response).items():
+        for name, own in self.subject.known(response).items():
             if name in line:
                 place[name] = level = line[name] or ""
                 if not level or (own is not None and level not in own):
@@ -329,11 +449,11 @@ class Printed:
             found += [] if place[name] in found else [place[name]]
         if (other := self.not_run(line, place)) is not None or number is None:
             return other
-        rows = self.rows.setdefault(one.response, [])
+        rows = self.rows.setdefault(response, [])
         if any(all(place.get(name, level) == level for name, level in row.items()) for row, _ in rows):
-            return f"a second value of `{one.response}` for this place", "leave one out"
+            return f"a second value of `{response}` for this place", "leave one out"
         rows.append((place, number))
-        self.listed.append((one, place, number))
+        self.listed.append(PrintedValue(one, n, response, place, number))
         return None
 
     def not_run(self, line: Mapping[str, str], place: Place) -> tuple[str, str | None] | None:
@@ -360,7 +480,7 @@ class Printed:
 
 def judge_all(
     of_campaign: CheckedClaims,
-    scalars: pl.DataFrame,
+    measured: Measurements,
     only: Slice | None = None,
     predicates: Predicates | None = None,
 ) -> list[JudgedClaim]:
@@ -369,7 +489,7 @@ def judge_all(
     Parameters
     ----------
     only
-        The slice that `scalars` are of; what is asked outside of it is not judged.
+        The slice that was measured; what is asked outside of it is not judged.
     predicates
         Functions of a study.
 
@@ -378,12 +498,11 @@ def judge_all(
     ValueError
         They are about no campaign.
     """
-    claims, campaign, subject = of_campaign
+    claims, campaign, subject, _ = of_campaign
     if campaign is None or subject is None:
         raise ValueError(f"{claims.path} names no campaign")
     words = Words(claims.file.quantities, claims.file.words)
     sliced = subject if only is None else _sliced(subject, only)
-    units, measured = units_of(claims, campaign), Measurements(scalars)
     found = []
     for claim in claims.claims:
         parts = JudgedClaim(claim, [], [], [])
@@ -396,7 +515,7 @@ def judge_all(
                 continue
             outside, quantities = _asked(part, sliced, subject, words)
             for one in quantities:
-                of, unit = one.quantity, units[one.quantity.response]
+                of, unit = one.quantity, subject.units.get(one.quantity.response)
                 for hypothesis in one.hypotheses:
                     if outside:
                         judged = hypothesis.undefined(f"outside of {only}")
@@ -412,7 +531,7 @@ def judge_all(
 def judge_store(path: Path, store: Store) -> list[JudgedClaim]:
     """Judge the claims of a file on a store, or on a slice of it; errors as of `checked`."""
     found = checked(path, store.whole, store.only)
-    return judge_all(found, with_derived(found.claims.file.derived, store.scalars()), store.only)
+    return judge_all(found, found.measured(store.scalars()), store.only)
 
 
 def _asked(part: Part, sliced: Subject, whole: Subject, words: Words) -> tuple[bool, list[Asked]]:

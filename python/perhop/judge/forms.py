@@ -43,13 +43,16 @@ class References:
 
     def __init__(
         self,
-        campaign: Campaign,
+        campaigns: Sequence[Campaign],
         subject: Subject,
         printed: Callable[[str, Place], float | None],
         forms: Forms = NOTHING,
     ) -> None:
-        self.campaign, self.subject, self.printed, self.forms = campaign, subject, printed, forms
-        self.listed: Sequence[tuple[Published, Place, float]] = ()
+        self.subject, self.printed, self.forms = subject, printed, forms
+        self.listed: Sequence[tuple[Published, int, str, Place, float]] = ()
+        self._treatments = [
+            (one.scenario, each.overrides) for one in campaigns for each in one.design.treatments
+        ]
         self._scenarios: dict[int, Scenario] = {}
 
     def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
@@ -67,8 +70,8 @@ class References:
         for place in self.subject.fitting(at):
             k = self.subject.treatments.index(place)
             if k not in self._scenarios:
-                overrides = self.campaign.design.treatments[k].overrides
-                self._scenarios[k] = self.campaign.scenario.override(*overrides)
+                scenario, overrides = self._treatments[k]
+                self._scenarios[k] = scenario.override(*overrides)
             yield self._scenarios[k]
 
     def _form(self, name: str, response: str, at: Place) -> float | None:

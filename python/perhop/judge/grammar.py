@@ -64,6 +64,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         A number, or what is `"printed"`. Without it `within` is about no difference, or a ratio of one.
     stated
         What the paper says in words, for the power of the verdict.
+    printed
+        What the paper prints of it, where no table of printed values says so.
     quantity
         What it is called, a template.
     predicate, parameters
@@ -84,6 +86,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     within: Margin | list[Margin] | None = None
     about: float | str | None = None
     stated: float | None = None
+    printed: float | None = None
     quantity: Text | None = None
     predicate: Text | None = None
     parameters: dict[str, Any] = {}
@@ -119,7 +122,7 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     file
         A table (CSV) by its path from this file's folder; columns called like factors and groups say where.
     response
-        What its values are of.
+        What its values are of; a column in braces stands for the text of its cell, `"{metric}_sdev"`.
     column
         Where they stand.
     unit
@@ -151,6 +154,35 @@ class Derived(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     unit: Text | None = None
 
 
+class Statistic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Statistics over several runs of a treatment, which no single run has: more responses.
+
+    Attributes
+    ----------
+    name
+        Of the response that it makes; `{of}` stands for that which it is of.
+    of
+        Responses of the campaign. Of one with groups all its values in a run count.
+    statistic
+        Of their values: `"std"`, `"min"` or `"max"`.
+    runs
+        Of so many replications together: the first, the next, each of which gives one value. Without it of
+        all, with the interval of a jackknife over replications.
+    """
+
+    name: Text
+    of: list[Text]
+    statistic: Text
+    runs: int | None = None
+
+
+class Fitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Responses that a calibration fitted, at these levels."""
+
+    response: list[Text]
+    at: dict[str, str] = {}
+
+
 class Quantities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Templates of names of quantities; a name in braces stands for a level.
 
@@ -173,10 +205,15 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ----------
     campaign
         The campaign file that they are about, by its path from this file's folder.
-    derived
-        Responses made of those of the campaign.
+    beside
+        Campaigns over the same scenario, with the same factors and responses and other levels, which stand
+        beside its own.
+    derived, statistic
+        Responses made of those of the campaign: by level, and over several runs.
     published
         What a paper prints.
+    fitted
+        What of it a calibration fitted: claims about that are in sample.
     quantities, words
         What quantities are called; words for responses and levels.
     claim
@@ -186,7 +223,10 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     claim: list[WrittenClaim]
     campaign: Text | None = None
     derived: list[Derived] = []
+    beside: list[Text] = []
+    statistic: list[Statistic] = []
     published: list[Published] = []
+    fitted: list[Fitted] = []
     quantities: Quantities = Quantities()
     words: dict[str, str] = {}
 

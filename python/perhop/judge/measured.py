@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +15,26 @@ import polars as pl
 
 from perhop.judge.grammar import Claim, Part
 from perhop.judge.quantity import Place, Quantity, Subject, Words, asked
-from perhop.judge.verdict import ClaimPart, Hypothesis
+from perhop.judge.verdict import MIN_REPLICATIONS, ClaimPart, Hypothesis
 from perhop.stats.intervals import Interval, mean_interval
+from perhop.stats.jackknife import UndefinedRatioError, jackknife_interval
 from perhop.stats.layout import cube, project
 
 Floats = npt.NDArray[np.float64]
+
+STATISTICS: Mapping[str, Callable[[Floats], float]] = {
+    "std": lambda x: float(np.std(x, ddof=1)) if x.size > 1 else 0.0,
+    "min": lambda x: float(np.min(x)),
+    "max": lambda x: float(np.max(x)),
+}
+
+
+class Together(NamedTuple):
+    """A response over several runs: the statistic of the values of another, of so many runs or of all."""
+
+    of: str
+    statistic: str
+    runs: int | None = None
 
 
 class Measured(ABC):
@@ -83,9 +100,30 @@ class Measurements(Measured):
         As `perhop.experiment.store.Store.scalars` gives it: a row for each run, response and group; columns
         `treatment`, one for each factor, `replication`, `response`, one for each column that a response is
         grouped by, `value`.
+    over_all
+        Responses over all runs of a treatment, which have one value for all replications.
     """
 
     scalars: pl.DataFrame
+    over_all: Mapping[str, Together] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, scalars: pl.DataFrame, together: Mapping[str, Together]) -> Measurements:
+        """Return what campaigns measured, with responses over several runs: a replication is so many runs."""
+        alone = cls(scalars)
+        rows = [row for name, one in together.items() if one.runs for row in alone._tests(name, one)]
+        frames = [scalars, pl.DataFrame(rows, schema=scalars.schema)] if rows else [scalars]
+        return cls(pl.concat(frames), {name: one for name, one in together.items() if not one.runs})
+
+    def _tests(self, name: str, one: Together) -> Iterator[dict[str, object]]:
+        """Yield a row for each of the tests of so many runs that are whole."""
+        of, runs = self._responses.get((one.of,), self.scalars.clear()), one.runs or 1
+        own = ["treatment", pl.col("replication").floordiv(runs).alias("test")]
+        for (_, test), values in of.group_by(own, maintain_order=True):
+            if values["replication"].n_unique() == runs and np.isfinite(values["value"].to_numpy()).all():
+                found = STATISTICS[one.statistic](values["value"].to_numpy())
+                common = {each: values[each][0] for each in values.columns if values[each].n_unique() == 1}
+                yield {**common, "key": None, "replication": test, "response": name, "value": found}
 
     def rows(self, response: str | None = None, **where: str) -> pl.DataFrame:
         """Return the rows of a response at these levels and groups, ordered by replication.
@@ -122,6 +160,8 @@ class Measurements(Measured):
 
     def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
         """Judge a quantity by the replications that all of its treatments have."""
+        if quantity.response in self.over_all:
+            return self._jackknifed(hypothesis, quantity, self.over_all[quantity.response])
         if self._are_even or (quantity.way == "alone" and quantity.effect is None):
             return super().judged(hypothesis, quantity)
         places = [quantity.at] if quantity.effect is not None else [quantity.at, quantity.other or {}]
@@ -134,6 +174,31 @@ class Measurements(Measured):
             return super().judged(hypothesis, quantity)
         shared = Measurements(self.scalars.filter(pl.col("replication") < each["n"].min()))
         return super(Measurements, shared).judged(hypothesis, quantity)
+
+    def _jackknifed(self, hypothesis: Hypothesis, quantity: Quantity, one: Together) -> ClaimPart:
+        """Judge a response over all runs, by leaving out one replication at a time."""
+        if quantity.effect is not None:
+            raise ValueError("a statistic over all runs has no effect")
+        places = [quantity.at, *([] if quantity.other is None else [quantity.other])]
+        runs = [
+            [own["value"].to_numpy() for own in self.rows(one.of, **at).partition_by("replication")]
+            for at in places
+        ]
+        samples = list(zip(*runs, strict=False))
+        if len(samples) < 3:
+            return hypothesis.undefined(f"{len(samples)} replications, {MIN_REPLICATIONS} are needed")
+
+        def value(some: Sequence[tuple[Floats, ...]]) -> float:
+            sides = [STATISTICS[one.statistic](np.concatenate(side)) for side in zip(*some, strict=True)]
+            made = quantity.made_of(lambda *place: sides[place != quantity.first])
+            if made is None or not math.isfinite(made):
+                raise UndefinedRatioError("it is over 0, or a run has no value")
+            return made
+
+        try:
+            return hypothesis.estimated(jackknife_interval(samples, value))
+        except UndefinedRatioError as error:
+            return hypothesis.undefined(f"the ratio is undefined: {error}")
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
         """Return a response at a place, or the effect of levels on it, by replication.

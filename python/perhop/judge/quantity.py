@@ -94,6 +94,8 @@ class Subject:
         What `about` may name.
     derived
         Factors that the others determine.
+    units
+        Of responses, where they are known.
     """
 
     responses: Mapping[str, Mapping[str, Sequence[str] | None]]
@@ -104,6 +106,7 @@ class Subject:
     also: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     references: Sequence[str] = (PRINTED,)
     derived: Sequence[str] = ()
+    units: Mapping[str, str | None] = field(default_factory=dict)
 
     def known(self, response: str) -> dict[str, Sequence[str] | None]:
         """Return the names that place a response: factors with levels, groups with values."""
@@ -389,7 +392,7 @@ def _placed(part: Part, where: str, wrong: Iterator[tuple[str, str, str | None]]
 
 def _claimed(part: Part, subject: Subject, quantity: Quantity, described: str) -> Iterator[Hypothesis]:
     """Yield what is claimed of a quantity: a direction, then a size."""
-    printed = subject.printed(quantity)
+    printed = subject.printed(quantity) if part.printed is None else part.printed
     places = [quantity.first, *([] if quantity.way == "alone" else [quantity.second])]
     in_sample = quantity.effect is None and any(subject.in_sample(*one[:2]) for one in places)
     about, stated = _about(part, subject, quantity), part.stated

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def judged(plan: Plan) -> Iterator[tuple[int, str, Campaign]]:
 
 
 def _file(pack: Pack, campaign: Campaign) -> str:
-    path = Path(campaign.scenario.name).absolute()
+    path = Path(normpath(Path(campaign.scenario.name).absolute()))
     inside = path.relative_to(pack.folder) if path.is_relative_to(pack.folder) else path
     return shlex.quote(f"{pack.place}/{inside.as_posix()}")
 

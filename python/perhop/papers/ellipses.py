@@ -32,7 +32,7 @@ def section(
             found[tuple(at[name] for name in figure.each)] = [values[both] for values in pair]
     if not found:
         return None
-    units = about.units
+    units = about.subject.units
     scales = [
         Scale.of(units[name], max(float(abs(pair[k]).mean()) for pair in found.values()))
         for k, name in enumerate((right, up))

@@ -14,14 +14,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
+import polars as pl
 
 from perhop import _core
 from perhop.experiment import definition, shape
 from perhop.experiment.definition import Campaign, CampaignError
 from perhop.experiment.design_check import setting_of
 from perhop.experiment.fault import At, DesignError, Fault
-from perhop.judge.campaign import CheckedClaims, checked, subject_of, units_of
-from perhop.judge.forms import References, with_derived
+from perhop.judge.campaign import CheckedClaims, checked, subject_of
+from perhop.judge.forms import References
 from perhop.judge.grammar import Claim, Claims, ClaimsError, ClaimsFile, Part
 from perhop.judge.measured import Measurements, Predicates
 from perhop.judge.quantity import Asked, Subject, Words, among, asked
@@ -50,12 +51,15 @@ class About:
     ----------
     name
         Of the campaign's file, as files of claims and `beyond` write it.
+    beside
+        Campaigns whose levels stand beside its own, as fitted.
     """
 
     name: str
     claims: Claims
     campaign: Campaign
     subject: Subject
+    beside: tuple[Campaign, ...] = ()
 
     @property
     def words(self) -> Words:
@@ -65,21 +69,21 @@ class About:
     @property
     def checked(self) -> CheckedClaims:
         """The same, as the judge takes it."""
-        return CheckedClaims(self.claims, self.campaign, self.subject)
+        return CheckedClaims(self.claims, self.campaign, self.subject, self.beside)
 
     @property
-    def units(self) -> Mapping[str, str | None]:
-        """Unit of each response."""
-        return units_of(self.claims, self.campaign)
+    def campaigns(self) -> tuple[Campaign, ...]:
+        """It and those beside it."""
+        return (self.campaign, *self.beside)
 
     @property
     def references(self) -> References:
         """Values that its quantities are compared with."""
         return cast(References, self.subject.reference)
 
-    def measured(self, found: Measurements) -> Measurements:
-        """Return what was measured, with the responses that are made of others."""
-        return Measurements(with_derived(self.claims.file.derived, found.scalars))
+    def measured(self, found: Iterable[Measurements]) -> Measurements:
+        """Return together what its campaigns measured, with the responses that are made of others."""
+        return self.checked.measured(pl.concat([one.scalars for one in found], how="diagonal"))
 
     def quantities(self, part: Part) -> list[Asked]:
         """Return what a part that need not claim anything asks for.
@@ -275,12 +279,12 @@ class _Reader:
             cause = error.__cause__
             self.mistakes += cause.diagnostics if isinstance(cause, CampaignError) else error.diagnostics
             return None
-        claims, campaign, subject, *_ = found
+        claims, campaign, subject, beside = found
         if campaign is None or subject is None or claims.file.campaign is None:
             hint = 'add `campaign = "campaign.toml"` at the top'
             self.mistakes += claims.diagnostics([Fault((), "which campaign is it about?", hint)])
             return None
-        return About(claims.file.campaign, claims, campaign, subject)
+        return About(claims.file.campaign, claims, campaign, subject, beside)
 
     def beyond(self, k: int, name: str, words: Mapping[str, str], code: ModuleType | None) -> About | None:
         """Return a campaign about which nothing is claimed."""
@@ -423,14 +427,14 @@ def _without_row(study: StudyFolder, about: About) -> Iterator[Fault]:
         ]
     except DesignError:
         return
-    for table, place, _ in about.references.listed:
+    for table, _, response, place, _ in about.references.listed:
         if not any(
-            of.response == table.response
+            of.response == response
             and place.items() <= {**next(iter(about.subject.fitting(of.at)), {}), **of.at}.items()
             for of in asked
         ):
             where = ", ".join(f"{name} = {level}" for name, level in place.items())
-            yield Fault(("row",), f"{table.file} prints `{table.response}` at {where}, which no row has")
+            yield Fault(("row",), f"{table.file} prints `{response}` at {where}, which no row has")
             return
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -116,7 +117,7 @@ def values_of(study: StudyFolder, part: form.Asked, measured: Mapping[str, Measu
         forms = {name: about.references.form(name, of) for name in drawn}
         for hypothesis in one.hypotheses:
             judged = judge(measured[about.name], hypothesis, of)
-            yield Value(levels, of, judged, of.unit(about.units[of.response]), forms)
+            yield Value(levels, of, judged, of.unit(about.subject.units[of.response]), forms)
 
 
 def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:
@@ -186,7 +187,12 @@ def _section(
     drawings, tables = list[page.Drawing](), list[Table]()
     for first, drawn in figure_of(study, figure, measured).items():
         svg = drawn.map() if figure.kind == "map" else drawn.svg()
-        caption = " ".join(filter(None, (figure.caption, drawn.distances())))
+        told = (
+            "" if drawings else figure.caption,
+            drawn.distances(),
+            _above(study, figure, first, drawn, measured),
+        )
+        caption = " ".join(filter(None, told))
         name = f"{id_}-{len(drawings) + 1}" if first else id_
         drawings.append(page.drawing(name, drawn.title, svg, caption, command, drawn.csv()))
         if about not in study.beyond:
@@ -212,6 +218,33 @@ def figure_of(
         )
         for first, own in groups.items()
     }
+
+
+def _above(
+    study: StudyFolder, figure: form.Figure, first: str, drawn: Means, measured: Mapping[str, Measurements]
+) -> str:
+    """Return in a sentence where one of two lines is above the other; nothing of other figures."""
+    if figure.kind != "means" or len(drawn.each) != 2 or len(drawn.levels[0]) != 2:
+        return ""
+    if figure.less or figure.over or figure.effect:
+        return ""
+    (name, axis), (one, other), points = drawn.each, drawn.levels[0], drawn.levels[1]
+    points = [point for point in points if {(one, point), (other, point)} <= drawn.values.keys()]
+    at, each = {**figure.at, name: one}, dict[str, str | list[str]]({axis: points})
+    if figure.apart:
+        each = {next(iter(figure.each)): [first], **each}
+    part = msgspec.structs.replace(figure, at=at, less={name: other}, each=each, quantity="{response}")
+    ends = [(value.levels[-1], value.part.measured) for value in values_of(study, part, measured)]
+    parts = []
+    for way, there in (
+        ("above", [drawn.word(point) for point, less in ends if less is not None and less.low > 0.0]),
+        ("below", [drawn.word(point) for point, less in ends if less is not None and less.high < 0.0]),
+    ):
+        if there:
+            where = "every point" if len(there) == len(ends) else ", ".join(there)
+            parts.append(f"{way} {drawn.word(other)} at {where}")
+    told = "; ".join(parts) or f"neither above nor below {drawn.word(other)} at any point"
+    return f"{drawn.word(one)} is {told} (95 % intervals of the difference, paired by replication)."
 
 
 class Means:
@@ -240,7 +273,8 @@ class Means:
         ]
         self.levels = [list(dict.fromkeys(at[k] for at in values)) for k in range(len(self.names))]
         self.printed = any(one.part.printed is not None for one in values.values())
-        self.axis = figure.label or label(first.quantity.response)
+        response = first.quantity.response
+        self.axis = figure.label or study.file.labels.get(response, self.word(response))
         self.axis += f" in {self.scale.unit}" if self.scale.unit else ""
 
     def svg(self) -> str:

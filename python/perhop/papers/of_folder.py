@@ -84,6 +84,7 @@ def study_of(study: StudyFolder) -> Study[Plan, Reproduced]:
         partial(_plan, study),
         partial(_reduce, study),
         partial(page_of, study),
+        calibrate=getattr(study.code, "calibrate", None),
         called=shlex.quote(study.called),
     )
 
@@ -91,14 +92,14 @@ def study_of(study: StudyFolder) -> Study[Plan, Reproduced]:
 def _plan(study: StudyFolder, quick: bool) -> Plan:
     claims = replace(study.about[0].claims, claims=tuple(study.claims))
     pack = Pack(study.key, study.folder, (), claims, {}, study.place)
-    own, campaigns = study.file.quick, [one.campaign for one in study.about]
-    if quick:
-        campaigns = [short(one, own.set, own.replications) for one in campaigns]
+    own, every = study.file.quick, [each for one in study.about for each in one.campaigns]
+    campaigns = [short(one, own.set, own.replications) if quick else one for one in every]
+    first = {one.name: campaigns[every.index(one.campaign)] for one in study.about}
     read = [
         (
             one,
             tuple(
-                short(under(campaigns[k], one), (), None if quick else study.file.replications)
+                short(under(first[study.about[k].name], one), (), None if quick else study.file.replications)
                 for k in study.reads(one)
             ),
         )
@@ -109,7 +110,7 @@ def _plan(study: StudyFolder, quick: bool) -> Plan:
     unjudged = [one for one in known if quick and own.claims is not None and one not in own.claims]
     left_out = []
     if quick:
-        times = sorted({one.campaign.design.replications for one in study.about} - {own.replications})
+        times = sorted({one.design.replications for one in every} - {own.replications})
         left_out += [f"runs with {', '.join(own.set)}"] if own.set else []
         if own.replications is not None and times:
             whole = " or ".join(map(str, times))
@@ -148,24 +149,25 @@ def _to_draw(study: StudyFolder, campaign: Campaign) -> Iterator[AnyJob]:
 def _reduce(
     study: StudyFolder, plan: Plan, results: Results, command: str, results_version: int
 ) -> Reproduced:
-    found = iter(results.apart)
-    # on real packets some of the campaigns are left out
-    about = study.about[: len(plan.fitted)]
-
-    def of(campaigns: Sequence[About]) -> dict[str, Measurements]:
-        return {one.name: one.measured(next(found)) for one in campaigns}
-
-    fitted = of(about)
+    found, left, fitted = iter(results.apart), len(plan.fitted), dict[str, Measurements]()
+    for one in study.about:
+        # on real packets some of the campaigns are left out
+        if own := [next(found) for _ in one.campaigns[:left]]:
+            fitted[one.name] = one.measured(own)
+            left -= len(own)
+    about = [one for one in study.about if one.name in fitted]
     outcome = Reproduced(
         document={},
         warnings=[*_without_values(about, fitted), *_broken(study, fitted)],
         left_out=plan.left_out,
         measured=fitted,
-        read={reading.id: of([study.about[k] for k in study.reads(reading)]) for reading, _ in plan.read},
-        beyond={
-            one.name: one.measured(own)
-            for (_, own), one in zip(results.beyond, study.beyond if results.beyond else (), strict=True)
+        read={
+            reading.id: {
+                study.about[k].name: study.about[k].measured([next(found)]) for k in study.reads(reading)
+            }
+            for reading, _ in plan.read
         },
+        beyond={sweep.id: study.of(sweep.id).measured([own]) for sweep, own in results.beyond},
         drawn=results.drawn,
         campaigns={one.name: one.campaign for one in study.campaigns},
         labels=study.file.labels,
@@ -217,7 +219,7 @@ class _Judging:
         only = _kept(about.campaign, without) if without else None
 
         def judged(measured: Measurements) -> list[JudgedClaim]:
-            return judge_all(about.checked, measured.scalars, only, study.predicates)
+            return judge_all(about.checked, measured, only, study.predicates)
 
         fitted = judged(self.outcome.measured[about.name])
         others = [
@@ -320,13 +322,19 @@ def _rows(
             of = asked.quantity
             if {*without} & {*chain(*(place.values() for place in about.subject.fitting(of.at)))}:
                 continue
+            try:
+                found = measured.interval(of.response, **of.at)
+            except KeyError:
+                if about.subject.printed(of) is None:
+                    continue
+                found = None
             yield row(
                 one.table,
                 ", ".join(about.words.word(of.at[name]) for name in one.each if name in of.at),
                 study.file.labels.get(of.response, of.response),
-                about.units[of.response] or "1",
+                about.subject.units[of.response] or "1",
                 about.subject.printed(of),
-                _interval(measured, of.response, of.at),
+                found,
                 {**NO_FORM, **{name: about.references.form(name, of) for name in about.references.forms}},
             )
     if not study.file.row:
@@ -336,18 +344,18 @@ def _rows(
 def _printed_rows(study: StudyFolder, about: About, measured: Measurements) -> Iterator[dict[str, object]]:
     subject = about.subject
     varied = [name for name, levels in subject.levels.items() if len(levels) > 1]
-    for table, place, value in about.references.listed:
-        named = [*varied, *subject.responses[table.response]]
-        for full in _places(about, measured, table.response, place):
+    for table, _, response, place, value in about.references.listed:
+        named = [*varied, *subject.responses[response]]
+        for full in _places(about, measured, response, place):
             at = ", ".join(about.words.word(full[name]) for name in named if name in full)
-            quantity = study.file.labels.get(table.response, about.words.word(table.response))
+            quantity = study.file.labels.get(response, about.words.word(response))
             yield row(
                 Path(table.file).stem,
                 at,
                 quantity,
-                _unit(about.units[table.response], table.unit),
+                _unit(subject.units[response], table.unit),
                 value / table.unit,
-                _divided(_interval(measured, table.response, full), table.unit),
+                _divided(_interval(measured, response, full), table.unit),
             )
 
 
@@ -405,10 +413,10 @@ def _value(study: StudyFolder, part: form.Value, outcome: Reproduced) -> Value:
     """Return a value of a text; a `KeyError` where it was not run."""
     about = study.of(part.campaign)
     if part.form is not None:
-        (asked,) = about.quantities(part)
+        (asked,), units = about.quantities(part), about.subject.units
         found = about.references.form(part.form, asked.quantity)
         computed = Hypothesis(part.form, "size").mean([math.nan if found is None else found])
-        return Value((), asked.quantity, computed, asked.quantity.unit(about.units[asked.quantity.response]))
+        return Value((), asked.quantity, computed, asked.quantity.unit(units[asked.quantity.response]))
     measured = outcome.measured if part.reading is None else outcome.read[part.reading]
     (value,) = values_of(study, part, {about.name: measured[about.name]})
     return value

@@ -1,1 +1,0 @@
-"""Per-flow against aggregate marking of TCP flows: the study of Laatu, Harju and Loula."""
