@@ -199,7 +199,7 @@ impl<P: Packet> DualPi2<P> {
             if self.controller.rests() && longest == Span::ZERO && self.backlog().packets == 0 {
                 let left = now.saturating_since(self.next_update).as_nanos();
                 let period = self.t_update.as_nanos();
-                self.next_update = self.next_update + Span::from_nanos(left.div_ceil(period) * period);
+                self.next_update += Span::from_nanos(left.div_ceil(period) * period);
             }
         }
     }

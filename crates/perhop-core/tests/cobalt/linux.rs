@@ -83,7 +83,7 @@ fn first_difference(recording: &str, params: CobaltParams) -> Option<String> {
             ours.extend(chosen.map(|heard| line("drop", &heard.meta)));
             ours.extend(left.iter().map(|pkt| line("out", pkt.meta())));
         }
-        if answers_this != !ours.is_empty() || answers_this && ours.remove(0) != theirs() {
+        if answers_this == ours.is_empty() || answers_this && ours.remove(0) != theirs() {
             return Some(text.to_owned());
         }
         if what == "in" {

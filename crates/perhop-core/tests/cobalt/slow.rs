@@ -153,6 +153,29 @@ fn fates(sink: &Recorder, left: Option<&TestPacket>) -> Vec<Fate> {
     dropped.chain(out).collect()
 }
 
+/// An empty transcription, with BLUE's steps of 1/64 and 1/256.
+fn slow(variant: u64, target: u64, interval: u64, packet: u64, limit: u64) -> Slow {
+    let longer = target.max(packet * 3 / 2);
+    Slow {
+        target: longer.into(),
+        interval: (interval + longer - target).max(2 * longer).into(),
+        spared: (4 * packet).into(),
+        limit: usize::try_from(limit).expect("small"),
+        p_inc: ONE / 64,
+        p_dec: ONE / 256,
+        waiting: VecDeque::new(),
+        dropping: false,
+        count: 0,
+        root: ONE - 1,
+        signal_at: 0,
+        p: 0,
+        p_changed: None,
+        asked: 0,
+        draws: Stream::new(7, variant, "blue"),
+        fates: Vec::new(),
+    }
+}
+
 /// Phases of light and of heavy load and of rest; every departure, mark and drop is compared.
 #[test]
 fn the_queue_decides_as_the_transcription() {
@@ -170,25 +193,7 @@ fn the_queue_decides_as_the_transcription() {
             p_inc: 1.0 / 64.0,
             p_dec: 1.0 / 256.0,
         };
-        let longer = target.max(packet * 3 / 2);
-        let mut slow = Slow {
-            target: longer.into(),
-            interval: (interval + longer - target).max(2 * longer).into(),
-            spared: (4 * packet).into(),
-            limit: usize::try_from(limit).expect("small"),
-            p_inc: ONE / 64,
-            p_dec: ONE / 256,
-            waiting: VecDeque::new(),
-            dropping: false,
-            count: 0,
-            root: ONE - 1,
-            signal_at: 0,
-            p: 0,
-            p_changed: None,
-            asked: 0,
-            draws: Stream::new(7, variant, "blue"),
-            fates: Vec::new(),
-        };
+        let mut slow = slow(variant, target, interval, packet, limit);
         let mut queue = Cobalt::new(SiteId(0), params, Stream::new(7, variant, "blue")).expect("sound");
         let mut draws = Stream::new(5, variant, "operations");
         let (mut sink, mut now) = (Recorder::default(), 0);

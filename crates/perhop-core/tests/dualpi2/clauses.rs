@@ -160,7 +160,7 @@ fn what_makes_no_sense_is_refused() {
         (DualPi2Params { classic_share: 0.0, ..ROOM }, "classic_share"),
         (DualPi2Params { classic_share: 1.5, ..ROOM }, "classic_share"),
     ] {
-        let refused = DualPi2::<TestPacket>::new(SiteId(0), params).err().expect(told);
+        let refused = DualPi2::<TestPacket>::new(SiteId(0), params).map(|_| ()).expect_err(told);
         assert_eq!(refused.field, told);
     }
 }

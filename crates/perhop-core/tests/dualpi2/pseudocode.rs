@@ -69,12 +69,34 @@ struct Pseudocode {
 }
 
 impl Pseudocode {
+    fn new(params: DualPi2Params, classic_of_16: i64) -> Self {
+        Self {
+            lq: Fifo::default(),
+            cq: Fifo::default(),
+            target: params.target.as_secs_f64(),
+            alpha: params.alpha,
+            beta: params.beta,
+            k: params.coupling,
+            min_th: params.l4s_threshold.as_nanos(),
+            range: params.l4s_range.as_nanos(),
+            th_len: params.l4s_packets as usize,
+            tshift: params.time_shift.map(Span::as_nanos),
+            classic_of_16,
+            ahead: 0,
+            p: 0.0,
+            prevq: 0.0,
+            p_cl: 0.0,
+            p_c: 0.0,
+            dropped: Vec::new(),
+        }
+    }
+
     /// Figures 6 and 8.
     fn update(&mut self, now: u64) {
         let (lq, cq) = (self.lq.time(now), self.cq.time(now));
         let curq = if lq > cq { lq } else { cq };
         self.p = self.p + self.alpha * (curq - self.target) + self.beta * (curq - self.prevq);
-        self.p = self.p.max(0.0).min(1.0);
+        self.p = self.p.clamp(0.0, 1.0);
         self.p_cl = (self.k * self.p).min(1.0);
         self.p_c = self.p * self.p;
         self.prevq = curq;
@@ -153,25 +175,7 @@ fn the_queue_decides_as_the_pseudocode() {
     let (mut drops, mut marks, mut saturated) = (0, 0, 0);
     for (variant, params) in [rfc, shifted, wild].into_iter().enumerate() {
         let mut queue = DualPi2::new(SiteId(0), params).expect("sound parameters");
-        let mut paper = Pseudocode {
-            lq: Fifo::default(),
-            cq: Fifo::default(),
-            target: params.target.as_secs_f64(),
-            alpha: params.alpha,
-            beta: params.beta,
-            k: params.coupling,
-            min_th: params.l4s_threshold.as_nanos(),
-            range: params.l4s_range.as_nanos(),
-            th_len: params.l4s_packets as usize,
-            tshift: params.time_shift.map(Span::as_nanos),
-            classic_of_16: if variant == 2 { 8 } else { 1 },
-            ahead: 0,
-            p: 0.0,
-            prevq: 0.0,
-            p_cl: 0.0,
-            p_c: 0.0,
-            dropped: Vec::new(),
-        };
+        let mut paper = Pseudocode::new(params, if variant == 2 { 8 } else { 1 });
         let mut draws = Stream::new(9, variant as u64, "operations");
         let (mut now, mut tick, mut sink) = (0, params.t_update.as_nanos(), Recorder::default());
         for step in 0..60_000u32 {

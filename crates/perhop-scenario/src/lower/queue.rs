@@ -82,34 +82,7 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         (Queue::Fq { queue: inside, .. }, _) => fq(queue, model_queue(inside, rate, packet_size)),
         (Queue::Pie { .. }, _) => pie(queue, packet_size),
         (&Queue::DocsisPie { limit, target, rate: own }, _) => docsis_pie(limit, target, own, rate),
-        (
-            &Queue::DualPi2 {
-                limit: Limit(limit),
-                target,
-                t_update,
-                alpha,
-                beta,
-                coupling,
-                l4s_threshold,
-                l4s_range,
-                l4s_packets,
-                classic_share,
-                time_shift,
-            },
-            _,
-        ) => model::Queue::DualPi2(DualPi2Params {
-            limit,
-            target: target.0,
-            t_update: t_update.0,
-            alpha,
-            beta,
-            coupling,
-            l4s_threshold: l4s_threshold.0,
-            l4s_range: l4s_range.0,
-            l4s_packets,
-            classic_share,
-            time_shift: time_shift.map(|Time(span)| span),
-        }),
+        (Queue::DualPi2 { .. }, _) => dual_pi2(queue),
         (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
         (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),
     }
@@ -127,6 +100,39 @@ fn codel(queue: &Queue) -> model::Queue {
         ecn,
         ce_threshold: ce_threshold.map(|Time(span)| span),
         conventions: conventions.model(),
+    })
+}
+
+/// `DualPI2` as `queue` has it.
+fn dual_pi2(queue: &Queue) -> model::Queue {
+    let &Queue::DualPi2 {
+        limit,
+        target,
+        t_update,
+        alpha,
+        beta,
+        coupling,
+        l4s_threshold,
+        l4s_range,
+        l4s_packets,
+        classic_share,
+        time_shift,
+    } = queue
+    else {
+        unreachable!("it is DualPI2")
+    };
+    model::Queue::DualPi2(DualPi2Params {
+        limit: limit.0,
+        target: target.0,
+        t_update: t_update.0,
+        alpha,
+        beta,
+        coupling,
+        l4s_threshold: l4s_threshold.0,
+        l4s_range: l4s_range.0,
+        l4s_packets,
+        classic_share,
+        time_shift: time_shift.map(|Time(span)| span),
     })
 }
 
