@@ -282,7 +282,18 @@ def test_run_shows_drops_by_colour_where_queues_look_at_colours(cli: Cli, two_wa
 
 @pytest.mark.parametrize(
     "page",
-    ["fifo", "backpressure", "strict-priority", "paired-counter", "rio", "gred", "codel", "cobalt", "fq", "pie"],
+    [
+        "fifo",
+        "backpressure",
+        "strict-priority",
+        "paired-counter",
+        "rio",
+        "gred",
+        "codel",
+        "cobalt",
+        "fq",
+        "pie",
+    ],
 )
 def test_the_examples_of_elements_print_what_their_pages_say(cli: Cli, page: str) -> None:
     page_text = (Path(__file__).parents[1] / "docs" / "elements" / f"{page}.md").read_text()

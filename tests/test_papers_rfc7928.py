@@ -1,4 +1,4 @@
-"""The study of queues by RFC 7928: its quick form is the one on record, its cases are what its README says."""
+"""The study of queues by RFC 7928: its quick form is the one on record, its loads are those of its README."""
 
 from __future__ import annotations
 
