@@ -52,7 +52,7 @@ pub struct LiveRun {
     pub priority: Priority,
     /// Options of sockets that this kernel does not have.
     pub lacking: Vec<String>,
-    /// What congestion control connections had, by the node that sent.
+    /// The congestion control that connections had, by the node that sent.
     pub controls: Controls,
     /// Where the programs of flows are iperf3: what they said.
     pub iperf3: Option<Iperf3>,

@@ -55,7 +55,7 @@ pub struct DocsisPie<P> {
     /// The delay at the last update.
     old: f64,
     state: State,
-    /// What is left of the burst that may pass.
+    /// The rest of the burst that may pass.
     burst: Span,
     /// How long all has been quiet.
     quiet: Span,

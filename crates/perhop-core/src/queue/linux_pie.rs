@@ -19,7 +19,7 @@ use crate::units::{Bytes, QueueSize};
 const ONE: u64 = u64::MAX >> 8;
 /// The first update comes then.
 const START: Span = Span::from_millis(500);
-/// What must wait for the rate to be measured, and have left for it to count.
+/// The bytes that must wait for the rate to be measured, and have left for it to count.
 const DQ_THRESHOLD: u64 = 1 << 14;
 const TICKS_PER_SECOND: u64 = 1_000_000_000 >> 6;
 /// Above this delay the probability rises by 0.02 more.
@@ -36,9 +36,9 @@ pub struct LinuxPieParams {
     pub t_update: Span,
     /// How long a queue may grow after a calm before anything is dropped by chance.
     pub max_burst: Span,
-    /// What a second above the target adds to the probability in an update, where it is 0.1 or more; a multiple of 1/16.
+    /// The amount that a second above the target adds to the probability in an update, where it is 0.1 or more; a multiple of 1/16.
     pub alpha: f64,
-    /// What a second of growth since the last update adds; a multiple of 1/16.
+    /// The amount that a second of growth since the last update adds; a multiple of 1/16.
     pub beta: f64,
     /// Where the delay is known from.
     pub delay_from: DelayFrom,
@@ -277,7 +277,7 @@ const fn ticks(nanos: u64) -> u64 {
     nanos >> 6
 }
 
-/// What a tick adds, by `weight` for a second.
+/// The amount that a tick adds, by `weight` for a second.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number up to 32")]
 fn weight(field: &'static str, weight: f64) -> Result<u64, ParamError> {
     let sixteenths = weight * 16.0;

@@ -17,7 +17,7 @@ use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::{Instant, Span};
 use crate::units::{Bytes, QueueSize};
 
-/// What must have left before the time that it took counts: `DQ_THRESHOLD` (section 5.2).
+/// The bytes that must have left before the time that it took counts: `DQ_THRESHOLD` (section 5.2).
 const DQ_THRESHOLD: Bytes = Bytes(1 << 14);
 /// The weight of a new measurement: `DQ_THRESHOLD / 2^16`.
 const DQ_WEIGHT: f64 = 0.25;
@@ -27,7 +27,7 @@ const DQ_WEIGHT: f64 = 0.25;
 pub enum DelayFrom {
     /// How long the packet waited that left last (section 4.3).
     Timestamps,
-    /// What waits, over the rate at which packets leave (section 5.2).
+    /// The backlog over the rate at which packets leave (section 5.2).
     DepartureRate,
 }
 
@@ -42,13 +42,13 @@ pub struct PieParams {
     pub t_update: Span,
     /// How long a queue may grow after a calm before anything is dropped by chance (section 4.4).
     pub max_burst: Span,
-    /// What a second above the target adds to the probability in an update, where it is 0.1 or more.
+    /// The amount that a second above the target adds to the probability in an update, where it is 0.1 or more.
     pub alpha: f64,
-    /// What a second of growth since the last update adds.
+    /// The amount that a second of growth since the last update adds.
     pub beta: f64,
     /// Where the delay is known from.
     pub delay_from: DelayFrom,
-    /// What must wait for the controller to become active (section 5.3); without it, it always is.
+    /// The backlog that the controller needs to become active (section 5.3); without it, it always is.
     pub active_from: Option<QueueSize>,
     /// Whether drops are kept from coming too close together and too far apart (section 5.4).
     pub derandomize: bool,
@@ -78,7 +78,7 @@ pub struct Pie<P> {
     /// The delay, and what it was at the last update.
     current: f64,
     old: f64,
-    /// What is left of the burst that may pass, in nanoseconds.
+    /// The rest of the burst that may pass, in nanoseconds.
     burst: u64,
     /// When the probability is set anew; none while the controller is inactive.
     update: Option<Instant>,
@@ -340,7 +340,7 @@ pub(super) const LOW: f64 = 0.85;
 /// From this sum on one comes.
 const HIGH: f64 = 8.5;
 
-/// What the sum of probabilities since the last drop says.
+/// The answer of the sum of probabilities since the last drop.
 pub(super) enum Spread {
     TooSoon,
     ByChance,

@@ -1,4 +1,4 @@
-//! What this machine's kernel has for senders.
+//! The senders that this machine's kernel has.
 
 use std::fs::read_to_string;
 
