@@ -157,10 +157,11 @@ def runs_of(plan: Any) -> Iterator[tuple[bytes, str, Sequence[str]]]:
 
 # feroz asks what becomes of tokens beyond the rate of the link and, in a reading, of a buffer below max_th;
 # kalampoukas, in a reading, of a modem that drops its host's own packets; seddigh who loses where targets are
-# more than the link
+# more than the link; rfc7928, in a reading, of ECN behind a FIFO
 WARNED = {
     "feroz": {"conditioner.marker.meter.cir", "port.r2-r3.class.all.queue.green.max_th"},
     "kalampoukas": {"flow.up.tcp.window"},
+    "rfc7928": {"profile.host.ecn"},
     "seddigh": {"conditioner.A.meter.cir", "conditioner.B.meter.cir"},
 }
 

@@ -165,7 +165,7 @@ def test_parts_are_judged(folder: Path) -> None:
 def test_tables_of_claims_have_a_reason_where_there_is_one(folder: Path) -> None:
     text = HEAD + PLACE + "low = 1"
     for n, last, reason in ((10, "statement", []), (5, "why not judged", ["5 replications, 10 are needed"])):
-        claims = judge_all(check(folder, text), scalars(lambda rate, _: 3.0 + rate, n))
+        claims = judge_all(check(folder, text), Measurements(scalars(lambda rate, _: 3.0 + rate, n)))
         table, (own,) = overview(claims), each(claims)
         assert (table.columns[-1], list(table.rows[0][3:])) == (last, reason)
         assert ("why not judged" in own.columns) == bool(reason)

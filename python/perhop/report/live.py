@@ -37,6 +37,7 @@ def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
     return {
         "how": how,
         "controls": controls,
+        "only": [],
         "numbers": numbers(
             [ComparedRow(name, (("kernel", kernel[name]), ("simulator", simulator[name]))) for name in kernel]
         ),

@@ -14,23 +14,13 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::early::not_empty;
-use super::{Backlog, Queue};
+use super::{Backlog, FlowQueue, Queue};
 use crate::packet::{Dir, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Stream;
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
 use crate::units::{Bytes, QueueSize};
-
-/// A queue that [`Fq`] may hold, one for each flow. `dequeue` finds nothing only where nothing waits.
-pub trait FlowQueue<P: Packet>: Queue<P> {
-    /// [`Queue::dequeue`] of one queue among others; with `others`, bytes that wait in those, its policy judges all by what waits
-    /// in all: it need not begin anew because nothing waits in this one.
-    fn dequeue_beside(&mut self, now: Instant, others: Option<Bytes>, sink: &mut dyn Sink<P>) -> Option<P>;
-    /// Takes out the first packet, for which all queues together have no room. A policy that cares for overflows hears of one;
-    /// for another it `counts` as a drop of its own.
-    fn evict(&mut self, now: Instant, counts: bool) -> Option<P>;
-}
 
 /// Departures of Linux's `fq_codel` from RFC 8290. The default is the RFC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

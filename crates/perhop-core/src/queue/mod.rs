@@ -26,7 +26,7 @@ pub use docsis_pie::{DocsisPie, DocsisPieParams};
 pub use dualpi2::{DualPi2, DualPi2Params};
 pub use early::{EarlyState, Thresholds};
 pub use fifo::Fifo;
-pub use fq::{FlowQueue, Fq, FqConventions, FqParams};
+pub use fq::{Fq, FqConventions, FqParams};
 pub use gred::{Gred, GredParams, VirtualQueue};
 pub use linux_pie::{LinuxPie, LinuxPieParams};
 pub use pie::{DelayFrom, Pie, PieParams};
@@ -130,4 +130,14 @@ pub trait Queue<P: Packet>: Send {
     fn early_states(&self) -> Vec<EarlyState> {
         Vec::new()
     }
+}
+
+/// A queue that [`Fq`] may hold, one for each flow. `dequeue` finds nothing only where nothing waits.
+pub trait FlowQueue<P: Packet>: Queue<P> {
+    /// [`Queue::dequeue`] of one queue among others; with `others`, bytes that wait in those, its policy judges all by what waits
+    /// in all: it need not begin anew because nothing waits in this one.
+    fn dequeue_beside(&mut self, now: Instant, others: Option<Bytes>, sink: &mut dyn Sink<P>) -> Option<P>;
+    /// Takes out the first packet, for which all queues together have no room. A policy that cares for overflows hears of one;
+    /// for another it `counts` as a drop of its own.
+    fn evict(&mut self, now: Instant, counts: bool) -> Option<P>;
 }
