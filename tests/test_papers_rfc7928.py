@@ -9,8 +9,9 @@ import pytest
 
 from conftest import Cli
 from perhop import RESULTS_VERSION
+from perhop.experiment.work import execute
 from perhop.judge.measured import Measurements
-from perhop.papers import on_record
+from perhop.papers import again, on_record
 from perhop.papers.of_folder import own_study
 from perhop.papers.pack import pack_dir
 
@@ -44,3 +45,14 @@ def _mean(of: Measurements, response: str, **at: str) -> float:
 @pytest.mark.parametrize(("case", "loss"), [("mild", 0.0011), ("medium", 0.0054), ("heavy", 0.0104)])
 def test_loads_are_those_of_the_guidelines_behind_a_fifo(case: str, loss: float) -> None:
     assert _mean(_fitted(), "loss", queue="FIFO", case=case) == pytest.approx(loss, abs=6e-5)
+
+
+def test_a_run_on_record_over_a_trace_is_made_again_with_its_file() -> None:
+    plan = own_study("rfc7928").plan(quick=False)
+    record = on_record.read(plan.pack)
+    assert record is not None
+    drawn = again.draw(plan, record, 60, seed=1)
+    (one, *_) = (one for one in drawn if "case=capacity" in one.line["treatment"])
+    finished = execute(one.task)
+    assert finished.failure is None
+    assert dict(one.task.files).keys() == {"capacity.csv"}

@@ -49,6 +49,7 @@ class Again(NamedTuple):
             measures=measures_of(self.responses),
             perhop=_core.__version__,
             results_version=_core.RESULTS_VERSION,
+            files=tuple(self.scenario.core.files.items()),
         )
 
 
