@@ -9,7 +9,7 @@
 use core::cmp::Ordering;
 
 use super::early::not_empty;
-use super::{Backlog, Fifo, FlowQueue, Queue};
+use super::{Backlog, Fifo, FlowQueue, Queue, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Stream;
@@ -114,9 +114,8 @@ impl<P: Packet> FlowQueue<P> for Cobalt<P> {
                 sink.dropped(now, self.fifo.site(), pkt, why);
                 continue;
             }
-            if verdict.mark && ecn != Ecn::Ce {
-                pkt.meta_mut().ecn = Ecn::Ce;
-                sink.marked(now, self.fifo.site(), pkt.meta());
+            if verdict.mark {
+                mark(now, self.fifo.site(), &mut pkt, sink);
             }
             if last {
                 self.state.empty(&self.law, ns);

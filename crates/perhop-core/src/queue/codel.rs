@@ -8,7 +8,7 @@
 //! Cost: that of a FIFO, two comparisons for each packet; for each drop a square root of integers, or Newton's step.
 
 use super::early::not_empty;
-use super::{Backlog, Fifo, FlowQueue, Queue};
+use super::{Backlog, Fifo, FlowQueue, Queue, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::sink::{DropReason, Sink, SiteId};
@@ -146,18 +146,11 @@ impl<P: Packet> Codel<P> {
     /// Marks `pkt` and gives it back, or drops it.
     fn refuse(&self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> Option<P> {
         if self.ecn && pkt.meta().ecn != Ecn::NotEct {
-            self.mark(now, &mut pkt, sink);
+            mark(now, self.fifo.site(), &mut pkt, sink);
             return Some(pkt);
         }
         sink.dropped(now, self.fifo.site(), pkt, DropReason::Sojourn);
         None
-    }
-
-    fn mark(&self, now: Instant, pkt: &mut P, sink: &mut dyn Sink<P>) {
-        if matches!(pkt.meta().ecn, Ecn::Ect0 | Ecn::Ect1) {
-            pkt.meta_mut().ecn = Ecn::Ce;
-            sink.marked(now, self.fifo.site(), pkt.meta());
-        }
     }
 
     /// Goes on dropping until the next drop lies ahead or a packet is not late.
@@ -257,8 +250,8 @@ impl<P: Packet> FlowQueue<P> for Codel<P> {
             (false, true) => self.begin(now, turn, others, sink),
             (false, false) => Some(turn),
         }?;
-        if turn.waited > self.ce_threshold {
-            self.mark(now, &mut turn.pkt, sink);
+        if turn.waited > self.ce_threshold && turn.pkt.meta().ecn != Ecn::NotEct {
+            mark(now, self.fifo.site(), &mut turn.pkt, sink);
         }
         Some(turn.pkt)
     }

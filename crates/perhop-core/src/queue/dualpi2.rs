@@ -9,7 +9,7 @@
 //! Cost: that of a FIFO, the choice between two, a sum and a comparison for each packet; two products for each update.
 
 use super::early::{not_empty, within_one};
-use super::{Backlog, Fifo, Queue};
+use super::{Backlog, Fifo, Queue, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::sink::{DropReason, Sink, SiteId};
@@ -308,11 +308,8 @@ impl<P: Packet> Queue<P> for DualPi2<P> {
                     sink.dropped(now, self.l4s.site(), pkt, DropReason::Early);
                     continue;
                 }
-                Fate::Mark if meta.ecn != Ecn::Ce => {
-                    pkt.meta_mut().ecn = Ecn::Ce;
-                    sink.marked(now, self.l4s.site(), pkt.meta());
-                }
-                Fate::Mark | Fate::Pass => {}
+                Fate::Mark => mark(now, self.l4s.site(), &mut pkt, sink),
+                Fate::Pass => {}
             }
             self.charge(l4s, both, pkt.meta());
             return Some(pkt);

@@ -13,6 +13,7 @@
 use super::average::{MeanPacket, Unit};
 use super::conventions::Conventions;
 use super::fifo::Fifo;
+use super::mark;
 use crate::packet::{Color, Ecn, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Chance;
@@ -224,18 +225,14 @@ pub(super) fn admit<P: Packet>(
         //= rfc3168-7-drop-above
         Verdict::Forced => DropReason::Forced,
         //= rfc3168-5-alike
-        //= rfc3168-5-ce-stays
-        // a packet that carries a mark already is capable, and stays as it is (RFC 3168 section 5)
         Verdict::Early if !(ecn && pkt.meta().ecn != Ecn::NotEct) => DropReason::Early,
         //= rfc3168-5-full-queue
         _ if !(room() && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
         _ => {
-            if verdict == Verdict::Early && pkt.meta().ecn != Ecn::Ce {
+            if verdict == Verdict::Early {
                 //= floyd1993-4-mark-or-drop
                 //= rfc3168-5-instead
-                //= rfc3168-5-mark
-                pkt.meta_mut().ecn = Ecn::Ce;
-                sink.marked(now, fifo.site(), pkt.meta());
+                mark(now, fifo.site(), &mut pkt, sink);
             }
             fifo.push(now, pkt, sink);
             return true;

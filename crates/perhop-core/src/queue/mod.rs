@@ -33,8 +33,8 @@ pub use pie::{DelayFrom, Pie, PieParams};
 pub use red::{Red, RedParams};
 pub use rio::{Rio, RioParams};
 
-use crate::packet::{Meta, Packet};
-use crate::sink::Sink;
+use crate::packet::{Ecn, Meta, Packet};
+use crate::sink::{Sink, SiteId};
 use crate::time::Instant;
 use crate::units::{Bytes, QueueSize};
 
@@ -91,6 +91,18 @@ impl Backlog {
             QueueSize::Packets(most) => self.packets > most,
             QueueSize::Bytes(most) => self.bytes.0 > most,
         }
+    }
+}
+
+/// Marks `pkt`, which can carry a mark; one that carries it already stays as it is (RFC 3168 section 5).
+//= rfc3168-5-mark
+//= rfc3168-5-ce-stays
+#[inline]
+fn mark<P: Packet>(now: Instant, site: SiteId, pkt: &mut P, sink: &mut dyn Sink<P>) {
+    let meta = pkt.meta_mut();
+    if meta.ecn != Ecn::Ce {
+        meta.ecn = Ecn::Ce;
+        sink.marked(now, site, pkt.meta());
     }
 }
 

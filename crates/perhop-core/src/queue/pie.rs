@@ -9,7 +9,7 @@
 //! Cost: that of a FIFO, some comparisons and a conversion for each packet, a draw for each drop; an update for each `t_update`.
 
 use super::early::{EarlyState, not_empty, some_bytes, within_one};
-use super::{Backlog, Fifo, Queue, float};
+use super::{Backlog, Fifo, Queue, float, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::{Chance, Stream};
@@ -373,13 +373,9 @@ pub(super) fn mark_instead<P: Packet>(
     pkt: &mut P,
     sink: &mut dyn Sink<P>,
 ) -> bool {
-    let ecn = pkt.meta().ecn;
-    if !marks || ecn == Ecn::NotEct {
-        return false;
+    let marked = marks && pkt.meta().ecn != Ecn::NotEct;
+    if marked {
+        mark(now, site, pkt, sink);
     }
-    if ecn != Ecn::Ce {
-        pkt.meta_mut().ecn = Ecn::Ce;
-        sink.marked(now, site, pkt.meta());
-    }
-    true
+    marked
 }
