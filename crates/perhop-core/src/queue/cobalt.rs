@@ -8,7 +8,8 @@
 
 use core::cmp::Ordering;
 
-use super::early::not_empty;
+use super::codel::newton;
+use super::early::{not_empty, some_time};
 use super::{Backlog, Fifo, FlowQueue, Queue, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
@@ -146,9 +147,7 @@ impl Law {
     fn new(params: &CobaltParams) -> Result<Self, ParamError> {
         let [target, interval, packet] =
             [params.target, params.interval, params.packet_time].map(Span::as_nanos);
-        if target == 0 {
-            return Err(ParamError::new("target", "must exceed 0s"));
-        }
+        some_time("target", params.target)?;
         if interval <= target {
             return Err(ParamError::new("interval", "must exceed target"));
         }
@@ -319,11 +318,3 @@ const ROOTS: [u32; 16] = {
     }
     roots
 };
-
-/// A step towards `1 / sqrt(count)`: `x (3 - count x^2) / 2`, rounded down as 32 bits do.
-const fn newton(count: u32, root: u32) -> u32 {
-    let x = root as u64;
-    let square = (x * x) >> 32;
-    let rest = (3u64 << 32).wrapping_sub((count as u64).wrapping_mul(square)) >> 2;
-    (rest.wrapping_mul(x) >> 31) as u32
-}

@@ -289,13 +289,10 @@ impl Law {
         at.saturating_add(u64::try_from(gap).unwrap_or(u64::MAX))
     }
 
-    /// One step of Newton's towards `1 / sqrt(count)`: `x (3 - count x^2) / 2`, rounded down as 32 bits do.
+    /// The root follows the count, by one step of Newton's where it is that.
     fn step(&mut self, count: u32) {
         if let Some(root) = &mut self.newton {
-            let x = u64::from(*root) << 16;
-            let square = (x * x) >> 32;
-            let rest = (3u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(square)) >> 2;
-            *root = (rest.wrapping_mul(x) >> 31 >> 16) as u16;
+            *root = (newton(count, u32::from(*root) << 16) >> 16) as u16;
         }
     }
 
@@ -304,4 +301,12 @@ impl Law {
             *root = u16::MAX;
         }
     }
+}
+
+/// A step from `root` towards `1 / sqrt(count)`, both in units of 2^-32: `x (3 - count x^2) / 2`, rounded down as 32 bits do.
+pub(super) const fn newton(count: u32, root: u32) -> u32 {
+    let x = root as u64;
+    let square = (x * x) >> 32;
+    let rest = (3u64 << 32).wrapping_sub((count as u64).wrapping_mul(square)) >> 2;
+    (rest.wrapping_mul(x) >> 31) as u32
 }

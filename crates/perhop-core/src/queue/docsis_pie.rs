@@ -7,8 +7,8 @@
 //! Units: delays in seconds; the limit in packets or in bytes, the packet on the wire not counted.
 //! Cost: that of a FIFO, some comparisons and a division for each packet, a draw for each drop; an update every 16 ms.
 
-use super::early::{EarlyState, not_empty};
-use super::pie::{LOW, Spread, after, scale, seconds, some_time, spread};
+use super::early::{EarlyState, not_empty, some_time};
+use super::pie::{LOW, Spread, after, scale, seconds, spread};
 use super::{Backlog, Fifo, Queue, float};
 use crate::packet::{Meta, Packet};
 use crate::param_error::ParamError;
@@ -43,7 +43,8 @@ pub struct DocsisPieParams {
 #[derive(Clone, Debug)]
 pub struct DocsisPie<P> {
     fifo: Fifo<P>,
-    limit: QueueSize,
+    /// A third of the limit.
+    third: QueueSize,
     target: f64,
     /// Seconds for a byte.
     byte: f64,
@@ -83,7 +84,10 @@ impl<P: Packet> DocsisPie<P> {
         some_time("target", target)?;
         Ok(Self {
             fifo: Fifo::new(site, limit),
-            limit,
+            third: match limit {
+                QueueSize::Packets(most) => QueueSize::Packets(most / 3),
+                QueueSize::Bytes(most) => QueueSize::Bytes(most / 3),
+            },
             target: seconds(target),
             byte: 8.0 / float(rate.bits_per_sec()),
             chance: Chance::new(stream),
@@ -116,11 +120,7 @@ impl<P: Packet> DocsisPie<P> {
         let waiting = self.fifo.backlog();
         //= rfc8034-A-inactive
         if self.state == State::Inactive {
-            let third = match self.limit {
-                QueueSize::Packets(most) => waiting.packets >= most / 3,
-                QueueSize::Bytes(most) => waiting.bytes.0 >= most / 3,
-            };
-            if !third {
+            if !waiting.reaches(self.third) {
                 return false;
             }
             self.state = State::Quiescent;

@@ -8,7 +8,7 @@
 //! Units: nanoseconds, gains in Hz, probabilities from 0 to 1; the limit of both queues together in packets or in bytes.
 //! Cost: that of a FIFO, the choice between two, a sum and a comparison for each packet; two products for each update.
 
-use super::early::{not_empty, within_one};
+use super::early::{not_empty, some_time, within_one};
 use super::{Backlog, Fifo, Queue, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
@@ -138,9 +138,7 @@ impl<P: Packet> DualPi2<P> {
         let DualPi2Params { limit, target, t_update, alpha, beta, coupling, .. } = params;
         not_empty("limit", limit)?;
         for (name, span) in [("target", target), ("t_update", t_update)] {
-            if span == Span::ZERO {
-                return Err(ParamError::new(name, "must exceed 0s"));
-            }
+            some_time(name, span)?;
         }
         for (name, gain) in [("alpha", alpha), ("beta", beta), ("coupling", coupling)] {
             if !(gain > 0.0 && gain <= 1000.0) {

@@ -18,7 +18,7 @@ use crate::packet::{Color, Ecn, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Chance;
 use crate::sink::{DropReason, Sink};
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 use crate::units::{Bytes, QueueSize};
 
 /// Where dropping begins, where it becomes certain, and how likely it is in between.
@@ -300,6 +300,14 @@ pub(super) fn within_one(field: &'static str, value: f64) -> Result<(), ParamErr
 pub(super) fn not_empty(field: &'static str, limit: QueueSize) -> Result<(), ParamError> {
     match amount(limit) {
         0 => Err(ParamError::new(field, "must exceed 0")),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a time that does not pass.
+pub(super) fn some_time(field: &'static str, span: Span) -> Result<(), ParamError> {
+    match span {
+        Span::ZERO => Err(ParamError::new(field, "must exceed 0s")),
         _ => Ok(()),
     }
 }

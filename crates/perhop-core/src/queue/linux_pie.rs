@@ -5,8 +5,8 @@
 //! Units: times in 64 ns, probabilities in 2^-56 of 1; the limit in packets or in bytes, the packet on the wire not counted.
 //! Cost: that of a FIFO, some comparisons for each packet; a draw for each that is left to chance; an update for each `t_update`.
 
-use super::early::{EarlyState, not_empty, some_bytes};
-use super::pie::{DelayFrom, after, mark_instead, some_time};
+use super::early::{EarlyState, not_empty, some_bytes, some_time};
+use super::pie::{DelayFrom, after, mark_instead};
 use super::{Backlog, Fifo, Queue};
 use crate::packet::{Meta, Packet};
 use crate::param_error::ParamError;

@@ -83,6 +83,16 @@ impl Backlog {
         !Self { packets: self.packets + 1, bytes: self.bytes + len }.exceeds(limit)
     }
 
+    /// Whether as much waits as `size`.
+    #[inline]
+    #[must_use]
+    pub const fn reaches(self, size: QueueSize) -> bool {
+        match size {
+            QueueSize::Packets(least) => self.packets >= least,
+            QueueSize::Bytes(least) => self.bytes.0 >= least,
+        }
+    }
+
     /// Whether more waits than `limit`.
     #[inline]
     #[must_use]

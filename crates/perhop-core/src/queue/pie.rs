@@ -8,7 +8,7 @@
 //! Units: delays in seconds; the limit in packets or in bytes, the packet on the wire not counted.
 //! Cost: that of a FIFO, some comparisons and a conversion for each packet, a draw for each drop; an update for each `t_update`.
 
-use super::early::{EarlyState, not_empty, some_bytes, within_one};
+use super::early::{EarlyState, not_empty, some_bytes, some_time, within_one};
 use super::{Backlog, Fifo, Queue, float, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
@@ -166,12 +166,7 @@ impl<P: Packet> Pie<P> {
     #[cold]
     fn wake(&mut self, now: Instant) {
         //= rfc8033-5.3-active
-        let reached = match self.params.active_from {
-            Some(QueueSize::Packets(from)) => self.fifo.backlog().packets >= from,
-            Some(QueueSize::Bytes(from)) => self.fifo.backlog().bytes.0 >= from,
-            None => true,
-        };
-        if reached {
+        if self.params.active_from.is_none_or(|from| self.fifo.backlog().reaches(from)) {
             self.update = Some(now + self.params.t_update);
             (self.probability, self.accumulated, self.old) = (0.0, 0.0, 0.0);
             self.burst = self.params.max_burst.as_nanos();
@@ -354,14 +349,6 @@ pub(super) fn spread(accumulated: &mut f64, p: f64) -> Spread {
         sum if sum < LOW => Spread::TooSoon,
         sum if sum >= HIGH => Spread::Overdue,
         _ => Spread::ByChance,
-    }
-}
-
-/// Refuses a time that does not pass.
-pub(super) fn some_time(field: &'static str, span: Span) -> Result<(), ParamError> {
-    match span {
-        Span::ZERO => Err(ParamError::new(field, "must exceed 0s")),
-        _ => Ok(()),
     }
 }
 
