@@ -27,7 +27,7 @@ use crate::words::setting::SettingsTable;
 use crate::words::units::{Limit, Rate, Size, Time};
 use crate::written::defaults;
 use crate::written::file::schema;
-use crate::written::port::{self, Curve, Queue};
+use crate::written::queue::{self, Curve, Queue};
 
 /// `queue` in front of a link of `rate`.
 pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size>) -> model::Queue {
@@ -277,8 +277,8 @@ fn thresholds(curve: Curve) -> Thresholds {
     Thresholds { min_th: curve.min_th.0, max_th: curve.max_th.0, max_p: curve.max_p }
 }
 
-fn virtual_queue(queue: port::VirtualQueue, w_q: f64) -> VirtualQueue {
-    let port::VirtualQueue { min_th, max_th, max_p, w_q: own, limit } = queue;
+fn virtual_queue(queue: queue::VirtualQueue, w_q: f64) -> VirtualQueue {
+    let queue::VirtualQueue { min_th, max_th, max_p, w_q: own, limit } = queue;
     VirtualQueue {
         thresholds: thresholds(Curve { min_th, max_th, max_p }),
         w_q: own.unwrap_or(w_q),

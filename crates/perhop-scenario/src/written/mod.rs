@@ -6,5 +6,6 @@ pub(crate) mod defaults;
 pub mod file;
 pub mod port;
 pub mod profile;
+pub mod queue;
 pub mod sources;
 pub mod tcp;

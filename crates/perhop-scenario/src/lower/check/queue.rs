@@ -15,7 +15,7 @@ use crate::words::conventions::LikePie;
 use crate::words::marks::{Colors, Mark};
 use crate::words::suggest;
 use crate::words::units::{Limit, Size, UnitError};
-use crate::written::port::Queue;
+use crate::written::queue::Queue;
 
 /// `packet_size`, or some packet in place of one that is refused: what follows from it would only say so again.
 pub(crate) fn possible(packet_size: Option<Size>) -> Option<Size> {

@@ -10,7 +10,7 @@ use crate::words::choices::{MoreSeries, Per};
 use crate::words::units::{Limit, Time};
 use crate::written::conditioner::Meter;
 use crate::written::file::{AckPolicy, ScenarioFile};
-use crate::written::port::Queue;
+use crate::written::queue::Queue;
 
 /// Warns of what can be seen without the network.
 pub(super) fn find(file: &ScenarioFile, report: &mut Report) {
