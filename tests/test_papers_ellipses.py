@@ -50,11 +50,13 @@ def mine(cli: Cli) -> Path:
     study, campaign = Path("mine/study.toml"), Path("mine/campaign.toml")
     study.write_text(
         study.read_text()
-        .replace("[citation]", FIGURE + "\n[citation]")
+        .replace("[citation]", FIGURE + FIGURE.replace("wait", "timeouts") + "\n[citation]")
         .replace("duration=12s", "duration=6s")
     )
     campaign.write_text(
-        campaign.read_text() + '\n[[response]]\nname = "wait"\nmeasure = "mean(flows.srtt_s) by name"\n'
+        campaign.read_text()
+        + '\n[[response]]\nname = "wait"\nmeasure = "mean(flows.srtt_s) by name"\n'
+        + '\n[[response]]\nname = "timeouts"\nmeasure = "sum(flows.timeouts) by name"\n'
     )
     return Path("mine")
 
@@ -69,6 +71,8 @@ def test_the_figure_stands_on_the_page_with_every_run_as_data(cli: Cli, mine: Pa
 
     texts = [b64decode(one).decode() for one in re.findall(r'data:text/csv;base64,([^"]+)"', page)]
     (own,) = [text for text in texts if text.startswith("name,share,wait,goodput\n")]
+    # a response without a unit has none on its axis
+    assert "goodput in Mbit/s over timeouts. " in page
     rows = list(csv.DictReader(io.StringIO(own)))
     assert len(rows) == 2 * 3 * 10
     assert all(float(row["wait"]) > 0 and float(row["goodput"]) > 0 for row in rows)

@@ -121,6 +121,15 @@ class Scale:
             return finer if largest / finer.factor < 1e4 else own
         return own
 
+    @property
+    def in_unit(self) -> str:
+        """The end of a heading of numbers in this unit; empty where there is none.
+
+        >>> f"rate{Scale(1e6, 'Mbit/s').in_unit}, fairness{Scale(1.0, '').in_unit}"
+        'rate in Mbit/s, fairness'
+        """
+        return f" in {self.unit}" if self.unit else ""
+
     def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
         """Return a value, with what is to either side of it if that is finite, and the unit."""
         unit = f" {self.unit}".rstrip()

@@ -39,7 +39,7 @@ def section(
     ]
     labels = study.file.labels
     words = (labels.get(right, right), figure.label or labels.get(up, up))
-    axes = tuple(f"{word} in {scale.unit}" for word, scale in zip(words, scales, strict=True))
+    axes = tuple(word + scale.in_unit for word, scale in zip(words, scales, strict=True))
     panels: dict[str, list[ellipses.Group]] = {}
     rows: list[tuple[str | int, ...]] = []
     for levels, pair in found.items():

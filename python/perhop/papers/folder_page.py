@@ -275,7 +275,7 @@ class Means:
         self.printed = any(one.part.printed is not None for one in values.values())
         response = first.quantity.response
         self.axis = figure.label or study.file.labels.get(response, self.word(response))
-        self.axis += f" in {self.scale.unit}" if self.scale.unit else ""
+        self.axis += self.scale.in_unit
 
     def svg(self) -> str:
         """Draw them: over numbers as a curve, else level beside level."""

@@ -311,7 +311,7 @@ def of_store(store: Store) -> list[Figure]:
 
 
 def _label(one: Analysis, unit: Scale) -> str:
-    label = f"{one.name} in {unit.unit}" if unit.unit else one.name
+    label = one.name + unit.in_unit
     return "\n".join(textwrap.wrap(label, _LONGEST_LINE, break_long_words=False))
 
 

@@ -284,7 +284,6 @@ def pairs(one: Analysis, most: int = 3) -> list[tuple[str, str]]:
 def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
     """Go through sources of variation, effects (of several factors, or for a page) and means."""
     unit, interval = scale(one), f"{100 * one.level:.3g} % interval"
-    of_unit = f" in {unit.unit}" if unit.unit else ""
 
     def table(
         title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], most: int, text: str = ""
@@ -310,7 +309,7 @@ def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
             )
             for row in one.effects.table.to_dicts()
         ]
-        yield table(f"Effects{of_unit}", ("of", "at", "effect", interval), effects, 12, _EFFECTS)
+        yield table(f"Effects{unit.in_unit}", ("of", "at", "effect", interval), effects, 12, _EFFECTS)
     means = [
         (
             *(row[name] for name in one.factors),
@@ -318,7 +317,7 @@ def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
         )
         for row in one.means.to_dicts()
     ]
-    yield table(f"Means{of_unit}", (*one.factors, "mean", interval, "values"), means, 12)
+    yield table(f"Means{unit.in_unit}", (*one.factors, "mean", interval, "values"), means, 12)
 
 
 def _number(value: float | None, form: str = ".4g", of: Scale = _NONE) -> str | None:
@@ -333,7 +332,7 @@ def between(low: float | None, high: float | None, unit: Scale) -> str | None:
 
 def differences(table: pl.DataFrame, unit: Scale, level: float) -> Table:
     """Return a table of pairs that are compared; see `perhop.stats.contrasts.tukey`."""
-    title = f"Second less first{f' in {unit.unit}' if unit.unit else ''}; all intervals hold together"
+    title = f"Second less first{unit.in_unit}; all intervals hold together"
     rows = [
         (
             *(row["first"], row["second"], _number(row["difference"], "+.4g", unit)),

@@ -180,7 +180,6 @@ def tables(store: Store) -> Iterator[Table]:
         if not mine:
             continue
         scale = Scale.spanning(response.unit, [row["mean"] for row in mine])
-        unit = f" in {scale.unit}" if scale.unit else ""
         always = ", which hold at every look" if mine[0]["holds_at_every_look"] else ""
         cells = [
             (
@@ -191,7 +190,7 @@ def tables(store: Store) -> Iterator[Table]:
             )
             for row in mine
         ]
-        title = f"{response.name}: means{unit} with 95 % intervals{always}"
+        title = f"{response.name}: means{scale.in_unit} with 95 % intervals{always}"
         columns = ("treatment", *response.by, "mean", "+-", "runs")
         yield Table(title, columns, cells, whole="with --all", most=MOST_ROWS)
 

@@ -61,7 +61,6 @@ def _table(own: Sequence[Needed]) -> Table:
     paired = own[0].second is not None
     scale = Scale.spanning(own[0].unit, [one.mean for one in own])
     groups = list(own[0].of)
-    unit = f" in {scale.unit}" if scale.unit else ""
     rows = [
         (
             *(one.treatment, *([one.second] if one.second is not None else []), *one.of.values()),
@@ -75,7 +74,9 @@ def _table(own: Sequence[Needed]) -> Table:
     spread = "deviation of the difference" if paired else "deviation"
     counts = ("replications", "up to", *([] if paired else ["--until-ci"]))
     columns = (*names, *groups, "mean", spread, "runs", *counts)
-    return Table(f"Needed{unit}", columns, rows, whole="with --all", picked="the worst", most=MOST_ROWS)
+    return Table(
+        f"Needed{scale.in_unit}", columns, rows, whole="with --all", picked="the worst", most=MOST_ROWS
+    )
 
 
 def document(found: Sequence[Needed]) -> list[dict[str, Any]]:
