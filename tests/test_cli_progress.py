@@ -82,7 +82,8 @@ def test_short_work_says_nothing(clock: list[float], capsys: pytest.CaptureFixtu
 
 def test_examples_of_units_hold() -> None:
     done = doctest.testmod(perhop.units)
-    assert (done.failed, done.attempted) == (0, 10)
+    assert done.failed == 0
+    assert done.attempted > 0
 
 
 @pytest.mark.parametrize(
