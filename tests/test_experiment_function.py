@@ -128,8 +128,13 @@ def test_what_is_no_value_of_groups_is_told(body: str, told: str) -> None:
         ("no.py:mean", "no.py", "no.py: No such file or directory", "its path begins at "),
         ("my.py:maen", "maen", "my.py has no function `maen`", "did you mean `mean`?"),
         ("my.py:zzzzzz", "zzzzzz", "my.py has no function `zzzzzz`", "mean, each, two, nothing, late"),
-        ("my.py:two", "two", "my.py:19: `two` is called with one argument: the tables", "`def two(tables):`"),
-        ("my.py:nothing", "nothing", "my.py:23: `nothing` is called with one argument", None),
+        (
+            "my.py:two",
+            "two",
+            "my.py:19: `two` is called with the tables, and with traces",
+            "`def two(tables):`",
+        ),
+        ("my.py:nothing", "nothing", "my.py:23: `nothing` is called with the tables", None),
         ("my.py:", "", "a function of this file should stand here", "such as `my.py:p99`"),
         ("my.py:mean / 1e3", "/", "`by` or the end should stand here, not `/`", None),
         ("my.py:mean by", "", "a column to group by should stand here", None),
@@ -149,6 +154,23 @@ def test_mistakes_have_their_place(
     assert text[slice(*fault.span)] == marked
     assert rule in fault.rule
     assert hint is None or hint in (fault.hint or "")
+
+
+def test_it_is_given_the_traces_that_it_asks_for(tmp_path: Path) -> None:
+    source = "def first(tables, packets, cwnd):\n    return packets['time_s'].min() + 0 * len(cwnd)\n"
+    asked, plain = given("my.py:first", source), given("my.py:mean")
+    assert (asked.traces, plain.traces) == (["packets", "cwnd"], [])
+    with pytest.raises(ResponseError, match="this run lacks the trace of packets"):
+        asked.evaluate({"flows": FLOWS})
+    assert ran(tmp_path / "store", campaign(responses=[asked])).made == 9
+    assert Store.open(tmp_path / "store").scalars()["value"].to_list() == [0.0] * 9
+    # a run is the same, traced or not
+    digests = []
+    for name, responses in (("asked", [asked]), ("plain", [plain])):
+        ran(tmp_path / name, campaign(responses=responses))
+        with ledger.read(tmp_path / name) as book:
+            digests.append({key: digest for key, digest, *_ in book.made()})
+    assert digests[0] == digests[1]
 
 
 def test_a_changed_function_is_measured_anew_and_both_texts_are_kept(tmp_path: Path) -> None:

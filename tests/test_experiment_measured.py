@@ -148,6 +148,10 @@ BY_HAND: dict[str, Callable[[], Any]] = {
         ("premium",): None,
     },
     "sum(classes.transfers_unfinished) by class": lambda: by_class("transfers_unfinished"),
+    "sum(queues.dropped_packets / queues.measured_s)": lambda: (
+        sum(row["dropped_packets"] for row in rows("queues"))
+        / (result().scenario.describe().run.duration_s - result().scenario.describe().run.warmup_s)
+    ),
     "quantile(flows.duration_s, 0.95 where size_bytes <= 20000 and start_s >= 5)": lambda: between(
         took(lambda row: size(row["name"]) <= 20000 and late(row)), 0.95
     ),
@@ -297,9 +301,9 @@ def test_a_worker_records_series_where_they_are_read(
 ) -> None:
     asked = []
 
-    def seen(scenario: perhop.Scenario, *, series: bool) -> Result:
+    def seen(scenario: perhop.Scenario, *, series: bool, trace: list[str]) -> Result:
         asked.append(series)
-        return run(scenario, series=series)
+        return run(scenario, series=series, trace=trace)
 
     monkeypatch.setattr(work, "run", seen)
     _, version, results_version = work.identity()

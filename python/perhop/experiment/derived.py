@@ -75,12 +75,19 @@ def _cir(run: Measured, _: str) -> pl.Series:
     return pl.Series([rates[path] for path in _having(run, "conditioners", "path")["path"]], dtype=pl.Float64)
 
 
+def _seconds(run: Measured) -> float:
+    return (about := _meaning(run).run).duration_s - about.warmup_s
+
+
+def _measured_time(run: Measured, _: str) -> pl.Series:
+    return pl.Series([_seconds(run)] * len(_having(run, "queues", "path")), dtype=pl.Float64)
+
+
 def _marked(run: Measured, digits: str) -> pl.Series:
-    seconds = (about := _meaning(run).run).duration_s - about.warmup_s
     marks = _having(run, "marks", "flow", "mark", "arrived_bytes").filter(mark=f"AF{digits}")
     arrived = dict(marks.select("flow", "arrived_bytes").iter_rows())
     names = _having(run, "flows", "name")["name"]
-    return pl.Series([8.0 * arrived.get(name, 0) / seconds for name in names], dtype=pl.Float64)
+    return pl.Series([8.0 * arrived.get(name, 0) / _seconds(run) for name in names], dtype=pl.Float64)
 
 
 def _having(run: Measured, table: str, *columns: str) -> pl.DataFrame:
@@ -151,6 +158,11 @@ COLUMNS = (
         "the rate at which its packets arrived with this mark, headers and repeats counted: `af11_bit_s` "
         "of AF11",
         _marked,
+    ),
+    Derived(
+        *("queues", "measured_s", "s", "real"),
+        "the measured time: a counter over it is a rate, `sum(queues.dropped_packets / queues.measured_s)`",
+        _measured_time,
     ),
     Derived(
         *("conditioners", "cir_bit_s", "bit/s", "real"),

@@ -7,7 +7,7 @@ import hashlib
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
 from numbers import Real
@@ -19,6 +19,7 @@ import polars as pl
 
 from perhop import _core
 from perhop.experiment.expression import Function, SyntaxFault
+from perhop.run.tables import TRACES
 from perhop.scenario.trust import is_trusted
 
 _MOST_BYTES = 1 << 20
@@ -88,26 +89,42 @@ def _faults(one: Function, source: str, span: tuple[int, int]) -> Iterator[Synta
         yield SyntaxFault(named, rule, _core.suggest(one.name, list(own)))
         return
     arguments = own[one.name].args
-    given = [*arguments.posonlyargs, *arguments.args]
-    needed = len(given) - len(arguments.defaults)
-    if None in arguments.kw_defaults or needed > 1 or not (given or arguments.vararg):
-        rule = f"{one.file}:{own[one.name].lineno}: `{one.name}` is called with one argument: the tables"
-        yield SyntaxFault(named, rule, f"`def {one.name}(tables):`")
+    tables = arguments.posonlyargs or arguments.args or arguments.vararg
+    unknown = {*_traces(arguments)} - {*TRACES}
+    if None in arguments.kw_defaults or unknown or not tables:
+        rule = f"{one.file}:{own[one.name].lineno}: `{one.name}` is called with the tables, and with traces"
+        yield SyntaxFault(named, rule, f"`def {one.name}(tables):`, or `def {one.name}(tables, packets):`")
+
+
+def _traces(arguments: ast.arguments) -> list[str]:
+    given = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+    return given[1 : len(given) - len(arguments.defaults)]
+
+
+def traces(one: Function, source: str) -> list[str]:
+    """Return the traces that a function asks for: its arguments after the tables that have no default."""
+    found = ast.parse(source).body
+    own = {each.name: each for each in found if isinstance(each, ast.FunctionDef)}
+    return _traces(own[one.name].args)
 
 
 @lru_cache(maxsize=64)
-def _function(file: str, name: str, source: str) -> Callable[[dict[str, pl.DataFrame]], Any]:
+def _function(file: str, name: str, source: str) -> Callable[..., Any]:
     """Return a function of a module that is made of its text."""
     module = ModuleType(f"perhop_response_{hashlib.sha256(source.encode()).hexdigest()}")
     module.__file__ = file
     sys.modules[module.__name__] = module  # where dataclasses look for theirs
     exec(compile(source, file, "exec"), module.__dict__)
-    found: Callable[[dict[str, pl.DataFrame]], Any] = getattr(module, name)
+    found: Callable[..., Any] = getattr(module, name)
     return found
 
 
 def call(
-    one: Function, source: str, by: Group, tables: Mapping[str, pl.DataFrame]
+    one: Function,
+    source: str,
+    by: Group,
+    tables: Mapping[str, pl.DataFrame],
+    given: Sequence[pl.DataFrame] = (),
 ) -> dict[Group, float | None]:
     """Measure a run.
 
@@ -115,6 +132,8 @@ def call(
     ----------
     by
         The names of the groups that the function returns values of; without any it returns one value.
+    given
+        The traces that it asks for.
 
     Raises
     ------
@@ -124,7 +143,7 @@ def call(
     if not is_trusted():
         raise FunctionError(f"{one.file}: is a program, and programs of users do not run here")
     try:
-        found = _function(one.file, one.name, source)(dict(tables))
+        found = _function(one.file, one.name, source)(dict(tables), *given)
         return _values(one, by, found)
     except (Exception, SystemExit) as error:
         if isinstance(error, FunctionError):

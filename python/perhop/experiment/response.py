@@ -153,6 +153,12 @@ class Response:
         return self.source is not None or any(one.table.text == "series" for one in self.statistics)
 
     @cached_property
+    def traces(self) -> list[str]:
+        """Traces that it needs, as a function may."""
+        of = self.measure.of
+        return function.traces(of, self.source or "") if isinstance(of, Function) else []
+
+    @cached_property
     def unit(self) -> str | None:
         """The unit: as given, or as it follows from the columns; None without either."""
         if self.given is not None or isinstance(self.measure.of, Function):
@@ -229,7 +235,13 @@ class Response:
         """
         of, run = self.measure.of, _measured(result, meaning)
         if isinstance(of, Function):
-            return function.call(of, self.source or "", self.by, derived.all_tables(run))
+            there = {} if isinstance(result, Mapping) else result.trace
+            lacking = [name for name in self.traces if name not in there]
+            if lacking:
+                fault = SyntaxFault(of.span, f"this run lacks the trace of {lacking[0]}")
+                raise ResponseError(self.name, self.text, [fault])
+            given = [there[name] for name in self.traces]
+            return function.call(of, self.source or "", self.by, derived.all_tables(run), given)
         for level in levels.named(of):
             fault = SyntaxFault(level.span, f"`{level}` is a number of a treatment, and this is a run alone")
             raise ResponseError(self.name, self.text, [fault])

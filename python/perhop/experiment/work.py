@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -162,12 +163,14 @@ def _measured(task: Task) -> Finished:
     try:
         scenario = Scenario(task.source, task.name, task.overrides, Files(held=dict(task.files)))
         # a row for each flow and interval is most of the work of a run with many short flows
-        series = any(_response(one.text, one.source).reads_series for one in task.measures)
-        result = run(scenario, series=series)
+        responses = [_response(one.text, one.source) for one in task.measures]
+        series = any(one.reads_series for one in responses)
+        trace = list(dict.fromkeys(chain.from_iterable(one.traces for one in responses)))
+        result = run(scenario, series=series, trace=trace)
         for _ in range(_LIVE_TRIES - 1):
             if not _was_late(result):
                 break
-            result = run(scenario, series=series)
+            result = run(scenario, series=series, trace=trace)
         if result.invariants:
             why = f"broke an invariant: {'; '.join(result.invariants)}"
             return Finished(failure=why, lost=_was_late(result))
