@@ -60,7 +60,7 @@ def test_more_than_measured_is_reduced_with_a_sentence(monkeypatch: pytest.Monke
 
 def test_without_a_measure_of_this_machine_it_is_said(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     some, why = cores.allowed(None)
-    assert some == cores.UNMEASURED_A_CORE * len(cores.os.sched_getaffinity(0))
+    assert some == len(cores.os.sched_getaffinity(0))
     assert "not measured" in why
     other = msgspec.structs.replace(_measure(monkeypatch, ALONE), kernel="another")
     cores.keep(other)

@@ -30,8 +30,6 @@ STEPS = (2, 4, 8, 16)
 RUN_S = 5
 ABOUT_S = (ALONE + len(STEPS)) * (RUN_S + 1)
 """How long `measure` takes at most, about."""
-UNMEASURED_A_CORE = 2
-"""Runs for each core where nothing was measured: five of 10 Mbit/s on two cores were on time."""
 
 _SCENARIO = f"""
 [run]
@@ -191,11 +189,11 @@ def kept() -> CostOfRuns | None:
 def allowed(asked: int | None) -> tuple[int, str]:
     """Return how many of `asked` live runs may go side by side, and why fewer.
 
-    Without a measure what is asked for is done, and what is over its budget is made again.
+    Without a measure what is asked for is done, or one run a core, and what is over its budget is made again.
     """
     found = kept()
     if found is None:
-        some = asked or UNMEASURED_A_CORE * count()
+        some = asked or count()
         return some, (
             f"{some} live runs side by side: how many are undistorted here is not measured; "
             "`perhop doctor --parallel` does"
