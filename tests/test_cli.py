@@ -294,6 +294,7 @@ def test_run_shows_drops_by_colour_where_queues_look_at_colours(cli: Cli, two_wa
         "cobalt",
         "fq",
         "pie",
+        "ack-filter",
     ],
 )
 def test_the_examples_of_elements_print_what_their_pages_say(cli: Cli, page: str) -> None:

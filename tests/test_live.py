@@ -160,6 +160,14 @@ PORTS = {
         second="",
     ),
 }
+FILTER = """
+[[port]]
+at = "core"
+to = "edge"
+[[port.class]]
+name = "acks"
+queue = { kind = "fifo", limit = "1000p", ack_filter = "aggressive" }
+"""
 METERS = {
     "tsw3cm of each flow": EDGE.format(
         meter='{ kind = "tsw3cm", cir = "1Mbit/s", pir = "2Mbit/s", window = "200ms" }',
@@ -262,6 +270,22 @@ def test_the_arrivals_of_a_live_run_meet_the_same_decisions_in_a_simulation(
     assert said["steps"] > 5 * said["arrivals"]
     assert said["dropped"] > 0
     assert said["not_green"] > 0
+    assert said["differ"] == 0
+
+
+@live
+def test_an_ack_filter_takes_the_same_of_real_acknowledgments_as_of_those_of_a_simulation(
+    tmp_path: Path,
+) -> None:
+    path = _scenario(tmp_path, FILTER)
+    one, both = 'rate = "10Mbit/s"', 'rate = { "edge->core" = "10Mbit/s", "core->edge" = "100kbit/s" }'
+    text = path.read_text().replace(one, both)
+    assert both in text
+    done = subprocess.run(
+        [*privileged(), str(program()), "parity"], input=text, capture_output=True, text=True, check=True
+    )
+    said = json.loads(done.stdout)
+    assert said["dropped"] > 100
     assert said["differ"] == 0
 
 

@@ -9,9 +9,9 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_bench_elements::Pkt;
 use perhop_core::packet::{Ecn, FlowId, Meta};
 use perhop_core::queue::{
-    Averaging, Codel, CodelConventions, CodelParams, DelayFrom, DualPi2, DualPi2Params, Fifo, Fq,
-    FqConventions, FqParams, Gred, GredParams, LinuxPie, LinuxPieParams, Pie, PieParams, Queue, Red,
-    RedParams, Rio, RioParams, VirtualQueue,
+    Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, DelayFrom, DualPi2, DualPi2Params,
+    Fifo, Fq, FqConventions, FqParams, Gred, GredParams, LinuxPie, LinuxPieParams, Pie, PieParams, Queue,
+    Red, RedParams, Rio, RioParams, VirtualQueue,
 };
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
@@ -204,6 +204,17 @@ fn flows(c: &mut Criterion) {
         ecn: true,
         ce_threshold: None,
         conventions: CodelConventions::RFC8289,
+        ack_filter: None,
+    };
+    let cobalt = CobaltParams {
+        limit,
+        target: codel.target,
+        interval: codel.interval,
+        packet_time: Span::ZERO,
+        ecn: true,
+        p_inc: 1.0 / 256.0,
+        p_dec: 1.0 / 4096.0,
+        ack_filter: None,
     };
     let fq = FqParams {
         limit,
@@ -214,6 +225,7 @@ fn flows(c: &mut Criterion) {
     };
     turn(c, "fifo", Fifo::new(SITE, limit));
     turn(c, "codel", Codel::new(SITE, codel).expect("sound"));
+    turn(c, "cobalt", Cobalt::new(SITE, cobalt, stream()).expect("sound"));
     turn(c, "fq of fifo", Fq::new(SITE, fq, stream(), move |_| Ok(Fifo::new(SITE, limit))).expect("sound"));
     turn(c, "fq of codel", Fq::new(SITE, fq, stream(), move |_| Codel::new(SITE, codel)).expect("sound"));
 }

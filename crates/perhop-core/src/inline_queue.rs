@@ -45,6 +45,14 @@ impl<T> InlineQueue<T> {
         Some(first)
     }
 
+    /// Removes the value at this position from the front.
+    pub fn remove(&mut self, at: usize) -> Option<T> {
+        match at {
+            0 => self.pop_front(),
+            _ => self.rest.as_mut()?.remove(at - 1),
+        }
+    }
+
     /// The first value.
     #[must_use]
     pub const fn front(&self) -> Option<&T> {
@@ -89,6 +97,10 @@ mod tests {
                 0..=2 if step % 13 < 8 => {
                     queue.push_back(step);
                     ring.push_back(step);
+                }
+                _ if step % 29 == 0 => {
+                    let at = step as usize % 5;
+                    assert_eq!(queue.remove(at), ring.remove(at));
                 }
                 _ => assert_eq!(queue.pop_front(), ring.pop_front()),
             }

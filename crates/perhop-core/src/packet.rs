@@ -80,6 +80,42 @@ pub struct TcpView {
     pub sack_blocks: u8,
 }
 
+/// What a TCP segment acknowledges, for who asks whether another says as much; numbers as on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Acknowledgment {
+    /// Cumulative acknowledgment.
+    pub number: u32,
+    /// Value and echo of a timestamps option (RFC 7323 section 3.2).
+    pub timestamps: Option<(u32, u32)>,
+    /// Whether it says nothing else that a receiver must hear: no data, no flag but ACK, ECE and CWR, no option but SACK,
+    /// timestamps and a signature (RFC 2385).
+    pub alone: bool,
+    sack: [(u32, u32); 4],
+    sack_blocks: u8,
+}
+
+impl Acknowledgment {
+    /// Of `number`, without timestamps and SACK blocks so far.
+    #[must_use]
+    pub const fn new(number: u32, alone: bool) -> Self {
+        Self { number, timestamps: None, alone, sack: [(0, 0); 4], sack_blocks: 0 }
+    }
+
+    /// Adds a block of a SACK option (RFC 2018 section 3), its first byte and one past its last; one too many is left out.
+    pub fn add_sack(&mut self, start: u32, end: u32) {
+        if let Some(place) = self.sack.get_mut(usize::from(self.sack_blocks)) {
+            *place = (start, end);
+            self.sack_blocks += 1;
+        }
+    }
+
+    /// The blocks of a SACK option.
+    #[must_use]
+    pub fn sack(&self) -> &[(u32, u32)] {
+        &self.sack[..usize::from(self.sack_blocks)]
+    }
+}
+
 /// All an element may know about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Meta {
@@ -114,6 +150,11 @@ pub trait Packet: Debug + Send + 'static {
     fn meta(&self) -> &Meta;
     /// The facts that an element may change.
     fn meta_mut(&mut self) -> &mut Meta;
+    /// What it acknowledges, where it is a TCP segment with the flag ACK and without SYN. `None` if it cannot say: no ACK filter
+    /// drops it then, or another for it.
+    fn acknowledgment(&self) -> Option<Acknowledgment> {
+        None
+    }
 }
 
 /// Further demands of an outgoing interface on a packet.

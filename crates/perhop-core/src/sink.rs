@@ -28,6 +28,8 @@ pub enum DropReason {
     Loss,
     /// No room in a shaper.
     Shaper,
+    /// An acknowledgment that a later one made redundant.
+    AckFilter,
 }
 
 impl DropReason {
@@ -44,11 +46,12 @@ impl DropReason {
             Self::LossList => "loss-list",
             Self::Loss => "loss",
             Self::Shaper => "shaper",
+            Self::AckFilter => "ack-filter",
         }
     }
 
     /// How many reasons there are.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// Every reason, by its number.
     pub const ALL: [Self; Self::COUNT] = [
@@ -61,6 +64,7 @@ impl DropReason {
         Self::LossList,
         Self::Loss,
         Self::Shaper,
+        Self::AckFilter,
     ];
 }
 

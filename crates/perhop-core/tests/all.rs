@@ -1,5 +1,6 @@
 //! All tests of the crate in one program: it is linked once.
 
+mod ack_filter;
 mod ack_marking;
 mod behavior_aggregate;
 mod cbq;

@@ -167,6 +167,7 @@ const CODEL: CodelParams = CodelParams {
     ecn: false,
     ce_threshold: None,
     conventions: CodelConventions::RFC8289,
+    ack_filter: None,
 };
 const LINUX_CODEL: CodelParams = CodelParams { conventions: CodelConventions::linux(Bytes(1500)), ..CODEL };
 
@@ -193,6 +194,7 @@ const COBALT: CobaltParams = CobaltParams {
     ecn: false,
     p_inc: 0.2,
     p_dec: 0.01,
+    ack_filter: None,
 };
 
 fn cobalt(site: SiteId, params: CobaltParams) -> Built {

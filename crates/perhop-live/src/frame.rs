@@ -1,6 +1,6 @@
 //! A packet with bytes, as the engine carries it.
 
-use perhop_core::packet::{Meta, OnWire, Packet};
+use perhop_core::packet::{Acknowledgment, Meta, OnWire, Packet};
 use perhop_core::time::Instant;
 use perhop_sim::{Carried, FlowOnWire};
 
@@ -17,6 +17,8 @@ pub struct Contents {
     pub options: u32,
     /// First byte of the flow's data in it and whether it is the SYN, where it goes forward.
     pub numbered: Option<(u64, bool)>,
+    /// What it acknowledges, where it is TCP.
+    pub acknowledgment: Option<Acknowledgment>,
     /// The packet from its IP header on.
     pub bytes: Vec<u8>,
 }
@@ -45,6 +47,10 @@ impl Packet for Frame {
 
     fn meta_mut(&mut self) -> &mut Meta {
         &mut self.0.meta
+    }
+
+    fn acknowledgment(&self) -> Option<Acknowledgment> {
+        self.0.acknowledgment
     }
 }
 

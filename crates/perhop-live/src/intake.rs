@@ -101,6 +101,7 @@ impl Intake {
         let class = self.table.get(flow).map_or_else(Default::default, |flow| flow.class);
         contents.sent = now;
         contents.numbered = None;
+        contents.acknowledgment = perhop_wire::acknowledgment(&contents.bytes);
         let mut meta =
             Meta { flow, dir, class, dscp: view.dscp, ecn: view.ecn, kind: view.kind(), ..Meta::default() };
         match view.tcp {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use perhop_core::packet::{FlowId, Meta};
+use perhop_core::packet::{Acknowledgment, FlowId, Meta};
 use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
 use perhop_scenario::build::{Network, Registry};
@@ -23,6 +23,7 @@ pub struct Arrival {
     full_len: u32,
     options: u32,
     numbered: Option<(u64, bool)>,
+    acknowledgment: Option<Acknowledgment>,
 }
 
 impl Arrival {
@@ -30,9 +31,15 @@ impl Arrival {
     #[must_use]
     pub const fn of(node: usize, at: Instant, frame: &Frame) -> Self {
         let contents = frame.get();
-        let (meta, full_len, options, numbered) =
-            (contents.meta, contents.full_len, contents.options, contents.numbered);
-        Self { node, at, meta, full_len, options, numbered }
+        Self {
+            node,
+            at,
+            meta: contents.meta,
+            full_len: contents.full_len,
+            options: contents.options,
+            numbered: contents.numbered,
+            acknowledgment: contents.acknowledgment,
+        }
     }
 }
 
@@ -76,6 +83,7 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
             (contents.meta, contents.full_len, contents.options) =
                 (arrival.meta, arrival.full_len, arrival.options);
             (contents.numbered, contents.sent) = (arrival.numbered, arrival.at);
+            contents.acknowledgment = arrival.acknowledgment;
             host_node.send(arrival.at, frame, io);
         });
     }

@@ -110,6 +110,7 @@ fn class(class: &Class) -> Value {
         "name": class.name,
         "matches": class.matches.iter().map(selector).collect::<Vec<_>>(),
         "queue": class.queue.kind(),
+        "filters_acks": class.queue.filters_acks(),
         "limit": class.queue.limit().to_string(),
         "thresholds": class.queue.thresholds().iter().map(thresholds).collect::<Vec<_>>(),
     })

@@ -202,7 +202,7 @@ fn controlled_delay() {
     assert_snapshot!(codel(r#", interval = "5ms""#), @"93:38 port.r2-r3.class.be.queue.interval: interval (5ms) must exceed target");
     assert_snapshot!(codel(r#", conventions = { like = "ns3" }"#), @r#"93:50 port.r2-r3.class.be.queue.conventions.like: `ns3` is not one of "rfc8289", "linux" (`rfc8289`: the RFC's pseudo-code; `linux`: those of Linux)"#);
     assert_snapshot!(codel(r#", conventions = { like = "linux", mtu = "9000B" }"#), @"no mistake");
-    assert_snapshot!(codel(r#", min_th = "5p""#), @"93:27 port.r2-r3.class.be.queue.min_th: there is no setting `min_th` here (known here: kind, limit, target, interval, ecn, ce_threshold, conventions)");
+    assert_snapshot!(codel(r#", min_th = "5p""#), @"93:27 port.r2-r3.class.be.queue.min_th: there is no setting `min_th` here (known here: kind, limit, target, interval, ecn, ce_threshold, conventions, ack_filter)");
 }
 
 #[test]
@@ -215,7 +215,22 @@ fn cobalt() {
     assert_snapshot!(cobalt(r#", p_inc = 1.5"#), @"93:36 port.r2-r3.class.be.queue.p_inc: 1.5 is outside the range: at least 0 and at most 1");
     assert_snapshot!(cobalt(r#", p_dec = 0.0"#), @"93:36 port.r2-r3.class.be.queue.p_dec: 0 is outside the range: at least 0.000001 and at most 1");
     assert_snapshot!(cobalt(r#", limit = "0p""#), @"93:36 port.r2-r3.class.be.queue.limit: a queue of 0 drops every packet (write at least `1p`)");
-    assert_snapshot!(cobalt(r#", ce_threshold = "1ms""#), @"93:28 port.r2-r3.class.be.queue.ce_threshold: there is no setting `ce_threshold` here (known here: kind, limit, target, interval, mtu, ecn, p_inc, p_dec)");
+    assert_snapshot!(cobalt(r#", ce_threshold = "1ms""#), @"93:28 port.r2-r3.class.be.queue.ce_threshold: there is no setting `ce_threshold` here (known here: kind, limit, target, interval, mtu, ecn, p_inc, p_dec, ack_filter)");
+}
+
+#[test]
+fn ack_filters() {
+    for kind in ["fifo", "codel", "cobalt"] {
+        for filter in ["off", "conservative", "aggressive"] {
+            assert_eq!(
+                one(RED, &format!("{{ kind = \"{kind}\", ack_filter = \"{filter}\" }}")),
+                "no mistake"
+            );
+        }
+    }
+    assert_snapshot!(one(RED, r#"{ kind = "fq", queue = { kind = "fifo", ack_filter = "aggressive" } }"#), @"no mistake");
+    assert_snapshot!(one(RED, r#"{ kind = "fifo", ack_filter = "agressive" }"#), @r#"93:39 port.r2-r3.class.be.queue.ack_filter: `agressive` is not one of "off", "conservative", "aggressive" (did you mean `aggressive`?)"#);
+    assert_snapshot!(one(RED, &RED.replace(" }", r#", ack_filter = "off" }"#)), @"93:86 port.r2-r3.class.be.queue.ack_filter: there is no setting `ack_filter` here (known here: kind, limit, min_th, max_th, max_p, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
 }
 
 #[test]

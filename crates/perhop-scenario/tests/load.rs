@@ -25,10 +25,10 @@ fn ports_are_put_on_their_links() {
     assert_eq!((port.path.as_str(), port.backpressure), ("port.slow-fast", Some(1)));
     assert_eq!(port.scheduler, Scheduler::PairedCounter { data: 1, share: 0.5 });
     assert_eq!(port.classes[0].matches, [Selector::PureAck]);
-    assert_eq!(port.classes[1].queue, Queue::Fifo { limit: QueueSize::Bytes(64_000) });
+    assert_eq!(port.classes[1].queue, Queue::Fifo { limit: QueueSize::Bytes(64_000), ack_filter: None });
     let other = &scenario.links[2].port;
     assert_eq!((other.path.as_str(), other.classes.len()), ("port.s[0]-r", 1));
-    assert_eq!(other.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(1000) });
+    assert_eq!(other.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(1000), ack_filter: None });
 }
 
 #[test]

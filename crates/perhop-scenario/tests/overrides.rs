@@ -53,7 +53,7 @@ fn ports() {
     assert_eq!(scheduler, Scheduler::StrictPriority);
     let queue =
         port(&["port.slow-fast.class.acks.queue.kind=fifo", "port.slow-fast.class.acks.queue.limit=9p"]);
-    assert_eq!(queue.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(9) });
+    assert_eq!(queue.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(9), ack_filter: None });
 }
 
 #[test]
@@ -62,11 +62,17 @@ fn ports_that_the_file_leaves_to_the_defaults() {
         .port
         .clone();
     assert_eq!(back.backpressure, Some(2));
-    assert_eq!(back.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(7) });
+    assert_eq!(back.classes[0].queue, Queue::Fifo { limit: QueueSize::Packets(7), ack_filter: None });
     let scenario = with(&["port.s-r.class.all.queue.limit=7p", "port.r-d.class.all.queue.limit=8p"]);
     let limit = |link: usize| scenario.links[link].port.classes[0].queue.clone();
-    assert_eq!([2, 4, 6].map(limit), [7; 3].map(|n| Queue::Fifo { limit: QueueSize::Packets(n) }));
-    assert_eq!([8, 10, 12].map(limit), [8; 3].map(|n| Queue::Fifo { limit: QueueSize::Packets(n) }));
+    assert_eq!(
+        [2, 4, 6].map(limit),
+        [7; 3].map(|n| Queue::Fifo { limit: QueueSize::Packets(n), ack_filter: None })
+    );
+    assert_eq!(
+        [8, 10, 12].map(limit),
+        [8; 3].map(|n| Queue::Fifo { limit: QueueSize::Packets(n), ack_filter: None })
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! fragment is refused, for it has no ports.
 //! Cost: parsing is some 20 loads; a checksum is one pass over the packet.
 
+mod acknowledgment;
 pub mod addresses;
 mod build;
 pub mod capture;
@@ -16,6 +17,7 @@ mod fields;
 pub mod pcapng;
 mod view;
 
+pub use acknowledgment::acknowledgment;
 pub use build::{Headers, Tcp, Transport, build, build_headers};
 pub use checksum::{Checksums, checksums};
 pub use fields::{rewrite_ds, set_window, window_scale};

@@ -1,5 +1,7 @@
 //! Laws of reading and writing packets, on packets that are right and on bytes that are anything.
 
+mod ack_filter;
+
 use perhop_core::classify::{Address, Protocol};
 use perhop_core::packet::{Dscp, Ecn, Kind};
 use perhop_testkit::fuzz;

@@ -130,7 +130,7 @@ def _not_crossing(network: Network) -> str:
 
 def _treatment(port: PortView) -> str:
     """Name how a port treats ACKs; empty where it is none of the four ways."""
-    if any(one.queue != "fifo" for one in port.classes):
+    if any(one.queue != "fifo" or one.filters_acks for one in port.classes):
         return ""
     first, rest = port.classes[0], port.classes[1:]
     if not rest:

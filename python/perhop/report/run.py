@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ROWS_FOLDED = 500
 _OTHERWISE = pl.col("dropped_packets") - pl.sum_horizontal(
-    f"dropped_{why}" for why in ("early", "forced", "overflow", "policed")
+    f"dropped_{why}" for why in ("early", "forced", "overflow", "ack_filter", "policed")
 )
 
 

@@ -62,6 +62,7 @@ class ClassView(msgspec.Struct, frozen=True):
     matches: list[str]
     queue: str
     limit: str
+    filters_acks: bool
     thresholds: list[ThresholdsView] = []
 
 

@@ -53,7 +53,8 @@ impl DropStats {
     /// Dropped for a reason that no queue of perhop has.
     #[must_use]
     pub fn other(&self) -> u64 {
-        let ours = [DropReason::Early, DropReason::Forced, DropReason::Overflow];
+        use DropReason::{AckFilter, Early, Forced, Overflow, Sojourn};
+        let ours = [Early, Forced, Overflow, Sojourn, AckFilter];
         self.dropped() - ours.map(|why| self.of(why)).iter().sum::<u64>()
     }
 

@@ -10,7 +10,7 @@ use core::cmp::Ordering;
 
 use super::codel::newton;
 use super::early::{not_empty, some_time};
-use super::{Backlog, Fifo, FlowQueue, Queue, mark};
+use super::{AckFilter, Backlog, Fifo, FlowQueue, Queue, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Stream;
@@ -36,6 +36,8 @@ pub struct CobaltParams {
     pub p_inc: f64,
     /// The step that an empty queue takes from it.
     pub p_dec: f64,
+    /// The ACK filter, if it has one.
+    pub ack_filter: Option<AckFilter>,
 }
 
 /// A queue with COBALT.
@@ -57,7 +59,7 @@ impl<P: Packet> Cobalt<P> {
         not_empty("limit", params.limit)?;
         let law = Law::new(&params)?;
         Ok(Self {
-            fifo: Fifo::new(site, params.limit),
+            fifo: Fifo::new(site, params.limit).filtering(params.ack_filter),
             ecn: params.ecn,
             law,
             state: State::default(),
@@ -72,6 +74,7 @@ impl<P: Packet> Queue<P> for Cobalt<P> {
         if self.fifo.peek().is_none() {
             self.state.rest(&self.law, ns);
         }
+        self.fifo.filter(now, &pkt, sink);
         let Meta { len, .. } = *pkt.meta();
         while !self.fifo.has_room_for(len) {
             self.state.overflow(&self.law, ns);

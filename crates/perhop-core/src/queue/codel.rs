@@ -8,7 +8,7 @@
 //! Cost: that of a FIFO, two comparisons for each packet; for each drop a square root of integers, or Newton's step.
 
 use super::early::not_empty;
-use super::{Backlog, Fifo, FlowQueue, Queue, mark};
+use super::{AckFilter, Backlog, Fifo, FlowQueue, Queue, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::sink::{DropReason, Sink, SiteId};
@@ -54,6 +54,8 @@ pub struct CodelParams {
     pub ce_threshold: Option<Span>,
     /// Departures from the RFC.
     pub conventions: CodelConventions,
+    /// The ACK filter, if it has one.
+    pub ack_filter: Option<AckFilter>,
 }
 
 /// A queue with controlled delay.
@@ -89,7 +91,7 @@ impl<P: Packet> Codel<P> {
     /// # Errors
     /// The parameter, and what is wrong with it.
     pub fn new(site: SiteId, params: CodelParams) -> Result<Self, ParamError> {
-        let CodelParams { limit, target, interval, ecn, ce_threshold, conventions } = params;
+        let CodelParams { limit, target, interval, ecn, ce_threshold, conventions, ack_filter } = params;
         not_empty("limit", limit)?;
         let shift = if conventions.coarse_clock { 10 } else { 0 };
         let [units, interval_units] = [target, interval].map(|span| span.as_nanos() >> shift);
@@ -102,7 +104,7 @@ impl<P: Packet> Codel<P> {
             return Err(ParamError::new("interval", "must exceed target"));
         }
         Ok(Self {
-            fifo: Fifo::new(site, limit),
+            fifo: Fifo::new(site, limit).filtering(ack_filter),
             ecn,
             law: Law { interval: interval_units, newton: conventions.newton.then_some(u16::MAX), shift },
             target: units,

@@ -4,7 +4,7 @@
 //! Different: nothing. Units: the limit is in packets or in bytes, the packet on the wire not counted.
 //! Cost: one ring-buffer push or pop.
 
-use super::{Backlog, FlowQueue, Queue};
+use super::{AckFilter, Backlog, FlowQueue, Queue};
 use crate::inline_queue::InlineQueue;
 use crate::packet::{Meta, Packet};
 use crate::sink::{DropReason, Sink, SiteId};
@@ -15,6 +15,7 @@ use crate::units::{Bytes, QueueSize};
 #[derive(Clone, Debug)]
 pub struct Fifo<P> {
     site: SiteId,
+    ack_filter: Option<AckFilter>,
     limit: QueueSize,
     packets: InlineQueue<P>,
     bytes: Bytes,
@@ -24,12 +25,40 @@ impl<P: Packet> Fifo<P> {
     /// An empty queue that holds up to `limit`; drops are reported as from `site`.
     #[must_use]
     pub const fn new(site: SiteId, limit: QueueSize) -> Self {
-        Self { site, limit, packets: InlineQueue::new(), bytes: Bytes(0) }
+        Self { site, ack_filter: None, limit, packets: InlineQueue::new(), bytes: Bytes(0) }
+    }
+
+    /// With an ACK filter, or without.
+    #[must_use]
+    pub fn filtering(self, ack_filter: Option<AckFilter>) -> Self {
+        Self { ack_filter, ..self }
     }
 
     /// Where drops are reported.
     pub(super) const fn site(&self) -> SiteId {
         self.site
+    }
+
+    /// Drops an acknowledgment that `arrival` makes redundant, if that has room then.
+    #[inline]
+    pub(super) fn filter(&mut self, now: Instant, arrival: &P, sink: &mut dyn Sink<P>) {
+        if let Some(filter) = self.ack_filter {
+            self.drop_redundant(now, filter, arrival, sink);
+        }
+    }
+
+    fn drop_redundant(&mut self, now: Instant, filter: AckFilter, arrival: &P, sink: &mut dyn Sink<P>) {
+        let Some(at) = filter.redundant(self.packets.iter(), arrival) else { return };
+        let mut left = self.backlog();
+        if let Some(older) = self.packets.iter().nth(at) {
+            left.remove(older.meta().len);
+        }
+        if left.has_room(self.limit, arrival.meta().len)
+            && let Some(older) = self.packets.remove(at)
+        {
+            self.bytes = left.bytes;
+            sink.dropped(now, self.site, older, DropReason::AckFilter);
+        }
     }
 
     /// Accepts `pkt`, for which there is room.
@@ -63,6 +92,7 @@ impl<P: Packet> Fifo<P> {
 
 impl<P: Packet> Queue<P> for Fifo<P> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        self.filter(now, &pkt, sink);
         if !self.has_room_for(pkt.meta().len) {
             sink.dropped(now, self.site, pkt, DropReason::Overflow);
             return;

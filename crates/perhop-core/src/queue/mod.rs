@@ -1,5 +1,6 @@
 //! Queues with their drop policy.
 
+mod ack_filter;
 mod any;
 pub mod average;
 mod cobalt;
@@ -17,6 +18,7 @@ mod pie;
 mod red;
 mod rio;
 
+pub use ack_filter::AckFilter;
 pub use any::AnyQueue;
 pub use cobalt::{Cobalt, CobaltParams};
 pub use codel::{Codel, CodelConventions, CodelParams};

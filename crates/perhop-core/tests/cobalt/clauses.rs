@@ -18,6 +18,7 @@ const PARAMS: CobaltParams = CobaltParams {
     ecn: false,
     p_inc: 0.0,
     p_dec: 0.5,
+    ack_filter: None,
 };
 
 fn ms(ms: u64) -> Instant {

@@ -25,6 +25,7 @@ const DEFAULT: CobaltParams = CobaltParams {
     ecn: true,
     p_inc: 1.0 / 256.0,
     p_dec: 1.0 / 4096.0,
+    ack_filter: None,
 };
 
 fn recordings() -> [Recording; 5] {

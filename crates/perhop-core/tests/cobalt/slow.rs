@@ -192,6 +192,7 @@ fn the_queue_decides_as_the_transcription() {
             ecn: true,
             p_inc: 1.0 / 64.0,
             p_dec: 1.0 / 256.0,
+            ack_filter: None,
         };
         let mut slow = slow(variant, target, interval, packet, limit);
         let mut queue = Cobalt::new(SiteId(0), params, Stream::new(7, variant, "blue")).expect("sound");

@@ -15,6 +15,7 @@ const PARAMS: CodelParams = CodelParams {
     ecn: false,
     ce_threshold: None,
     conventions: CodelConventions::RFC8289,
+    ack_filter: None,
 };
 
 fn ms(ms: u64) -> Instant {

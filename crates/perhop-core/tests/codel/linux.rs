@@ -24,6 +24,7 @@ fn params(target: u64, interval: u64, ecn: bool, ce_threshold: Option<u64>, limi
         ecn,
         ce_threshold: ce_threshold.map(Span::from_micros),
         conventions: LINUX,
+        ack_filter: None,
     }
 }
 

@@ -112,6 +112,7 @@ fn the_queue_decides_as_the_pseudocode() {
             ecn: false,
             ce_threshold: None,
             conventions: CodelConventions::RFC8289,
+            ack_filter: None,
         };
         let mut queue = Codel::new(SiteId(0), params).expect("sound parameters");
         let mut paper = Pseudocode::new(i128::from(target), i128::from(interval));

@@ -338,6 +338,7 @@ fn a_flow_alone_is_served_as_by_its_queue() {
         ecn: false,
         p_inc: 0.1,
         p_dec: 0.01,
+        ack_filter: None,
     };
     let cobalt = move || Cobalt::new(SiteId(3), inside, stream(5)).expect("sound parameters");
     agree(fq_of(PARAMS, cobalt), cobalt());
@@ -355,6 +356,7 @@ fn blue_hears_of_overflows() {
             ecn: false,
             p_inc,
             p_dec: 1.0,
+            ack_filter: None,
         };
         let params = FqParams { limit: QueueSize::Packets(100), ..PARAMS };
         let mut queue = fq_of(params, move || Cobalt::new(SiteId(3), inside, stream(5)).expect("sound"));

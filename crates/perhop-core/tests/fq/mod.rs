@@ -27,6 +27,7 @@ const CODEL: CodelParams = CodelParams {
     ecn: true,
     ce_threshold: None,
     conventions: CodelConventions::RFC8289,
+    ack_filter: None,
 };
 
 fn stream(seed: u64) -> Stream {

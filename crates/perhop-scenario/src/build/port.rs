@@ -85,7 +85,7 @@ pub(crate) fn own_queue<P: Packet>(
     stream: Stream,
 ) -> Result<Option<AnyQueue<P>>, ParamError> {
     Ok(Some(match params {
-        model::Queue::Fifo { limit } => Fifo::new(site, *limit).into(),
+        model::Queue::Fifo { limit, ack_filter } => Fifo::new(site, *limit).filtering(*ack_filter).into(),
         model::Queue::Red(params) => Box::new(Red::new(site, *params, stream)?).into(),
         model::Queue::Rio(params) => Box::new(Rio::new(site, params.clone(), stream)?).into(),
         model::Queue::Gred(params) => Box::new(Gred::new(site, params.clone(), stream)?).into(),
@@ -110,8 +110,10 @@ fn flow_queue<P: Packet>(
     let limit = params.limit_inside(inside.limit());
     let draws = stream.clone();
     Ok(match inside {
-        model::Queue::Fifo { .. } => {
-            Box::new(Fq::new(site, params, stream, move |_| Ok(Fifo::new(site, limit)))?).into()
+        model::Queue::Fifo { ack_filter, .. } => {
+            let ack_filter = *ack_filter;
+            let make = move |_| Ok(Fifo::new(site, limit).filtering(ack_filter));
+            Box::new(Fq::new(site, params, stream, make)?).into()
         }
         model::Queue::Codel(own) => {
             let own = CodelParams { limit, ..*own };

@@ -83,14 +83,16 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         (Queue::Pie { .. }, _) => pie(queue, packet_size),
         (&Queue::DocsisPie { limit, target, rate: own }, _) => docsis_pie(limit, target, own, rate),
         (Queue::DualPi2 { .. }, _) => dual_pi2(queue),
-        (Queue::Fifo { limit: Limit(limit) }, _) => model::Queue::Fifo { limit: *limit },
+        (Queue::Fifo { limit: Limit(limit), ack_filter }, _) => {
+            model::Queue::Fifo { limit: *limit, ack_filter: ack_filter.model() }
+        }
         (Queue::Red { .. } | Queue::Rio { .. } | Queue::Gred { .. }, None) => unreachable!("it drops early"),
     }
 }
 
 /// `CoDel` as `queue` has it.
 fn codel(queue: &Queue) -> model::Queue {
-    let &Queue::Codel { limit, target, interval, ecn, ce_threshold, conventions } = queue else {
+    let &Queue::Codel { limit, target, interval, ecn, ce_threshold, conventions, ack_filter } = queue else {
         unreachable!("it is CoDel")
     };
     model::Queue::Codel(CodelParams {
@@ -100,6 +102,7 @@ fn codel(queue: &Queue) -> model::Queue {
         ecn,
         ce_threshold: ce_threshold.map(|Time(span)| span),
         conventions: conventions.model(),
+        ack_filter: ack_filter.model(),
     })
 }
 
@@ -138,7 +141,7 @@ fn dual_pi2(queue: &Queue) -> model::Queue {
 
 /// COBALT as `queue` has it, in front of a link of `rate`.
 fn cobalt(queue: &Queue, rate: BitRate) -> model::Queue {
-    let &Queue::Cobalt { limit, target, interval, mtu, ecn, p_inc, p_dec } = queue else {
+    let &Queue::Cobalt { limit, target, interval, mtu, ecn, p_inc, p_dec, ack_filter } = queue else {
         unreachable!("it is COBALT")
     };
     model::Queue::Cobalt(CobaltParams {
@@ -149,6 +152,7 @@ fn cobalt(queue: &Queue, rate: BitRate) -> model::Queue {
         ecn,
         p_inc,
         p_dec,
+        ack_filter: ack_filter.model(),
     })
 }
 

@@ -14,8 +14,8 @@ use perhop_core::meter::{
 };
 use perhop_core::packet::Color;
 use perhop_core::queue::{
-    CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams, LinuxPieParams,
-    PieParams, RedParams, RioParams, Thresholds,
+    AckFilter, CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams,
+    LinuxPieParams, PieParams, RedParams, RioParams, Thresholds,
 };
 use perhop_core::rate_trace::RateTrace;
 use perhop_core::sched::CbqClass;
@@ -186,6 +186,8 @@ pub enum Queue {
     Fifo {
         /// Most that may wait.
         limit: QueueSize,
+        /// The ACK filter, if it has one.
+        ack_filter: Option<AckFilter>,
     },
     /// Random early detection.
     Red(RedParams),
@@ -261,7 +263,7 @@ impl Queue {
     #[must_use]
     pub const fn limit(&self) -> QueueSize {
         match self {
-            Self::Fifo { limit } => *limit,
+            Self::Fifo { limit, .. } => *limit,
             Self::Red(params) => params.limit,
             Self::Rio(params) => params.limit,
             Self::Gred(params) => params.limit,
@@ -273,6 +275,18 @@ impl Queue {
             Self::DocsisPie(params) => params.limit,
             Self::DualPi2(params) => params.limit,
             Self::Custom(given) => given.limit,
+        }
+    }
+
+    /// Whether it drops acknowledgments that others make redundant.
+    #[must_use]
+    pub fn filters_acks(&self) -> bool {
+        match self {
+            Self::Fifo { ack_filter, .. } => ack_filter.is_some(),
+            Self::Codel(params) => params.ack_filter.is_some(),
+            Self::Cobalt(params) => params.ack_filter.is_some(),
+            Self::Fq { queue, .. } => queue.filters_acks(),
+            _ => false,
         }
     }
 

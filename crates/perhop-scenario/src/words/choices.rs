@@ -25,6 +25,35 @@ macro_rules! word {
 }
 pub(crate) use word;
 
+/// Which acknowledgments are dropped where they wait behind one another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckFilter {
+    /// None.
+    #[default]
+    Off,
+    /// The first of two that a later one makes redundant.
+    Conservative,
+    /// Also the only one, if the later one comes directly after it and says the same of congestion.
+    Aggressive,
+}
+
+impl AckFilter {
+    /// Whether there is none: of a queue that says nothing, nothing is written.
+    pub(crate) fn is_off(&self) -> bool {
+        *self == Self::Off
+    }
+
+    /// The filter as the elements take it.
+    pub(crate) const fn model(self) -> Option<perhop_core::queue::AckFilter> {
+        match self {
+            Self::Off => None,
+            Self::Conservative => Some(perhop_core::queue::AckFilter::Conservative),
+            Self::Aggressive => Some(perhop_core::queue::AckFilter::Aggressive),
+        }
+    }
+}
+
 /// What moves packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::words::choices::AckFilter;
 use crate::words::files::FileName;
 use crate::words::marks::Selector;
 use crate::words::names::{End, Label};
@@ -127,7 +128,7 @@ pub struct Class {
 
 /// 1000 packets: ours, as Linux's default `txqueuelen`.
 fn queue() -> Queue {
-    Queue::Fifo { limit: defaults::queue_limit() }
+    Queue::Fifo { limit: defaults::queue_limit(), ack_filter: AckFilter::Off }
 }
 
 /// How a port chooses among its classes.

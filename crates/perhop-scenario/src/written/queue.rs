@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use perhop_core::units::QueueSize;
 
-use crate::words::choices::{Averaging, DelayFrom};
+use crate::words::choices::{AckFilter, Averaging, DelayFrom};
 use crate::words::conventions::{CodelConventions, Conventions, FqConventions, PieConventions};
 use crate::words::files::FileName;
 use crate::words::marks::Colors;
@@ -26,6 +26,7 @@ fn queue_of_a_flow() -> Box<Queue> {
         ecn: true,
         ce_threshold: None,
         conventions: CodelConventions::default(),
+        ack_filter: AckFilter::Off,
     })
 }
 
@@ -102,6 +103,10 @@ queues! {
             /// Most that may wait, in packets or in bytes; the packet being transmitted does not count.
             #[serde(default = "defaults::queue_limit")]
             limit: Limit,
+            /// Pure ACKs that a later one of their connection makes redundant are dropped.
+            #[serde(default, skip_serializing_if = "AckFilter::is_off")]
+            #[schemars(extend("default" = "off"))]
+            ack_filter: AckFilter,
         },
     }
     early {
@@ -178,6 +183,10 @@ queues! {
             /// What is done otherwise than in the RFC.
             #[serde(default, skip_serializing_if = "CodelConventions::are_default")]
             conventions: CodelConventions,
+            /// Pure ACKs that a later one of their connection makes redundant are dropped.
+            #[serde(default, skip_serializing_if = "AckFilter::is_off")]
+            #[schemars(extend("default" = "off"))]
+            ack_filter: AckFilter,
         },
         /// COBALT (Linux `cake`): controlled delay that leaves off step by step, and BLUE for flows that do not listen.
         Cobalt {
@@ -206,6 +215,10 @@ queues! {
             #[serde(default = "defaults::p_dec")]
             #[schemars(extend("minimum" = 0.000001, "maximum" = 1))]
             p_dec: f64,
+            /// Pure ACKs that a later one of their connection makes redundant are dropped.
+            #[serde(default, skip_serializing_if = "AckFilter::is_off")]
+            #[schemars(extend("default" = "off"))]
+            ack_filter: AckFilter,
         },
         /// Flow queueing (RFC 8290): a queue for each flow and direction. They are served in turn, those that have just begun first.
         Fq {
@@ -382,7 +395,7 @@ impl Queue {
     /// Most that may wait.
     pub(crate) fn limit(&self) -> Limit {
         match self {
-            Self::Fifo { limit }
+            Self::Fifo { limit, .. }
             | Self::Red { limit, .. }
             | Self::Rio { limit, .. }
             | Self::Codel { limit, .. }
@@ -401,7 +414,7 @@ impl Queue {
 
     /// Most that may wait, to be changed, of a queue that can be that of one flow; `None` of another.
     pub(crate) const fn limit_of_a_flow(&mut self) -> Option<&mut Limit> {
-        if let Self::Fifo { limit } | Self::Codel { limit, .. } | Self::Cobalt { limit, .. } = self {
+        if let Self::Fifo { limit, .. } | Self::Codel { limit, .. } | Self::Cobalt { limit, .. } = self {
             Some(limit)
         } else {
             None

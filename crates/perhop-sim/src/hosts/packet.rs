@@ -1,6 +1,6 @@
 //! A simulated packet: what elements see, and what the ends of the connection say to each other. It has no bytes.
 
-use perhop_core::packet::{Dir, Meta, OnWire, Packet};
+use perhop_core::packet::{Acknowledgment, Dir, Meta, OnWire, Packet};
 use perhop_core::time::Instant;
 use perhop_prefetch::prefetch;
 use perhop_tcp::segment::{Ack, MAX_SACK_BLOCKS, Segment};
@@ -53,6 +53,19 @@ impl Packet for SimPacket {
 
     fn meta_mut(&mut self) -> &mut Meta {
         &mut self.0.meta
+    }
+
+    /// Of what goes back; its timestamps, if it has any, are those of its echo ([`Carried::bytes`]).
+    fn acknowledgment(&self) -> Option<Acknowledgment> {
+        let Contents { meta, ack, .. } = &*self.0;
+        if meta.tcp.is_none() || meta.dir == Dir::Forward || ack.syn {
+            return None;
+        }
+        let echo = stamp(ack.echo);
+        let mut said = Acknowledgment::new(low(ack.ack), true);
+        said.timestamps = Some((echo, echo));
+        ack.sack.as_slice().iter().for_each(|(start, end)| said.add_sack(low(*start), low(*end)));
+        Some(said)
     }
 }
 

@@ -60,6 +60,8 @@ pub static CLASSES: Table = Table {
             "for want of room in a queue";
         "dropped_sojourn", "packets", 3, Count(class.drops.of(DropReason::Sojourn)),
             "for having waited too long";
+        "dropped_ack_filter", "packets", 3, Count(class.drops.of(DropReason::AckFilter)),
+            "acknowledgments that a later one made redundant";
         "dropped_policed", "packets", 3, Count(class.drops.of(DropReason::Policed)),
             "out of profile at a policer";
         "dropped_shaper", "packets", 3, Count(class.drops.of(DropReason::Shaper)),

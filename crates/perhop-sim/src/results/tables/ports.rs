@@ -54,8 +54,12 @@ pub static QUEUES: Table = Table {
         "dropped_forced", "packets", 2, Count(queue.drops.of(DropReason::Forced)),
             "dropped because the average was too high";
         "dropped_overflow", "packets", 2, Count(queue.drops.of(DropReason::Overflow)), "dropped for want of room";
+        "dropped_sojourn", "packets", 3, Count(queue.drops.of(DropReason::Sojourn)),
+            "dropped for having waited too long";
+        "dropped_ack_filter", "packets", 3, Count(queue.drops.of(DropReason::AckFilter)),
+            "acknowledgments dropped because a later one made them redundant, with `ack_filter`";
         "dropped_other", "packets", 3, Count(queue.drops.other()),
-            "dropped for reasons that only queues from outside have, such as too long a wait";
+            "dropped for reasons that only queues from outside have";
         "dropped_green", "packets", 2, Count(queue.drops.by_color[0]),
             "dropped while green; a queue that looks at no colours leaves the meter's, or green";
         "dropped_yellow", "packets", 2, Count(queue.drops.by_color[1]), "dropped while yellow";
