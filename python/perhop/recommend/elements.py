@@ -24,6 +24,9 @@ Made = dict[str, tuple[str, ...]]
 Thresholds = tuple[int, int, float]
 """The limit over `min_th`, the limit over `max_th`, and `max_p`."""
 
+OF_TODAY = ("codel", "pie", "cobalt", "fq")
+"""Queues that are tried with the settings that they have by default."""
+
 OF_SCHEDULERS = frozenset(
     ("weight", "quantum", "share", "priority", "bounded", "isolated", "maxidle", "minidle", "offtime", "gain")
 )
@@ -73,7 +76,7 @@ def _queues(resolved: Table) -> Made:
             made: dict[str, Table] = {"fifo": {}}
             if marks != ["EF"]:
                 made["red"] = _early(queue["limit"], 6, 2, 0.1) | {"gentle": True}
-                made |= {"codel": {}, "pie": {}}
+                made |= {kind: {} for kind in OF_TODAY}
             precedences = max((len(of) for of in _precedences(marks).values()), default=0)
             if precedences >= 2:
                 made["rio"] = _colors(queue["limit"], green=(2, 1, 0.02), red=(6, 2, 0.1))
@@ -209,7 +212,7 @@ _EARLY = "no class that looks at marks has a limit and is not EF's alone"
 _WHY = {
     "queue": {
         "fifo": "no class that looks at marks has a limit",
-        **dict.fromkeys(("red", "codel", "pie"), _EARLY),
+        **dict.fromkeys(("red", *OF_TODAY), _EARLY),
         "rio": "no class with a limit takes two drop precedences of an AF class",
         "gred": "no class with a limit takes three drop precedences of an AF class",
     },
